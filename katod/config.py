@@ -38,7 +38,7 @@ TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "ag
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputSettings:
     """`[output]`: where transcripts are written."""
 
     directory: str = "~/katod"
@@ -49,7 +49,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class RecordingSettings:
     """`[recording]`: what is recorded automatically, and what never is."""
 
     auto: bool | tuple[str, ...] = False
@@ -59,7 +59,7 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ContentSettings:
     """`[content]`: what a transcript shows."""
 
     thinking: bool = False
@@ -72,14 +72,14 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class WatchSettings:
     """`[watch]`: how changes are detected."""
 
     use_events: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class AgentSettings:
     """`[agents.<name>]`: one agent; empty `roots` mean its environment variable or its default."""
 
     enabled: bool = True
@@ -87,14 +87,14 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class LogSettings:
     """`[log]`: how much is logged."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class MatrixSettings:
     """`[matrix]`: the room that recordings are delivered to, if all three are set."""
 
     homeserver: str = ""
@@ -118,7 +118,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Serve:
+class ServeSettings:
     """`[serve]`: what `katod serve` serves, and where."""
 
     host: str = "127.0.0.1"
@@ -133,14 +133,14 @@ class Serve:
 class Settings:
     """All settings; every key is optional."""
 
-    output: Output = field(default_factory=Output)
-    recording: Recording = field(default_factory=Recording)
-    content: Content = field(default_factory=Content)
-    watch: Watch = field(default_factory=Watch)
-    agents: dict[str, Agent] = field(default_factory=lambda: {name: Agent() for name in AGENTS})
-    matrix: Matrix = field(default_factory=Matrix)
-    serve: Serve = field(default_factory=Serve)
-    log: Log = field(default_factory=Log)
+    output: OutputSettings = field(default_factory=OutputSettings)
+    recording: RecordingSettings = field(default_factory=RecordingSettings)
+    content: ContentSettings = field(default_factory=ContentSettings)
+    watch: WatchSettings = field(default_factory=WatchSettings)
+    agents: dict[str, AgentSettings] = field(default_factory=lambda: {name: AgentSettings() for name in AGENTS})
+    matrix: MatrixSettings = field(default_factory=MatrixSettings)
+    serve: ServeSettings = field(default_factory=ServeSettings)
+    log: LogSettings = field(default_factory=LogSettings)
 
 
 def config_path(given: Path | None = None) -> Path:
@@ -184,11 +184,11 @@ def parse_settings(data: bytes, path: Path) -> Settings:
     return settings
 
 
-def open_toml(data: bytes, path: Path) -> tuple["Reader", dict[str, Any]]:
+def open_toml(data: bytes, path: Path) -> tuple["SettingsReader", dict[str, Any]]:
     """Parse TOML; return it with the reader that checks it. Raises ConfigError."""
     try:
         text = data.decode()
-        return Reader(path, text), tomllib.loads(text)
+        return SettingsReader(path, text), tomllib.loads(text)
     except ValueError as error:  # not UTF-8, not TOML, or a number with thousands of digits
         raise ConfigError(f"not valid TOML: {error}", path=path) from error
     except RecursionError:
@@ -244,7 +244,7 @@ def _hints(table: type) -> dict[str, Any]:
     return get_type_hints(table)
 
 
-class Reader:
+class SettingsReader:
     """Checks a TOML tree against the types of the settings and reports where it is wrong."""
 
     def __init__(self, path: Path, text: str) -> None:
@@ -287,12 +287,12 @@ class Reader:
             raise self.wrong(where, f"must be {' or '.join(map(_name_of, kinds))}")
         return value
 
-    def _agents(self, tree: dict[str, Any]) -> dict[str, Agent]:
-        agents = {name: Agent() for name in AGENTS}
+    def _agents(self, tree: dict[str, Any]) -> dict[str, AgentSettings]:
+        agents = {name: AgentSettings() for name in AGENTS}
         for name, value in tree.items():
             if name not in AGENTS:
                 raise self.unknown(("agents", name), sorted(AGENTS))
-            agents[name] = self.table(Agent, self._dict(value, ("agents", name)), ("agents", name))
+            agents[name] = self.table(AgentSettings, self._dict(value, ("agents", name)), ("agents", name))
         return agents
 
     def _dict(self, value: Any, where: tuple[str, ...]) -> dict[str, Any]:
@@ -325,7 +325,7 @@ class Reader:
         if not isinstance(globs, bool) and not all(_is_absolute(glob) or glob[:1] in ("*", "?", "[") for glob in globs):
             raise self.wrong(where, "must contain globs of whole paths, such as ~/work/* or */secret")
 
-    def _check_matrix(self, matrix: Matrix) -> None:
+    def _check_matrix(self, matrix: MatrixSettings) -> None:
         address = matrix.homeserver
         if address and _URL.fullmatch(address) is None:
             raise self.wrong(
@@ -340,7 +340,7 @@ class Reader:
                 ("matrix", "room"), "must be the id of a room, which starts with `!`, not an alias or a name"
             )
 
-    def _check_serve(self, serve: Serve) -> None:
+    def _check_serve(self, serve: ServeSettings) -> None:
         if serve.port > _LAST_PORT:
             raise self.wrong(("serve", "port"), f"must be at most {_LAST_PORT}")
         if _HOST.fullmatch(serve.host) is None:
@@ -412,7 +412,7 @@ def _name_of(kind: Any) -> str:
     return _TYPE_NAMES.get(kind) or " or ".join(f'"{word}"' for word in get_args(kind))
 
 
-assert set(get_args(get_type_hints(Log)["level"])) == set(LEVELS)
+assert set(get_args(get_type_hints(LogSettings)["level"])) == set(LEVELS)
 
 
 def _is_absolute(path: str) -> bool:

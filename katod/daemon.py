@@ -2,18 +2,21 @@
 
 import os
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from katod import config
-from katod.agents import AGENTS, reported
+from katod.agents import AGENTS, heard, reported
+from katod.agents.guard import take_failures
 from katod.config import Settings
 from katod.discover.catalog import Catalog
 from katod.discover.discovery import Discovery
 from katod.discover.roots import Root, find_roots
-from katod.errors import ConfigError, KatodError, LedgerError, safe_message
+from katod.errors import ConfigError, KatodError, LedgerError, StateLost, safe_message
 from katod.log import EventLog
 from katod.matrix.delivery import RoomDelivery
 from katod.model import SessionKey
@@ -22,15 +25,19 @@ from katod.record.family import family
 from katod.record.forget import Remains, bury, delete_transcripts
 from katod.record.news import News, Tell, tell_nobody
 from katod.record.policy import Policy
+from katod.record.session import ActiveSession
 from katod.schedule import NOW, Schedule
-from katod.service import pause, signs
+from katod.service import home, interrupted, pause, signs
 from katod.service.control import WITH_OUTPUTS, Inbox, Request
 from katod.service.desktop import Desktop
+from katod.service.held import OpenState
+from katod.service.interrupted import Interrupted
 from katod.service.lock import Lock
 from katod.service.sd_notify import sd_notify, watchdog_interval
 from katod.service.signals import Signals
 from katod.service.signs import Signs
-from katod.store.integrity import containing, delete_quarantined, quarantined
+from katod.shellrequests import ShellRequests
+from katod.store.integrity import DatabaseError, containing, delete_quarantined, quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import UNNAMED, SessionRow
 
@@ -71,9 +78,9 @@ class LiveSettings:
         """Return the agents' roots."""
         return find_roots(self.now, AGENTS)
 
-    def policy(self, roots: list[Root]) -> Policy:
+    def policy(self, roots: list[Root], worktrees: Mapping[str, str]) -> Policy:
         """Return the part of the settings that decides about recordings."""
-        return Policy.here(self.now, roots, self.state, pause.paused_since(self.state))
+        return Policy.here(self.now, roots, self.state, pause.paused_since(self.state), worktrees)
 
 
 class Daemon:
@@ -91,41 +98,80 @@ class Daemon:
         self._settings = LiveSettings(settings, config_path, state)
         self._log = log
         self._ledger = Ledger.open(state, log)
+        if moved := home.note(state):
+            log.state_moved(str(state), moved)
         roots = self._settings.roots()
         catalog, watchdog = Catalog(self._ledger, log), watchdog_interval()
         self._discovery = Discovery(catalog, roots, self._settings.inbox.make(), log, full_every=watchdog)
-        policy = self._settings.policy(roots)
+        policy = self._settings.policy(roots, self._ledger.projects.worktrees)
         if signals is not None:  # katod goes on running
             tell = _on_desktop(tell, self._settings, log)
-        self._pipeline = Pipeline(self._ledger, self._discovery.catalog, log, policy, tell)
+        self._pipeline = Pipeline(self._ledger, catalog, log, policy, tell)
+        self._requests = ShellRequests(self._ledger, catalog, log, self._pipeline)
         self._schedule = Schedule()
         self._signals = signals or Signals()
-        self._signals.wake = self._discovery.hints.wake
+        self._signals.on_arrival(self._discovery.hints.wake)
         self._room = RoomDelivery(self._ledger, self._discovery.hints.wake, log)
 
-    def run(self) -> None:
-        """Follow all sources until SIGTERM or SIGINT; a step in progress is completed first."""
+    def run(self, held: OpenState) -> None:
+        """Follow all sources until SIGTERM or SIGINT; a step in progress is completed first.
+
+        Raises StateLost as soon as the state directory is no longer the one that katod has open. What is there by then
+        may be another katod's, and is left alone.
+        """
         watching = self._discovery.start(watch=self._settings.now.watch.use_events)
         if not self._signals.stop:
             self._begin()
-            self._room.use(self._settings.policy(self._settings.roots()))
+            self._room.use(self._settings.policy(self._settings.roots(), self._ledger.projects.worktrees))
             mode, sources = "events" if watching else "sweeps only", len(self._discovery.catalog.sources)
             self._log.daemon_started(mode, sources)
             sd_notify("READY=1", f"STATUS=following {sources} sessions ({mode})")
         shown = Signs(self._settings.state, self._log)
         try:
-            self._loop(shown)
+            self._loop(shown, held)
+            held.require()
+        except (StateLost, LedgerError, OSError) as error:
+            if (lost := held.error()) is None:
+                raise
+            self._leave_note(lost, held)
+            raise lost from error
         finally:
-            shown.clear()
+            if not held.lost():
+                shown.clear()
         sd_notify("STOPPING=1")
         self.close()
         self._log.daemon_stopped(self._signals.stop)
+
+    def _leave_note(self, error: StateLost, held: OpenState) -> None:
+        """Tell the log, and the next `katod status`, which recordings end: none, if the ledger is still there."""
+        ended = [] if held.has_ledger else self._recorded()
+        self._log.state_lost(str(error.path), error.what, len(ended))
+        try:
+            interrupted.leave(self._settings.state, ended)
+        except OSError as problem:
+            self._log.state_lost(str(error.path), f"no note can be left: {safe_message(problem)}", len(ended))
+
+    def _recorded(self) -> list[Interrupted]:
+        """Return the recordings that run or are paused, as far as the ledger can still be read."""
+        now = _now()
+        with suppress(LedgerError, DatabaseError):
+            rows = [row for row in self._ledger.outputs() if row.open or row.paused]
+            return [
+                Interrupted(
+                    now,
+                    row.id,
+                    str(self._ledger.session(row.session).key),
+                    "" if row.held is not None else str(row.path),
+                )
+                for row in rows
+            ]
+        return []
 
     def _begin(self) -> None:
         """Resume what was in progress, and find all sources."""
         self._pipeline.resume()
         if not self._settings.paused:  # some may not have been read to their end when the pause ended
-            self._pipeline.resume_paused(_now())
+            self._requests.end_pause(_now())
         self._schedule.queue(self._discovery.catalog.unread())
         self._schedule.queue(self._discovery.sweep())
 
@@ -159,18 +205,19 @@ class Daemon:
 
     # -- the loop ---------------------------------------------------------------------------------
 
-    def _loop(self, shown: Signs) -> None:
+    def _loop(self, shown: Signs, held: OpenState) -> None:
         stepped = 0.0
         while not self._signals.stop:
+            held.require()  # before each step, not only with each sweep: another katod may have the same sessions
             now = time.monotonic()
-            if self._signals.reload:
+            if self._signals.take_reload():
                 self._reload()
             self._look(now)
             if due := self._schedule.due(now):
                 stepped = now
             more = (self._step_due(now) if due else False) | self._pipeline.follow(now)
             self._room.look()
-            shown.show([(one.row.key, row) for one in self._pipeline.recorded() if (row := one.recording)])
+            shown.show([(one.row.key, output.row) for one in self._pipeline.recorded() if (output := one.recording)])
             self.tell_states()
             if now - stepped >= QUIET:
                 self._pipeline.flush()
@@ -196,13 +243,17 @@ class Daemon:
         """Tell of recorded sessions that wait for their person, or are done after a while."""
         heard = self._discovery.heard()
         for session in self._pipeline.recorded():
-            if not session.is_read:
-                continue
-            ask = partial(reported, session.sources[-1].path, session.row.key, session.metadata.start)
-            if session.row.key.agent in heard:
-                session.attention.hear(ask())
-            if (doing := session.attention.news(time.time(), ask)) and (row := session.recording):
-                self._pipeline.delivery.tell(News.of_state(doing, row))
+            if session.is_read:
+                has_news = session.row.key.agent in heard
+                self._pipeline.between_steps(session.row.id, partial(self._tell_state, session, has_news=has_news))
+        self._discovery.catalog.note_failures(take_failures())
+
+    def _tell_state(self, session: ActiveSession, *, has_news: bool) -> None:
+        about = (session.sources[-1].path, session.row.key, session.metadata.start)
+        if has_news:
+            session.attention.hear(reported(*about))
+        if (doing := session.attention.news(time.time(), partial(heard, *about))) and (output := session.recording):
+            self._pipeline.delivery.tell(News.of_state(doing, output.row))
 
     def _pause(self, stepped: float) -> float:
         """Return the seconds until something has to be done."""
@@ -225,6 +276,7 @@ class Daemon:
                 more = True
             else:
                 self._schedule.done(source, now)
+                self._requests.go_on(source.session)
         return more
 
     # -- requests, settings -----------------------------------------------------------------------
@@ -258,9 +310,9 @@ class Daemon:
         command = request.command
         try:
             if command is None:
-                refusal = self._pipeline.restore(session.id, int(request.name))
+                refusal = self._requests.restore(session.id, int(request.name))
             else:
-                refusal = self._pipeline.request(session.id, command, request.time, dedup_key)
+                refusal = self._requests.command(session.id, command, request.time, dedup_key)
         except LedgerError:
             raise
         except KatodError as error:
@@ -285,8 +337,9 @@ class Daemon:
         self._room.look()  # what was sent is forgotten with the rest
         if sessions:
             self._schedule.forget(bury(remains, self._ledger, self._discovery.catalog))
+            self._pipeline.forget(sessions)
             for row in sessions:
-                self._pipeline.forget(row.id, remains.outputs)
+                self._requests.forget(row.id)
             self._room.look(at_once=True)
             self._log.session_forgotten(str(request.key))
         try:
@@ -306,6 +359,7 @@ class Daemon:
     def _clean_state(self, keys: set[SessionKey], remains: Remains) -> None:
         """Delete what other files in the state directory have of sessions. Raises OSError."""
         signs.remove(self._settings.state, keys)
+        interrupted.forget(self._settings.state, keys)
         self._settings.inbox.clean()
         words = [*remains.words, *(key.id.encode("utf-8", "replace") for key in keys)]
         for path in containing(quarantined(self._settings.state, LEDGER_NAME), words):
@@ -318,7 +372,7 @@ class Daemon:
             if self._signals.stop:
                 return None
             self._settings.pause(time)
-            self._pipeline.use(self._settings.policy(self._settings.roots()))
+            self._pipeline.use(self._settings.policy(self._settings.roots(), self._ledger.projects.worktrees))
             self._log.daemon_paused()
         return ""
 
@@ -329,14 +383,13 @@ class Daemon:
             if self._signals.stop:
                 return None
             self._settings.resume()
-            self._pipeline.use(self._settings.policy(self._settings.roots()))
-            self._pipeline.pass_over(time.time_ns())
-            self._pipeline.resume_paused(moment)
+            self._pipeline.use(self._settings.policy(self._settings.roots(), self._ledger.projects.worktrees))
+            self._requests.pass_over(time.time_ns())
+            self._requests.end_pause(moment)
             self._log.daemon_resumed()
         return ""
 
     def _reload(self) -> None:
-        self._signals.reload = False
         path = str(self._settings.path)
         try:
             self._settings.reload()
@@ -346,9 +399,9 @@ class Daemon:
             return
         self._log.level = self._settings.now.log.level
         roots = self._settings.roots()
-        self._pipeline.use(self._settings.policy(roots))
+        self._pipeline.use(self._settings.policy(roots, self._ledger.projects.worktrees))
         self._discovery.use(roots)
-        self._room.use(self._settings.policy(roots))
+        self._room.use(self._settings.policy(roots, self._ledger.projects.worktrees))
         self._log.settings_reloaded(path)
         sd_notify(f"STATUS=following {len(self._discovery.catalog.sources)} sessions")
 
@@ -382,7 +435,7 @@ def run_daemon(
 ) -> None:
     """Run katod in the foreground until a signal stops it; without signals, process what is new and return.
 
-    Raises AlreadyRunning, LedgerError.
+    Raises AlreadyRunning, LedgerError, StateLost.
     """
     os.umask(0o077)
     lock = Lock.take(state)
@@ -392,7 +445,7 @@ def run_daemon(
             if signals is None:
                 daemon.once()
             else:
-                daemon.run()
+                daemon.run(OpenState(state, lock))
         finally:
             daemon.release()
     finally:

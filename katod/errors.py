@@ -6,14 +6,17 @@ KatodError
 │   └── NothingHere      there is no session in this directory
 ├── SourceError          a session file cannot be read
 │   ├── SourceGone       the session file no longer exists
+│   ├── AgentFailed      katod's own code for the agent failed on it
 │   ├── SourceUnusable   its content cannot be read, however often it is tried
 │   └── SourceChanged    the bytes before the cursor changed
 ├── TargetRefused        a name from the chat or the shell leads where katod does not write
 ├── OutputError          an output cannot be written; its recording is parked
-│   └── OutputReplaced   an output was replaced or removed while katod wrote to it
+│   ├── OutputReplaced   an output was replaced or removed while katod wrote to it
+│   └── OutputUnreadable an output is not shown: it is gone, or no longer the file that katod wrote
 ├── LedgerError          the ledger cannot be used
 │   ├── LedgerDamaged    the ledger contains data that katod did not write
 │   └── LedgerUnreleased the ledger was written by a version of katod that was never released
+├── StateLost            the state directory was removed or replaced while katod was running
 ├── DeliveryError        a homeserver cannot be reached, or takes events later
 │   ├── DeliveryRefused  it never takes this event
 │   └── DeliveryStopped  it takes nothing until the settings change
@@ -27,6 +30,9 @@ A message says what happened and to which file; `hint` says what to do about it.
 """
 
 from pathlib import Path
+from typing import Final
+
+INTERNAL: Final = "internal error: "  # what katod's own failures begin with, where the ledger has them
 
 
 class KatodError(Exception):
@@ -59,6 +65,10 @@ class SourceGone(SourceError):
     """The session file no longer exists. Agents delete their files, so this is normal."""
 
 
+class AgentFailed(SourceError):
+    """katod's own code for the agent failed on what it found: only this session is affected."""
+
+
 class SourceUnusable(SourceError):
     """The content cannot be read, however often it is tried: it is tried again when the file changes."""
 
@@ -79,6 +89,17 @@ class OutputReplaced(OutputError):
     """An output was replaced or removed while katod wrote to it, as editors do: bytes may be in the old file."""
 
 
+class OutputUnreadable(OutputError):
+    """An output is not shown: it is gone, cannot be opened, or is no longer the file that katod wrote.
+
+    `is_gone` says that there is nothing at its path.
+    """
+
+    def __init__(self, what: str, *, path: Path | str, hint: str = "", is_gone: bool = False) -> None:
+        super().__init__(what, path=path, hint=hint)
+        self.is_gone = is_gone
+
+
 class LedgerError(KatodError):
     """The ledger cannot be used: it is unreadable, from a newer katod, or its directory is not safe."""
 
@@ -89,6 +110,10 @@ class LedgerDamaged(LedgerError):
 
 class LedgerUnreleased(LedgerError):
     """The ledger was written by a version of katod that was never released."""
+
+
+class StateLost(KatodError):
+    """The lock or the ledger is no longer the file that the running katod opened: it must not go on."""
 
 
 class DeliveryError(KatodError):
@@ -141,6 +166,11 @@ class AlreadyRunning(KatodError):
 def with_extra(name: str) -> str:
     """Return what to do about an extra that is not installed."""
     return f"install katod again, with '.[fast,{name}]' in place of '.[fast]'"
+
+
+def failure_of(error: Exception) -> str:
+    """Return what to show of an error that nobody expected."""
+    return error.what if isinstance(error, AgentFailed) else f"{INTERNAL}{safe_message(error)}"
 
 
 def safe_message(error: Exception) -> str:

@@ -7,6 +7,8 @@ are no nulls, no invented values and no timestamps of katod's own.
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 SCHEMA: Final = "katod.event/1"
 
 USER_MESSAGE: Final = "user.message"
@@ -76,21 +78,21 @@ REQUIRED: Final = {
     AGENT_END: ("subagent",),
 }
 _IN_ROW: Final = ("time", "timeSource", "turn", "model")
-_IN_SOURCE: Final = ("providerEventId", "messageId", "requestId", "parentId")
+_IN_SOURCE: Final = ("providerEventId", "messageId", "requestId", "parentId", "ancestorId")
 # What a field of a payload is, if it is there. No name means two things, but for `input`.
 _TEXT_FIELDS: Final = (
     "after", "argument", "before", "branch", "category", "cliVersion", "code", "command", "commit", "cwd", "decisionId",
-    "decisionKey", "description", "effort", "encrypted", "family", "freeText", "line", "message", "model",
+    "decisionKey", "description", "effort", "encrypted", "family", "freeText", "id", "line", "message", "model",
     "modelProvider", "name", "origin", "parent", "permissionMode", "phase", "prompt", "rawType", "reason", "repository",
-    "result", "sandbox", "scope", "script", "server", "status", "stopReason", "subagent", "subject", "subtype",
-    "summary", "task", "text", "title", "toolCallId", "trigger", "what",
+    "result", "sandbox", "scope", "script", "server", "speaker", "status", "stopReason", "subagent", "subject",
+    "subtype", "summary", "task", "text", "title", "toolCallId", "trigger", "what",
 )  # fmt: skip
 _NUMBER_FIELDS: Final = (
     "cacheRead", "cacheWrite", "contextLimit", "costUsd", "durationMs", "exitCode", "httpStatus", "number", "output",
     "reasoning", "tokensAfter", "tokensBefore", "total",
 )  # fmt: skip
-_OBJECT_FIELDS: Final = ("data", "retry", "structured")
-_FLAG_FIELDS: Final = ("denied", "isError", "multiSelect")
+_OBJECT_FIELDS: Final = ("data", "native", "retry", "structured")
+_FLAG_FIELDS: Final = ("denied", "goesOn", "isError", "multiSelect")
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     **dict.fromkeys(_TEXT_FIELDS, (str,)), **dict.fromkeys(_NUMBER_FIELDS, (int, float)),
     **dict.fromkeys(_OBJECT_FIELDS, (dict,)), **dict.fromkeys(_FLAG_FIELDS, (bool,)), "pasted": (list,),
@@ -131,6 +133,73 @@ class Event(NamedTuple):
     typed: bool = False
     blobs: tuple[tuple[str, str, str], ...] = ()
     words: str = ""
+
+
+class Between:
+    """Subtypes of messages that are words between agents: what one tells another, or a summary for the model.
+
+    Neither the person said them nor the assistant. `speaker` names who did, if that is known.
+    """
+
+    TASK: Final = "task"  # what an agent that another one started was given
+    DELEGATED: Final = "delegated"  # a task of another session's agent, in a session of the person's
+    PEER: Final = "agent-message"
+    TEAMMATE: Final = "teammate-message"
+    SUMMARY: Final = "compact-summary"
+    BRANCH: Final = "branch-summary"
+
+
+_SUMMARIES: Final = frozenset({Between.SUMMARY, Between.BRANCH})
+BETWEEN: Final = frozenset({Between.TASK, Between.DELEGATED, Between.PEER, Between.TEAMMATE, *_SUMMARIES})
+
+
+def is_between(event: Event) -> bool:
+    """Return whether a message is words between agents."""
+    return event.kind in (USER_MESSAGE, SYSTEM_MESSAGE) and event.payload.get("subtype") in BETWEEN
+
+
+def is_summary(event: Event) -> bool:
+    """Return whether an event is a summary of the conversation, made for the model."""
+    return event.kind == COMPACTION or (is_between(event) and event.payload["subtype"] in _SUMMARIES)
+
+
+# What a result may say of a call that did what it was asked to. Statuses are the agents' own words.
+_WELL: Final = frozenset({"", "completed", "launched", "success"})
+
+
+def went_well(result: dict[str, Any]) -> bool:
+    """Return whether a result says that its call did what it was asked to: only such a call changes files.
+
+    It does not if the call failed, or was declined, interrupted, or is still running.
+    """
+    return not (result.get("isError") or result.get("denied")) and result.get("status", "") in _WELL
+
+
+def too_deep(kind: str) -> dict[str, Any]:
+    """Return the payload of the `provider.raw` event in place of one that has more levels than JSON can be written of.
+
+    orjson writes at most 254 levels; agents never nest that deep, hostile files do.
+    """
+    return {"rawType": kind, "raw": "nested too deep to be written as JSON"}
+
+
+def pack(event: Event) -> list[Any]:
+    """Return all of an event, with what is internal, as JSON.
+
+    The payload is in a text, so that it may be as deep here as anywhere.
+    """
+    try:
+        payload = orjson.dumps(event.payload)
+    except TypeError:
+        return pack(event._replace(kind=PROVIDER_RAW, payload=too_deep(event.kind)))
+    return [*event[:2], list(event.session), payload.decode(), *event[4:]]
+
+
+def unpack(row: list[Any]) -> Event:
+    """Return the event of what `pack` returned."""
+    event = Event(*row)
+    blobs = tuple((*blob,) for blob in event.blobs)
+    return event._replace(session=SessionRef(*event.session), payload=orjson.loads(row[3]), blobs=blobs)
 
 
 def to_json(event: Event) -> dict[str, Any]:

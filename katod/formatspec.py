@@ -55,7 +55,7 @@ _ROWS: Final = (
         "what the agent does at each step, not what is said", rb'\{"type":"session","id":"',
     ),
     FormatSpec(
-        "matrix", ".matrix.jsonl", "matrix.printer.Matrix", "events for a Matrix room (OpenEarth), one per line",
+        "matrix", ".matrix.jsonl", "matrix.printer.MatrixPrinter", "events for a Matrix room (OpenEarth), one per line",
         rb'\{"txn_id":"[0-9a-f-]{36}","type":"', carries_pictures=True,
     ),
     FormatSpec(

@@ -13,18 +13,20 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from katod import events as ev
 from katod.events import Event
-from katod.states import Need, Seen, State, seconds
+from katod.states import JudgedEvents, Need, State, seconds
 
 Line = dict[str, Any]
 # The subtypes of `provider.info` that say more of a session than the other kinds of events.
 PERMISSION_REQUESTED: Final = "permission-requested"
 PERMISSION_COMPLETED: Final = "permission-completed"
 COMPACTING: Final = "compaction-started"  # the client sums up the conversation, until its `context.compaction`
+PLAN: Final = "plan"  # the key of a decision about what was planned
 STEP: Final = "lifecycle"  # the agent says the step itself: `data` has its type, and what it is about
 # Text in the person's name that the model does not answer, or not for certain: commands of the client, and context.
 NO_PROMPTS: Final = frozenset({"shell", "slash-command", "context"})
 _MOST: Final = 256  # open calls, or open questions
 _LONGEST: Final = 200  # characters of an id
+_WELL: Final = ("stop", "tool_use")  # how turns and steps end that nothing cut off
 _MORE_TO_COME: Final = frozenset({"tool_use", "toolUse", "tool_calls", "tool-calls", "pause_turn"})
 
 
@@ -51,6 +53,9 @@ class _Mode(StrEnum):
     TASKS = "tasks"  # the agent, for everything that it does about a prompt
     STEPS = "steps"  # the agent, for each answer of the model
     LINES = "lines"  # the agent says all lines itself
+    STOPPED = (
+        "stopped"  # nobody, and a call that is recorded before the next prompt is of the turn that was interrupted
+    )
     COMPACTION = "compaction"  # the client, which sums up the conversation and does nothing else
 
 
@@ -70,7 +75,10 @@ class _Turn(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What a person is asked: the call that it is about and its tool, and what is asked of them."""
+    """What a person is asked: the call that it is about and its tool, and what is asked of them.
+
+    Without a call, it is about all of the turn, and asked once that has ended.
+    """
 
     call: str
     tool: str
@@ -123,12 +131,12 @@ class Lifecycle:
         return Need(asked.what, asked.tool) if asked and self.state is State.BLOCKED else Need()
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> JudgedEvents:
         """What is known now."""
         turn, is_derived = self._turn, self._mode is _Mode.DERIVED
         may_be_over = is_derived and turn is not None and turn.spoke and not turn.called and not self._tools
         prompted = seconds(self._prompt[-1]) if self._prompt else 0.0
-        return Seen(self.state, self.need, tuple(self._tools.values()), may_be_over, prompted)
+        return JudgedEvents(self.state, self.need, tuple(self._tools.values()), may_be_over, prompted)
 
     @property
     def _asked(self) -> "_Asked | None":
@@ -143,6 +151,13 @@ class Lifecycle:
             out.append(line | ({"timestamp": event.time} if event.time else {}))
         return out
 
+    def settled(self) -> list[Line]:
+        """Return the lines after the last event, if nothing more will come: an answer that may be the last one is."""
+        lines = list(self._end("stop")) if self.seen.may_be_over else []
+        for line in lines:
+            self.state = after(self.state, line["type"])
+        return lines
+
     def _lines(self, event: Event) -> Iterator[Line]:
         is_own = event.session.subagent == self._whose.subagent
         if self._mode is not _Mode.LINES and (is_own or event.kind == ev.PROVIDER_INFO):
@@ -151,7 +166,13 @@ class Lifecycle:
                 yield from handler(self, event)
         elif is_own and event.kind == ev.PROVIDER_INFO:
             yield from self._info(event)
-        if (asked := self._asked) and self.state is not State.BLOCKED:
+        if self.state is not State.BLOCKED:
+            yield from self._asks()
+
+    def _asks(self) -> Iterator[Line]:
+        """Say what the person is asked; about all of a turn, once that has ended."""
+        asked = self._asked
+        if asked and (asked.call or self._ran is None):
             about = {"toolCallId": asked.call} | Need(asked.what, asked.tool).row()
             yield {"type": "queue_update"} | {name: said for name, said in about.items() if said}
 
@@ -167,7 +188,7 @@ class Lifecycle:
             return
         self._prompt = record
         self._waiting.clear()
-        self._mode = _Mode.DERIVED if self._mode is _Mode.COMPACTION else self._mode
+        self._mode = _Mode.DERIVED if self._mode in (_Mode.COMPACTION, _Mode.STOPPED) else self._mode
         is_over = self._ran is True and not self._tools and self._mode in (_Mode.DERIVED, _Mode.STEPS)
         if is_over and (self._turn is None or self._mode is _Mode.DERIVED):
             yield from self._end("stop")
@@ -201,7 +222,7 @@ class Lifecycle:
     def _end_turn(self, stop: str) -> Iterator[Line]:
         for call in list(self._tools):  # no result of these will be recorded
             yield self._ended(call) | {"isError": True}
-        self._waiting.clear()
+        self._waiting = {key: asked for key, asked in self._waiting.items() if not asked.call and stop in _WELL}
         if self._turn is not None:
             self._turn = None
             yield {"type": "turn_end", "stop": stop}
@@ -223,6 +244,7 @@ class Lifecycle:
             self._mode, self._ran, self._turn = _Mode.STEPS, True, _Turn()
             yield {"type": "turn_start"}
             return
+        self._waiting.clear()
         if self._ran:  # what was begun before was not ended
             yield from self._end("stop")
         self._mode = _Mode.TASKS
@@ -232,10 +254,12 @@ class Lifecycle:
         """End the turn, and all that the agent did about the prompt.
 
         After a step with calls, more is to come: the agent is at work in between, so that turn ends with the next one.
+        Where the client sends itself prompts, only the agent knows whether that is so.
         """
         reason = event.payload.get("reason", "done")
-        goes_on = self._mode is _Mode.STEPS and self._turn is not None and self._turn.called and reason == "done"
-        self._mode = _Mode.DERIVED
+        turn, is_step = self._turn, self._mode is _Mode.STEPS and reason == "done"
+        goes_on = is_step and turn is not None and event.payload.get("goesOn", turn.called)
+        self._mode = _Mode.STOPPED if reason == "aborted" else _Mode.DERIVED
         if not goes_on:
             yield from self._end({"done": "stop"}.get(reason, str(reason)))
 
@@ -264,6 +288,7 @@ class Lifecycle:
     # -- messages and calls ---------------------------------------------------------------------------
 
     def _message(self, event: Event) -> Iterator[Line]:
+        self._mode = _Mode.DERIVED if self._mode is _Mode.STOPPED else self._mode
         yield from self._step(event)
         message = {"role": "assistant"} | ({"model": event.model} if event.model else {})
         yield {"type": "message_start", "message": message}
@@ -292,6 +317,8 @@ class Lifecycle:
         if call in self._tools:
             self._waiting = {key: asked for key, asked in self._waiting.items() if asked.call != call}
             yield self._ended(call) | {"isError": bool(event.payload.get("isError"))}
+        if self._mode is _Mode.STOPPED and not self._tools:
+            yield from self._end("aborted")
 
     def _ended(self, call: str) -> Line:
         return {"type": "tool_execution_end", "toolCallId": call, "toolName": self._tools.pop(call)}
@@ -299,11 +326,13 @@ class Lifecycle:
     # -- what a person is asked ------------------------------------------------------------------------
 
     def _question(self, event: Event) -> Iterator[Line]:
-        """Wait for the answer to a question of an open call; nobody waits for that to any other."""
+        """Wait for the answer to a question of an open call, or about a plan; nobody waits for that to any other."""
         decision = event.payload["decisionId"]
         call = next((call for call in reversed(self._tools) if decision.startswith(f"{call}:")), None)
         if call is not None:
             self._wait(decision, _Asked(call, self._tools[call], "question"))
+        elif event.payload.get("decisionKey") == PLAN and self._mode is _Mode.TASKS:
+            self._wait(decision, _Asked("", "", "question"))
         return iter(())
 
     def _answer(self, event: Event) -> Iterator[Line]:

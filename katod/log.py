@@ -38,6 +38,14 @@ class EventLog:
         """The daemon shut down cleanly."""
         self._emit("info", "daemon.stopped", reason=reason)
 
+    def state_lost(self, path: str, problem: str, count: int) -> None:
+        """The state directory was removed under katod, which ends; `count`: how many recordings end by it."""
+        self._emit("error", "state.lost", path=path, problem=problem, count=count)
+
+    def state_moved(self, path: str, problem: str) -> None:
+        """The state directory was moved or copied here from another home or machine."""
+        self._emit("warning", "state.moved", path=path, problem=problem)
+
     def daemon_paused(self) -> None:
         """Katod was paused; all recordings have a mark that says so."""
         self._emit("info", "daemon.paused")
@@ -117,6 +125,10 @@ class EventLog:
     def recording_ended(self, session: str, output: int) -> None:
         """A recording ended."""
         self._emit("info", "recording.ended", session=session, output=output)
+
+    def recording_left(self, session: str, output: int) -> None:
+        """The person of a recording went on in a new session, which is not recorded; said once."""
+        self._emit("info", "recording.left", session=session, output=output)
 
     def output_edited(self, output: int, change: str) -> None:
         """An output was changed by another program; the change is kept."""

@@ -14,7 +14,8 @@ _MOST_CALLS: Final = 256
 _FEWEST: Final = 12  # events: fewer prove nothing
 # In typed text: pictures and files that a client inserts.
 _MARKUP: Final = re.compile(r"!\[[^\]]*\]\([^)\s]*\)|\[(?:Image|Pasted text) #[0-9]+[^\]]*\]|(?<![\w/])@(?=[\w./~-])")
-_SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context", "delegated"})
+# What a sub-agent was given is what its own session is about.
+_SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context", *ev.BETWEEN}) - {ev.Between.TASK}
 
 
 class SessionStart(NamedTuple):
@@ -26,6 +27,7 @@ class SessionStart(NamedTuple):
     parent: str = ""
     origin: str = ""
     draft: str = ""  # a title of words that nobody is known to have typed here, such as those that a fork copied
+    session: str = ""  # its whole id, of which a path may have only the beginning
 
 
 class SessionMetadata:
@@ -58,6 +60,10 @@ class SessionMetadata:
     def best_title(self) -> str:
         """The title, or a draft of it."""
         return self.title or self.start.draft
+
+    def rename(self, title: str) -> None:
+        """Set the title, whatever it was."""
+        self.title = title
 
     def set_title(self, words: str, event: Event) -> None:
         """Set the title, if there is none, to the first line a person typed (`words`: a message before it is split)."""
@@ -117,7 +123,7 @@ class SessionMetadata:
         payload = event.payload
         given = SessionStart(
             payload.get("cwd", ""), payload.get("branch", ""), payload.get("cliVersion", ""), event.session.parent,
-            payload.get("origin", ""), "",
+            payload.get("origin", ""), "", event.session.id,
         )  # fmt: skip
         self.start = SessionStart(*(known or new for known, new in zip(self.start, given, strict=True)))
 
@@ -126,6 +132,11 @@ def first_words(text: str, longest: int) -> str:
     """Return the first line of what a person typed, without markers of images and files, cut at a word."""
     line = next((line for line in map(_plain, text.split("\n")) if line), "")
     return cut_at_word(line, longest)
+
+
+def heading_of(text: str, longest: int) -> str:
+    """Return what a message is called in its heading; one of markup alone is called by that."""
+    return first_words(text, longest) or cut_at_word(" ".join(text.split()), longest)
 
 
 def _plain(line: str) -> str:

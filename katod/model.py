@@ -149,7 +149,7 @@ class Mark(NamedTuple):
 Span = tuple[int, int]
 
 
-class Typed(NamedTuple):
+class TypedText(NamedTuple):
     """Text that a person sent. `pasted` are the parts of it (start, end) that the agent marks as pasted, in order.
 
     They may also have been `delegated` by another session's agent. No line in them is a command.
@@ -160,14 +160,14 @@ class Typed(NamedTuple):
     origin: Literal["pasted", "delegated"] = "pasted"
 
     @classmethod
-    def by_agent(cls, text: str) -> "Typed":
+    def by_agent(cls, text: str) -> "TypedText":
         """Return text that another session's agent sent in the person's name."""
         return cls(text, ((0, len(text)),), "delegated")
 
-    def part(self, start: int, end: int) -> "Typed":
+    def part(self, start: int, end: int) -> "TypedText":
         """Return a part of the text, with what is pasted of it."""
         inside = ((max(begin, start) - start, min(stop, end) - start) for begin, stop in self.pasted)
-        return Typed(self.text[start:end], tuple(span for span in inside if span[0] < span[1]))
+        return TypedText(self.text[start:end], tuple(span for span in inside if span[0] < span[1]))
 
     def is_pasted(self, at: int) -> bool:
         """Return whether the character at an offset is pasted."""
@@ -188,10 +188,12 @@ class Command:
 
 _NEAR_MISSES: Final = {
     "misspelt": "a misspelt ::{}",
+    "of another tool": "a command of another tool, for which katod has ::{}",
     "indented": "::{}, indented or with a space after `::`",
     "extra words": "::{} with extra words",
     "unknown option": "::{} with an unknown option",
     "pasted": "::{} in pasted text",
+    "inside": "::{} inside a long message",
     "delegated": "::{} in text from another session's agent",
 }
 
@@ -199,19 +201,27 @@ _NEAR_MISSES: Final = {
 # What to type instead.
 _ADVICE: Final = {
     "misspelt": "type `::{}`",
+    "of another tool": "type `::{}`",
     "indented": "begin the line with `::{}`, without a space",
     "extra words": 'quote a name that has spaces, as in `::{} "login page"`',
     "unknown option": "the options are +thinking, -thinking, +tools and -tools",
     "pasted": "type `::{}` by hand: what is pasted is not obeyed",
+    "inside": "type `::{}` in the first two or the last two lines, or alone: what is between them may be pasted",
     "delegated": "only what you type yourself is obeyed",
 }
 
 
 class NearMiss(NamedTuple):
-    """A line that looks like a command but is not, and the command that it resembles. The line itself is not kept."""
+    """A line that looks like a command but is not, and the command that it resembles. The line itself is not kept.
 
-    kind: Literal["misspelt", "indented", "extra words", "unknown option", "pasted", "delegated"]
+    `message` is the dedup key of its message, empty if unknown; the near misses of a message are reported once.
+    """
+
+    kind: Literal[
+        "misspelt", "of another tool", "indented", "extra words", "unknown option", "pasted", "inside", "delegated"
+    ]
     word: Word
+    message: str = ""
 
     def __str__(self) -> str:
         """Say what the line looks like."""
@@ -244,8 +254,7 @@ class Target:
         return "/".join(self.parts)
 
 
-@dataclass(slots=True)
-class Range:
+class Range(NamedTuple):
     """The part of a session that an output records, between two events.
 
     `start` is the event it begins at (empty: the beginning of the session); `inclusive` is false if it begins after

@@ -6,7 +6,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple
 
-QUIET_AFTER: Final = 60.0  # seconds
+QUIET_AFTER: Final = 10.0  # seconds after an answer that may have been the last one
+SILENT_AFTER: Final = 15.0  # seconds after which a client is looked for
+# Where it cannot be told whether a client still runs: seconds after which it is assumed that it does not. A model that
+# thinks writes nothing for a minute; a call runs as long as it takes.
+DOUBT_AFTER: Final = 120.0
+DOUBT_IN_CALL_AFTER: Final = 600.0
 _STALLED_AFTER: Final = 4 * 3600
 _OVER_AFTER: Final = 24 * 3600
 _LONGEST: Final = 60  # characters of a tool's name
@@ -62,9 +67,14 @@ class Report(NamedTuple):
     since: float = 0.0  # seconds since 1970; 0: not known
     waits_for: Literal["permission", "question", ""] = ""
     is_gone: bool = False  # the program that ran the session ended without a word
+    only_runs: bool = False  # the agent says nothing of the session, but a program that may work at it is there
 
 
-class Seen(NamedTuple):
+GONE: Final = Report(State.IDLE, is_gone=True)
+RUNS: Final = Report(State.WORKING, only_runs=True)
+
+
+class JudgedEvents(NamedTuple):
     """What a session is doing by its events alone, and what a judgement of it depends on."""
 
     state: State = State.IDLE
@@ -77,8 +87,8 @@ class Seen(NamedTuple):
 class Doing(NamedTuple):
     """What a session is doing, as everything that katod shows says it.
 
-    `stalled`: it says that it works, but has said nothing for hours. `is_quiet`: it is called done only because nothing
-    was recorded for a while after its answer.
+    `stalled`: it says that it works, but has said nothing for hours. `is_quiet`: it is called done, or idle, only
+    because nothing was recorded for a while after its answer, or while it worked.
     """
 
     state: State
@@ -89,15 +99,19 @@ class Doing(NamedTuple):
     def row(self) -> dict[str, str | bool]:
         """Return it as commands print it in JSON."""
         row: dict[str, str | bool] = {"state": self.state.value}
-        return row | self.need.row() | ({"stalled": True} if self.stalled else {})
+        doubts = {"stalled": self.stalled, "assumed": self.is_quiet}
+        return row | self.need.row() | {name: True for name, is_so in doubts.items() if is_so}
+
+    @property
+    def word(self) -> str:
+        """What people read of the state: with a question mark if it is only assumed."""
+        return f"{self.state.value}{'?' if self.is_quiet else ''}"
 
 
-def judged(seen: Seen, report: Report | None, last: float, now: float) -> Doing:
-    """Return what a session is doing, given when something was last recorded of it (seconds since 1970)."""
-    if report is None:
-        if seen.state is State.WORKING and seen.may_be_over and now - last >= QUIET_AFTER:
-            return Doing(State.DONE, is_quiet=True)
-        return Doing(seen.state, seen.need, stalled=is_stalled(seen.state, last, now))
+def judged(seen: JudgedEvents, report: Report | None, last: float, now: float) -> Doing:
+    """Return what a session is doing, given when something was last recorded of it (0: not known)."""
+    if report is None or report.only_runs:
+        return _by_records(seen, last, now, runs=report is not None)
     if report.state is State.BLOCKED:
         return Doing(State.BLOCKED, _need(seen, report))
     if report.state is not State.IDLE:
@@ -105,7 +119,20 @@ def judged(seen: Seen, report: Report | None, last: float, now: float) -> Doing:
     return _at_rest(seen, report)
 
 
-def _need(seen: Seen, report: Report) -> Need:
+def _by_records(seen: JudgedEvents, last: float, now: float, *, runs: bool) -> Doing:
+    """Return what a session is doing as its records say; `runs`: a program that may work at it is there.
+
+    Who waits for a person is silent for as long as that takes, so only work is doubted.
+    """
+    quiet = now - last if last else 0.0
+    if seen.state is State.WORKING and seen.may_be_over and quiet >= QUIET_AFTER:
+        return Doing(State.DONE, is_quiet=True)
+    if seen.state is State.WORKING and not runs and quiet >= (DOUBT_IN_CALL_AFTER if seen.tools else DOUBT_AFTER):
+        return Doing(State.IDLE, is_quiet=True)
+    return Doing(seen.state, seen.need, stalled=is_stalled(seen.state, now - quiet, now))
+
+
+def _need(seen: JudgedEvents, report: Report) -> Need:
     """Return what is waited for: a permission is about the call that is open, if it is the only one."""
     what = report.waits_for or seen.need.what
     if seen.need.what == what and seen.need.tool:
@@ -113,7 +140,7 @@ def _need(seen: Seen, report: Report) -> Need:
     return Need(what, seen.tools[0] if what == "permission" and len(seen.tools) == 1 else "")
 
 
-def _at_rest(seen: Seen, report: Report) -> Doing:
+def _at_rest(seen: JudgedEvents, report: Report) -> Doing:
     """Return what a session is doing whose agent says that it is idle, but not how its last turn ended.
 
     The end of a turn may be in the file a moment later. What was said before the prompt is about the turn before.

@@ -6,14 +6,14 @@ They have no date: they change with the program, not with the day on which they 
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 import click
 
 from katod import __version__
-from katod.cli import app
+from katod.cli import GROUPS, app
 
 FOLDER: Final = Path(__file__).parent / "man"
 _SPECIAL: Final = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "~": "\\(ti", "^": "\\(ha"}
@@ -89,7 +89,7 @@ def _page(context: click.Context) -> str:
         f".SH SYNOPSIS\n.B {_plain(context.command_path)}\n{_plain(' '.join(pieces))}\n",
         f".SH DESCRIPTION\n{_description(context.command)}",
         _list("OPTIONS", _options(context)),
-        _list("COMMANDS", _commands(context, name)),
+        _list("COMMANDS", _commands(context, name)) if context.parent else _grouped(context, name),
         "" if context.parent else _GENERAL,
         f".SH SEE ALSO\n{_references(context)}\n" if context.parent else "",
     ]
@@ -120,13 +120,31 @@ def _options(context: click.Context) -> Iterator[tuple[str, str]]:
 
 
 def _commands(context: click.Context, name: str) -> Iterator[tuple[str, str]]:
-    for inner, command in _subcommands(context):
+    return _entries(name, _subcommands(context))
+
+
+def _entries(name: str, commands: Iterable[tuple[str, click.Command]]) -> Iterator[tuple[str, str]]:
+    for inner, command in commands:
         yield f".BR {_plain(f'{name}-{inner}')} (1)", _prose(_summary(command)) + "."
 
 
+def _grouped(context: click.Context, name: str) -> str:
+    """Return the commands of katod itself below the titles of their groups, as `katod --help` lists them."""
+    known = dict(_subcommands(context))
+    parts = [
+        f".SS {title}\n{_rows(_entries(name, ((inner, known[inner]) for inner in commands)))}"
+        for title, commands in GROUPS.items()
+    ]
+    return f".SH COMMANDS\n{''.join(parts)}"
+
+
 def _list(title: str, rows: Iterator[tuple[str, str]]) -> str:
-    text = "".join(f".TP\n{term}\n{meaning}\n" for term, meaning in rows)
+    text = _rows(rows)
     return f".SH {title}\n{text}" if text else ""
+
+
+def _rows(rows: Iterator[tuple[str, str]]) -> str:
+    return "".join(f".TP\n{term}\n{meaning}\n" for term, meaning in rows)
 
 
 def _references(context: click.Context) -> str:

@@ -9,8 +9,10 @@ import json
 import re
 import runpy
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import click
@@ -19,6 +21,7 @@ from click.testing import CliRunner
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.cli import app
+from katod.cli.overview import Surroundings, overview
 from katod.events import Event, SessionRef
 from katod.formats.lifecycle import LifecycleLines
 from katod.formats.matrix.names import ROWS as MATRIX
@@ -34,6 +37,8 @@ from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.states import State
 from tests.formats.native import table as native
+from tests.support.records import Claude
+from tests.support.world import World
 
 ROOT: Final = Path(__file__).parents[1]
 README: Final = "README.md"
@@ -41,6 +46,14 @@ ARCHITECTURE: Final = "katod/README.md"
 AGENTS_README: Final = "katod/agents/README.md"
 CLI: Final = "katod/cli/README.md"
 FORMATS: Final = "katod/formats/README.md"
+AGENT_RECORD: Final = "katod/formats/docs/agent-record.md"
+ATIF: Final = "katod/formats/docs/atif.md"
+FIELDS: Final = "katod/formats/docs/fields.md"
+JSONL: Final = "katod/formats/docs/jsonl.md"
+LIFECYCLE: Final = "katod/formats/docs/lifecycle.md"
+MATRIX_FORMAT: Final = "katod/formats/docs/matrix.md"
+REDACTION: Final = "katod/formats/docs/redaction.md"
+STREAM: Final = "katod/formats/docs/stream.md"
 CONFIG: Final = "config/README.md"
 PACKAGING: Final = "packaging/README.md"
 SEAL: Final = "katod/seal/README.md"
@@ -48,7 +61,7 @@ DELIVERY: Final = "katod/matrix/README.md"
 TESTS: Final = "tests/README.md"
 FAULTS: Final = "tests/faults/README.md"
 DOCUMENTS: Final = (
-    README, "CHANGELOG.md", ARCHITECTURE, AGENTS_README, CLI, FORMATS, DELIVERY, SEAL, CONFIG, PACKAGING, TESTS, FAULTS,
+    README, "CHANGELOG.md", ARCHITECTURE, AGENTS_README, CLI, FORMATS, AGENT_RECORD, ATIF, FIELDS, JSONL, LIFECYCLE, MATRIX_FORMAT, REDACTION, STREAM, DELIVERY, SEAL, CONFIG, PACKAGING, TESTS, FAULTS,
     "fixtures/README.md",
 )  # fmt: skip
 
@@ -112,6 +125,20 @@ def agents() -> str:
         where = roots[name].partition("Empty: ")[2].rstrip(".")
         lines.append(f"| `{name}` | {AGENTS[name].product} | {_coded(where)} |")
     return "\n".join(lines) + "\n"
+
+
+def status() -> str:
+    """Return what `katod status` prints of the session that README.md describes, as a code block in a list."""
+    with TemporaryDirectory() as folder:
+        world = World(Path(folder))
+        project = world.home / "shop"
+        session = Claude(world, cwd=str(project))
+        session.append(session.user("::start\nAdd a login page to this shop."), session.says("I begin with the form."))
+        world.once()
+        row = world.status() | {"daemon": {"running": True, "pid": 4242}}
+        around = Surroundings(time.time(), "Europe/Berlin", str(world.home), 100, "katod run")
+        lines = ["".join(span.text for span in line).rstrip() for line in overview(row, around)]
+    return "\n".join(["   ```text", *(f"   {line}".rstrip() for line in lines), "   ```", "   "])
 
 
 def _coded(where: str) -> str:
@@ -264,18 +291,19 @@ def lines() -> str:
 
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (README, "agents"): agents,
+    (README, "status"): status,
     (CLI, "reference"): reference,
     (CONFIG, "keys"): keys,
     (CONFIG, "agents"): agents,
-    (FORMATS, "bridge"): bridge,
+    (STREAM, "bridge"): bridge,
     (FORMATS, "formats"): formats,
     (FORMATS, "transcript"): transcript,
-    (FORMATS, "matrix"): matrix,
-    (FORMATS, "native"): native.text,
-    (FORMATS, "states"): states,
-    (FORMATS, "silent"): silent,
-    (FORMATS, "lines"): lines,
-    (FORMATS, "rules"): rules,
+    (MATRIX_FORMAT, "matrix"): matrix,
+    (FIELDS, "native"): native.text,
+    (LIFECYCLE, "states"): states,
+    (LIFECYCLE, "silent"): silent,
+    (LIFECYCLE, "lines"): lines,
+    (REDACTION, "rules"): rules,
     (PACKAGING, "log"): log_events,
 }
 

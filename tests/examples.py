@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 FEW: Final = 5
 MANY: Final = 1_000
-CASES: Final = 3  # of a parametrized test in the default run
+CASES: Final = 2  # of a parametrized test in the default run
 QUICK, THOROUGH, UNSHRUNK = "quick", "thorough", "unshrunk"
 
 _COMMON: Final = settings(deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)

@@ -16,6 +16,7 @@ ARROWS = {
     "events": "",
     "shell": "",
     "slug": "",
+    "paths": "",
     "log": "",
     "backoff": "",
     "smallfile": "",
@@ -29,21 +30,22 @@ ARROWS = {
     "store": "errors log model slug",
     # the stages, from bytes to outputs
     "tail": "errors model",
-    "agents": "errors events lifecycle metadata model smallfile states tail",
+    "agents": "errors events lifecycle metadata model paths smallfile states tail",
     "discover": "agents config errors log model store tail",
     "command": "agents errors events formatspec model tail",
     "record": (
-        "agents backoff command config discover errors events formats formatspec log metadata model project slug states store tail write"
+        "agents backoff command config discover errors events formats formatspec log metadata model paths project slug states store tail write"
     ),
-    "formats": "agents events formatspec lifecycle metadata model slug states",
+    "formats": "agents events formatspec lifecycle metadata model paths slug states",
     "write": "errors model shell",
-    "search": "agents discover errors events formats formatspec log metadata model record tail",
+    "search": "agents discover errors events formats formatspec log metadata model paths record store tail write",
     # the stages put together
-    "pipeline": "command discover errors events log model record store tail",
+    "pipeline": "command discover errors events log record store tail",
     "schedule": "backoff discover",
+    "shellrequests": "discover errors log model pipeline record store",
     "service": "errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
-    "archive": "agents command discover errors events formatspec log metadata model record slug write",
+    "archive": "agents command discover errors events formatspec log metadata model paths record slug smallfile write",
     # signatures of what was exported
     "seal": "errors events formats model smallfile",
     # what katod adds to the agents' own files
@@ -51,15 +53,15 @@ ARROWS = {
     # recordings that are delivered elsewhere
     "matrix": "backoff config discover errors formats log model record smallfile store",
     # what was recorded, for other agents
-    "mcp": "agents errors formats formatspec log metadata model record search smallfile store",
+    "mcp": "agents errors formats formatspec log metadata model record search store",
     # sessions for clients and browsers
     "serve": (
         "agents discover errors events formats log metadata model record search service shell smallfile states store"
     ),
-    "daemon": "agents config discover errors log matrix model pipeline record schedule service store",
+    "daemon": "agents config discover errors log matrix model pipeline record schedule service shellrequests store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
-        "agents archive config daemon discover doctor errors formats formatspec log mcp metadata model project record seal search serve service setup"
+        "agents archive config daemon discover doctor errors formats formatspec log mcp metadata model paths project record seal search serve service setup"
         " shell slug smallfile states store"
     ),
     "__main__": "cli",
@@ -67,7 +69,7 @@ ARROWS = {
 }
 ALL = {part: set(allowed.split()) for part, allowed in ARROWS.items()}
 STAGES = ("discover", "tail", "agents", "command", "formats", "write")
-AROUND = {"record", "store", "pipeline", "schedule", "daemon", "cli", "service", "doctor", "search"}
+AROUND = {"record", "store", "pipeline", "schedule", "shellrequests", "daemon", "cli", "service", "doctor", "search"}
 
 # Libraries that reach the outside world, or make an output depend on more than its input: who may import them.
 LIBRARIES = {
@@ -113,34 +115,35 @@ IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
         " .open .opening .parameters .pause .picker .printing .record .rendering .resume .run .seal .search .selection .serve .service .sessions .setup"
-        " .show .status .transcripts .verify"
+        " .show .status .transcripts .verify .wrapping"
     ),
     "config": "katod.config",
     "daemon": "katod.daemon",
     "log": "katod.log",
     "pipeline": "katod.pipeline",
     "smallfile": "katod.smallfile",
-    "project": ".allowed",
+    "project": ".allowed .worktree",
     "doctor": ".agents .case .ledger .machine .outputs",
-    "discover": ".catalog .discovery .live .roots .sweep .watch",
+    "discover": ".catalog .discovery .live .roots .source .sweep .watch",
     "tail": ".compressed .reader .source",
     "agents": (
-        ".base .claude .claude.cleanup .claude.running .claude.tools .codex .copilot .cursor .gemini .gemini_retention .opencode .opencode.database .opencode.readonly .opencode.second"
-        " .opencode.sweep .opencode.tree .pi .zot"
+        ".base .claude .claude.cleanup .claude.running .claude.tools .codex .copilot .copilot_states .cursor .gemini .gemini_retention .opencode .opencode.database .opencode.readonly .opencode.second"
+        " .opencode.sweep .opencode.tree .pi .processes .zot"
     ),
     "command": ".target",
-    "archive": ".folder .naming",
-    "write": ".moved .output .remove .root .safe .whole",
-    "store": ".deliveries .integrity .ledger .tombstones",
-    "record": ".backfill .catchup .delivery .doing .export .follow .history .naming .policy .restore .sample .session .stream",
-    "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
+    "archive": ".drop .folder .known .naming",
+    "write": ".moved .output .reading .remove .root .safe .whole",
+    "store": ".deliveries .integrity .ledger .projects .tombstones",
+    "record": ".backfill .catchup .delivery .doing .export .follow .history .naming .policy .sample .session .stream",
+    "service": ".control .desktop .held .home .interrupted .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .since",
     "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "mcp": ".recordings .server",
     "seal": ".keys",
     "serve": (
-        ".changes .guard .page.board .page.finding .page.index .page.pages .page.recording .page.static .page.streams .page.watch .rest .server .shelf .sockets .stats .token .visit .worker"
+        ".access.guard .access.token .address .app .index.changes .index.entry .index.sessions .page.listwatch .page.pages .page.recording .page.search .page.sessionlist .page.streams .page.trigrams"
+        " .protocol.connection .protocol.rest .server .worker"
     ),
 }
 # What determines the bytes of an output: pure, and using only pure modules.
@@ -164,6 +167,7 @@ DECIDING = (
 KNOW_THE_READERS = (
     "katod.formats.agentrecord",
     "katod.formats.atif.document",
+    "katod.formats.between",
     "katod.formats.brief",
     "katod.formats.html",
     "katod.formats.lifecycle",
@@ -261,11 +265,11 @@ def test_no_agent_is_named_outside_its_module():
 
 
 def test_stages_know_nothing_of_what_puts_them_together():
-    """A stage imports neither the recording nor the pipeline nor the program around it; one module uses the ledger."""
+    """A stage imports neither the recording nor the pipeline nor the program around it; sources are in the ledger."""
     assert {stage: ALL[stage] & AROUND for stage in STAGES if ALL[stage] & AROUND} == {"discover": {"store"}}
     found = [module for module in modules().values() if module.part == "discover"]
     using = {module.name for module in found if any(name.startswith("katod.store") for name in module.imported)}
-    assert using == {"katod.discover.catalog"}
+    assert using == {"katod.discover.catalog", "katod.discover.source"}
 
 
 def test_each_library_is_known_in_one_place():

@@ -1,6 +1,8 @@
 """The configuration: every key, its type, and the message for each mistake."""
 
+import ast
 import os
+import re
 import tomllib
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -9,9 +11,10 @@ import pytest
 
 from katod import config
 from katod.agents import AGENTS
-from katod.config import Agent, Settings, load, local_zone, parse_settings
+from katod.config import AgentSettings, Settings, load, local_zone, parse_settings
 from katod.errors import ConfigError
 from tests.looping import each
+from tests.modules import modules
 
 FILE = Path("katod.toml")
 REFERENCE = Path(__file__).parent.parent / "config" / "katod.toml"
@@ -124,7 +127,9 @@ def test_table_of_keys_is_complete():
 def test_every_agent_can_be_set(agent):
     """One agent's settings leave the others at their defaults."""
     settings = read(f'[agents.{agent}]\nenabled = false\nroots = ["/a"]\n')
-    assert settings.agents == {name: Agent() for name in AGENTS} | {agent: Agent(enabled=False, roots=("/a",))}
+    assert settings.agents == {name: AgentSettings() for name in AGENTS} | {
+        agent: AgentSettings(enabled=False, roots=("/a",))
+    }
 
 
 # -- mistakes ----------------------------------------------------------------------------------------
@@ -321,3 +326,57 @@ def test_machines_zone_is_found_by_name(monkeypatch, variable, link, zone):
     monkeypatch.setenv("TZ", variable)
     monkeypatch.setattr(os.path, "realpath", lambda _: link)
     assert local_zone() == zone
+
+
+SECTIONS = {section.name for section in fields(Settings)}
+CLASSES = {section.name: type(getattr(Settings(), section.name)).__name__ for section in fields(Settings)}
+
+
+def every_key():
+    """Yield each section with each of its keys."""
+    for section in fields(Settings):
+        keys = fields(AgentSettings) if section.name == "agents" else fields(getattr(Settings(), section.name))
+        yield from ((section.name, key.name) for key in keys)
+
+
+def section_of(node):
+    """Return the section that an expression such as `self._settings.now.output` is, an empty string for any other."""
+    found = re.search(r"(?:settings|settings\(\)|now)\.(\w+)(?:\.\w+\(.*\)|\[.*\])?$", ast.unparse(node))
+    return found[1] if found and found[1] in SECTIONS else ""
+
+
+def named_sections(module):
+    """Yield each name that stands for a section in a module: it is assigned to it, or of its class."""
+    for node in module.nodes:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Tuple)
+            and isinstance(node.value, ast.Tuple)
+        ):
+            yield from (
+                (target, section_of(value)) for target, value in zip(node.targets[0].elts, node.value.elts, strict=True)
+            )
+        elif isinstance(node, ast.Assign):
+            yield node.targets[0], section_of(node.value)
+        elif isinstance(node, ast.For):
+            yield (node.target.elts[-1] if isinstance(node.target, ast.Tuple) else node.target), section_of(node.iter)
+        elif isinstance(node, ast.NamedExpr):
+            yield node.target, section_of(node.value)
+        elif isinstance(node, ast.arg) and node.annotation is not None and "katod.config" in module.imported:
+            kind = ast.unparse(node.annotation).rpartition(".")[2]
+            yield ast.Name(node.arg), next((name for name, known in CLASSES.items() if known == kind), "")
+
+
+def keys_that_are_read():
+    """Yield each section and key that some module besides the configuration's own reads."""
+    for module in modules().values():
+        if module.name != "katod.config":
+            known = {ast.unparse(target): section for target, section in named_sections(module) if section}
+            for node in module.nodes:
+                if isinstance(node, ast.Attribute):
+                    yield known.get(ast.unparse(node.value)) or section_of(node.value), node.attr
+
+
+def test_every_key_is_read():
+    """Each key is read somewhere: one that nothing reads would be accepted, documented, and without effect."""
+    assert set(every_key()) - set(keys_that_are_read()) == set()

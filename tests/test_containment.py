@@ -8,11 +8,12 @@ import pytest
 
 from katod.agents.claude import tools
 from katod.agents.claude.adapter import ClaudeAdapter
+from katod.discover.source import Source
 from katod.errors import OutputError
 from katod.model import Command
-from katod.pipeline import Pipeline
 from katod.record import delivery
-from katod.record.session import ActiveSession, LiveOutput
+from katod.record.output import Output
+from katod.record.session import ActiveSession
 from katod.schedule import NOW
 from katod.service import control
 from katod.service.control import Request
@@ -41,14 +42,14 @@ def failing_once(monkeypatch):
 @pytest.fixture
 def print_fails_once(monkeypatch):
     """Return a function that makes the next event that is printed to an output run out of memory."""
-    real, failures = LiveOutput.take, [MemoryError]
+    real, failures = Output.take, [MemoryError]
 
     def fail(self, event, metadata):
         if failures:
             raise failures.pop()
         return real(self, event, metadata)
 
-    return lambda: monkeypatch.setattr(LiveOutput, "take", fail)
+    return lambda: monkeypatch.setattr(Output, "take", fail)
 
 
 @pytest.mark.fault("one record breaks katod")
@@ -136,20 +137,20 @@ def test_a_failing_older_file_makes_the_newer_one_wait(world, monkeypatch):
     run = InProcess(world)
     older.append(make.meta(), make.user("::start n\none"))
     run.turn()
-    real = Pipeline._read
+    real = Source.next_batch
 
-    def fail(self, source, *rest):
-        if source.path == str(older.path):
+    def fail(self, *rest):
+        if self.path == str(older.path):
             raise MemoryError
-        return real(self, source, *rest)
+        return real(self, *rest)
 
-    monkeypatch.setattr(Pipeline, "_read", fail)
+    monkeypatch.setattr(Source, "next_batch", fail)
     older.append(make.says("two"))
     newer = world.codex(rollout=OTHER_ROLLOUT).append(make.meta(), make.says("three"))
     assert not run.step()
     assert all(known.problem for known in run._discovery.catalog.sources.values())
     [session] = run._ledger.sessions()
-    assert "could not read" in run._pipeline.request(session.id, Command("stop"), "", "a request")
+    assert "could not read" in run._requests.command(session.id, Command("stop"), "", "a request")
     monkeypatch.undo()
     run.turn()
     newer.append(make.says("four"))
@@ -202,7 +203,7 @@ def test_a_session_that_fails_between_two_steps_is_stepped_again(world, print_fa
     run.turn()
     [session] = run._ledger.sessions()
     monkeypatch.setattr(ActiveSession, "save", raising)
-    assert "could not read" in run._pipeline.request(session.id, Command("stop"), "", "a request")
+    assert "could not read" in run._requests.command(session.id, Command("stop"), "", "a request")
     monkeypatch.undo()
     assert [known.path for known in run._pipeline.take_failed()] == [str(source.path)]
     assert run._pipeline.take_failed() == []
@@ -222,7 +223,7 @@ def test_a_session_that_a_request_loads_after_a_failure_goes_on(world, print_fai
     run.step()
     older.path.unlink()
     [session] = run._ledger.sessions()
-    assert run._pipeline.request(session.id, Command("start"), "", "a request") == ""
+    assert run._requests.command(session.id, Command("start"), "", "a request") == ""
     newer.append(make.says("four"))
     run.turn()
     run.turn(later=1000)

@@ -63,16 +63,16 @@ def test_new_settings_hold_after_a_hang_up_and_bad_ones_do_not(world: World) -> 
 
 
 def test_the_shell_reaches_a_running_daemon(world: World) -> None:
-    """`katod record` leaves a request that the daemon answers; a refusal exits with 1 and prints the reason."""
+    """`katod capture` leaves a request that the daemon answers; a refusal exits with 1 and prints the reason."""
     make, source = Claude(), world.claude()
     source.append(make.user("one"), make.says("two"))
     with Live(world) as live:
-        assert "recording to" in world.cli("record", "capture", SESSION, "asked.md")
+        assert "recording to" in world.cli("capture", SESSION, "asked.md")
         assert "two" in world.written()["asked.md"]
         source.append(make.says("three"))
         live.until_written("three")
-        assert "stopped" in world.cli("record", "stop", SESSION)
-        world.cli("record", "start", SESSION, "/etc/x.md", code=1)
+        assert "stopped" in world.cli("stop", SESSION)
+        world.cli("start", SESSION, "/etc/x.md", code=1)
         status = world.status()
     assert status["daemon"]["running"]
     assert [row["command"] for row in status["refused"]] == ["start"]
@@ -80,10 +80,10 @@ def test_the_shell_reaches_a_running_daemon(world: World) -> None:
 
 
 def test_a_request_waits_until_a_daemon_or_the_shell_takes_it(world: World) -> None:
-    """Without a daemon, `katod record` takes the lock and carries out the request itself; nothing is left behind."""
+    """Without a daemon, `katod capture` takes the lock and carries out the request itself; nothing is left behind."""
     make = Claude()
     world.claude().append(make.user("one"))
-    world.cli("record", "capture", SESSION)
+    world.cli("capture", SESSION)
     assert "one" in only(world)
     assert list((world.state / "requests").iterdir()) == []
 

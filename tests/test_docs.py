@@ -15,12 +15,12 @@ import orjson
 import pytest
 
 from katod.agents import AGENTS
-from katod.config import Agent, Settings
+from katod.config import AgentSettings, Settings
 from katod.discover.roots import find_roots
 from katod.events import KINDS
 from katod.log import EventLog
 from tests import documents
-from tests.documents import BLOCKS, DOCUMENTS, FORMATS, README, ROOT, text
+from tests.documents import BLOCKS, DOCUMENTS, JSONL, README, ROOT, text
 from tests.looping import each
 
 MOST_LINES = 150
@@ -30,7 +30,7 @@ def keys() -> Iterator[str]:
     """Yield every configuration key."""
     for table in fields(Settings):
         if table.name == "agents":
-            yield from (f"agents.{agent}.{key.name}" for agent in AGENTS for key in fields(Agent))
+            yield from (f"agents.{agent}.{key.name}" for agent in AGENTS for key in fields(AgentSettings))
         else:
             yield from (f"{table.name}.{key.name}" for key in fields(getattr(Settings(), table.name)))
 
@@ -116,9 +116,17 @@ def test_every_agent_is_described() -> None:
     assert [name for name in AGENTS if content.count(f"`{name}`") < 2] == []
 
 
+def test_who_marks_pastes_is_documented() -> None:
+    """The table of what counts as typed says of each agent whether it marks pastes, as its `AgentSpec` does."""
+    _, _, section = text(documents.AGENTS_README).partition("## What counts as typed")
+    rows = [row.split("|") for row in section.partition("\n## ")[0].splitlines() if row.startswith("| `")]
+    said = {name: cells[-2].strip() != "no" for cells in rows for name in cells[1].split("`")[1::2]}
+    assert said == {name: spec.marks_pastes for name, spec in AGENTS.items()}
+
+
 def test_every_event_kind_is_documented_with_its_payload() -> None:
     """The table has the kinds in order, and every payload key of the fixtures."""
-    table = text(FORMATS).partition("| kind | payload |")[2].partition("\n\n")[0]
+    table = text(JSONL).partition("| kind | payload |")[2].partition("\n\n")[0]
     rows = dict(re.findall(r"^\| `([a-z.-]+)` \| (.*) \|$", table, re.MULTILINE))
     missing = {
         kind: [key for key in names if not re.search(rf"`{key}\??`", rows[kind])]

@@ -40,7 +40,7 @@ def values(value):
 
 
 def test_event_has_the_form_of_the_contract():
-    """Fields, their names and their order are those documented in katod/formats/README.md."""
+    """Fields, their names and their order are those documented in katod/formats/docs/jsonl.md."""
     event = Event(
         "claude:s:1:0", ev.TOOL_CALL, SessionRef("claude", "s", "a1", "p"), {"name": "Read"}, {"offset": 12},
         "2026-02-10T23:36:27.000Z", "derived", "t1", "opus",

@@ -158,7 +158,7 @@ def test_what_agents_record_says_what_they_do(name):
         for line in lifecycle.take(one):
             state = after(states[-1], line["type"])
             states += [state] if state is not states[-1] else []
-    states += [judged(lifecycle.seen, None, 0.0, 100.0).state]
+    states += [judged(lifecycle.seen, None, 1.0, 100.0).state]
     assert states[:2] == [State.IDLE, State.WORKING]
     assert (State.BLOCKED in states) is (name in ASKING)
     assert states[-1] in (State.DONE, State.ERROR)

@@ -1,6 +1,7 @@
 """The man pages: complete, current, and without any fault that a formatter reports."""
 
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import subprocess
 import pytest
 
 from katod import __version__
+from katod.cli import GROUPS
 from tests.documents import ROOT, commands
 
 MANUAL = runpy.run_path(str(ROOT / "packaging/manual.py"))
@@ -43,6 +45,16 @@ def test_every_command_and_option_is_in_the_manual():
     ]
     assert missing == []
     assert f'"katod {__version__}"' in pages["katod.1"]
+
+
+def test_the_manual_has_the_groups_of_the_help():
+    """katod(1) lists each command below the title of its group."""
+    _, *parts = re.split(r"^\.SS (.*)\n", MANUAL["pages"]()["katod.1"], flags=re.MULTILINE)
+    shown = {
+        title: re.findall(r"^\.BR katod\\-(\w+) ", part, re.MULTILINE)
+        for title, part in zip(parts[::2], parts[1::2], strict=True)
+    }
+    assert shown == {title: list(group) for title, group in GROUPS.items()}
 
 
 def test_text_is_no_request_to_the_formatter():

@@ -258,21 +258,21 @@ def test_a_capture_goes_on_live_and_a_stop_meets_it(world: World) -> None:
 
 
 def test_the_shell_does_what_the_chat_does(world: World) -> None:
-    """`katod record` starts after the last event, stops, captures everything, and prints the path."""
+    """`katod start` starts after the last event, `stop` stops, `capture` has everything; each prints the path."""
     make, source = Claude(), world.claude()
     source.append(make.user("one"), make.says("two"))
     world.once()
-    assert "recording to" in world.cli("record", "start", SESSION[:8], "shell")
+    assert "recording to" in world.cli("start", SESSION[:8], "shell")
     source.append(make.says("three"))
     world.once()
-    assert "stopped" in world.cli("record", "stop", SESSION)
+    assert "stopped" in world.cli("stop", SESSION)
     source.append(make.says("four"))
     world.once()
     assert counts(world.written()["shell.md"], "one", "two", "three", "four") == [0, 0, 1, 0]
-    assert "recording to" in world.cli("record", "capture", SESSION, "whole.md")
+    assert "recording to" in world.cli("capture", SESSION, "whole.md")
     assert counts(world.written()["whole.md"], "one", "two", "three", "four") == [1, 1, 1, 1]
     assert world.assert_live_is_batch() == 2
-    world.cli("record", "start", SESSION, "../x", code=1)
+    world.cli("start", SESSION, "../x", code=1)
 
 
 def test_history_can_be_captured_from_the_shell(world: World) -> None:
@@ -282,7 +282,7 @@ def test_history_can_be_captured_from_the_shell(world: World) -> None:
     os.utime(source.path, (1, 1))
     world.once()
     assert world.written() == {}
-    world.cli("record", "capture", SESSION)
+    world.cli("capture", SESSION)
     assert counts(only(world), "old words") == [1]
 
 
@@ -460,11 +460,11 @@ def test_a_refusal_is_answered_after_a_restart_too(world: World) -> None:
     source.append(make.user("hello"))
     run = InProcess(world)
     [session] = run._ledger.sessions()
-    refusal = run._pipeline.request(session.id, Command("start", "../x"), "2026-02-10T22:36:00Z", "a request")
+    refusal = run._requests.command(session.id, Command("start", "../x"), "2026-02-10T22:36:00Z", "a request")
     assert "component" in refusal
     run.vanish()
     run = InProcess(world)
-    assert run._pipeline.request(session.id, Command("start", "../x"), "2026-02-10T22:36:00Z", "a request") == refusal
+    assert run._requests.command(session.id, Command("start", "../x"), "2026-02-10T22:36:00Z", "a request") == refusal
     run.stop()
 
 

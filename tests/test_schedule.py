@@ -2,13 +2,14 @@
 
 import pytest
 
-from katod.discover.catalog import Source
+from katod.discover.source import Source
 from katod.model import Identity, SessionKey, Stat
 from katod.schedule import COALESCE, LONGEST_RETRY, NOW, RETRY_AFTER, Schedule
+from katod.store.rows import SourceRow
 
 
 def source(name: str = "a") -> Source:
-    return Source(0, 1, f"/{name}", Identity(SessionKey("claude", name)), Stat(0, 0, 0, 0))
+    return Source(SourceRow(0, 1, f"/{name}", Identity(SessionKey("claude", name)), Stat(0, 0, 0, 0)))
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_sources_are_stepped_in_the_order_in_which_they_changed(schedule):
 def test_a_source_that_cannot_be_read_is_tried_again_after_growing_pauses(schedule):
     """A failing source is retried even without a change: the problem may disappear without one."""
     failing, now, pauses = source(), 100.0, []
-    failing.problem = "cannot be opened"
+    failing.set_problem("cannot be opened")
     schedule.queue([failing])
     for _ in range(8):
         schedule.done(failing, now)
@@ -76,7 +77,7 @@ def test_a_source_that_cannot_be_read_is_tried_again_after_growing_pauses(schedu
 def test_a_failing_source_that_changes_is_tried_soon_but_not_at_once(schedule):
     """A change makes a failing source due soon, but not at once: its agent may write to it all the time."""
     failing = source()
-    failing.problem = "cannot be opened"
+    failing.set_problem("cannot be opened")
     schedule.queue([failing])
     for now in (100.0, 102.0, 106.0):
         schedule.done(failing, now)
@@ -88,15 +89,15 @@ def test_a_failing_source_that_changes_is_tried_soon_but_not_at_once(schedule):
 def test_a_source_that_can_be_read_again_begins_with_the_shortest_pause(schedule):
     """After a successful step, a source is paced like any other, and its next failure gets the shortest pause."""
     failing = source()
-    failing.problem = "cannot be opened"
+    failing.set_problem("cannot be opened")
     schedule.queue([failing])
     schedule.done(failing, 100.0)
-    failing.problem = ""
+    failing.set_problem("")
     schedule.done(failing, 102.0)
     assert not schedule
     schedule.queue([failing])
     assert schedule.deadline() == 102.0 + COALESCE
-    failing.problem = "cannot be opened"
+    failing.set_problem("cannot be opened")
     schedule.done(failing, 103.0)
     assert schedule.deadline() == 103.0 + 2.0
 
@@ -104,7 +105,7 @@ def test_a_source_that_can_be_read_again_begins_with_the_shortest_pause(schedule
 def test_a_pass_over_everything_tries_nothing_again(schedule):
     """In `katod run --once`, failing sources are not retried and steps are not paced."""
     failing = source()
-    failing.problem = "cannot be opened"
+    failing.set_problem("cannot be opened")
     schedule.queue([failing])
     schedule.done(failing, NOW)
     assert not schedule
@@ -116,7 +117,8 @@ def test_a_pass_over_everything_tries_nothing_again(schedule):
 def test_what_only_a_change_can_help_is_not_retried(schedule):
     """A source whose content cannot be read waits until it changes."""
     changed = source()
-    changed.problem, changed.unusable = "cannot be decompressed", True
+    changed.set_problem("cannot be decompressed")
+    changed.set_usable(usable=False)
     schedule.queue([changed])
     schedule.done(changed, 100.0)
     assert not schedule

@@ -12,12 +12,12 @@ from katod.agents.base import AgentSpec
 from katod.lifecycle import Lifecycle
 from katod.metadata import SessionStart
 from katod.model import Cursor, SessionKey
-from katod.states import Report, State
+from katod.states import AT_WORK, GONE, RUNS, SILENT_AFTER, JudgedEvents, Report, State
 from katod.tail.decode import decode
 
 # In the order in which `sniff` tries them: those with the strictest test come first.
 AGENTS: Final[Mapping[str, AgentSpec]] = {
-    spec.name: spec
+    spec.name: spec.guarded()
     for spec in (
         opencode.SPEC,
         copilot.SPEC,
@@ -40,6 +40,21 @@ def lifecycle_of(key: SessionKey, kept: Mapping[str, Any] | None = None) -> Life
 def reported(path: str, key: SessionKey, start: SessionStart) -> Report | None:
     """Return what an agent says of a session beside the file at this path; of a sub-agent, it says nothing."""
     return None if key.subagent else AGENTS[key.agent].reported(Path(path), key.id, start)
+
+
+def heard(path: str, key: SessionKey, start: SessionStart, seen: JudgedEvents, silent: float) -> Report | None:
+    """Return what an agent says of a session, or else whether its client runs.
+
+    The latter is looked up only if the session is at work by its records (`seen`), and has been `silent` for so many
+    seconds: whoever wrote a moment ago is there. What is kept beside the records, as in a database, says no more than
+    they do: a client that is killed leaves it as it was.
+    """
+    report, spec = reported(path, key, start), AGENTS[key.agent]
+    is_live = report is not None and (bool(spec.reports) or report.state is not State.WORKING)
+    if is_live or key.subagent or seen.state not in AT_WORK or silent < SILENT_AFTER:
+        return report
+    runs = spec.runs(Path(path), key.id, start)
+    return None if runs is None else RUNS if runs else GONE
 
 
 def is_said_to_go_on(path: str, key: SessionKey) -> bool:

@@ -20,6 +20,12 @@ class Answers(NamedTuple):
     output_has_reasoning: bool = True
     has_usage: bool = True
     usage_is_last: bool = True  # after all of the answer: no call of it is recorded later
+    usage_is_apart: bool = False  # in a record of its own that names no message, beside that of its answer
+
+    @property
+    def have_names(self) -> bool:
+        """Whether all parts of an answer and its usage name the same message, or are of one record."""
+        return self.parts is Parts.NAMED and not self.usage_is_apart
 
 
 ANSWERS: Final = Answers()  # those of most agents

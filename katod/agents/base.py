@@ -4,17 +4,19 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from katod import events as ev
+from katod.agents.ancestors import Ancestors
 from katod.agents.answers import ANSWERS, Answers
 from katod.agents.fields import attachment, digest, safe_repr, text_of
+from katod.agents.guard import guarded, guarded_iterator, opened, or_else
 from katod.events import Event, SessionRef
 from katod.metadata import SessionStart
-from katod.model import Identity, Record, SessionKey, Stat, Typed
+from katod.model import Identity, Record, SessionKey, Stat, TypedText
 from katod.states import Report
 from katod.tail.reader import SourceFile
 from katod.tail.source import open_source
@@ -23,6 +25,7 @@ from katod.tail.source import open_source
 SPAWNED: Final = "subagent"
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 State = Mapping[str, Any]
+_GUARDED: Final = {"__init__", "feed", "state", "has_pending", "finish", "typed_texts", "recognises"}  # of an adapter
 _DERIVED: Final = ("family", "description")
 Described = tuple[str, str, dict[str, Any], str]  # what `EventBuilder._describe` returns
 Handler = Callable[[Any, Record], list[Event]]
@@ -111,6 +114,7 @@ class AgentSpec:
     open: Callable[[str], AbstractContextManager[SourceFile]] = open_source
     short_id: Callable[[str], str] = str  # the part of an id that distinguishes sessions
     separate_subagents: bool = True  # sub-agents have session files of their own
+    marks_pastes: bool = False  # its records say which part of a message was pasted
     names_parents: bool = False  # they are sessions of their own, whose first record names the one that started it
     cuts_ids: bool = False  # a path contains only the beginning of the session's id
     container: Container | None = None
@@ -119,12 +123,37 @@ class AgentSpec:
     # What the agent says of a session at this moment, beside its records: given a source of the session, its id, and
     # what is known of its start.
     reported: Callable[[Path, str, SessionStart], Report | None] = lambda _path, _session, _start: None
+    # Whether a client that may work at a session runs, given the same; None if that cannot be told. It is asked only of
+    # a session that is at work by its records, and says nothing for a while.
+    runs: Callable[[Path, str, SessionStart], bool | None] = lambda _path, _session, _start: None
     reports: str = ""  # the subfolder of a root whose files change whenever it says something else
     retention: Callable[[Path], Retention] = lambda _root: Retention()  # what it deletes in a root
     instructions: Callable[[], Instructions] | None = None  # None: it has no such file, or none that katod knows
     resume: Callable[[str, str], tuple[str, ...]] | None = None  # what goes on with a session, given its id and path
     answers: Answers = ANSWERS
     settings: Callable[[], Path] | None = None  # its JSON settings, if they have hooks and a status line as in `setup/`
+
+    def guarded(self) -> "AgentSpec":
+        """Return the same agent, whose functions fail like katod's own: see `guard.py`."""
+        container = self.container
+        if container is not None:
+            found = guarded_iterator(container.sessions)
+            container = container._replace(sessions=found, holding=guarded(container.holding))
+        return replace(
+            self,
+            roots=or_else(list, self.roots, self.name),
+            identity_of=or_else(lambda _path: None, self.identity_of, self.name),
+            stat_of=or_else(lambda _path, own: own, self.stat_of, self.name),
+            open=opened(self.open),
+            container=container,
+            short_id=or_else(str, self.short_id, self.name),
+            reported=or_else(lambda _path, _session, _start: None, self.reported, self.name),
+            runs=or_else(lambda _path, _session, _start: None, self.runs, self.name),
+            retention=guarded(self.retention),
+            instructions=self.instructions and guarded(self.instructions),
+            resume=self.resume and guarded(self.resume),
+            settings=self.settings and guarded(self.settings),
+        )
 
     def is_container(self, path: str) -> bool:
         """Return whether a path is that of a container."""
@@ -142,6 +171,10 @@ class AgentSpec:
     def named(self, path: Path) -> Identity:
         """Return an identity for a file that the user named, wherever it is."""
         return self.identify(path) or Identity(SessionKey(self.name, session_id(path.stem)))
+
+    def whole_id(self, known: str, recorded: str) -> str:
+        """Return the id of a session of which a path is `known` to have only a part, if its records have another."""
+        return recorded if self.cuts_ids and recorded else known
 
     def matches_id(self, known: str, typed: str) -> bool:
         """Return whether typed text is the beginning of an id, or an id of which only the beginning is known."""
@@ -185,18 +218,31 @@ class Origin:
 class EventBuilder:
     """Builds the events of one source: it knows the session, how events are named, and what all events share.
 
-    An agent overrides `_describe`. `now` has the session's settings so far, for `change`.
+    An agent overrides `_describe`. `now` has the session's settings so far, for `change`. In what a sub-agent is sent,
+    or a session that another agent `spawned`, nothing is typed: it is a task.
     """
 
-    def __init__(self, ref: SessionRef, *, prefix: str = "", dedup_prefix: str = "", now: Any = None) -> None:
+    def __init__(
+        self, ref: SessionRef, *, prefix: str = "", dedup_prefix: str = "", now: Any = None, above: Any = None
+    ) -> None:
         self.ref = ref
+        self.ancestors = Ancestors(above)
         self.turn = ""
+        self.spawned = False
         self.now: dict[str, str] = now or {}
         self._prefix = prefix or f"{ref.agent}:{ref.id}:"
         # Agents that copy records into other files keep the ids of the records. The session is left out here, so that
         # the copy of a command is recognised as one.
         self._dedup_prefix = dedup_prefix or self._prefix
         self._pending: dict[str, tuple[str, str]] = {}
+
+    def child_of(self, parent: str, *, spawned: bool = False) -> None:
+        """Name the session that this one goes on from, or that `spawned` it: then nothing in it is typed."""
+        self.ref, self.spawned = self.ref._replace(parent=parent), spawned
+
+    def set_spawned(self, *, spawned: bool) -> None:
+        """Note whether another agent started the session."""
+        self.spawned = spawned
 
     def event(
         self, kind: str, payload: dict[str, Any], record: Record, part: int | str = 0, *,
@@ -207,6 +253,10 @@ class EventBuilder:
         The time is that of the record unless another is given.
         """
         name, dedup_name, source, own_time = self._describe(record, part, kind, payload)
+        if kind == ev.TOOL_RESULT and "structured" in payload and not ev.went_well(payload):
+            payload = _without_files(payload)
+        if kind == ev.USER_MESSAGE and (self.spawned or self.ref.subagent):
+            payload, typed = payload | {"subtype": payload.get("subtype", ev.Between.TASK)}, False
         blobs = self._take(payload["attachments"]) if self._pending and "attachments" in payload else ()
         fields = (
             f"{self._prefix}{name}", kind, self.ref, payload, source, own_time if time is None else time, "",
@@ -241,6 +291,11 @@ class EventBuilder:
         """
         self.ref = self.ref._replace(id=owner or session)
         self._prefix = self._dedup_prefix = f"{self.ref.agent}:{session}:"
+
+    def own_id(self, given: Any) -> dict[str, str]:
+        """Return the id that a session gives itself, as a field of its start, if the name of its file has none."""
+        is_named = bool(self.ref.subagent) or _UUID.fullmatch(self.ref.id) is not None
+        return {"id": given} if isinstance(given, str) and given not in ("", self.ref.id) and not is_named else {}
 
     def attachment(self, kind: str, media_type: str, data: str, name: str = "") -> dict[str, Any]:
         """Describe base64 data, and keep it for the next event with this attachment."""
@@ -290,15 +345,20 @@ class Adapter:
     new: EventBuilder
 
     def __init_subclass__(cls) -> None:
-        """Build the table of the methods marked by `handles`."""
+        """Build the table of the methods marked by `handles`, and guard what is called from outside."""
         super().__init_subclass__()
         marked = [(method, getattr(method, "handles", ())) for method in vars(cls).values()]
         cls.handlers = {kind: method for method, kinds in marked for kind in kinds}
+        for name in _GUARDED & vars(cls).keys():
+            own = vars(cls)[name]
+            is_static = isinstance(own, staticmethod)
+            setattr(cls, name, staticmethod(guarded(own.__func__)) if is_static else guarded(own))
 
     def __init__(self, origin: Origin, state: State | None = None) -> None:
         """Start at the beginning of the source, or continue from `state()`."""
         raise NotImplementedError
 
+    @guarded
     def feed(self, record: Record) -> list[Event]:
         """Return the events of this record, in order."""
         value = record.value
@@ -321,7 +381,7 @@ class Adapter:
         return []
 
     @staticmethod
-    def typed_texts(fields: dict[str, Any]) -> list[Typed]:
+    def typed_texts(fields: dict[str, Any]) -> list[TypedText]:
         """Return the texts of one record that a person may have typed, judged by the record alone."""
         raise NotImplementedError
 
@@ -341,12 +401,19 @@ class Adapter:
         return [] if kind in self.ignored else [self.new.raw(record, kind or "unknown", record.value)]
 
 
+def _without_files(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result without the files that its call was going to change: some agents record them beforehand."""
+    structured = {name: value for name, value in result["structured"].items() if name != "files"}
+    kept = {name: value for name, value in result.items() if name != "structured"}
+    return kept | ({"structured": structured} if structured else {})
+
+
 def content_digest(kind: str, payload: dict[str, Any], *more: str) -> str:
     """Return a short stable name for an event of a record without an id.
 
     What katod derives from a call's name and arguments is left out: it may be derived better one day.
     """
-    return digest(kind, repr({key: value for key, value in payload.items() if key not in _DERIVED}), *more)
+    return digest(kind, safe_repr({key: value for key, value in payload.items() if key not in _DERIVED}), *more)
 
 
 def fingerprint(event: Event) -> str:

@@ -24,6 +24,9 @@ from katod.agents.base import (
     handles,
     session_id,
 )
+from katod.agents.copilot_fields import attachment_of, place_of
+from katod.agents.copilot_questions import answer_in, asked_by, chosen, remembered, response_to
+from katod.agents.copilot_states import COMPLETE, goes_on, runs
 from katod.agents.diffs import structured
 from katod.agents.fields import (
     dict_of,
@@ -31,22 +34,20 @@ from katod.agents.fields import (
     digest,
     int_or_none,
     list_of,
-    repository_of,
-    safe_repr,
     text_of,
     texts_in,
 )
-from katod.agents.toolcalls import OpenCalls, answer_of, call_of, question_of
+from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event, SessionRef
 from katod.lifecycle import COMPACTING, PERMISSION_COMPLETED, PERMISSION_REQUESTED
-from katod.model import LONGEST_NAME, Identity, Record, SessionKey, Typed
+from katod.model import LONGEST_NAME, Identity, Record, SessionKey, TypedText
 
 _MOST_DIGITS: Final = 15
 # Known bookkeeping: hooks, counters, the client's instructions for the model, what it sends for a compaction
 # (`model.*`), and copies of other records.
 _IGNORED: Final = frozenset({
     "hook.start", "hook.end", "external_tool.requested", "external_tool.completed", "session.usage_checkpoint",
-    "session.task_complete", "subagent.configured", "system.message",
+    "session.mode_notice_delivered", "subagent.configured", "system.message",
 })  # fmt: skip
 _MODEL: Final = "model."
 _SETTINGS: Final = (("model", "selectedModel"), ("effort", "reasoningEffort"))
@@ -56,13 +57,14 @@ _COUNTS: Final = (
 )  # fmt: skip
 # What the client tells the model in the user's name, without a mark.
 _NOTICE: Final = "<system_"
-_QUESTION: Final = "ask_user"
-# How an answer begins in the result of a question, in all versions.
-_ANSWERED: Final = re.compile(r"User (?:selected|responded): ?")
+_REFUSALS: Final = ("denied", "rejected")  # the errors of a call, and of a plan, that the person refused
+_DENIED: Final = "denied-"  # how a decision begins that denies a call
+_BY_PERSON: Final = "denied-interactively-by-user"  # any other is that of a rule
+_CANCELLED: Final = "cancelled"  # the person left the prompt without an answer
 # The last line of a command's result; before 1.0.102 the exit code is nowhere else.
 _EXIT: Final = re.compile(r"<shellId: [^<>\n]{1,200} completed with exit code (-?[0-9]{1,15})>\s*\Z")
 _TAIL: Final = 300
-_MOST_REMEMBERED: Final = 16_384  # characters of the answers that one call offers, until it is answered
+_AGENT: Final = "agent-"  # how the source of what an agent says begins
 _PHASES: Final = {"final_answer": "final", "commentary": "commentary"}
 
 
@@ -70,13 +72,18 @@ class CopilotBuilder(EventBuilder):
     """Names events by the id of their record, which a fork keeps. `main` is the session, `ref` whose record this is."""
 
     def __init__(self, ref: SessionRef, state: State) -> None:
-        super().__init__(ref, dedup_prefix="copilot:", now=state.get("now"))
+        super().__init__(ref, dedup_prefix="copilot:", now=state.get("now"), above=state.get("above"))
         self.main = ref
         self.turn = state.get("turn", "")
+        self.mode = state.get("mode", "")  # of the last prompt
 
     def take_up(self, fields: dict[str, Any]) -> None:
         """Prepare for a record."""
         self.ref = self.main._replace(subagent=_subagent(fields) or self.main.subagent)
+
+    def prompted(self, mode: str) -> None:
+        """Note the mode of a prompt; what a sub-agent is given has none."""
+        self.mode = mode[:LONGEST_NAME] if self.is_main else self.mode
 
     @property
     def is_main(self) -> bool:
@@ -93,8 +100,7 @@ class CopilotBuilder(EventBuilder):
             source["messageId"] = message
             if request := text_of(data.get("requestId")):
                 source["requestId"] = request
-        if parent := text_of(fields.get("parentId")):
-            source["parentId"] = parent
+        source |= self.ancestors.source(fields.get("parentId"))
         source["offset"] = record.offset
         name = f"{native or f'@{record.offset}.{record.part}'}:{part}"
         return name, name, source, text_of(fields.get("timestamp"))
@@ -115,8 +121,16 @@ class CopilotAdapter(Adapter):
 
     def state(self) -> dict[str, Any]:
         """Return the current turn, the settings, the open calls and the usage of messages to come."""
-        requests = {"requests": known} if (known := self._requests.state()) else {}
-        return {"turn": self.new.turn, "now": self.new.now, "calls": self._calls.state()} | requests
+        more = {"requests": self._requests.state(), "mode": self.new.mode}
+        row = {"turn": self.new.turn, "now": self.new.now, "calls": self._calls.state()}
+        row |= {"above": self.new.ancestors.state()}
+        return row | {name: known for name, known in more.items() if known}
+
+    def feed(self, record: Record) -> list[Event]:
+        """Translate one record; what is below one without an event is below its parent."""
+        out, fields = super().feed(record), record.value or {}
+        self.new.ancestors.take(fields.get("id"), fields.get("parentId"), out)
+        return out
 
     def _take_up(self, fields: dict[str, Any]) -> str:
         self.new.take_up(fields)
@@ -130,11 +144,12 @@ class CopilotAdapter(Adapter):
     @handles("session.start")
     def _start(self, record: Record) -> list[Event]:
         data = record.value["data"]
-        place = _place(dict_of(data.get("context")))
+        place = place_of(dict_of(data.get("context")))
         given = place | {"cliVersion": data.get("copilotVersion"), "effort": data.get("reasoningEffort")}
         self._settle(record)
-        self.new.now |= place | {"cwd": place.get("cwd", "")}
-        return [self.new.event(ev.SESSION_START, texts_in(given), record)]
+        self.new.now.update(place | {"cwd": place.get("cwd", "")})
+        start = texts_in(given) | self.new.own_id(data.get("sessionId"))
+        return [self.new.event(ev.SESSION_START, start, record)]
 
     @handles("session.resume")
     def _settle(self, record: Record) -> list[Event]:
@@ -143,7 +158,7 @@ class CopilotAdapter(Adapter):
         changes = [
             self.new.change(what, data.get(key), record, what, first=what == "effort") for what, key in _SETTINGS
         ]
-        place = _place(dict_of(data.get("context"))) if record.value["type"] == "session.resume" else {}
+        place = place_of(dict_of(data.get("context"))) if record.value["type"] == "session.resume" else {}
         changes += [self.new.change(what, after, record, what, first=True) for what, after in place.items()]
         return [event for change in changes for event in change]
 
@@ -176,11 +191,17 @@ class CopilotAdapter(Adapter):
         data = record.value["data"]
         text, sender = text_of(data.get("content")), text_of(data.get("source"))
         if sender and sender != "user":
-            return [self.new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": sender}, record)]
-        files = [_attachment(row) for row in dicts_of(data.get("attachments"))]
+            subtype = self._between() if sender.startswith(_AGENT) else sender
+            return [self.new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record)]
+        self.new.prompted(text_of(data.get("agentMode")))
+        files = [attachment_of(row) for row in dicts_of(data.get("attachments"))]
         payload = {"text": text} | ({"attachments": files} if files else {})
         typed = self.new.is_main and not self.new.main.subagent and not text.lstrip().startswith(_NOTICE)
         return [self.new.event(ev.USER_MESSAGE, payload, record, typed=typed)] if text.strip() or files else []
+
+    def _between(self) -> str:
+        """Return what another agent's words are: a sub-agent is given its task."""
+        return ev.Between.PEER if self.new.is_main else ev.Between.TASK
 
     @handles("assistant.message")
     def _assistant(self, record: Record) -> list[Event]:
@@ -230,8 +251,8 @@ class CopilotAdapter(Adapter):
         """Translate a call and the questions that it asks; what its result needs to know about them is remembered."""
         call, given = text_of(row.get("toolCallId")), row.get("arguments")
         payload = call_of(call, name, given, self.new.now.get("cwd", ""), text_of(row.get("mcpServerName")))
-        asked = _questions(call, dict_of(given)) if name == _QUESTION else []
-        if not self._calls.add(call, {"family": payload["family"]} | _remembered(asked)):
+        asked = asked_by(name, call, dict_of(given))
+        if not self._calls.add(call, {"family": payload["family"]} | remembered(asked)):
             return []
         place = digest(call) if call else f"{n}"
         out = [self.new.event(ev.TOOL_CALL, payload, record, f"{place}c", model=model)]
@@ -241,16 +262,15 @@ class CopilotAdapter(Adapter):
 
     @handles("human_response.recorded")
     def _answered(self, record: Record) -> list[Event]:
-        """Translate the values that the person chose in the form of a question."""
+        """Translate the values that the person chose in the form of a question, or what they chose for a plan."""
         data = record.value["data"]
-        call, values = text_of(data.get("toolCallId")), dict_of(dict_of(data.get("response")).get("content"))
-        known = self._calls.get(call) or {}
-        said = {f"{call}:{name}": value for name, value in values.items()}
+        call = text_of(data.get("toolCallId"))
+        known, said = self._calls.get(call) or {}, chosen(call, dict_of(data.get("response")))
         asked = [question for question in known.get("asked", ()) if question["decisionId"] in said]
         if not asked:
             return [self.new.raw(record, "human_response.recorded", record.value)]
-        known["asked"] = []
-        answers = (answer_of(question, _texts(said[question["decisionId"]])) for question in asked)
+        answers = [answer for row in asked for answer in response_to(row, said[row["decisionId"]])]
+        known["asked"] = [] if answers else known["asked"]
         return [self.new.event(ev.DECISION_RESPONSE, answer, record, f"a{i}") for i, answer in enumerate(answers)]
 
     @handles("tool.execution_complete")
@@ -258,15 +278,19 @@ class CopilotAdapter(Adapter):
         data = record.value["data"]
         call = text_of(data.get("toolCallId"))
         known = self._calls.close(call) or {}
+        if known.get("cancelled"):
+            return []
         text = _result_text(data)
         if data.get("isUserRequested") is True:
             return [self.new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": "shell-output"}, record)]
         payload = {"toolCallId": call, "text": text} | _outcome(data, text, known.get("family", ""))
-        out = [self.new.event(ev.TOOL_RESULT, payload, record)]
-        if (asked := known.get("asked")) and (answer := _ANSWERED.match(text)):
-            response = answer_of(asked[0], [text[answer.end() :]])
-            out.append(self.new.event(ev.DECISION_RESPONSE, response, record, "a0"))
-        return out
+        if dict_of(data.get("error")).get("code") in _REFUSALS and not known.get("ruled"):
+            payload["denied"] = True
+        answers = answer_in(known.get("asked", []), text)
+        return [
+            self.new.event(ev.TOOL_RESULT, payload, record),
+            *(self.new.event(ev.DECISION_RESPONSE, answer, record, "a0") for answer in answers),
+        ]
 
     @handles("tool.user_requested")
     def _shell(self, record: Record) -> list[Event]:
@@ -280,7 +304,7 @@ class CopilotAdapter(Adapter):
     def _subagent(self, record: Record) -> list[Event]:
         """Translate the start and the end of a sub-agent, which belong to the session."""
         data, subagent = record.value["data"], self.new.ref.subagent or text_of(record.value["data"].get("toolCallId"))
-        self.new.ref = self.new.main
+        self.new.take_up({})  # its own
         status = text_of(record.value["type"]).removeprefix("subagent.")
         if status == "started":
             told = texts_in({"task": data.get("agentDisplayName"), "model": data.get("model")})
@@ -325,7 +349,13 @@ class CopilotAdapter(Adapter):
 
     @handles("assistant.turn_end")
     def _turn_end(self, record: Record) -> list[Event]:
-        return [self.new.event(ev.TURN_END, {"reason": "done"}, record)]
+        return [self.new.event(ev.TURN_END, {"reason": "done"} | goes_on(self.new.mode), record)]
+
+    @handles("session.task_complete")
+    def _completed(self, record: Record) -> list[Event]:
+        if self.new.is_main and record.value["data"].get("success") is not False:
+            self.new.mode = COMPLETE
+        return []
 
     @handles("permission.requested")
     def _asked(self, record: Record) -> list[Event]:
@@ -333,13 +363,29 @@ class CopilotAdapter(Adapter):
         data = record.value["data"]
         asked = dict_of(data.get("permissionRequest"))
         about = {"requestId": data.get("requestId"), "toolCallId": asked.get("toolCallId"), "kind": asked.get("kind")}
+        about |= {"intention": asked.get("intention")}
         return [self._noted(record, PERMISSION_REQUESTED, about)]
 
     @handles("permission.completed")
     def _decided(self, record: Record) -> list[Event]:
         data = record.value["data"]
         about = {"requestId": data.get("requestId"), "toolCallId": data.get("toolCallId")}
-        return [self._noted(record, PERMISSION_COMPLETED, about | {"kind": dict_of(data.get("result")).get("kind")})]
+        decision = dict_of(data.get("result"))
+        kind, known = text_of(decision.get("kind")), self._calls.get(text_of(data.get("toolCallId")))
+        if known is not None and kind.startswith(_DENIED) and kind != _BY_PERSON:
+            known["ruled"] = True
+        told = {"kind": decision.get("kind"), "note": decision.get("feedback")}
+        noted = self._noted(record, PERMISSION_COMPLETED, about | told)
+        return [noted, *self._cancelled(record, text_of(data.get("toolCallId")), decision)]
+
+    def _cancelled(self, record: Record, call: str, decision: dict[str, Any]) -> list[Event]:
+        """Translate a call whose permission was neither given nor denied: no record of its end follows."""
+        known = self._calls.get(call)
+        if decision.get("kind") != _CANCELLED or known is None or known.get("cancelled"):
+            return []
+        known["cancelled"] = True
+        refused = {"toolCallId": call, "text": text_of(decision.get("reason")), "isError": True, "denied": True}
+        return [self.new.event(ev.TOOL_RESULT, refused, record, "r")]
 
     def _noted(self, record: Record, subtype: str, about: dict[str, Any]) -> Event:
         said = {"text": subtype.replace("-", " "), "subtype": subtype, "data": texts_in(about)}
@@ -366,27 +412,18 @@ class CopilotAdapter(Adapter):
         return [self.new.event(ev.ERROR, payload, record)]
 
     @staticmethod
-    def typed_texts(fields: dict[str, Any]) -> list[Typed]:
+    def typed_texts(fields: dict[str, Any]) -> list[TypedText]:
         """Return the text of a `user.message` that no program sent, and no agent to another."""
         data = dict_of(fields.get("data"))
         text = text_of(data.get("content"))
         person = fields.get("type") == "user.message" and data.get("source") in (None, "", "user")
         person = person and not _subagent(fields)
-        return [Typed(text)] if person and not text.lstrip().startswith(_NOTICE) else []
+        return [TypedText(text)] if person and not text.lstrip().startswith(_NOTICE) else []
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:
         """Return whether a file begins with an envelope of Copilot CLI."""
         return path.suffix == ".jsonl" and {"type", "data", "id", "timestamp", "parentId"} <= first.keys()
-
-
-def _place(context: dict[str, Any]) -> dict[str, str]:
-    """Return where a session is; a repository is written as its name at a host, whose kind says how to address it."""
-    name, host = text_of(context.get("repository")), text_of(context.get("repositoryHost"))
-    known = name and host and context.get("hostType") == "github"
-    repository = repository_of(f"https://{host}/{name}") if known else ""
-    place = {"cwd": context.get("cwd"), "branch": context.get("branch"), "commit": context.get("headCommit")}
-    return texts_in(place | {"repository": repository})
 
 
 def _thought(data: dict[str, Any]) -> dict[str, Any]:
@@ -399,11 +436,6 @@ def _thought(data: dict[str, Any]) -> dict[str, Any]:
 def _counts(row: dict[str, Any]) -> dict[str, int]:
     counts = {name: int_or_none(row.get(key)) for name, key in _COUNTS}
     return {name: count for name, count in counts.items() if count is not None}
-
-
-def _attachment(row: dict[str, Any]) -> dict[str, Any]:
-    name = text_of(row.get("displayName")) or text_of(row.get("path"))
-    return {"type": text_of(row.get("type")) or "file"} | ({"name": name} if name else {})
 
 
 def _subagent(fields: dict[str, Any]) -> str:
@@ -427,8 +459,6 @@ def _outcome(data: dict[str, Any], text: str, family: str) -> dict[str, Any]:
         row["exitCode"] = code
     if data.get("success") is False or code:
         row["isError"] = True
-    if dict_of(data.get("error")).get("code") == "denied":
-        row["denied"] = True
     return row | _files(data) if family == "edit" else row
 
 
@@ -438,38 +468,6 @@ def _files(data: dict[str, Any]) -> dict[str, Any]:
     for file in dict_of(row.get("structured")).get("files", ()):
         file["path"] = f"/{file['path']}"
     return row
-
-
-def _questions(call: str, given: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the questions of a call: one for each field of a form, or a single one, with or without choices."""
-    text = text_of(given.get("message")) or text_of(given.get("question"))
-    fields = dict_of(dict_of(given.get("requestedSchema")).get("properties"))
-    if not fields:
-        options = [{"label": choice} for choice in list_of(given.get("choices"))]
-        return [question_of(f"{call}:0", "", text, options, several=False)]
-    return [_field(call, name, dict_of(field), text, alone=len(fields) == 1) for name, field in fields.items()]
-
-
-def _field(call: str, name: str, field: dict[str, Any], text: str, *, alone: bool) -> dict[str, Any]:
-    """Return the question that a field of a form asks, as JSON Schema describes it."""
-    key = text_of(field.get("title")) or name
-    items = dict_of(field.get("items")) or field
-    titled = [{"label": row.get("title") or row.get("const")} for row in dicts_of(items.get("oneOf"))]
-    options = titled or [{"label": value} for value in list_of(items.get("enum"))]
-    prompt = text if alone else f"{text}\n\n{text_of(field.get('description')) or key}"
-    return question_of(f"{call}:{name}", key, prompt, options, several=field.get("type") == "array")
-
-
-def _remembered(asked: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what answers need to know of their questions, without the options if there are very many."""
-    rows = [{"decisionId": question["decisionId"], "options": question["options"]} for question in asked]
-    if len(safe_repr(rows)) > _MOST_REMEMBERED:
-        rows = [row | {"options": []} for row in rows[:1] if len(row["decisionId"]) <= LONGEST_NAME]
-    return {"asked": rows} if rows else {}
-
-
-def _texts(value: Any) -> list[str]:
-    return [str(part) for part in value] if isinstance(value, list) else [str(value)]
 
 
 def _roots() -> list[Path]:
@@ -495,6 +493,7 @@ SPEC: Final = AgentSpec(
     suffixes=(".jsonl",),
     identity_of=_identity,
     separate_subagents=False,
+    runs=runs,
     instructions=lambda: Instructions(_roots()[0] / "copilot-instructions.md"),
     resume=lambda session, _path: ("copilot", f"--resume={session}"),
 )

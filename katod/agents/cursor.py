@@ -28,7 +28,7 @@ from katod.agents.base import (
 from katod.agents.fields import dict_of, dicts_of, list_of, text_of
 from katod.agents.toolcalls import call_of, question_of
 from katod.events import Event
-from katod.model import Identity, Record, SessionKey, Typed
+from katod.model import Identity, Record, SessionKey, TypedText
 from katod.smallfile import read_small
 
 _OPENING: Final = "<user_query>"
@@ -158,13 +158,13 @@ class CursorAdapter(Adapter):
         return out
 
     @staticmethod
-    def typed_texts(fields: dict[str, Any]) -> list[Typed]:
+    def typed_texts(fields: dict[str, Any]) -> list[TypedText]:
         """Return the text of a user's line without its wrapper."""
         if fields.get("role") != "user":
             return []
         blocks = dicts_of(dict_of(fields.get("message")).get("content"))
         texts = [unwrap(text_of(block.get("text"))) for block in blocks]
-        return [Typed(said.words) for said in texts if said.wrapped]
+        return [TypedText(said.words) for said in texts if said.wrapped]
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:
@@ -172,7 +172,7 @@ class CursorAdapter(Adapter):
         return path.suffix == ".jsonl" and first.get("role") in _SPEAKERS and "message" in first
 
 
-class Said(NamedTuple):
+class CursorText(NamedTuple):
     """A user's text, the context the client put before it, and its time; `wrapped` is evidence of a person."""
 
     words: str
@@ -181,15 +181,15 @@ class Said(NamedTuple):
     wrapped: bool = False
 
 
-def unwrap(text: str) -> Said:
+def unwrap(text: str) -> CursorText:
     """Return the text a person typed, without its wrapper. The last wrapper counts: text before it may quote others."""
     at = text.rfind(_OPENING)
     match = _QUERY.match(text, at) if at >= 0 else None
     if match is None:
-        return Said("", text) if _INJECTED.match(text) else Said(text)
+        return CursorText("", text) if _INJECTED.match(text) else CursorText(text)
     stamp = _STAMP.search(text, 0, at)
     context = text[: stamp.start() if stamp else at]
-    return Said(match[1], context.strip(), _iso(stamp[1]) if stamp else "", wrapped=True)
+    return CursorText(match[1], context.strip(), _iso(stamp[1]) if stamp else "", wrapped=True)
 
 
 def _iso(written: str) -> str:

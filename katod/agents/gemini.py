@@ -26,17 +26,21 @@ from katod.agents.base import (
     content_digest,
     from_environment,
 )
-from katod.agents.diffs import structured
 from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, texts_in
+from katod.agents.gemini_results import outcome, result_of
 from katod.agents.gemini_retention import retention
+from katod.agents.processes import runs_in
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event, SessionRef
-from katod.model import Identity, Record, SessionKey, Typed
+from katod.model import Identity, Record, SessionKey, TypedText
 from katod.smallfile import read_small
 
-CONTEXTS: Final = {"<session_context>": "context", "<hook_context>": "hook-context"}
+_SESSION: Final = "<session_context>"
+CONTEXTS: Final = {_SESSION: "context", "<hook_context>": "hook-context", "<state_snapshot>": ev.Between.SUMMARY}
+_UNDERSTOOD: Final = "Got it. Thanks for the additional context!"  # what the client lets the model say to its summary
 _APPENDED: Final = re.compile(r"--- Content from referenced files ---|<hook_context>")
-_HOOK: Final = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
+# Before a prompt; the context of the session only where the client writes its history again.
+_BEFORE: Final = re.compile(r"\s*<(hook|session)_context>.*?</\1_context>\s*", re.DOTALL)
 _QUESTIONS: Final = "ask_user"
 _CANCELLED: Final = "Request cancelled."
 # A command that the person ran with `!`, as the client tells the model.
@@ -44,19 +48,14 @@ _SHELL: Final = re.compile(
     r"I ran the following shell command:\n```sh\n(.*?)\n```\n\nThis produced the following result:\n```\n(.*)\n```\s*",
     re.DOTALL,
 )
-# Around a result since 0.61, and the last lines of a command's result.
-_WRAPPER: Final = ("<untrusted_context>\n", "\n</untrusted_context>")
-_GROUP: Final = re.compile(r"(?:\A|\n)Process Group PGID: [0-9]+\s*\Z")
-_EXIT: Final = re.compile(
-    r"(?:\A|\n)Exit Code: (-?[0-9]{1,15})(?:\nSignal: [^\n]*)?(?:\nBackground PIDs: [^\n]*)?\s*\Z"
-)
-_TAIL: Final = 1000
 _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "thoughts"), ("total", "total"),
 )  # fmt: skip
 _REMEMBERED: Final = 64
 _FILE: Final = re.compile(r"session-.*-([0-9a-f]{8})")
 _ENDED: Final = ("success", "error", "cancelled")
+# What the client tells the model when the person leaves the mode for plans by a key; it is recorded as a prompt.
+_LEFT_PLANS: Final = re.compile(r"User has manually exited Plan Mode\. Switching to [^\n]{1,200}\.\s*")
 Value = dict[str, Any]
 
 
@@ -83,7 +82,7 @@ class MessageBuilder(EventBuilder):
         return name, name, source, time
 
 
-class Messages:
+class GeminiMessages:
     """Translates messages: each is a record of its own, or part of a document or checkpoint."""
 
     def __init__(self, ref: SessionRef, cwd: str) -> None:
@@ -120,7 +119,7 @@ class Messages:
         text, appended = _typed_of(record.value)
         if ran := _SHELL.fullmatch(text):
             return self._shell(record, *ran.groups())
-        if subtype := _context(text):
+        if subtype := "context" if _LEFT_PLANS.fullmatch(text) else _context(text):
             return [self._event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record)]
         files = [file for part in parts if (file := self._file(part))]
         if not text.strip() and not files:
@@ -176,8 +175,8 @@ class Messages:
             yield self._event(ev.DECISION_PROMPT, question, record, f"{call_id}q{i}")
         if call.get("status") not in _ENDED and "result" not in call:
             return
-        ended, text = text_of(call.get("timestamp")), _result(call, payload["family"])
-        yield self._event(ev.TOOL_RESULT, _outcome(call, payload, text), record, f"{call_id}r", time=ended)
+        ended, text = text_of(call.get("timestamp")), result_of(call, payload["family"])
+        yield self._event(ev.TOOL_RESULT, outcome(call, payload, text), record, f"{call_id}r", time=ended)
         for i, answer in _answers(text, asked):
             yield self._event(ev.DECISION_RESPONSE, answer, record, f"{call_id}a{i}", time=ended)
         if subagent := text_of(call.get("agentId")):
@@ -198,12 +197,14 @@ class GeminiAdapter(Adapter):
     def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
         self.new = GeminiBuilder(origin.ref, now={"title": state.get("title", "")})
-        self._messages = Messages(origin.ref, state.get("cwd", ""))
+        self._messages = GeminiMessages(origin.ref, state.get("cwd", ""))
         self._path = origin.path
         self._session: str = state.get("session", "")
         self._own: bool = state.get("own", False)
         self._rewound: bool = state.get("rewound", False)
         self._ids: list[str] = state.get("ids", [])
+        # Whether the latest message may still get calls, or the interruption that waits for one: offset, part, value.
+        self._left: bool | list[Any] = state.get("left", False)
         if self._session:
             self._rename(self._session, person=state.get("person", True))
 
@@ -212,12 +213,21 @@ class GeminiAdapter(Adapter):
         return {
             "session": self._session, "own": self._own, "rewound": self._rewound,
             "person": self._messages.person, "title": self.new.now.get("title", ""), "cwd": self._messages.cwd,
-            "ids": self._ids,
+            "ids": self._ids, "left": self._left,
         }  # fmt: skip
+
+    def has_pending(self) -> bool:
+        """Return whether an interruption waits for the call that it interrupted."""
+        return isinstance(self._left, list)
+
+    def finish(self) -> list[Event]:
+        """Return the interruption that is held back."""
+        return self._interrupted()
 
     def _rename(self, session: str, *, person: bool) -> None:
         """Use the id that the header names. A sub-agent's file is in a folder with the name of its session."""
         self._session, self._messages.person = session, person
+        self._messages.new.set_spawned(spawned=not person)
         owner = self._path.parent.name if self.new.ref.subagent else ""
         for builder in (self.new, self._messages.new):
             builder.rename(session, owner)
@@ -228,13 +238,33 @@ class GeminiAdapter(Adapter):
         if isinstance(fields.get("$set"), dict):
             return self._set(record, fields["$set"])
         if "$rewindTo" in fields:
-            return self._rewind(record)
+            return [*self._interrupted(), *self._rewind(record)]
         if "sessionId" in fields and "id" not in fields:
-            return self._header(record)
+            return [*self._interrupted(), *self._header(record)]
         if "id" in fields and "type" in fields:
+            is_again = self._own and _context(_text(fields.get("content"))) == CONTEXTS[_SESSION]
             self._own, self._rewound = True, False
-            return self._message(record, typed=True)
+            return self._ordered(record, self._message(record, typed=not is_again))
         return super()._unhandled(record)
+
+    def _ordered(self, record: Record, out: list[Event]) -> list[Event]:
+        """Return the events of a message, and an interruption after the call that it interrupted.
+
+        The client records first that the person left a call, and then the call.
+        """
+        kind, calls = text_of(record.value.get("type")), list_of(record.value.get("toolCalls"))
+        if self._left is True and [event.kind for event in out] == [ev.TURN_END]:
+            self._left = [record.offset, record.part, record.value]
+            return []
+        ended, self._left = self._interrupted(), kind == "gemini" and not calls
+        return [*out, *ended] if calls else [*ended, *out]
+
+    def _interrupted(self) -> list[Event]:
+        held, self._left = self._left, False
+        if isinstance(held, bool):
+            return []
+        offset, part, value = held
+        return self._messages.translate(Record(offset, value, part), typed=False)
 
     def _rewind(self, record: Record) -> list[Event]:
         """Note that messages were taken back: the one named, and all after it. A shortened history follows."""
@@ -272,7 +302,7 @@ class GeminiAdapter(Adapter):
         else:
             ids = [text_of(message.get("id")) for message in messages if not _is_context(message)]
             if ids and not self._rewound and not set(ids) & set(self._ids):
-                out.append(self.new.event(ev.COMPACTION, {}, record))
+                out.append(self.new.event(ev.COMPACTION, _summary(messages), record))
             self._remember(ids)
         self._rewound = False
         return out
@@ -290,12 +320,12 @@ class GeminiAdapter(Adapter):
         self._ids = [*self._ids, *new][-_REMEMBERED:]
 
     @staticmethod
-    def typed_texts(fields: Value) -> list[Typed]:
+    def typed_texts(fields: Value) -> list[TypedText]:
         """Return what a person typed in a message, or in a document's messages; never in a checkpoint."""
         if "sessionId" in fields and "id" not in fields:
             return [typed for m in list_of(fields.get("messages")) for typed in GeminiAdapter.typed_texts(dict_of(m))]
         text = _typed_of(fields)[0] if fields.get("type") == "user" else ""
-        return [Typed(text)] if text and not _SHELL.fullmatch(text) else []
+        return [TypedText(text)] if text and not (_SHELL.fullmatch(text) or _LEFT_PLANS.fullmatch(text)) else []
 
     @staticmethod
     def recognises(_path: Path, first: Value, /) -> bool:
@@ -332,12 +362,19 @@ def _answer_of(content: Any) -> str:
 
 def _cut(text: str) -> tuple[str, str]:
     """Return a prompt without the client's additions (referenced files, output of hooks), and those additions."""
-    before = _HOOK.match(text)
+    before = _BEFORE.match(text)
     start = before.end() if before else 0
     behind = _APPENDED.search(text, start)
     said = text[start : behind.start()].rstrip() if behind else text[start:]
     end = start + len(said)
     return (said, f"{text[:start]}{text[end:]}".strip()) if said.strip() else (text, "")
+
+
+def _summary(messages: list[Value]) -> Value:
+    """Return the summary with which a shortened history begins, as far as its answer shows that it is one."""
+    texts = [_text(message.get("content")) for message in messages[:3]]
+    at = next((n for n, text in enumerate(texts) if text.startswith(_UNDERSTOOD)), 0)
+    return {"summary": texts[at - 1]} if at else {}
 
 
 def _is_context(message: Value) -> bool:
@@ -355,45 +392,6 @@ def _text(content: Any) -> str:
         return content
     rows = [dict_of(part) for part in (content if isinstance(content, list) else [content])]
     return "\n".join(text_of(row.get("text")) for row in rows if isinstance(row.get("text"), str))
-
-
-def _result(call: Value, family: str) -> str:
-    """Return what a tool answered the model, or what the user was shown if there is nothing else."""
-    texts: list[str] = []
-    for part in list_of(call.get("result")):
-        response = dict_of(dict_of(part).get("functionResponse")).get("response")
-        row = dict_of(response)
-        said = row.get("output", row.get("error", response))
-        if said is not None:
-            texts.append(_unwrapped(said if isinstance(said, str) else orjson.dumps(said).decode(), family))
-        elif text := text_of(dict_of(part).get("text")):
-            texts.append(text)
-    return "\n".join(texts) or text_of(call.get("resultDisplay"))
-
-
-def _unwrapped(text: str, family: str) -> str:
-    """Return a result without what the client put around it: a warning for the model, and a command's process group."""
-    opening, closing = _WRAPPER
-    if text.startswith(opening) and text.endswith(closing):
-        text = text[len(opening) : -len(closing)]
-    group = _GROUP.search(text, max(len(text) - _TAIL, 0)) if family == "execute" else None
-    return text[: group.start()] if group else text
-
-
-def _outcome(call: Value, asked: Value, text: str) -> Value:
-    """Return the payload of a result. The client calls a command that failed a success."""
-    row: Value = {"toolCallId": asked["toolCallId"], "text": text}
-    status, family = text_of(call.get("status")), asked["family"]
-    code = _EXIT.search(text, max(len(text) - _TAIL, 0)) if family == "execute" else None
-    if code:
-        row["exitCode"] = int(code[1])
-    if status == "error" or row.get("exitCode"):
-        row["isError"] = True
-    elif status == "cancelled":
-        row["status"] = "interrupted"
-    shown = dict_of(call.get("resultDisplay"))
-    change = "add" if shown.get("isNewFile") is True else ""
-    return row | structured(text_of(shown.get("fileDiff")), path=text_of(shown.get("filePath")), change=change)
 
 
 def _question(question: Value, decision: str) -> Value:
@@ -450,6 +448,7 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     cuts_ids=True,
     answers=Answers(input_has_cached=True, output_has_reasoning=False, usage_is_last=False),
+    runs=lambda _path, _session, start: runs_in(start.cwd, frozenset({"gemini", "gemini.js"})),
     retention=retention,
     instructions=lambda: Instructions(_roots()[0] / "GEMINI.md"),
     resume=lambda session, _path: ("gemini", "--resume", session),

@@ -25,9 +25,10 @@ from katod.agents.base import (
 )
 from katod.agents.diffs import structured
 from katod.agents.fields import dict_of, dicts_of, list_of, text_of, texts_in
+from katod.agents.processes import runs_in
 from katod.agents.toolcalls import call_of
 from katod.events import Event
-from katod.model import Identity, Record, SessionKey, Typed
+from katod.model import Identity, Record, SessionKey, TypedText
 
 # Bookkeeping: state of extensions, bookmarks of the tree, and the system prompt.
 _IGNORED: Final = frozenset({"custom", "label", "message/system"})
@@ -35,6 +36,9 @@ _SHELL: Final = "bash"
 # The last line of the result of a command that failed.
 _EXIT: Final = re.compile(r"(?:\A|\n)Command exited with code (-?[0-9]{1,15})\s*\Z")
 _TAIL: Final = 200
+# How it says that its person stopped it: while the model answers; in a call, for which it says "error".
+_STOPPED: Final = ("This operation was aborted", "Operation aborted", "Request was aborted.")
+_STOPPED_CALL: Final = ("Command aborted", "Operation aborted")
 _SEALED: Final = '"encrypted_content":"'
 _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cacheRead"), ("cacheWrite", "cacheWrite"),
@@ -53,8 +57,7 @@ class PiBuilder(EventBuilder):
         source: dict[str, Any] = {"providerEventType": text_of(fields.get("type"))}
         if fields.get("id"):
             source["providerEventId"] = native
-        if parent := text_of(fields.get("parentId")):
-            source["parentId"] = parent
+        source |= self.ancestors.source(fields.get("parentId"))
         if response := text_of(dict_of(fields.get("message")).get("responseId")):
             source["requestId"] = response
         source["offset"] = record.offset
@@ -69,11 +72,17 @@ class PiAdapter(Adapter):
     def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
         ref = origin.ref._replace(parent=state.get("parent", ""))
-        self.new = PiBuilder(ref, dedup_prefix="pi:", now=state.get("now"))
+        self.new = PiBuilder(ref, dedup_prefix="pi:", now=state.get("now"), above=state.get("above"))
 
     def state(self) -> dict[str, Any]:
         """Return the parent session and the settings so far."""
-        return {"parent": self.new.ref.parent, "now": self.new.now}
+        return {"parent": self.new.ref.parent, "now": self.new.now, "above": self.new.ancestors.state()}
+
+    def feed(self, record: Record) -> list[Event]:
+        """Translate one entry; what is below one without an event is below its parent."""
+        out, fields = super().feed(record), record.value or {}
+        self.new.ancestors.take(fields.get("id"), fields.get("parentId"), out)
+        return out
 
     def _take_up(self, fields: dict[str, Any]) -> str:
         kind = text_of(fields.get("type"))
@@ -91,9 +100,10 @@ class PiAdapter(Adapter):
     def _header(self, record: Record) -> list[Event]:
         fields = record.value
         parent = Path(text_of(fields.get("parentSession"))).stem.rpartition("_")[2]
-        self.new.ref = self.new.ref._replace(parent=parent)
-        cwd = self.new.now["cwd"] = text_of(fields.get("cwd"))
-        return [self.new.event(ev.SESSION_START, texts_in({"cwd": cwd, "parent": parent}), record, "start")]
+        self.new.child_of(parent)
+        cwd, own = text_of(fields.get("cwd")), self.new.own_id(fields.get("id"))
+        self.new.now["cwd"] = cwd
+        return [self.new.event(ev.SESSION_START, texts_in({"cwd": cwd, "parent": parent}) | own, record, "start")]
 
     @handles("model_change")
     def _model(self, record: Record) -> list[Event]:
@@ -145,7 +155,7 @@ class PiAdapter(Adapter):
             out += self._block(record, dict_of(block), n, model, stop)
         if payload := _usage(dict_of(message.get("usage"))):
             out.append(self.new.event(ev.USAGE, payload, record, "u", model=model))
-        if stop == "aborted":
+        if stop == "aborted" or (stop == "error" and message.get("errorMessage") in _STOPPED):
             out.append(self.new.event(ev.TURN_END, {"reason": "aborted"}, record, "e"))
         elif stop == "error":
             problem = {"message": text_of(message.get("errorMessage")) or "error"}
@@ -205,11 +215,11 @@ class PiAdapter(Adapter):
         return [self.new.attachment("image", text_of(row.get("mimeType")), text_of(row.get("data"))) for row in rows]
 
     @staticmethod
-    def typed_texts(fields: dict[str, Any]) -> list[Typed]:
+    def typed_texts(fields: dict[str, Any]) -> list[TypedText]:
         """Return the text of a user's message."""
         message = dict_of(fields.get("message"))
         person = fields.get("type") == "message" and message.get("role") == "user"
-        return [Typed(_text(message.get("content")))] if person else []
+        return [TypedText(_text(message.get("content")))] if person else []
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:
@@ -228,6 +238,8 @@ def _outcome(message: dict[str, Any], text: str) -> dict[str, Any]:
     files = structured(text_of(dict_of(message.get("details")).get("patch")))
     if message.get("isError") is not True:
         return files
+    if text.endswith(_STOPPED_CALL):
+        return {"status": "interrupted"} | files
     code = _EXIT.search(text, max(len(text) - _TAIL, 0)) if message.get("toolName") == _SHELL else None
     return {"isError": True} | ({"exitCode": int(code[1])} if code else {}) | files
 
@@ -275,6 +287,7 @@ SPEC: Final = AgentSpec(
     folders=("sessions",),
     suffixes=(".jsonl",),
     identity_of=_identity,
+    runs=lambda _path, _session, start: runs_in(start.cwd, frozenset({"pi"})),
     instructions=_instructions,
     resume=lambda session, _path: ("pi", "--session", session),
 )

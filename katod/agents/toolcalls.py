@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from typing import Any, Final, Generic, TypeVar
 
 from katod.agents.fields import texts_in
-from katod.agents.tooltable import UNKNOWN, Keys, Tool, tool
+from katod.agents.tooltable import UNKNOWN, Keys, ToolEntry, tool
 from katod.model import LONGEST_NAME
+from katod.paths import below
 
 # Far more than a line shows: a secret that is cut here could no longer be recognised.
 LONGEST_DESCRIPTION: Final = 1000
-# What stands before the person's words in the result of a refused call: Claude Code, Claude Code 2.0, Copilot.
-_REFUSALS: Final = ("the user said:", "the following reason for the rejection:", "User feedback:")
+# What stands before the words of a person who refuses a call: Claude Code, Claude Code 2.0, Copilot, OpenCode.
+_REFUSALS: Final = (
+    "the user said:", "the following reason for the rejection:", "User feedback:", "with the following feedback:",
+)  # fmt: skip
 # Claude Code, in the person's place: its instructions follow.
 _CLARIFY: Final = "The user wants to clarify these questions."
 _MOST_OPEN: Final = 256
@@ -124,8 +127,7 @@ def words_of_refusal(text: str) -> str:
 
 def relative(text: str, cwd: str) -> str:
     """Return a path inside the project relative to it, any other text unchanged."""
-    prefix = cwd.rstrip("/") + "/"
-    return text[len(prefix) :] if len(prefix) > 1 and text.startswith(prefix) else text
+    return below(text, cwd) or text
 
 
 def _named(arguments: Mapping[str, Any], keys: Keys) -> str:
@@ -149,7 +151,7 @@ def _count(arguments: Mapping[str, Any], keys: Keys) -> str:
     return "" if items is None else f"{len(items)} item{'s' if len(items) != 1 else ''}"
 
 
-def _search(arguments: Mapping[str, Any], known: Tool, cwd: str) -> str:
+def _search(arguments: Mapping[str, Any], known: ToolEntry, cwd: str) -> str:
     pattern, where = (_named(arguments, keys) for keys in (known.about, known.within))
     shown = f'"{pattern}"' if pattern else ""
     if where and where != cwd:

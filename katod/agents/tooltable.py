@@ -12,7 +12,7 @@ Family = Literal["read", "edit", "delete", "move", "search", "execute", "think",
 Keys = tuple[str, ...]
 
 
-class Tool(NamedTuple):
+class ToolEntry(NamedTuple):
     """What is known of a tool. Each field but the first names arguments; the first one present counts."""
 
     family: Family
@@ -35,10 +35,10 @@ class Tool(NamedTuple):
         rows = next((given[key] for key in self.edits if isinstance(dict_of(given).get(key), list)), [given])
         return [(_text(row, self.old), _text(row, self.new)) for row in rows]
 
-    def merged(self, other: "Tool") -> "Tool":
+    def merged(self, other: "ToolEntry") -> "ToolEntry":
         """Return a tool that knows the arguments of both."""
         keys = [tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in zip(self[1:-2], other[1:-2], strict=True)]
-        return Tool._make((self.family, *keys, self.quiet and other.quiet, self.asks or other.asks))
+        return ToolEntry._make((self.family, *keys, self.quiet and other.quiet, self.asks or other.asks))
 
 
 def _text(given: Any, keys: Keys) -> str:
@@ -46,171 +46,172 @@ def _text(given: Any, keys: Keys) -> str:
     return next((row[key] for key in keys if isinstance(row.get(key), str)), "")
 
 
-_COMMAND: Final = Tool("execute", ("command", "cmd"))
-_SHELL_ID: Final = Tool("execute", ("shellId", "shell_id", "bash_id", "session_id", "task_id", "command"))
-_FETCH: Final = Tool("fetch", ("url", "query", "prompt"))
-_TASK: Final = Tool("agent", ("description", "prompt"))
-_TODO: Final = Tool("think", items=("todos", "plan"))
+_COMMAND: Final = ToolEntry("execute", ("command", "cmd"))
+_SHELL_ID: Final = ToolEntry("execute", ("shellId", "shell_id", "bash_id", "session_id", "task_id", "command"))
+_FETCH: Final = ToolEntry("fetch", ("url", "query", "prompt"))
+_TASK: Final = ToolEntry("agent", ("description", "prompt"))
+_TODO: Final = ToolEntry("think", items=("todos", "plan"))
 _FILE: Final = ("file_path", "path", "notebook_path")
-_SEARCH: Final = Tool("search", ("pattern",), ("path", "glob"))
+_SEARCH: Final = ToolEntry("search", ("pattern",), ("path", "glob"))
 
-TOOLS: Final[dict[str, dict[str, Tool]]] = {
+TOOLS: Final[dict[str, dict[str, ToolEntry]]] = {
     "claude": {
-        "Read": Tool("read", _FILE),
-        "NotebookRead": Tool("read", _FILE),
-        "ReadMcpResourceTool": Tool("read", ("uri",)),
-        "ListMcpResourcesTool": Tool("search", ("server",)),
-        "Edit": Tool("edit", _FILE, old=("old_string",), new=("new_string",)),
-        "MultiEdit": Tool("edit", _FILE, old=("old_string",), new=("new_string",), edits=("edits",)),
-        "Write": Tool("edit", _FILE, new=("content",)),
-        "NotebookEdit": Tool("edit", _FILE, new=("new_source",)),
+        "Read": ToolEntry("read", _FILE),
+        "NotebookRead": ToolEntry("read", _FILE),
+        "ReadMcpResourceTool": ToolEntry("read", ("uri",)),
+        "ListMcpResourcesTool": ToolEntry("search", ("server",)),
+        "Edit": ToolEntry("edit", _FILE, old=("old_string",), new=("new_string",)),
+        "MultiEdit": ToolEntry("edit", _FILE, old=("old_string",), new=("new_string",), edits=("edits",)),
+        "Write": ToolEntry("edit", _FILE, new=("content",)),
+        "NotebookEdit": ToolEntry("edit", _FILE, new=("new_source",)),
         "Grep": _SEARCH,
         "Glob": _SEARCH,
-        "LS": Tool("search", ("path",)),
-        "ToolSearch": Tool("search", ("query",), quiet=True),
+        "LS": ToolEntry("search", ("path",)),
+        "ToolSearch": ToolEntry("search", ("query",), quiet=True),
         "Bash": _COMMAND,
         "PowerShell": _COMMAND,
-        "Monitor": Tool("execute", ("description", "command")),
+        "Monitor": ToolEntry("execute", ("description", "command")),
         "BashOutput": _SHELL_ID,
         "KillShell": _SHELL_ID,
         "KillBash": _SHELL_ID,
         "TaskOutput": _SHELL_ID,
         "TaskStop": _SHELL_ID,
         "TodoWrite": _TODO,
-        "TaskCreate": Tool("think", ("subject", "description")),
-        "TaskUpdate": Tool("think", ("taskId",)),
-        "TaskGet": Tool("think", ("taskId",), quiet=True),
-        "TaskList": Tool("think", quiet=True),
-        "EnterPlanMode": Tool("think"),
-        "ExitPlanMode": Tool("think", ("plan",), asks=True),
-        "AskUserQuestion": Tool("other", ("question",), asks=True),
-        "ScheduleWakeup": Tool("other", ("reason",)),
-        "WebFetch": Tool("fetch", ("url",)),
-        "WebSearch": Tool("fetch", ("query",)),
+        "TaskCreate": ToolEntry("think", ("subject", "description")),
+        "TaskUpdate": ToolEntry("think", ("taskId",)),
+        "TaskGet": ToolEntry("think", ("taskId",), quiet=True),
+        "TaskList": ToolEntry("think", quiet=True),
+        "EnterPlanMode": ToolEntry("think"),
+        "ExitPlanMode": ToolEntry("think", ("plan",), asks=True),
+        "AskUserQuestion": ToolEntry("other", ("question",), asks=True),
+        "ScheduleWakeup": ToolEntry("other", ("reason",)),
+        "WebFetch": ToolEntry("fetch", ("url",)),
+        "WebSearch": ToolEntry("fetch", ("query",)),
         "Task": _TASK,
         "Agent": _TASK,
-        "SendMessage": Tool("agent", ("summary", "message", "content")),
-        "Skill": Tool("agent", ("skill",)),
+        "SendMessage": ToolEntry("agent", ("summary", "message", "content")),
+        "Skill": ToolEntry("agent", ("skill",)),
     },
     "codex": {
         "exec_command": _COMMAND,
-        "write_stdin": Tool("execute", ("chars",)),
+        "write_stdin": ToolEntry("execute", ("chars",)),
         "shell": _COMMAND,
         "shell_command": _COMMAND,
         "local_shell": _COMMAND,
-        "unified_exec": Tool("execute", ("input",)),
-        "exec": Tool("execute"),
-        "js": Tool("execute"),
-        "apply_patch": Tool("edit", patch=("input",)),
-        "view_image": Tool("read", ("path",)),
-        "list_dir": Tool("search", ("dir_path",)),
-        "tool_search": Tool("search", ("query",), quiet=True),
+        "unified_exec": ToolEntry("execute", ("input",)),
+        "exec": ToolEntry("execute"),
+        "js": ToolEntry("execute"),
+        "apply_patch": ToolEntry("edit", patch=("input",)),
+        "view_image": ToolEntry("read", ("path",)),
+        "list_dir": ToolEntry("search", ("dir_path",)),
+        "tool_search": ToolEntry("search", ("query",), quiet=True),
         "update_plan": _TODO,
-        "web_search": Tool("fetch", ("query", "url")),
-        "web__run": Tool("fetch"),
-        "image_generation": Tool("other", ("prompt",)),
-        "request_user_input": Tool("other", asks=True),
-        "spawn_agent": Tool("agent", ("message", "description", "prompt")),
-        "send_message": Tool("agent", ("message",)),
-        "send_input": Tool("agent", ("message",)),
-        "wait_agent": Tool("agent", ("ids",)),
-        "close_agent": Tool("agent", ("id",)),
+        "web_search": ToolEntry("fetch", ("query", "url")),
+        "web__run": ToolEntry("fetch"),
+        "image_generation": ToolEntry("other", ("prompt",)),
+        "request_user_input": ToolEntry("other", asks=True),
+        "spawn_agent": ToolEntry("agent", ("message", "description", "prompt")),
+        "send_message": ToolEntry("agent", ("message",)),
+        "send_input": ToolEntry("agent", ("message",)),
+        "wait_agent": ToolEntry("agent", ("ids",)),
+        "close_agent": ToolEntry("agent", ("id",)),
     },
     "gemini": {
-        "read_file": Tool("read", _FILE),
-        "replace": Tool("edit", ("file_path",), old=("old_string",), new=("new_string",)),
-        "write_file": Tool("edit", ("file_path",), new=("content",)),
-        "list_directory": Tool("search", ("dir_path", "path")),
-        "glob": Tool("search", ("pattern",), ("dir_path",)),
-        "grep_search": Tool("search", ("pattern",), ("dir_path", "path")),
-        "search_file_content": Tool("search", ("pattern",), ("dir_path", "path")),
+        "read_file": ToolEntry("read", _FILE),
+        "replace": ToolEntry("edit", ("file_path",), old=("old_string",), new=("new_string",)),
+        "write_file": ToolEntry("edit", ("file_path",), new=("content",)),
+        "list_directory": ToolEntry("search", ("dir_path", "path")),
+        "glob": ToolEntry("search", ("pattern",), ("dir_path",)),
+        "grep_search": ToolEntry("search", ("pattern",), ("dir_path", "path")),
+        "search_file_content": ToolEntry("search", ("pattern",), ("dir_path", "path")),
         "run_shell_command": _COMMAND,
         "run_command": _COMMAND,
         "write_todos": _TODO,
-        "update_topic": Tool("think", ("title",)),
-        "complete_task": Tool("think", ("result",)),
-        "ask_user": Tool("other", asks=True),
-        "exit_plan_mode": Tool("think", ("plan_filename", "plan_path")),
-        "invoke_agent": Tool("agent", ("prompt",)),
-        "activate_skill": Tool("agent", ("name",)),
+        "update_topic": ToolEntry("think", ("title",)),
+        "complete_task": ToolEntry("think", ("result",)),
+        "ask_user": ToolEntry("other", asks=True),
+        "exit_plan_mode": ToolEntry("think", ("plan_filename", "plan_path")),  # the plan itself is in that file
+        "invoke_agent": ToolEntry("agent", ("prompt",)),
+        "activate_skill": ToolEntry("agent", ("name",)),
         "web_fetch": _FETCH,
     },
     "opencode": {
-        "read": Tool("read", ("filePath",)),
-        "edit": Tool("edit", ("filePath",), old=("oldString",), new=("newString",)),
-        "write": Tool("edit", ("filePath",), new=("content",)),
-        "apply_patch": Tool("edit", patch=("patchText",)),
-        "grep": Tool("search", ("pattern",), ("path", "include")),
-        "glob": Tool("search", ("pattern",), ("path",)),
+        "read": ToolEntry("read", ("filePath",)),
+        "edit": ToolEntry("edit", ("filePath",), old=("oldString",), new=("newString",)),
+        "write": ToolEntry("edit", ("filePath",), new=("content",)),
+        "apply_patch": ToolEntry("edit", patch=("patchText",)),
+        "grep": ToolEntry("search", ("pattern",), ("path", "include")),
+        "glob": ToolEntry("search", ("pattern",), ("path",)),
         "bash": _COMMAND,
         "todowrite": _TODO,
-        "question": Tool("other", asks=True),
+        "question": ToolEntry("other", asks=True),
         "task": _TASK,
-        "skill": Tool("agent", ("name",)),
+        "skill": ToolEntry("agent", ("name",)),
         "webfetch": _FETCH,
-        "compress": Tool("think", ("topic",)),
+        "compress": ToolEntry("think", ("topic",)),
     },
     "cursor": {
-        "Read": Tool("read", ("path",)),
-        "StrReplace": Tool("edit", ("path",), old=("old_string",), new=("new_string",)),
-        "Write": Tool("edit", ("path",), new=("contents",)),
-        "Delete": Tool("delete", ("path",)),
+        "Read": ToolEntry("read", ("path",)),
+        "StrReplace": ToolEntry("edit", ("path",), old=("old_string",), new=("new_string",)),
+        "Write": ToolEntry("edit", ("path",), new=("contents",)),
+        "Delete": ToolEntry("delete", ("path",)),
         "Grep": _SEARCH,
-        "Glob": Tool("search", ("glob_pattern",), ("target_directory",)),
-        "GetDynamicTools": Tool("search", ("toolName", "pattern", "namespace"), quiet=True),
+        "Glob": ToolEntry("search", ("glob_pattern",), ("target_directory",)),
+        "GetDynamicTools": ToolEntry("search", ("toolName", "pattern", "namespace"), quiet=True),
         "Shell": _COMMAND,
         "AwaitShell": _SHELL_ID,
         "TodoWrite": _TODO,
-        "CreatePlan": Tool("think", ("name",), asks=True),
-        "AskQuestion": Tool("other", ("title",), asks=True),
-        "SwitchMode": Tool("other", ("target_mode_id",)),
+        "CreatePlan": ToolEntry("think", ("name",), asks=True),
+        "AskQuestion": ToolEntry("other", ("title",), asks=True),
+        "SwitchMode": ToolEntry("other", ("target_mode_id",)),
         "Task": _TASK,
-        "WebSearch": Tool("fetch", ("query",)),
-        "WebFetch": Tool("fetch", ("url",)),
+        "WebSearch": ToolEntry("fetch", ("query",)),
+        "WebFetch": ToolEntry("fetch", ("url",)),
     },
     "copilot": {
-        "view": Tool("read", ("path",)),
-        "edit": Tool("edit", ("path",), old=("old_str",), new=("new_str",)),
-        "str_replace": Tool("edit", ("path",), old=("old_str",), new=("new_str",)),
-        "create": Tool("edit", ("path",), new=("file_text",)),
-        "apply_patch": Tool("edit", patch=("patch",)),
-        "grep": Tool("search", ("pattern",), ("paths", "path", "glob")),
-        "rg": Tool("search", ("pattern",), ("paths", "path", "glob")),
-        "glob": Tool("search", ("pattern",), ("paths", "path")),
-        "session_store_sql": Tool("search", ("description", "query")),
-        "sql": Tool("think", ("description", "query")),
+        "view": ToolEntry("read", ("path",)),
+        "edit": ToolEntry("edit", ("path",), old=("old_str",), new=("new_str",)),
+        "str_replace": ToolEntry("edit", ("path",), old=("old_str",), new=("new_str",)),
+        "create": ToolEntry("edit", ("path",), new=("file_text",)),
+        "apply_patch": ToolEntry("edit", patch=("patch",)),
+        "grep": ToolEntry("search", ("pattern",), ("paths", "path", "glob")),
+        "rg": ToolEntry("search", ("pattern",), ("paths", "path", "glob")),
+        "glob": ToolEntry("search", ("pattern",), ("paths", "path")),
+        "session_store_sql": ToolEntry("search", ("description", "query")),
+        "sql": ToolEntry("think", ("description", "query")),
         "bash": _COMMAND,
         "local_shell": _COMMAND,
         "read_bash": _SHELL_ID,
         "stop_bash": _SHELL_ID,
-        "ask_user": Tool("other", ("question", "message"), asks=True),
-        "rename_session": Tool("other", ("title",)),
-        "task_complete": Tool("think", ("summary",)),
+        "ask_user": ToolEntry("other", ("question", "message"), asks=True),
+        "exit_plan_mode": ToolEntry("think", ("summary",), asks=True),
+        "rename_session": ToolEntry("other", ("title",)),
+        "task_complete": ToolEntry("think", ("summary",)),
         "task": _TASK,
-        "read_agent": Tool("agent", ("agent_id",)),
-        "list_agents": Tool("agent", quiet=True),
-        "skill": Tool("agent", ("skill",)),
+        "read_agent": ToolEntry("agent", ("agent_id",)),
+        "list_agents": ToolEntry("agent", quiet=True),
+        "skill": ToolEntry("agent", ("skill",)),
         "web_fetch": _FETCH,
         "web_search": _FETCH,
     },
     "pi": {
-        "read": Tool("read", ("path",)),
-        "edit": Tool("edit", ("path",), old=("oldText",), new=("newText",), edits=("edits",)),
-        "write": Tool("edit", ("path",), new=("content",)),
+        "read": ToolEntry("read", ("path",)),
+        "edit": ToolEntry("edit", ("path",), old=("oldText",), new=("newText",), edits=("edits",)),
+        "write": ToolEntry("edit", ("path",), new=("content",)),
         "bash": _COMMAND,
-        "grep": Tool("search", ("pattern",), ("path", "glob")),
-        "ls": Tool("search", ("path",)),
+        "grep": ToolEntry("search", ("pattern",), ("path", "glob")),
+        "ls": ToolEntry("search", ("path",)),
     },
     "zot": {
-        "read": Tool("read", ("path",)),
-        "write": Tool("edit", ("path",), new=("content",)),
+        "read": ToolEntry("read", ("path",)),
+        "write": ToolEntry("edit", ("path",), new=("content",)),
         "bash": _COMMAND,
     },
 }
 
 
-def _by_name() -> dict[str, Tool]:
-    known: dict[str, Tool] = {}
+def _by_name() -> dict[str, ToolEntry]:
+    known: dict[str, ToolEntry] = {}
     for tools in TOOLS.values():
         for name, tool in tools.items():
             key = name.lower()
@@ -220,7 +221,7 @@ def _by_name() -> dict[str, Tool]:
 
 _KNOWN: Final = _by_name()
 # Tools of other origin (extensions, MCP, versions that are not known yet), judged by their arguments alone.
-UNKNOWN: Final = Tool(
+UNKNOWN: Final = ToolEntry(
     "other",
     (
         "command", "cmd", "file_path", "path", "notebook_path", "url", "query", "pattern", "description",
@@ -229,6 +230,12 @@ UNKNOWN: Final = Tool(
 )  # fmt: skip
 
 
-def tool(name: str) -> Tool:
+def tool(name: str) -> ToolEntry:
     """Return what is known of the tool with this name, `UNKNOWN` for any other."""
     return _KNOWN.get(name.lower(), UNKNOWN)
+
+
+def is_silent(name: str, agent: str) -> bool:
+    """Return whether a call is not shown itself: what it asks is, or it is bookkeeping of this agent's client."""
+    known = TOOLS.get(agent, {}).get(name) or tool(name)
+    return known.asks or known.quiet

@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from katod import events as ev
+from katod.agents.answers import Answers
 from katod.agents.base import (
     Adapter,
     AgentSpec,
@@ -27,7 +28,7 @@ from katod.agents.fields import attachment, dict_of, dicts_of, list_of, text_of,
 from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
 from katod.lifecycle import STEP
-from katod.model import LONGEST_NAME, Identity, Record, SessionKey, Typed
+from katod.model import LONGEST_NAME, Identity, Record, SessionKey, TypedText
 
 # Rows of a stream while a message is in progress, and responses to its own requests.
 _IGNORED: Final = frozenset({
@@ -55,7 +56,7 @@ _REASONS: Final = {"aborted": "aborted", "error": "error"}
 Value = dict[str, Any]
 
 
-class _Stream:
+class _PiecedText:
     """A text that arrives in pieces, up to a limit; joined on demand."""
 
     def __init__(self, text: str = "") -> None:
@@ -86,10 +87,10 @@ class ZotAdapter(Adapter):
         self._copied: int = state.get("copied", 0)
         self._totals: Value = state.get("totals", {})
         self._calls: OpenCalls[int] = OpenCalls(state.get("calls"))
-        self._deltas = _Stream(state.get("deltas", ""))
+        self._deltas = _PiecedText(state.get("deltas", ""))
         begun = state.get("begun", {})
-        self._begun: dict[str, tuple[str, _Stream]] = {
-            call: (name, _Stream(text)) for call, (name, text) in begun.items()
+        self._begun: dict[str, tuple[str, _PiecedText]] = {
+            call: (name, _PiecedText(text)) for call, (name, text) in begun.items()
         }
 
     def state(self) -> Value:
@@ -123,15 +124,16 @@ class ZotAdapter(Adapter):
             provider = self.new.change("modelProvider", meta.get("provider"), record, "p", first=True)
             return [*self.new.change("model", meta.get("model"), record, first=True), *provider]
         parent = text_of(meta.get("parent"))
-        self.new.ref = self.new.ref._replace(parent=parent)
+        self.new.child_of(parent)
         kept = {name: text_of(meta.get(key)) for name, key in _KEPT}
-        self.new.now = {"started": "1"} | kept
+        self.new.now.clear()
+        self.new.now.update({"started": "1"} | kept)
         copied = meta.get("fork_point")
         self._copied = copied if isinstance(copied, int) and parent else 0
         start = texts_in({
             "cwd": meta.get("cwd"), "cliVersion": meta.get("version"), "title": meta.get("title"),
             "modelProvider": meta.get("provider"), "parent": parent,
-        })  # fmt: skip
+        }) | self.new.own_id(meta.get("id"))  # fmt: skip
         return [self.new.event(ev.SESSION_START, start, record, time=text_of(meta.get("started")))]
 
     @handles("message")
@@ -142,7 +144,7 @@ class ZotAdapter(Adapter):
         time = text_of(message.get("time"))
         if role == "user":
             typed = not message.get("meta") and self._messages > self._copied
-            return self._user(record, blocks, time, typed=typed)
+            return self._user(record, blocks, time, typed=typed, sender=dict_of(message.get("meta")))
         if role in ("assistant", "tool"):
             return self._blocks(record, blocks, time)
         return [self.new.raw(record, f"message/{role}", record.value)]
@@ -181,14 +183,14 @@ class ZotAdapter(Adapter):
         blocks, time = list_of(record.value.get("content")), text_of(record.value.get("time"))
         said = any(text_of(block.get("text")).strip() for block in dicts_of(blocks))
         out = [] if said else self._unfinished(record)
-        self._deltas = _Stream()
+        self._deltas = _PiecedText()
         return out + self._blocks(record, blocks, time)
 
     @handles("tool_use_start")
     def _call_start(self, record: Record) -> list[Event]:
         call, name = text_of(record.value.get("id")), text_of(record.value.get("name"))
         if len(call) <= LONGEST_NAME:
-            self._begun[call] = (name[:LONGEST_NAME], _Stream())
+            self._begun[call] = (name[:LONGEST_NAME], _PiecedText())
         if len(self._begun) > _MOST_BEGUN:
             del self._begun[next(iter(self._begun))]
         return []
@@ -235,7 +237,7 @@ class ZotAdapter(Adapter):
 
     def _unfinished(self, record: Record) -> list[Event]:
         """Return a text that no message repeated."""
-        text, self._deltas = self._deltas.text(), _Stream()
+        text, self._deltas = self._deltas.text(), _PiecedText()
         return [self.new.event(ev.ASSISTANT_MESSAGE, {"text": text}, record, "d")] if text.strip() else []
 
     def _untold(self, record: Record, call: str) -> list[Event]:
@@ -252,11 +254,16 @@ class ZotAdapter(Adapter):
 
     # -- shared by files and streams ----------------------------------------------------------------
 
-    def _user(self, record: Record, blocks: list[Any], time: str, *, typed: bool) -> list[Event]:
+    def _user(
+        self, record: Record, blocks: list[Any], time: str, *, typed: bool, sender: Value | None = None
+    ) -> list[Event]:
+        """Translate a message of the person, or of another agent, which is marked."""
         text, files = _text(blocks), self._images(blocks)
         if not text.strip() and not files:
             return []
         payload = {"text": text} | ({"attachments": files} if files else {})
+        if sender:
+            payload |= {"subtype": ev.Between.PEER} | texts_in({"speaker": sender.get("source")})
         return [self.new.event(ev.USER_MESSAGE, payload, record, time=time, typed=typed)]
 
     def _blocks(self, record: Record, blocks: list[Any], time: str) -> list[Event]:
@@ -308,12 +315,12 @@ class ZotAdapter(Adapter):
         return self.new.now.get("model", "")
 
     @staticmethod
-    def typed_texts(fields: Value) -> list[Typed]:
+    def typed_texts(fields: Value) -> list[TypedText]:
         """Return the text of a user's message without a mark of another sender."""
         message = dict_of(fields.get("message")) if fields.get("type") == "message" else fields
         person = message.get("role") == "user" and not message.get("meta")
         if person or fields.get("type") == "user_message":
-            return [Typed(_text(list_of(message.get("content"))))]
+            return [TypedText(_text(list_of(message.get("content"))))]
         return []
 
     @staticmethod
@@ -368,6 +375,7 @@ SPEC: Final = AgentSpec(
     folders=("sessions",),
     suffixes=(".jsonl",),
     identity_of=_identity,
+    answers=Answers(usage_is_apart=True),
     short_id=lambda session: session.rpartition("-")[2],  # ids begin with their time
     instructions=lambda: Instructions(_roots()[0] / "AGENTS.md"),
     resume=lambda _session, path: ("zot", "--session", path),

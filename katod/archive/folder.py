@@ -3,17 +3,17 @@
 import errno
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Final, TypeVar
 
 from katod.archive.manifest import MANIFEST, Entry, Manifest, entry_line, header, project_line
-from katod.archive.plan import Look, State
+from katod.archive.plan import FileLook, State
 from katod.errors import AlreadyRunning, KatodError, OutputError, TargetRefused
 from katod.write.safe import make_root, open_file
-from katod.write.whole import Draft, Stamp, digest_at, drafted, head_at, remove_draft, stamp_at
+from katod.write.whole import FileStamp, UnfinishedFile, digest_at, drafted, head_at, remove_draft, stamp_at
 
 _DRAFT: Final = ".katod-export.tmp"
 _ASIDE: Final = ".katod-export.damaged-{}.jsonl"
@@ -48,7 +48,7 @@ class ExportFolder:
         elif self.manifest.size < len(data):  # a line without its end, which a killed run was writing
             os.ftruncate(self._manifest_fd, self.manifest.size)
 
-    def look(self, entry: Entry, *, closely: bool = False) -> Look:
+    def look(self, entry: Entry, *, closely: bool = False) -> FileLook:
         """Compare a file with what katod wrote; unless `closely`, it is read only if its stamp differs.
 
         The stamp is not enough to replace a file: there are tools that change a file and restore its time. Raises
@@ -56,12 +56,12 @@ class ExportFolder:
         """
         there = self.stamp(entry.name)
         if there is None:
-            return Look("gone", None)
+            return FileLook("gone", None)
         if there == (entry.size, entry.mtime_ns) and (entry.edited or not closely):
-            return Look("edited" if entry.edited else "same", there)
-        return Look(self._compared(entry, there), there)
+            return FileLook("edited" if entry.edited else "same", there)
+        return FileLook(self._compared(entry, there), there)
 
-    def stamp(self, name: str) -> Stamp | None:
+    def stamp(self, name: str) -> FileStamp | None:
         """Return the stamp of what has a name, None if nothing has."""
         return stamp_at(self._fd, name)
 
@@ -74,12 +74,12 @@ class ExportFolder:
         return self._read(head_at, parts, b"")
 
     @contextmanager
-    def draft(self) -> Iterator[Draft]:
+    def draft(self) -> Iterator[UnfinishedFile]:
         """Yield an empty draft, which is removed unless it is published."""
         with drafted(self._fd, _DRAFT) as draft:
             yield draft
 
-    def publish(self, draft: Draft, entry: Entry, expected: Stamp | None) -> None:
+    def publish(self, draft: UnfinishedFile, entry: Entry, expected: FileStamp | None) -> None:
         """Note an entry, then give the draft its name. Raises KatodError or OSError; the entry is then taken back."""
         before = self.manifest.entries.get(entry.slot, Entry(entry.slot))
         self._append(entry_line(entry), sync=True)  # first: whichever file is there after a kill, it is known
@@ -99,6 +99,22 @@ class ExportFolder:
         """Append the folder of a project to the manifest. Raises OSError."""
         self._append(project_line(path, folder))
         self.manifest.projects[path] = folder
+
+    def drop(self, entries: Collection[Entry]) -> list[str]:
+        """Take entries out of the manifest, and their projects if nothing else is of them; return the folders of those.
+
+        That is on the disk once it is compacted.
+        """
+        for entry in entries:
+            del self.manifest.entries[entry.slot]
+        self._has_changed = True
+        (folders, places), (used, known) = map(_places_of, (entries, self.manifest.entries.values()))
+        folders, places = folders - used, places - known
+        rows = self.manifest.projects.items()
+        gone = {path: folder for path, folder in rows if folder in folders or path in places}
+        for path in gone:
+            del self.manifest.projects[path]
+        return list(gone.values())
 
     def compact(self) -> None:
         """Rewrite the manifest with only the lines that count, if it changed. Raises KatodError or OSError."""
@@ -120,7 +136,7 @@ class ExportFolder:
         """Release the lock."""
         os.close(self._manifest_fd)
 
-    def _compared(self, entry: Entry, there: Stamp) -> State:
+    def _compared(self, entry: Entry, there: FileStamp) -> State:
         """Compare the content of a file with what katod wrote, and note what was found."""
         digest = self.digest(entry.parts)
         if digest and digest == entry.before:
@@ -160,6 +176,11 @@ class ExportFolder:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.root / MANIFEST))
         if sync:
             os.fsync(self._manifest_fd)
+
+
+def _places_of(entries: Collection[Entry]) -> tuple[set[str], set[str]]:
+    """Return the folders in which the files of entries are, and the directories of their sessions."""
+    return {entry.parts[0] for entry in entries if entry.name}, {entry.cwd for entry in entries}
 
 
 @contextmanager
@@ -214,7 +235,7 @@ def _open_manifest(root: Path, folder: int) -> int:
         raise OutputError(error.what, path=root / MANIFEST, hint="remove it") from error
     except OSError as error:
         raise OutputError(f"cannot be opened: {error.strerror}", path=root / MANIFEST) from error
-    raise OutputError("disappears again and again", path=root / MANIFEST)
+    raise OutputError("keeps disappearing", path=root / MANIFEST)
 
 
 def is_inside(path: Path, folder: Path) -> bool:

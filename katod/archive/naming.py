@@ -1,7 +1,6 @@
 """Where exports are: by the template of recordings, below the folder, never in the output directory."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from katod.archive.folder import ExportFolder, is_inside
@@ -9,6 +8,7 @@ from katod.command.target import TargetScope, generated, numbered
 from katod.errors import TargetRefused
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey, Target
+from katod.paths import name_of
 from katod.record.naming import beside, name_fields, target_of_subagent
 from katod.record.policy import Policy
 from katod.slug import distinct, slug
@@ -65,7 +65,7 @@ class ExportNaming:
         """Return a target. Raises TargetRefused if it is in the output directory, where recordings are."""
         if is_inside(target.path, self._policy.output_directory):
             raise TargetRefused(
-                "the name leads into the output directory", path=target.path, hint="export to another folder"
+                "the path is inside the output directory", path=target.path, hint="export to another folder"
             )
         return target
 
@@ -73,10 +73,11 @@ class ExportNaming:
         """Return the folder of a project: its base name, with a hash if it is another project's or has the outputs."""
         if not cwd:
             return "no-project"
+        cwd = self._policy.repository(cwd) or cwd
         projects = self._folder.manifest.projects
         if cwd in projects:
             return projects[cwd]
-        name = slug(Path(cwd).name) or "project"
+        name = slug(name_of(cwd)) or "project"
         outputs = self._policy.output_directory.resolve()
         if name in projects.values() or is_inside(outputs, self._folder.root / name):
             name = distinct(name, cwd)

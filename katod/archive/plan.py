@@ -3,8 +3,8 @@
 from typing import Literal, NamedTuple
 
 from katod.archive.manifest import Entry, Slot, Sources
-from katod.discover.found import Found
-from katod.write.whole import Stamp
+from katod.discover.found import FoundSession
+from katod.write.whole import FileStamp
 
 # `older`: a run was killed before it gave the new file its name.
 State = Literal["same", "older", "gone", "edited"]
@@ -13,23 +13,23 @@ Step = Literal["keep", "write", "replace", "leave", "beside", "exclude"]
 Outcome = Literal["wrote", "updated", "unchanged", "empty", "excluded", "left alone", "failed"]
 
 
-class Look(NamedTuple):
+class FileLook(NamedTuple):
     """The state of a file, and what a stat says of it."""
 
     state: State
-    stamp: Stamp | None
+    stamp: FileStamp | None
 
 
 class Task(NamedTuple):
     """One session that has to be exported."""
 
-    found: Found
+    found: FoundSession
     slot: Slot
     sources: Sources
     made: str
     step: Step
     entry: Entry | None = None  # what was noted of it
-    look: Look = Look("gone", None)
+    look: FileLook = FileLook("gone", None)
 
     @property
     def name(self) -> str:

@@ -12,7 +12,7 @@ from katod.archive.excluded import Exclusion
 from katod.archive.folder import ExportFolder
 from katod.archive.manifest import Sources
 from katod.archive.plan import Outcome, Task, decide, is_current
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.errors import KatodError, OutputError, SourceGone
 from katod.formatspec import FORMATS
 from katod.log import EventLog
@@ -38,7 +38,7 @@ class Result:
         if outcome == "left alone":
             self.left.append(name)
 
-    def fail(self, found: Found, error: KatodError | OSError) -> None:
+    def fail(self, found: FoundSession, error: KatodError | OSError) -> None:
         """Note that a session could not be exported. Raises OutputError if no other one could be, either."""
         _require_disk(error)
         self.counts["failed"] += 1
@@ -46,7 +46,12 @@ class Result:
 
 
 def bring_up_to_date(
-    folder: ExportFolder, sessions: Iterable[Found], policy: Policy, form: str, options: Options, progress: Progress
+    folder: ExportFolder,
+    sessions: Iterable[FoundSession],
+    policy: Policy,
+    form: str,
+    options: Options,
+    progress: Progress,
 ) -> Result:
     """Export what is new or has changed, in one format. Raises OutputError if nothing more can be written.
 
@@ -84,13 +89,13 @@ def _require_disk(error: KatodError | OSError) -> None:
     """Raise OutputError for an error that all other sessions would meet, too."""
     cause = error if isinstance(error, OSError) else error.__cause__
     if isinstance(cause, OSError) and cause.errno in _DISK:
-        what = f"nothing more can be exported: {cause.strerror}"
-        raise OutputError(what, hint="run it again when the disk can be written: it goes on where it was") from error
+        what = f"the export cannot continue: {cause.strerror}"
+        raise OutputError(what, hint="run it again when the disk is writable: it continues where it stopped") from error
 
 
 def _tasks(
     folder: ExportFolder,
-    sessions: Iterable[Found],
+    sessions: Iterable[FoundSession],
     form: str,
     options: Options,
     exclusion: Exclusion,
@@ -116,7 +121,7 @@ def _tasks(
     return tasks
 
 
-def _task(folder: ExportFolder, found: Found, form: str, made: str, exclusion: Exclusion) -> Task:
+def _task(folder: ExportFolder, found: FoundSession, form: str, made: str, exclusion: Exclusion) -> Task:
     slot, sources = (found.key, form), _sources(found)
     entry = folder.manifest.entries.get(slot)
     if entry is not None and exclusion.covers(slot, entry.cwd):
@@ -129,7 +134,7 @@ def _task(folder: ExportFolder, found: Found, form: str, made: str, exclusion: E
     return Task(found, slot, sources, made, step, folder.manifest.entries[slot], look)
 
 
-def _sources(found: Found) -> Sources:
+def _sources(found: FoundSession) -> Sources:
     """Return the files of a session, so that they differ if any of them changed.
 
     The number of a disk may change with a restart; in a container, the last two numbers count instead.

@@ -8,7 +8,7 @@ from katod.archive.folder import ExportFolder
 from katod.archive.manifest import Entry
 from katod.archive.naming import ExportNaming
 from katod.archive.plan import Outcome, Task
-from katod.archive.said import Said, has_less
+from katod.archive.said import SaidTally, has_less
 from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.model import Options, Target
@@ -24,7 +24,7 @@ from katod.record.export import (
     replay,
 )
 from katod.record.policy import Policy
-from katod.write.whole import Draft, Stamp, hasher
+from katod.write.whole import FileStamp, UnfinishedFile, hasher
 
 
 class Talk(NamedTuple):
@@ -32,7 +32,7 @@ class Talk(NamedTuple):
 
     begun: Begun
     tally: Tally
-    said: Said
+    said: SaidTally
 
 
 class Writer:
@@ -86,7 +86,7 @@ class Writer:
         return self._publish(task, again, self._naming.free(again.begun.metadata)) if again else self._nothing(task)
 
     def _begin(self, task: Task) -> Talk | None:
-        tally, said = Tally(), Said(task.found.key)
+        tally, said = Tally(), SaidTally(task.found.key)
         stretches = [Stretch(path, identity) for path, identity, _ in task.found.files]
         begun = look_ahead(said.over(tally.over(replay(task.found.key, stretches, self._log))))
         return Talk(begun, tally, said) if begun else None
@@ -116,7 +116,7 @@ class Writer:
         again = self._begin(task)
         return self._create(task._replace(step="beside"), again) if again else self._nothing(task)
 
-    def _name(self, draft: Draft, task: Task, talk: Talk, target: Target) -> Outcome | None:
+    def _name(self, draft: UnfinishedFile, task: Task, talk: Talk, target: Target) -> Outcome | None:
         """Give a draft its name; None if it would replace a file that has more."""
         before, there, present = (task.entry, task.look.stamp, task.present) if task.name else (None, None, "")
         if self._is_empty(task, talk):
@@ -131,7 +131,7 @@ class Writer:
         self._naming.take(target)
         return "updated" if there else "wrote"
 
-    def _recognised(self, task: Task, talk: Talk, target: Target, there: Stamp) -> Outcome | None:
+    def _recognised(self, task: Task, talk: Talk, target: Target, there: FileStamp) -> Outcome | None:
         """Compare an export with a file that is not in the manifest, which may be damaged; None if they differ."""
         hashed = hasher()
         for data in self._text(talk, target, saving=False):
@@ -156,7 +156,7 @@ class Writer:
         self._folder.note(before._replace(cwd=talk.begun.metadata.cwd))
         return "excluded"
 
-    def _entry(self, task: Task, talk: Talk, target: Target, stamp: Stamp, digest: str) -> Entry:
+    def _entry(self, task: Task, talk: Talk, target: Target, stamp: FileStamp, digest: str) -> Entry:
         cwd = talk.begun.metadata.cwd
         return Entry(task.slot, task.made, task.sources, target.name, *stamp, digest, talk.said.text, cwd=cwd)
 

@@ -1,4 +1,4 @@
-"""The command line: parse, call, print. One module per group of commands."""
+"""The command line: parse, call, print. One module per command."""
 
 import os
 import sys
@@ -13,50 +13,64 @@ from katod.cli.groups import Group
 from katod.errors import KatodError
 
 EXIT_FAILED = 1
-# Each command is the function of that name in the module of that name. The first line of its help is repeated here, so
-# that `katod --help` need not import them all.
-_COMMANDS: Final = {
-    "service": "Run katod in the background, whenever you are logged in.",
-    "setup": "Tell your agents about katod, and show in them what is recorded.",
-    "run": "Run the daemon in the foreground.",
-    "demo": "Replay a sample session and show the transcript that katod writes.",
-    "start": "Record a session from now on, like `::start` in the chat.",
-    "stop": "Stop recording a session, like `::stop` in the chat.",
-    "capture": "Record a session from its beginning, like `::capture` in the chat.",
-    "pause": "Record nothing until `katod resume`.",
-    "resume": "End a pause, or print the agent's command for a session.",
-    "status": "Show the daemon, the recordings and recent problems.",
-    "doctor": "Say what is wrong, and what to do about it.",
-    "sessions": "List the sessions on this machine, newest first.",
-    "search": "Find what was said, newest first.",
-    "record": "The commands of the chat, from the shell: start, stop and capture.",
-    "show": "Show a transcript in the pager, in colour.",
-    "open": "Open a transcript in your editor, or in the browser.",
-    "follow": "Print a session as it happens, until Ctrl-C.",
-    "serve": "Show sessions to browsers, and to clients of CodingBridge.",
-    "export": "Export a session, a session file, a recording, or everything.",
-    "seal": "Sign an agent record, so that others can check that nothing changed.",
-    "handoff": "Brief another agent about a session, within a budget.",
-    "mcp": "Let agents search and read what you recorded (MCP).",
-    "verify": "Check transcripts against the agents' session files.",
-    "allow": "Let a project's `.katod.toml` take effect, as it is now.",
-    "forget": "Drop what katod knows of a session.",
-    "config": "Write, show and check the configuration.",
-    "completion": "Print a completion script for your shell.",
+# Every command by its group, in the order of `katod --help`, the manual and shell completion. Each is the function of
+# that name in the module of that name. The first line of its help is repeated here, so that `katod --help` need not
+# import them all.
+GROUPS: Final = {
+    "Recording": {
+        "start": "Record a session from now on, like `::start` in the chat.",
+        "stop": "Stop recording a session, like `::stop` in the chat.",
+        "capture": "Record a session from its beginning, like `::capture` in the chat.",
+        "pause": "Record nothing until `katod pause --end`.",
+        "status": "Show the daemon, the recordings and recent problems.",
+    },
+    "Reading": {
+        "sessions": "List the sessions on this machine, newest first.",
+        "show": "Show a transcript in the pager, in colour.",
+        "open": "Open a transcript in your editor, or in the browser.",
+        "follow": "Print a session as it happens, until Ctrl-C.",
+        "search": "Search messages, tool calls and results, newest first.",
+        "resume": "Print the command that resumes a session in its agent.",
+        "serve": "Serve sessions live to browsers and CodingBridge clients.",
+    },
+    "Keeping": {
+        "export": "Export a session, a session file, a recording, or everything.",
+        "verify": "Check transcripts against the agents' session files.",
+        "forget": "Delete what katod knows of a session.",
+    },
+    "Sharing": {
+        "handoff": "Brief another agent about a session, within a budget.",
+        "seal": "Sign an agent record, so that others can check that nothing changed.",
+    },
+    "For programs": {
+        "mcp": "Let agents search and read what you recorded (MCP).",
+    },
+    "Setting up": {
+        "service": "Run katod in the background, whenever you are logged in.",
+        "setup": "Tell your agents about katod, and show in them what is recorded.",
+        "config": "Write, show and check the configuration.",
+        "allow": "Let a project's `.katod.toml` take effect, as it is now.",
+        "doctor": "Check the installation, and suggest how to fix problems.",
+        "run": "Run the daemon in the foreground.",
+        "demo": "Replay a sample session and show the transcript that katod writes.",
+        "completion": "Print a completion script for your shell.",
+    },
 }
+_COMMANDS: Final = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 _COMPLETING: Final = "_KATOD_COMPLETE"  # set by the script of `katod completion`
 
 
 # What people type for a command of another name.
 _MEANT: Final = {
     "cat": "show", "edit": "open", "find": "search", "grep": "search", "less": "show", "list": "sessions",
-    "ls": "sessions", "read": "show", "tail": "follow", "view": "show", "watch": "follow",
+    "ls": "sessions", "read": "show", "record": "start", "tail": "follow", "unpause": "pause", "view": "show",
+    "watch": "follow",
 }  # fmt: skip
 # Commands that are in the module of another one.
 _ELSEWHERE: Final = {"start": "record", "stop": "record", "capture": "record"}
 
 
-class _Group(Group):
+class _LazyGroup(Group):
     """Imports a command's module only when it is called: `katod status` need not load the daemon."""
 
     meant = _MEANT
@@ -73,15 +87,19 @@ class _Group(Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         from click.shell_completion import CompletionItem  # noqa: PLC0415 - only a shell asks for it
 
-        commands = [CompletionItem(name, help=told) for name, told in _COMMANDS.items() if name.startswith(incomplete)]
+        commands = [
+            CompletionItem(name, help=summary) for name, summary in _COMMANDS.items() if name.startswith(incomplete)
+        ]
         return commands + click.Command.shell_complete(self, ctx, incomplete)  # without importing every command
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+        width = max(map(len, _COMMANDS))  # the same for each group, so that all summaries begin in one column
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), summary) for name, summary in commands.items()])
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", prog_name="katod")
 @click.option(
     "--config", "config_path", type=click.Path(path_type=Path, dir_okay=False), help="Use this configuration file."
@@ -90,8 +108,8 @@ class _Group(Group):
 def app(ctx: click.Context, config_path: Path | None) -> None:
     """Record the sessions of coding agents as Markdown or JSONL.
 
-    katod follows the sessions of your coding agents and writes transcripts to
-    files you own. Type `::start` in the chat to record, `::stop` to end.
+    Type `::start` in the chat to start a recording, and `::stop` to end it. katod
+    writes the conversation to a file that you own.
     """
     from katod.cli.context import Context  # noqa: PLC0415 - `katod --help` needs none of it
 

@@ -13,30 +13,30 @@ from katod.project.form import NAME, ProjectFile, parse_project
 
 _WHERE = "a project is a directory below your home directory"
 _STAYS = (
-    "Running recordings stay as they are. Once the file changes, only what it leaves out goes on counting, until you "
-    "allow it again."
+    "Running recordings are not affected. If the file changes, you have to allow it again; until then, only what it "
+    "excluded stays excluded."
 )
 
 
 @click.command()
 @click.argument("directory", default=".", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--remove", is_flag=True, help="Take it back: the file changes nothing any more.")
-@click.option("--list", "listed", is_flag=True, help="List the files that are allowed.")
+@click.option("--remove", is_flag=True, help="No longer allow the file.")
+@click.option("--list", "listed", is_flag=True, help="List the allowed files.")
 @click.pass_obj
 def allow(context: Context, directory: Path, remove: bool, listed: bool) -> None:
     """Let a project's `.katod.toml` take effect, as it is now.
 
-    Looks for the file in DIRECTORY, the current one by default, and then above it. Says what the file changes in
-    recordings from now on, and what of it is refused. When it changes, only what it left out of transcripts goes on
-    counting, until you allow it again.
+    Looks for the file in DIRECTORY, by default the current one, and in its parents. Prints what the file changes in
+    future recordings, and which of its settings are refused. If the file is edited later, you have to allow it again;
+    until then, only the content that it excluded stays excluded.
     """
     if remove and listed:
-        raise click.UsageError("--remove and --list do not go together")
+        raise click.UsageError("--remove and --list cannot be combined")
     allowed = Allowed(context.state)
     if listed:
         show(_listed(allowed))
     elif remove:
-        show([line(f"{_removed(directory, allowed)} changes nothing any more")])
+        show([line(f"{_removed(directory, allowed)} is no longer allowed")])
     else:
         show(_allowed(context, directory, allowed))
 

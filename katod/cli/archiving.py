@@ -3,12 +3,14 @@
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from katod.archive.folder import opened, require_allowed
+from katod.archive.known import remember
 from katod.archive.plan import Outcome, Task
 from katod.archive.update import Result, bring_up_to_date
 from katod.cli.context import Context
@@ -34,16 +36,23 @@ def export_everything(
     if output == "-":
         raise click.UsageError("--all needs a directory: add -o DIRECTORY")
     if purpose is not None:
-        raise click.UsageError("--for is for one session: leave out --all")
-    policy = Policy.here(context.settings, context.roots(), context.state)
+        raise click.UsageError("--for exports one session and cannot be combined with --all")
+    with context.reading() as ledger:
+        known = ledger.projects.worktrees if ledger else {}
+    policy = Policy.here(context.settings, context.roots(), context.state, worktrees=known)
     options = policy.export_options(thinking=thinking, tools=tools, redact=redact)
     root = Path(os.path.realpath(Path(output).expanduser()))
     require_allowed(root, policy.output_directory, policy.protected)
     with opened(root) as folder:
         if folder.aside:
-            say(f"katod: {root}: the list of exports was damaged, and is now {folder.aside}; no file is lost", err=True)
+            say(
+                f"katod: {root}: the list of exports was damaged and was renamed to {folder.aside}; no files were lost",
+                err=True,
+            )
         sessions = context.found().values()
         result = bring_up_to_date(folder, sessions, policy, format_name or "markdown", options, _progress)
+    with suppress(OSError):  # it is only needed to forget
+        remember(context.state, root)
     for path, problem in context.problems.items():
         say(f"katod: {path}: {problem}", err=True)
     _print(result, root)

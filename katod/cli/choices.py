@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.model import SessionKey
 
 _DATE: Final = 10  # characters
@@ -25,7 +25,10 @@ class Choices:
     """
 
     def __init__(
-        self, sessions: Sequence[Found], describe: Callable[[Found], Row | None], marked: Found | None = None
+        self,
+        sessions: Sequence[FoundSession],
+        describe: Callable[[FoundSession], Row | None],
+        marked: FoundSession | None = None,
     ) -> None:
         self._sessions = list(sessions)
         self._describe = describe
@@ -47,7 +50,7 @@ class Choices:
         self._marked = None if words else self._first
 
     @property
-    def marked(self) -> Found | None:
+    def marked(self) -> FoundSession | None:
         """The session that is marked, None if none matches."""
         matching = self._matching()
         return matching[self._at(matching)] if matching else None
@@ -80,14 +83,14 @@ class Choices:
             if len(rows) == len(around):  # else some turned out to be empty: others take their places
                 return Shown(rows, at - begin, len(matching))
 
-    def _matching(self) -> list[Found]:
+    def _matching(self) -> list[FoundSession]:
         words = self._words.casefold().split()
         return [one for one in self._sessions if all(word in self._texts[one.key] for word in words)]
 
-    def _at(self, matching: list[Found]) -> int:
+    def _at(self, matching: list[FoundSession]) -> int:
         return next((number for number, one in enumerate(matching) if one is self._marked), 0)
 
-    def _open(self, found: Found) -> Row | None:
+    def _open(self, found: FoundSession) -> Row | None:
         if found.key not in self._rows:
             row = self._rows[found.key] = self._describe(found)
             if row is None:

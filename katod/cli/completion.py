@@ -76,14 +76,14 @@ SCRIPTS: Final = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 def completion(shell: str) -> None:
     """Print a completion script for your shell.
 
-    Save it where the shell looks for it, in a folder that you may have to create, and open a new shell:
+    Save it where your shell looks for it (create the directory if necessary), and open a new shell:
 
     \b
     bash  katod completion bash > ~/.local/share/bash-completion/completions/katod
     zsh   katod completion zsh > ~/.zfunc/_katod
     fish  katod completion fish > ~/.config/fish/completions/katod.fish
 
-    In bash, this needs the package bash-completion; without it, add `eval "$(katod completion bash)"` to ~/.bashrc. In
+    In bash, this needs the package bash-completion. Without it, add `eval "$(katod completion bash)"` to ~/.bashrc. In
     zsh, ~/.zshrc needs `fpath+=(~/.zfunc)` above `compinit`.
     """  # noqa: D301 - `\b` is click's sign for lines that stay as they are
     click.echo(SCRIPTS[shell], nl=False)

@@ -12,7 +12,7 @@ from katod.cli.context import Context
 from katod.cli.groups import Group
 from katod.cli.layout import line
 from katod.cli.layout import show as show_lines
-from katod.cli.printing import say
+from katod.cli.printing import say, say_as_it_is
 from katod.errors import ConfigError
 from katod.project.allowed import Allowed, look, places
 from katod.smallfile import read_small
@@ -29,13 +29,13 @@ def config() -> None:
 @click.pass_obj
 def path(context: Context) -> None:
     """Print the path of the configuration file."""
-    say(context.config_path)
+    say_as_it_is(context.config_path)
 
 
 @config.command()
 @click.pass_obj
 def init(context: Context) -> None:
-    """Write the default configuration, with comments. Never overwrites a file."""
+    """Write the default configuration, with comments. Existing files are never overwritten."""
     target = context.config_path
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
@@ -52,7 +52,7 @@ def init(context: Context) -> None:
 def show(context: Context) -> None:
     """Print the configuration file, or the defaults if there is none.
 
-    What the `.katod.toml` of the project you are in changes, or why it does not count, is said on standard error.
+    What the project's `.katod.toml` changes, or why it has no effect, is printed on standard error.
     """
     try:
         data = read_small(context.config_path, settings_module.LARGEST)

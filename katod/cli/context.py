@@ -9,8 +9,9 @@ import click
 
 from katod import config
 from katod.agents import AGENTS
+from katod.agents.guard import failures
 from katod.config import Settings
-from katod.discover.found import Found, find_sessions, look_at_roots
+from katod.discover.found import FoundSession, find_sessions, look_at_roots
 from katod.discover.roots import Root, find_roots
 from katod.errors import ConfigError
 from katod.log import EventLog
@@ -71,12 +72,16 @@ class Context:
             if ledger is not None:
                 ledger.close()
 
-    def found(self) -> dict[SessionKey, Found]:
+    def found(self) -> dict[SessionKey, FoundSession]:
         """Return every session on disk."""
-        self.problems = {}
-        return find_sessions(self.roots(), self.problems)
+        return find_sessions(self._roots_to_read(), self.problems)
 
     def look(self) -> None:
         """Note the folders that cannot be read and those that are not understood; cheaper than `found`."""
-        self.problems = {}
-        look_at_roots(self.roots(), self.problems)
+        look_at_roots(self._roots_to_read(), self.problems)
+
+    def _roots_to_read(self) -> list[Root]:
+        """Return the roots; the problems are those of agents whose roots are not known, and of no folder yet."""
+        roots = self.roots()
+        self.problems = {name: what for name in AGENTS for what in failures(name).values()}
+        return roots

@@ -15,6 +15,8 @@ import click
 import orjson
 
 from katod.cli.config import data_file
+from katod.cli.layout import TextSpan, cut, show
+from katod.cli.printing import say
 from katod.errors import KatodError
 from katod.service.lock import holder
 
@@ -29,7 +31,7 @@ _WIDTH = 76
 def demo(keep: bool) -> None:
     """Replay a sample session and show the transcript that katod writes.
 
-    Runs in a temporary home directory and leaves your own files alone.
+    Runs in a temporary home directory and does not touch your files.
     """
     home = Path(tempfile.mkdtemp(prefix="katod-demo-"))
     try:
@@ -38,14 +40,14 @@ def demo(keep: bool) -> None:
             transcript = _transcript(home)
             _until(lambda: "Recording stopped" in transcript.read_text(), "the recording to stop")
         click.echo()
-        click.secho(f"What katod wrote to ~/{transcript.relative_to(home)}:", bold=True)
+        show([(TextSpan(f"What katod wrote to ~/{transcript.relative_to(home)}:", "bold"),)])
         click.echo()
         click.echo(transcript.read_text(), nl=False)
         click.echo()
         if keep:
             click.echo(f"The transcript is {transcript}")
             click.echo(f"The session as a page: katod export {session} -f html -o demo.html")
-        click.echo("To record your own sessions, start `katod run` and type ::start in the chat.")
+        say("To record your own sessions, start `katod run` and type ::start in the chat.")
     finally:
         if keep:
             click.echo(f"kept the temporary home directory: {home}")
@@ -96,11 +98,11 @@ def _show(record: dict[str, Any]) -> None:
     if isinstance(content, str):
         for number, line in enumerate(content.splitlines()):
             who = "" if number else "you"
-            click.echo(f"  {who:<6}  {click.style(line, bold=True) if line.startswith('::') else line}")
+            show([(TextSpan(f"  {who:<6}  "), TextSpan(line, "bold" if line.startswith("::") else ""))])
         return
     for block in content:
         if block["type"] == "text":
-            click.echo(f"  claude  {block['text'].splitlines()[0][:_WIDTH]}")
+            say(f"  claude  {cut(block['text'].splitlines()[0], _WIDTH)}")
         elif block["type"] == "tool_use":
             click.echo(f"  claude  [{block['name']}]")
 

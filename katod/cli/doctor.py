@@ -23,13 +23,13 @@ _PROBLEM = 1  # exit code
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--write-marker", is_flag=True, help="Write a lost marker of the output directory again.")
+@click.option("--write-marker", is_flag=True, help="Recreate the missing marker of the output directory.")
 @click.pass_obj
 def doctor(context: Context, as_json: bool, write_marker: bool) -> None:
-    """Say what is wrong, and what to do about it.
+    """Check the installation, and suggest how to fix problems.
 
-    Looks at agents, output directory, service, ledger and machine. Changes nothing, except with --write-marker. Exit
-    code 1 if there is a problem; warnings do not count.
+    Checks the agents, the output directory, the service, the ledger and the machine. Changes nothing, except with
+    --write-marker. The exit code is 1 if there is a problem; warnings do not count.
     """
     findings = _findings(context, write_marker=write_marker)
     if as_json:
@@ -63,20 +63,20 @@ def _settings(context: Context) -> tuple[Settings, Finding]:
     try:
         settings = context.settings
     except ConfigError as error:
-        advice = f"{error.hint or 'correct it, then run `katod config check`'}; the defaults are examined here"
+        advice = f"{error.hint or 'correct it, then run `katod config check`'}; the defaults are checked here"
         return Settings(), problem("configuration.valid", str(error), advice, path=str(path))
-    said = f"{path} is valid" if os.path.exists(path) else f"there is no {path}: the defaults are in effect"
+    said = f"{path} is valid" if os.path.exists(path) else f"{path} does not exist: using the defaults"
     return settings, ok("configuration.valid", said, path=str(path))
 
 
 def _written(case: Case) -> list[Finding]:
     """Write lost markers, and return what was done."""
     if case.ledger is None:
-        raise OutputError("no marker is known", hint="there is no ledger that can be read; katod writes a new marker")
+        raise OutputError("no marker is known", hint="the ledger cannot be read; katod creates a new marker")
     paths = write_markers(case)
     if not paths:
         return [ok("output.written", "no marker is missing")]
-    advice = "recordings that waited for it go on within a minute"
+    advice = "waiting recordings continue within a minute"
     return [ok("output.written", f"wrote {path}", advice, path=str(path)) for path in paths]
 
 

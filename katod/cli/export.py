@@ -19,9 +19,7 @@ from katod.cli.parameters import RECORDING, SESSION_OR_FILE, complete_files
     metavar="RECORDING",
     help="Render a recording again, with its own settings. RECORDING is its number, file or session.",
 )
-@click.option(
-    "--all", "everything", is_flag=True, help="Bring the directory of -o up to date: a file for every session."
-)
+@click.option("--all", "everything", is_flag=True, help="Update the directory given with -o: one file per session.")
 @format_option("Output format; -f alone lists them. Default: by the file extension of -o, else markdown.")
 @click.option(
     "-o",
@@ -35,21 +33,21 @@ from katod.cli.parameters import RECORDING, SESSION_OR_FILE, complete_files
     "--for",
     "purpose",
     type=Choice(["pr"]),
-    help="pr: one collapsed block of Markdown, short enough for a pull request, without mentions or local links.",
+    help="pr: one collapsed block of Markdown for a comment on a pull request, without mentions and local links.",
 )
 @content_options
 @click.pass_obj
 def export(context: Context, /, what: str | None, everything: bool, **options: Any) -> None:
     """Export a session, a session file, a recording, or everything.
 
-    SESSION is a session id, a unique prefix of one, `agent:prefix`, or `latest`; without one, it is the only session
-    that is being recorded; else you choose on a terminal, and elsewhere it is the latest of this directory. The number
-    or the file of a recording means what was recorded there. FILE is an agent's session file or a JSONL file that katod
-    wrote. Existing files are never overwritten.
+    SESSION is a session id or the beginning of one, `agent:id`, or `latest`. The number or the file of a recording
+    exports what was recorded there. FILE is an agent's session file, or a JSONL file that katod wrote. Without an
+    argument, katod uses the only running recording. If there is none, or more than one, you choose on a terminal;
+    without a terminal, katod uses the latest session of this directory. Existing files are never overwritten.
 
-    With --all, sessions that are new or have grown since the last time are written, under names like those of
-    recordings. Files that you changed are left alone, and no file is ever deleted. A list in the directory,
-    `.katod-export.jsonl`, says what was written from what.
+    With --all, katod writes all sessions that are new or have changed since the last run, under names like those of
+    recordings. It does not touch files that you changed, and deletes nothing. The file `.katod-export.jsonl` in the
+    directory lists what was written from which session.
     """
     if sum((what is not None, options["recording"] is not None, everything)) > 1:
         raise click.UsageError("give at most one of SESSION, FILE, --recording and --all")

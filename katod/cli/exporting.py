@@ -13,8 +13,8 @@ from katod.agents.base import AgentSpec
 from katod.cli.context import Context
 from katod.cli.printing import say
 from katod.cli.selection import recording_named, select, select_recordings
-from katod.discover.found import Found
-from katod.errors import SelectionError
+from katod.discover.found import FoundSession
+from katod.errors import LedgerError, SelectionError
 from katod.formats.pullrequest import pull_request
 from katod.formats.turns import gathered
 from katod.formatspec import FORMATS, format_of, split_name
@@ -33,6 +33,7 @@ from katod.record.export import (
 )
 from katod.record.policy import Policy
 from katod.record.ranges import recorded
+from katod.record.reading import opened
 from katod.store.rows import OutputRow
 
 
@@ -58,7 +59,7 @@ def export_chosen(
     options = options_of(context, thinking=thinking, tools=tools, redact=redact)
     chosen = format_name or _by_suffix(Path(output))
     if purpose == "pr" and chosen != "markdown":
-        raise click.UsageError("--for pr gives Markdown: leave out -f and other extensions")
+        raise click.UsageError("--for pr writes Markdown: omit -f and other file extensions")
     _one(context, what or "", output, chosen, options, for_pull_request=purpose == "pr")
 
 
@@ -89,17 +90,41 @@ def _by_suffix(output: Path) -> str:
 def events_of(context: Context, what: str) -> tuple[str, Replay]:
     """Return the name of the export, without its extension, and the events of the session, recording or file."""
     path = Path(what).expanduser()
-    if what and path.is_file() and path.suffix != FORMATS["markdown"].suffix:  # those are recordings
+    is_file = _is_a_file(what, path)
+    row = _recording_named(context, what, is_file=is_file)
+    if is_file and (row is None or what.isdecimal()):
         return split_name(path.name)[0], _noticed(_file(context, path), what)
-    if what and path.is_dir():
-        raise SelectionError("is a directory", path=what, hint="name a session file, or a session of `katod sessions`")
-    if (row := recording_named(context, what)) is not None:
-        key, stretches = _sources_of(context, row)
-        return split_name(row.path.name)[0], recorded(row, replay(key, stretches, context.log))
-    if path.suffix == ".jsonl":
+    if row is not None:
+        return split_name(row.path.name)[0], _of_recording(context, row, what)
+    if path.suffix == FORMATS["jsonl"].suffix:
         raise SelectionError("no such file", path=what)
     found = select(context, what)
     return _file_name(found.key), _noticed(_session(context, found), what or str(found.key))
+
+
+def _recording_named(context: Context, what: str, *, is_file: bool) -> OutputRow | None:
+    """Return the recording with this number or file, if any; a file can be exported without the ledger, too."""
+    try:
+        return recording_named(context, what)
+    except LedgerError:
+        if is_file:
+            return None
+        raise
+
+
+def _is_a_file(what: str, path: Path) -> bool:
+    """Return whether this is a file, but none in Markdown: those are recordings. Raises SelectionError for a folder."""
+    if what and path.is_dir():
+        raise SelectionError("is a directory", path=what, hint="name a session file, or a session of `katod sessions`")
+    return bool(what) and path.is_file() and path.suffix != FORMATS["markdown"].suffix
+
+
+def _of_recording(context: Context, row: OutputRow, what: str) -> Replay:
+    """Return the events of a recording: those in its own file, if that has events and is named; else of its session."""
+    if not what.isdecimal() and row.format == FORMATS["jsonl"].name and os.path.lexists(row.path):
+        return _noticed(_lines_of(row), what)
+    key, stretches = _sources_of(context, row)
+    return recorded(row, replay(key, stretches, context.log))
 
 
 def _noticed(events: Replay, what: str) -> Replay:
@@ -110,7 +135,7 @@ def _noticed(events: Replay, what: str) -> Replay:
         say(f"katod: {what}: {tally.problem}", err=True)
 
 
-def _session(context: Context, found: Found) -> Replay:
+def _session(context: Context, found: FoundSession) -> Replay:
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
     return replay(found.key, stretches, context.log)
 
@@ -122,6 +147,12 @@ def _file(context: Context, path: Path) -> Replay:
         return
     identity = _agent(path).named(path.absolute())
     yield from replay(identity.key, [Stretch(str(path.absolute()), identity)], context.log)
+
+
+def _lines_of(row: OutputRow) -> Replay:
+    """Yield the events in a recording's own file. Raises OutputUnreadable, SourceError."""
+    with opened(row) as lines:
+        yield from read_katod(lines, row.path)
 
 
 def _for_pull_request(events: Replay, options: Options) -> str:

@@ -4,7 +4,7 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from katod.agents import AGENTS, lifecycle_of, reported
+from katod.agents import AGENTS, heard, lifecycle_of
 from katod.cli.content import content_options
 from katod.cli.context import Context
 from katod.cli.formatchoice import format_option
@@ -20,11 +20,12 @@ from katod.cli.layout import in_home, terminal_width
 from katod.cli.parameters import SESSION
 from katod.cli.printing import cleaned, say
 from katod.cli.selection import select as selected
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.errors import NothingHere
 from katod.formatspec import FORMATS, recorded_formats
 from katod.metadata import Replay, SessionStart
 from katod.model import Identity, SessionKey
+from katod.search.sections import without_matter
 from katod.states import State, judged, seconds
 
 # Terminals that do not keep titles ignore the first and the last.
@@ -35,20 +36,20 @@ _LOOK_EVERY: Final = 1.0  # seconds, for the first session of a directory
 @click.command()
 @click.argument("session", type=SESSION, default="")
 @format_option(
-    "Format; without a value, lists them. Default: on a terminal, Markdown in colour; in a pipe, jsonl.",
+    "Output format; -f alone lists them. Default: Markdown in colour on a terminal, else jsonl.",
     recorded_formats(),
 )
-@click.option("--all", "everything", is_flag=True, help="Begin with the first message, not with your last one.")
+@click.option("--all", "everything", is_flag=True, help="Start with the first message, not with your last one.")
 @content_options
 @click.pass_obj
 def follow(context: Context, /, session: str, format_name: str | None, everything: bool, **content: Any) -> None:
     """Print a session as it happens, until Ctrl-C.
 
-    Begins with the last message that you typed. The session need not be recorded, and katod need not run; nothing is
-    kept. On a terminal, the title of the window says what the session is doing.
+    Starts with the last message that you typed. The session does not have to be recorded, and katod does not have to be
+    running; nothing is stored. On a terminal, the window title shows the state of the session.
 
-    Without SESSION, it is the only one that is being recorded, or the latest of this directory, or the next one that
-    begins here; on a terminal, you choose.
+    Without SESSION, katod follows the only running recording, or the latest session of this directory, or the next one
+    that begins here; on a terminal, you choose.
     """
     with suppress(KeyboardInterrupt):
         found = _select(context, session)
@@ -56,7 +57,7 @@ def follow(context: Context, /, session: str, format_name: str | None, everythin
 
 
 def _follow(
-    context: Context, found: Found, format_name: str | None, content: dict[str, Any], *, everything: bool
+    context: Context, found: FoundSession, format_name: str | None, content: dict[str, Any], *, everything: bool
 ) -> None:
     from katod.cli.exporting import options_of  # noqa: PLC0415 - loads all formats, as these do
     from katod.discover.live import SessionWatch  # noqa: PLC0415 - loads the watcher
@@ -78,7 +79,7 @@ def _follow(
     ):
         try:
             events = map(title.seen, looks(found.key, watch.files, watch.wait, context.log))
-            for text in printed(events, printer, whole=everything):
+            for text in _without_matter(printed(events, printer, whole=everything)):
                 if not _print(show(text)):
                     return
                 title.show(watch.files)
@@ -101,16 +102,17 @@ class _Title:
         """Yield the events of one look, and follow what they say."""
         for event, metadata in events:
             self._lifecycle.take(event)
-            self._start, self._last = metadata.start, seconds(event.time) or self._last
+            self._start, self._last = metadata.start, seconds(event.time) or time.time()
             yield event, metadata
 
     def show(self, files: Callable[[], list[tuple[str, Identity]]]) -> None:
         """Show the state if it has changed, also as the agent itself says it."""
         if not self._is_shown:
             return
-        reports = (reported(path, self._key, self._start) for path, _ in files()[-1:])
-        now = judged(self._lifecycle.seen, next(reports, None), self._last, time.time())
-        said = now.need.words if now.state is State.BLOCKED else now.state.value
+        seen, moment = self._lifecycle.seen, time.time()
+        reports = (heard(path, self._key, self._start, seen, moment - self._last) for path, _ in files()[-1:])
+        now = judged(seen, next(reports, None), self._last, moment)
+        said = now.need.words if now.state is State.BLOCKED else now.word
         text = f"{AGENTS[self._key.agent].label}: {said}"
         if text != self._shown:
             _print(f"{'' if self._shown else _SAVE_TITLE}{_TITLE.format(text)}")
@@ -120,6 +122,14 @@ class _Title:
         """Put the former title back."""
         if self._shown:
             _print(_RESTORE_TITLE)
+
+
+def _without_matter(texts: Iterator[str]) -> Iterator[str]:
+    """Yield the texts without front matter at the beginning: that is for a file, which other programs look through."""
+    is_begun = False
+    for text in texts:
+        yield text if is_begun or not text else "".join(without_matter([text])).lstrip("\n")
+        is_begun = is_begun or bool(text)
 
 
 def _shower(*, in_colour: bool) -> Callable[[str], str]:
@@ -152,7 +162,7 @@ def _is_closed() -> bool:
     return False
 
 
-def _select(context: Context, /, session: str) -> Found:
+def _select(context: Context, /, session: str) -> FoundSession:
     """Return the session that is meant; without one in this directory, the next that begins here."""
     try:
         return selected(context, session)
@@ -162,7 +172,7 @@ def _select(context: Context, /, session: str) -> Found:
         return _first(context, here)
 
 
-def _first(context: Context, here: Path) -> Found:
+def _first(context: Context, here: Path) -> FoundSession:
     from katod.record.peek import peek  # noqa: PLC0415 - it loads the adapters' translation
 
     known = {key: found.changed_ns for key, found in context.found().items()}

@@ -3,9 +3,14 @@
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import click
 
+from katod.archive.drop import copies_in, drop
+from katod.archive.known import known_folders
+from katod.archive.manifest import MANIFEST
 from katod.cli.context import Context
 from katod.cli.parameters import SESSION
 from katod.cli.printing import say
@@ -20,33 +25,72 @@ from katod.store.integrity import containing, quarantined
 from katod.store.ledger import LEDGER_NAME
 from katod.store.rows import OutputRow
 
+_UNKNOWN: Final = (
+    "  katod's log and all other copies stay; `katod export --all` writes the session again while its agent has it"
+)
+
 
 @click.command()
 @click.argument("session", type=SESSION, default="")
-@click.option("--outputs", is_flag=True, help="Also delete its transcripts, with their attachments.")
+@click.option("--outputs", is_flag=True, help="Also delete its transcripts and their attachments.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
-    """Drop what katod knows of a session.
+    """Delete what katod knows of a session.
 
-    SESSION is a session id, a unique prefix of one, `agent:prefix`, the number or the file of a recording, or `latest`;
-    without one, you choose on a terminal.
-    Its recordings end, and no text, title or path of it stays in katod's state. The agent's own files are not changed.
-    Commands that were typed in it so far never act again; it is recorded only if you type a new one.
-    Shows what is dropped, and asks first.
+    SESSION is a session id or the beginning of one, `agent:id`, the number or the file of a recording, or `latest`.
+    Without it, you choose one on a terminal. katod ends the recordings of the session and deletes its text, title and
+    paths from its own state. It does not change the agent's files. Commands that were already typed in the session are
+    never executed again; a new one can record it again. katod shows what it will delete, and asks first.
     """
     key = select_known(context, session)
     remains = _remains(context, key)
-    for line in _described(context, key, remains, outputs=outputs):
+    copies = Copies(context.state, key)
+    for line in (*_described(context, key, remains, outputs=outputs), *copies.described(outputs=outputs), _UNKNOWN):
         say(line)
     if not yes and not _agreed():
         say("Nothing was changed.")
         return
     _ask(context, key, WITH_OUTPUTS if outputs else "")
     say(f"{key} is forgotten")
-    left = [row.path for row in remains.outputs if os.path.lexists(row.path)] if outputs else []
+    left = [*(row.path for row in remains.outputs if os.path.lexists(row.path)), *copies.delete()] if outputs else []
     if left:
-        raise KatodError(f"not deleted: {', '.join(map(str, left))}", hint="delete what you do not need yourself")
+        raise KatodError(
+            f"not deleted: {', '.join(map(str, left))}", hint="delete the files that you do not need yourself"
+        )
+
+
+class Copies:
+    """What the folders have of a session, and of its sub-agents, to which `katod export --all` wrote."""
+
+    def __init__(self, state: Path, key: SessionKey) -> None:
+        self._key = key
+        folders = known_folders(state)
+        self._gone = [root for root in folders if not (root / MANIFEST).exists()]
+        found = ((root, copies_in(root, self._is_of)) for root in folders)
+        self._found = {root: entries for root, entries in found if entries}
+
+    def _is_of(self, key: SessionKey) -> bool:
+        return self._key in (key, key._replace(subagent=""))
+
+    def described(self, *, outputs: bool) -> Iterator[str]:
+        """Yield what becomes of each copy."""
+        for root, entries in self._found.items():
+            for entry in entries:
+                if entry.name:
+                    yield f"  the copy {root / entry.name} {'is deleted' if outputs else 'stays'}"
+        for root in self._gone:
+            yield f"  copies in {root} stay: `katod export --all` wrote there, but its list is not there now"
+
+    def delete(self) -> list[Path]:
+        """Delete the copies, and what is said of them; return those that stay."""
+        left: list[Path] = []
+        for root in self._found:
+            try:
+                left += drop(root, self._is_of)
+            except (KatodError, OSError):  # another export is writing there, or it cannot be written
+                left += [root / entry.name for entry in self._found[root] if entry.name]
+        return left
 
 
 def _ask(context: Context, key: SessionKey, name: str) -> None:
@@ -59,7 +103,7 @@ def _ask(context: Context, key: SessionKey, name: str) -> None:
         if _remains(context, key).sessions:
             raise
         what = f"{key} is forgotten, but another program reads the ledger, whose log keeps what was deleted until then"
-        raise KatodError(what, hint="katod goes on trying while it runs") from error
+        raise KatodError(what, hint="katod keeps trying while it runs") from error
 
 
 def _remains(context: Context, key: SessionKey) -> Remains:
@@ -74,7 +118,7 @@ def _described(context: Context, key: SessionKey, remains: Remains, *, outputs: 
         if row.key != key:
             yield f"  and its sub-agent {row.key}"
     if outputs and not remains.outputs:
-        yield "  katod does not know any transcripts of it, or does not know them any more: delete those yourself"
+        yield "  katod knows of no transcripts of it: if there are any, delete them yourself"
     for output in remains.outputs:
         yield f"  recording {output.id}{_state(output)}: {_fate(output, outputs=outputs)}"
     for room, number in remains.delivered:
@@ -104,7 +148,7 @@ def _fate(row: OutputRow, *, outputs: bool) -> str:
 def _agreed() -> bool:
     """Return whether the person agrees. Raises SelectionError where nobody can be asked."""
     if not _can_ask():
-        raise SelectionError("nothing was changed: there is no terminal to ask on", hint="repeat this with --yes")
+        raise SelectionError("nothing was changed: confirmation needs a terminal", hint="use --yes to confirm")
     return click.confirm("Go on?")
 
 

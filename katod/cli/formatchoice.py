@@ -7,13 +7,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from katod.cli.groups import Choice
+from katod.cli.printing import say
 from katod.formatspec import FORMATS, SHORT_FORMATS, FormatSpec
 
 _LIST: Final = "list"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Format(Choice):
+class _FormatChoice(Choice):
     """The name of a format, or its file extension."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -22,7 +23,7 @@ class _Format(Choice):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name. Raises BadParameter; lists the formats instead if no value was given."""
         if value == _LIST and ctx is not None and not ctx.resilient_parsing:
-            click.echo("\n".join(_listed([FORMATS[name] for name in self.choices])))
+            say("\n".join(_listed([FORMATS[name] for name in self.choices])))
             ctx.exit()
         return super().convert(value, param, ctx)
 
@@ -36,7 +37,7 @@ class _Format(Choice):
 def format_option(text: str, names: Iterable[str] = FORMATS) -> Callable[[F], F]:
     """Return the decorator that adds the option `-f` for these formats."""
     return click.option(
-        "-f", "--format", "format_name", type=_Format(names), metavar="FORMAT", is_flag=False, flag_value=_LIST,
+        "-f", "--format", "format_name", type=_FormatChoice(names), metavar="FORMAT", is_flag=False, flag_value=_LIST,
         help=text,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ import click
 
 from katod.cli.context import Context
 from katod.cli.parameters import SESSION_OR_FILE
-from katod.cli.printing import say
+from katod.cli.printing import say_as_it_is
 from katod.errors import SelectionError
 
 # The limits of a budget, in characters.
@@ -24,15 +24,15 @@ _MOST: Final = 1_000_000
     default=_USUAL,
     show_default=True,
     metavar="N",
-    help="The most characters that the brief may have.",
+    help="The maximum length of the brief, in characters.",
 )
 @click.pass_obj
 def handoff(context: Context, session: str, budget: int) -> None:
     """Brief another agent about a session, within a budget.
 
-    Prints the task, what was asked since, the decisions, the files that were changed, what is still to do, and the
-    last turns word for word, in Markdown without secrets. SESSION is what `katod export` takes, FILE an
-    agent's session file or a JSONL file that katod wrote.
+    Prints the task, later requests, decisions, changed files, what is still to do, and the last turns word for word, as
+    Markdown without secrets. SESSION is the same as for `katod export`, FILE an agent's session file or a JSONL file
+    that katod wrote.
     """
     from katod.cli.exporting import events_of, options_of  # noqa: PLC0415 - loads all formats, as these do
     from katod.formats.brief import brief  # noqa: PLC0415
@@ -41,5 +41,5 @@ def handoff(context: Context, session: str, budget: int) -> None:
     _, events = events_of(context, session)
     conversation = gathered(events, replace(options_of(context, tools="summary"), redact=True))
     if conversation is None:
-        raise SelectionError("there is nothing in it yet", path=session or None)
-    say(brief(conversation, budget))
+        raise SelectionError("the session has no messages yet", path=session or None)
+    say_as_it_is(brief(conversation, budget))

@@ -1,15 +1,16 @@
 """Text for people: styled lines, and tables that fit the terminal. Cells are cleaned of what would affect it."""
 
 import os
-import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import click
 from rich.cells import cell_len, set_cell_size
 
-from katod.cli.printing import cleaned
+from katod.cli.printing import cleaned, width_of
+from katod.cli.wrapping import wrapped
 
 _GAP: Final = "  "
 _LEAST: Final = 8  # cells of a column that is cut
@@ -19,30 +20,31 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
     "": {},
     "bold": {"bold": True},
     "dim": {"dim": True},
+    "command": {"dim": True},  # to be copied: its line is not broken
     "red": {"fg": "red"},
     "green": {"fg": "green"},
     "yellow": {"fg": "yellow"},
 }
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A piece of a line and its style: a key of `_STYLES`."""
 
     text: str
     style: str = ""
 
 
-Line = Sequence[Span]
+Line = Sequence[TextSpan]
 
 
 def line(text: str, style: str = "") -> Line:
     """Return a line of one style."""
-    return (Span(text, style),)
+    return (TextSpan(text, style),)
 
 
 def terminal_width() -> int | None:
     """Return the width of the terminal in cells, None if standard output is not one: then nothing is cut."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return width_of()
 
 
 def is_terminal() -> bool:
@@ -51,10 +53,13 @@ def is_terminal() -> bool:
 
 
 def show(lines: Iterable[Line], *, err: bool = False) -> None:
-    """Print lines; colours appear on a terminal only."""
-    for spans in lines:
-        styled = (click.style(text, **_STYLES[style]) if style else text for text, style in _cleaned(spans))
-        click.echo("".join(styled), err=err)
+    """Print lines; on a terminal, in colour, and broken between words."""
+    width = width_of(err=err)
+    for spans in map(_cleaned, lines):
+        is_whole = width is None or any(style == "command" for _, style in spans)
+        for row in (spans,) if is_whole else wrapped(spans, width or 0):
+            styled = (click.style(text, **_STYLES[style]) if style else text for text, style in row)
+            click.echo("".join(styled), err=err)
 
 
 def draw(lines: Sequence[Line], width: int, height: int) -> None:
@@ -71,8 +76,8 @@ def draw(lines: Sequence[Line], width: int, height: int) -> None:
     click.echo(f"{_HOME}{_NEXT.join(texts)}{_REST}", nl=False, color=True)
 
 
-def _cleaned(spans: Line) -> list[Span]:
-    return [Span(one_text(text), style) for text, style in spans]
+def _cleaned(spans: Line) -> list[TextSpan]:
+    return [TextSpan(one_text(text), style) for text, style in spans]
 
 
 def one_text(text: str) -> str:
@@ -84,7 +89,7 @@ def cropped(spans: Line, width: int) -> Line:
     """Return the beginning of a line that fits in so many cells."""
     left, kept = width, []
     for text, style in _cleaned(spans):
-        kept.append(Span(cut(text, left), style))
+        kept.append(TextSpan(cut(text, left), style))
         left -= cell_len(text)
         if left <= 0:
             break
@@ -97,20 +102,35 @@ def cut(text: str, width: int) -> str:
 
 
 def table(
-    rows: Sequence[Sequence[Span]], *, width: int | None, flexible: Sequence[int] = (), optional: Sequence[int] = ()
+    rows: Sequence[Sequence[TextSpan]],
+    *,
+    width: int | None,
+    flexible: Sequence[int] = (),
+    optional: Sequence[int] = (),
+    loose: Mapping[int, int] = MappingProxyType({}),
 ) -> list[Line]:
     """Return rows as lines with aligned columns; the first row is the header.
+
+    A cell of a `loose` column that is wider than given there takes its room from the end of its own row alone.
 
     If they do not fit, the columns with the numbers in `flexible` are cut, the widest first. If that is not enough,
     those in `optional` are left out, in this order; so are those of them that are empty.
     """
     cells = [_cleaned(row) for row in rows]
-    columns = [[cell_len(cell.text) for cell in column] for column in zip(*cells, strict=True)]
-    widths = {number: max(sizes) for number, sizes in enumerate(columns) if number not in optional or any(sizes[1:])}
+    widths = {number: min(size, loose.get(number, size)) for number, size in _sizes(cells, optional)}
     if width is not None:
         _leave_out(widths, flexible, optional, width)
-        _shrink(widths, [number for number in flexible if number in widths], _total(widths) - width)
-    return [_row([row[number] for number in widths], list(widths.values())) for row in cells]
+        _shrink(widths, flexible, _total(widths) - width)
+    lines = (_row(row, widths, loose) for row in cells)
+    return [cropped(one, width) for one in lines] if width is not None and loose else list(lines)
+
+
+def _sizes(cells: Sequence[Line], optional: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Yield each column and its widest cell; an optional one only if it has anything below the header."""
+    for number, column in enumerate(zip(*cells, strict=True)):
+        sizes = [cell_len(cell.text) for cell in column]
+        if number not in optional or any(sizes[1:]):
+            yield number, max(sizes)
 
 
 def _leave_out(widths: dict[int, int], flexible: Sequence[int], optional: Sequence[int], width: int) -> None:
@@ -131,24 +151,22 @@ def _least(widths: Mapping[int, int], flexible: Sequence[int]) -> int:
 
 def _shrink(widths: dict[int, int], flexible: Sequence[int], excess: int) -> None:
     """Take what is too much from the widest of the flexible columns, cell by cell."""
-    for _ in range(max(0, excess) if flexible else 0):
-        widest = max(flexible, key=lambda number: widths[number])
+    shown = [number for number in flexible if number in widths]
+    for _ in range(max(0, excess) if shown else 0):
+        widest = max(shown, key=lambda number: widths[number])
         if widths[widest] <= _LEAST:
             return
         widths[widest] -= 1
 
 
-def _row(row: Sequence[Span], widths: list[int]) -> Line:
-    last = len(row) - 1
-    return [
-        Span(_padded(cell.text, width, is_last=number == last), cell.style)
-        for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ]
-
-
-def _padded(text: str, width: int, *, is_last: bool) -> str:
-    shown = cut(text, width)
-    return shown if is_last else f"{shown}{' ' * (width - cell_len(shown))}{_GAP}"
+def _row(row: Sequence[TextSpan], widths: Mapping[int, int], loose: Collection[int]) -> Line:
+    """Return the cells of the columns that are shown, padded but for the last one, and cut unless they are loose."""
+    out: list[TextSpan] = []
+    for number, width in widths.items():
+        text, style = row[number]
+        shown = text if number in loose else cut(text, width)
+        out.append(TextSpan(f"{shown}{' ' * (width - cell_len(shown))}{_GAP}", style))
+    return [*out[:-1], out[-1]._replace(text=out[-1].text.rstrip(" "))] if out else out
 
 
 def in_home(path: str, home: str) -> str:

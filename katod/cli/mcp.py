@@ -14,9 +14,9 @@ _HOW = "to add it to Claude Code: claude mcp add -s user katod -- katod mcp"
 def mcp(context: Context) -> None:
     """Let agents search and read what you recorded (MCP).
 
-    An agent starts this, and speaks to it through a pipe. It gets three tools: they list, search and read the sessions
-    that you recorded, without secrets and only by their ids. Other sessions cannot be seen. Nothing is written, and
-    katod need not run.
+    A server for the Model Context Protocol, which agents start themselves. It has three tools: they list, search and
+    read the sessions that you recorded, without secrets. Other sessions are not accessible. It writes nothing, and the
+    daemon does not have to be running. To add it to an agent:
 
     \b
     claude mcp add -s user katod -- katod mcp
@@ -30,5 +30,5 @@ def mcp(context: Context) -> None:
             "this needs the package mcp, version 2, which is not installed", hint=with_extra("mcp")
         ) from None
     if is_terminal():
-        raise KatodError("this is started by an agent", hint=_HOW)
+        raise KatodError("`katod mcp` is started by an agent, not from a terminal", hint=_HOW)
     serve(context.state)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from katod.cli.layout import Line, Span, in_home
+from katod.cli.layout import Line, TextSpan, in_home
 from katod.record.news import Kind, News
 from katod.store.rows import UNNAMED
 
@@ -20,6 +20,7 @@ _SHOWN: Final[dict[Kind, tuple[str, str]]] = {
     "near miss": ("? not a command", "yellow"),
     "blocked": ("? waits for you", "yellow"),
     "done": ("✓ done", "green"),
+    "left": ("! not recorded", "yellow"),
 }
 
 
@@ -32,4 +33,4 @@ def news_line(news: News, clock: str, home: str) -> Line:
     about = f" {news.project}".rstrip()
     if news.says:  # a sentence about an agent, which is a sign and what it is about then
         said, about = f"{said[0]} {news.says}", f": {news.project}"
-    return (Span(f"{clock} ", "dim"), Span(said, style), Span(f"{about}{title}{path}{what}"))
+    return (TextSpan(f"{clock} ", "dim"), TextSpan(said, style), TextSpan(f"{about}{title}{path}{what}"))

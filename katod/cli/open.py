@@ -12,19 +12,19 @@ from katod.formatspec import FORMATS
 
 @click.command()
 @click.argument("what", type=TRANSCRIPT, default="", metavar="[SESSION|RECORDING]")
-@click.option("--web", is_flag=True, help="Open it in the browser, as a page of HTML.")
+@click.option("--web", is_flag=True, help="Open it in the browser, as an HTML page.")
 @content_options
 @click.pass_obj
 def open(context: Context, /, what: str, web: bool, **content: Any) -> None:  # noqa: A001 - the name of the command
     """Open a transcript in your editor, or in the browser.
 
-    RECORDING is the number or the file of a recording; SESSION means its latest transcript, if it has one: that file
-    itself is opened. A session that is not recorded, and every page of HTML, is opened as a private temporary file,
-    because katod keeps nothing of such sessions: save it elsewhere to keep it. It is removed when the editor ends, or
-    by a later `katod open` if another program reads it. Without either, it is the only recording that runs; else you
-    choose on a terminal, and elsewhere it is the latest session of this directory.
+    RECORDING is the number or the file of a recording. SESSION opens the session's latest transcript, if it has one;
+    your editor changes that file. For a session without a transcript, and with --web, katod writes a private temporary
+    file: save it elsewhere to keep it. It is removed when the editor exits, or, if another program opened it, by a
+    later `katod open`. Without either, katod uses the only running recording. If there is none, or more than one, you
+    choose on a terminal; without a terminal, katod uses the latest session of this directory.
 
-    The editor is `$VISUAL` or `$EDITOR`, else what the desktop opens such files with.
+    The editor is `$VISUAL` or `$EDITOR`, or else the desktop's default program for such files.
     """
     from katod.cli.opening import clear, opened_in, temporary  # noqa: PLC0415 - loads what starts programs
     from katod.cli.transcripts import DEFAULT, transcript  # noqa: PLC0415 - loads all formats

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from katod.cli.printing import say
+from katod.cli.printing import say, say_as_it_is
 from katod.errors import KatodError
 
 _FOLDER: Final = re.compile(r"katod-open-(\d+)-\w+")
@@ -46,8 +46,8 @@ def opened_in(path: Path, *, web: bool) -> Opened:
     given = [os.environ.get(name, "").strip() for name in (("BROWSER",) if web else ("VISUAL", "EDITOR"))]
     command = _words(next(filter(None, given), "")) or _desktop()
     if not command:
-        say(path)
-        say(f"katod: nothing opens it here: set {'BROWSER' if web else 'VISUAL or EDITOR'}", err=True)
+        say_as_it_is(path)
+        say(f"katod: no program was found that opens it: set {'BROWSER' if web else 'VISUAL or EDITOR'}", err=True)
         return Opened.NOT
     began = time.monotonic()
     code = _run([*command, str(path.absolute())])  # one that begins with `-` would be an option
@@ -61,7 +61,7 @@ def _words(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        raise KatodError(f"the command {command!r} cannot be understood: {error}") from error
+        raise KatodError(f"the command {command!r} cannot be parsed: {error}") from error
 
 
 def _run(command: list[str]) -> int:

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
-from katod.cli.layout import Line, Span, cut, in_home, line, one_text, table
+from katod.cli.layout import Line, TextSpan, cut, in_home, line, one_text, table
 from katod.formats.when import When, ago
 from katod.model import NearMiss
+from katod.paths import name_of
+from katod.record.news import NOT_RECORDED
 from katod.states import Need, State
 from katod.store.rows import UNNAMED
 
@@ -24,7 +26,9 @@ _WIDEST: Final = 60  # cells of a title, however wide the terminal is, or withou
 _INDENT: Final = "       "
 _BLOCKED: Final = State.BLOCKED.value
 _NO_TITLE: Final = "no name yet"
-_CLEAR: Final = "  `katod status --clear` hides these"
+_INTERRUPTED: Final = "ended, because katod's state directory was removed while it ran"
+_CLEARED: Final = ("interrupted", "refused", "nearMisses", "projects")
+_CLEAR: Final = "  `katod status --clear` clears this list"
 
 
 class Surroundings(NamedTuple):
@@ -45,17 +49,20 @@ def overview(row: Row, around: Surroundings, *, everything: bool = False) -> lis
     awake = [one for one in row["recordings"] if everything or not _sleeps(one, around.now)]
     lines = [*_daemon(row, around), *_recordings(awake, around, running=row["daemon"]["running"])]
     if asleep := len(row["recordings"]) - len(awake):
-        lines += [line(f"{_count(asleep, 'more recording')} without a word for two weeks (--all shows them)", "dim")]
+        lines += [
+            line(f"{_count(asleep, 'more recording')} without new messages for two weeks (--all shows them)", "dim")
+        ]
     lines += _section("waiting for you, not recorded", row["blocked"], _blocked)
     lines += _ended(row["ended"], around)
+    lines += _section(_INTERRUPTED, row["interrupted"], lambda one: _interrupted(one, around))
     lines += _delivery(row["delivery"], around)
     lines += _section("parked, retried until it works", row["parked"], lambda one: _problem(one, "output", around))
     lines += _section("incomplete", row["missing"], lambda one: _missing(one, around))
     lines += _section("problems", row["problems"], lambda one: _problem(one, "path", around))
     lines += _section("refused", row["refused"], lambda one: _refusal(one, around))
     lines += _section("looked like commands but were not", row["nearMisses"], lambda one: _near_miss(one, around))
-    lines += _section("projects' files that do not count", row["projects"], lambda one: _project(one, around))
-    if row["refused"] or row["nearMisses"] or row["projects"]:
+    lines += _section("project files without effect", row["projects"], lambda one: _project(one, around))
+    if any(row[name] for name in _CLEARED):
         lines.append(line(_CLEAR, "dim"))
     return lines
 
@@ -65,14 +72,16 @@ def _daemon(row: Row, around: Surroundings) -> list[Line]:
     daemon = row["daemon"]
     lines: list[Line] = []
     if daemon["running"]:
-        lines.append((Span("katod is running", "green"), Span(f" (PID {daemon.get('pid', '?')}), {known}")))
+        lines.append((TextSpan("katod is running", "green"), TextSpan(f" (PID {daemon.get('pid', '?')}), {known}")))
     else:
-        lines.append((Span("katod is not running", "red"), Span(f", {known}")))
+        lines.append((TextSpan("katod is not running", "red"), TextSpan(f", {known}")))
         lines.append(line(f"  nothing is recorded until you start it: `{around.start}`"))
     if daemon.get("paused"):
         moment = recent(daemon["paused"], around.now, When(around.zone))
         since = f" since {moment}" if moment else ""
-        lines.append((Span("paused", "yellow"), Span(f"{since}: nothing is recorded until `katod resume`")))
+        lines.append(
+            (TextSpan("paused", "yellow"), TextSpan(f"{since}: nothing is recorded until `katod pause --end`"))
+        )
     return lines
 
 
@@ -85,41 +94,48 @@ def _recordings(rows: list[Row], around: Surroundings, *, running: bool) -> list
     if not rows:
         return [line(""), line("nothing is being recorded: type ::start in a chat")]
     rows = sorted(rows, key=lambda one: one.get("state") != _BLOCKED)
-    cells = [[Span(name, "dim") for name in _HEADER], *(_cells(one, around, running=running) for one in rows)]
+    cells = [[TextSpan(name, "dim") for name in _HEADER], *(_cells(one, around, running=running) for one in rows)]
     header, *lines = table(cells, width=around.width, flexible=_FLEXIBLE, optional=_OPTIONAL)
     shown: list[Line] = [line(""), header]
     for one, shown_cells in zip(rows, lines, strict=True):
         shown.append(shown_cells)
-        shown += [line(f"{_INDENT}{words}", "yellow") for words in waiting(one)]
+        shown += [line(f"{_INDENT}{words}", "yellow") for words in [*waiting(one), *_left(one)]]
         shown.append(line(f"{_INDENT}{_file(one, around)}", "dim"))
     return shown
 
 
-def _cells(one: Row, around: Surroundings, *, running: bool) -> list[Span]:
+def _cells(one: Row, around: Surroundings, *, running: bool) -> list[TextSpan]:
     """Return the cells of one recording, in the order of the header."""
     written = _seconds(one.get("changed", ""))
     return [
         _sign(one, running=running),
-        Span(str(one["id"])),
-        Span(cut(_NO_TITLE if one["waiting"] else one.get("title", "") or Path(one["output"]).stem, _WIDEST), "bold"),
-        Span(Path(one["project"]).name),
-        Span(one["agent"]),
+        TextSpan(str(one["id"])),
+        TextSpan(
+            cut(_NO_TITLE if one["waiting"] else one.get("title", "") or Path(one["output"]).stem, _WIDEST), "bold"
+        ),
+        TextSpan(name_of(one["project"])),
+        TextSpan(one["agent"]),
         state_span(one),
-        Span(recent(one.get("since", ""), around.now, When(around.zone))),
-        Span("" if one["waiting"] else size(one["bytes"])),
-        Span(ago(around.now - written) if written else ""),
+        TextSpan(recent(one.get("since", ""), around.now, When(around.zone))),
+        TextSpan("" if one["waiting"] else size(one["bytes"])),
+        TextSpan(ago(around.now - written) if written else ""),
     ]
 
 
-def state_span(one: Row) -> Span:
-    """Return what a session is doing; one that is stalled is called that."""
+def state_span(one: Row) -> TextSpan:
+    """Return what a session is doing: stalled if it is that; what is only assumed has a question mark."""
     word = "stalled" if one.get("stalled") else one.get("state", "")
-    return Span(word, _STATES.get(word, "dim"))
+    return TextSpan(f"{word}{'?' if one.get('assumed') else ''}", _STATES.get(word, "dim"))
 
 
 def waiting(one: Row) -> list[str]:
     """Return what a session waits for, nothing if it does not, or that is not recorded."""
     return [_need(one).words] if one.get("waitsFor") else []
+
+
+def _left(one: Row) -> list[str]:
+    """Return that the person of a recording went on in a new session, if they did."""
+    return [f"your new session {_short(one['successor'])} {NOT_RECORDED}"] if one.get("successor") else []
 
 
 def _need(one: Row) -> Need:
@@ -129,19 +145,19 @@ def _need(one: Row) -> Need:
 def _blocked(one: Row) -> list[Line]:
     """Return which session waits for its person, and what for."""
     title = f' · "{cut(one_text(one["title"]), _WIDEST)}"' if one.get("title") else ""
-    where = f" in {Path(one['project']).name}" if one.get("project") else ""
+    where = f" in {name_of(one['project'])}" if one.get("project") else ""
     named = _short(f"{one['agent']}:{one['session']}")
     return [line(f"  {AGENTS[one['agent']].product}{where} {_need(one).words}{title} ({named})")]
 
 
-def _sign(one: Row, *, running: bool) -> Span:
+def _sign(one: Row, *, running: bool) -> TextSpan:
     if one.get("paused"):
-        return Span("‖", "yellow")
+        return TextSpan("‖", "yellow")
     if not running:
-        return Span("○", "dim")
+        return TextSpan("○", "dim")
     if one.get("parked"):
-        return Span("!", "yellow")
-    return Span("○", "dim") if one["waiting"] else Span("●", "red")
+        return TextSpan("!", "yellow")
+    return TextSpan("○", "dim") if one["waiting"] else TextSpan("●", "red")
 
 
 def _ended(rows: list[Row], around: Surroundings) -> list[Line]:
@@ -149,6 +165,14 @@ def _ended(rows: list[Row], around: Surroundings) -> list[Line]:
     more = len(rows) - _LAST
     earlier = [line(f"  and {more} earlier (--json lists them all)", "dim")] if more > 0 else []
     return [line(""), line("ended"), *lines, *earlier] if rows else []
+
+
+def _interrupted(one: Row, around: Surroundings) -> list[Line]:
+    output = in_home(one["output"], around.home) or UNNAMED
+    return [
+        line(f"  {_when(one, around)}  {output} ({_short(one['session'])})"),
+        line("  → type ::start in its chat to record it again", "dim"),
+    ]
 
 
 def _delivery(row: Row, around: Surroundings) -> list[Line]:
@@ -160,8 +184,11 @@ def _delivery(row: Row, around: Surroundings) -> list[Line]:
     lines: list[Line] = [line(""), line(head), *_differs(row)]
     if problem := row.get("problem"):
         moment = recent(row["since"], around.now, When(around.zone))
-        said, advice = ("stopped", "`katod doctor` says more") if row["stopped"] else ("waiting", "nothing is lost")
-        lines += [(Span(f"  {said}", "yellow"), Span(f" since {moment}: {problem}")), line(f"  → {advice}", "dim")]
+        said, advice = ("stopped", "see `katod doctor`") if row["stopped"] else ("waiting", "nothing is lost")
+        lines += [
+            (TextSpan(f"  {said}", "yellow"), TextSpan(f" since {moment}: {problem}")),
+            line(f"  → {advice}", "dim"),
+        ]
     return lines + [
         line(f"  recording {one['id']} is not complete: {one['problem']}") for one in row.get("incomplete", ())
     ]
@@ -172,8 +199,8 @@ def _differs(row: Row) -> list[Line]:
     if "running" not in row:
         return []
     to = f"delivers to {row['running']}" if row["running"] else "delivers nothing"
-    said = (Span("  not in effect", "yellow"), Span(f": katod began with other settings, and {to}"))
-    return [said, line("  → restart katod, or have it reload its settings (SIGHUP)", "dim")]
+    said = (TextSpan("  not in effect", "yellow"), TextSpan(f": katod started with other settings, and {to}"))
+    return [said, line("  → restart katod, or send it SIGHUP to reload the configuration", "dim")]
 
 
 def _section(title: str, rows: Iterable[Row], show: Callable[[Row], list[Line]]) -> list[Line]:

@@ -20,6 +20,7 @@ from katod.cli.selection import LATEST
 from katod.discover.sweep import sweep_folder
 from katod.errors import KatodError
 from katod.model import SessionKey, Stat
+from katod.paths import name_of
 from katod.store.integrity import DatabaseError
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
@@ -30,7 +31,7 @@ Items = list["CompletionItem[str]"]
 T = TypeVar("T")
 
 
-class _Session(click.types.StringParamType):
+class _SessionParam(click.types.StringParamType):
     """SESSION, as `selection` takes it; with `files`, a file, too."""
 
     def __init__(self, *, files: bool = False) -> None:
@@ -44,7 +45,7 @@ class _Session(click.types.StringParamType):
         return items + _sessions(_context(ctx), incomplete)
 
 
-class _Recorded(click.types.StringParamType):
+class _RecordedParam(click.types.StringParamType):
     """SESSION, for a command about sessions that are being recorded."""
 
     def shell_complete(self, ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
@@ -67,7 +68,7 @@ class _Recording(click.types.StringParamType):
         ]
 
 
-class _Transcript(_Session):
+class _TranscriptParam(_SessionParam):
     """SESSION, RECORDING or a file."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
@@ -76,10 +77,10 @@ class _Transcript(_Session):
         return recordings + super().shell_complete(ctx, param, incomplete)
 
 
-SESSION: Final = _Session()
-TRANSCRIPT: Final = _Transcript(files=True)
-SESSION_OR_FILE: Final = _Session(files=True)
-RECORDED: Final = _Recorded()
+SESSION: Final = _SessionParam()
+TRANSCRIPT: Final = _TranscriptParam(files=True)
+SESSION_OR_FILE: Final = _SessionParam(files=True)
+RECORDED: Final = _RecordedParam()
 RECORDING: Final = _Recording()
 
 
@@ -111,7 +112,7 @@ def _open(ledger: Ledger) -> list[OutputRow]:
 # -- sessions -------------------------------------------------------------------------------------
 
 
-class _Source(NamedTuple):
+class _CompletedSource(NamedTuple):
     """One source that may be a session."""
 
     changed_ns: int
@@ -130,7 +131,7 @@ def _sessions(context: Context, incomplete: str) -> Items:
     ]
 
 
-def _newest(sources: Iterable[_Source], incomplete: str) -> Iterator[tuple[SessionKey, _Source]]:
+def _newest(sources: Iterable[_CompletedSource], incomplete: str) -> Iterator[tuple[SessionKey, _CompletedSource]]:
     """Yield the sessions whose ids begin like this, each with its first source."""
     seen: set[SessionKey] = set()
     begun = incomplete.rpartition(":")[2]
@@ -148,26 +149,26 @@ def _completed(key: SessionKey, incomplete: str) -> str:
     return text if text.startswith(incomplete) and key.id[:1] != "-" and not key.subagent else ""
 
 
-def _files(context: Context) -> Iterator[_Source]:
+def _files(context: Context) -> Iterator[_CompletedSource]:
     """Yield the files in all roots that may be sessions; databases are not opened."""
     for root in context.roots():
         spec = replace(root.spec, container=None, stat_of=_own_stat)
         for folder in root.folders:
             found = sweep_folder(spec, str(folder), {}, deep=True)
-            yield from (_Source(stat.mtime_ns, path, root.spec) for path, stat in found)
+            yield from (_CompletedSource(stat.mtime_ns, path, root.spec) for path, stat in found)
 
 
 def _own_stat(_path: str, own: Stat) -> Stat:
     return own
 
 
-def _contained(context: Context) -> list[_Source]:
+def _contained(context: Context) -> list[_CompletedSource]:
     """Return the sessions in databases that the ledger knows."""
     roots = [(root.prefix, root.spec, root.spec.container) for root in context.roots()]
 
-    def known(ledger: Ledger) -> list[_Source]:
+    def known(ledger: Ledger) -> list[_CompletedSource]:
         return [
-            _Source(row.seen.mtime_ns, row.path, spec)
+            _CompletedSource(row.seen.mtime_ns, row.path, spec)
             for prefix, spec, container in roots
             if container is not None
             for row in ledger.contained(prefix, container.suffix)
@@ -179,7 +180,7 @@ def _contained(context: Context) -> list[_Source]:
 def _projects(ledger: Ledger, keys: Iterable[SessionKey]) -> list[tuple[SessionKey, str]]:
     """Return the names of the projects that the ledger knows."""
     rows = filter(None, map(ledger.find_session, keys))
-    return [(row.key, Path(row.cwd).name) for row in rows if row.cwd]
+    return [(row.key, name_of(row.cwd)) for row in rows if row.cwd]
 
 
 def _about(key: SessionKey, project: str, changed_ns: int) -> str:

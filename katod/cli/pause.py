@@ -1,4 +1,4 @@
-"""`katod pause`, and how it ends: nothing is recorded in between."""
+"""`katod pause`: nothing is recorded until the pause is ended."""
 
 import click
 
@@ -11,25 +11,27 @@ from katod.service.pause import paused_since
 
 
 @click.command()
+@click.option("--end", is_flag=True, help="End the pause.")
 @click.pass_obj
-def pause(context: Context) -> None:
-    """Record nothing until `katod resume`.
+def pause(context: Context, end: bool) -> None:
+    """Record nothing until `katod pause --end`.
 
-    What is said in the meantime is not recorded, and of the commands in it only `::stop` is obeyed; a mark in each
-    transcript says so.
-    A `::capture` or export that you ask for later contains the whole conversation.
+    Nothing that is said in the meantime is recorded. Commands typed in the chat are ignored, except for `::stop`. A
+    mark in each transcript shows the pause. A later `::capture` or export still contains the whole conversation.
     """
-    if paused_since(context.state):
-        say("katod is paused already")
-        return
-    ask(context, None, "pause")
-    say("katod is paused: nothing is recorded until `katod resume`")
+    if bool(paused_since(context.state)) is not end:
+        say("katod is not paused" if end else "katod is already paused: `katod pause --end` ends the pause")
+    elif end:
+        _end(context)
+    else:
+        ask(context, None, "pause")
+        say("katod is paused: nothing is recorded until `katod pause --end`")
 
 
-def go_on(context: Context) -> None:
+def _end(context: Context) -> None:
     """End the pause. Raises KatodError if the daemon does not answer."""
     ask(context, None, "resume")
     if holder(context.state) is None:
-        say(f"katod is no longer paused, but it is not running: `{how_to_start()}`")
+        say(f"katod is no longer paused, but it is not running: run `{how_to_start()}`")
     else:
-        say("katod records again")
+        say("katod is no longer paused")

@@ -18,10 +18,10 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from katod.cli.choices import Choices
 from katod.cli.context import Context
-from katod.cli.layout import Line, Span, cropped, line
+from katod.cli.layout import Line, TextSpan, cropped, line
 from katod.cli.sessions import describe_session, recorded_by_session, session_table, short_ids
 from katod.config import local_zone
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.formats.when import When
 
 _MOST_ROWS: Final = 12
@@ -37,7 +37,7 @@ _MOVES: Final = {
 }  # fmt: skip
 
 
-def pick(context: Context, sessions: Sequence[Found], marked: Found | None) -> Found:
+def pick(context: Context, sessions: Sequence[FoundSession], marked: FoundSession | None) -> FoundSession:
     """Return the session that the person chooses; `marked` is it from the beginning. Raises Abort if it is none."""
     recorded = recorded_by_session(context)
     choices = Choices(sessions, lambda one: describe_session(one, recorded.get(one.key), empty=False), marked)
@@ -56,7 +56,7 @@ class Picker:
         self._choices = choices
         self._short = short
         self._zone = When(local_zone())
-        self._app: Application[Found | None] = Application(
+        self._app: Application[FoundSession | None] = Application(
             Layout(Window(FormattedTextControl(self._drawn, show_cursor=False), dont_extend_height=True)),
             key_bindings=self._keys(),
             erase_when_done=True,
@@ -64,7 +64,7 @@ class Picker:
         )
         self._app.ttimeoutlen = self._app.timeoutlen = _ESCAPE
 
-    def run(self) -> Found | None:
+    def run(self) -> FoundSession | None:
         """Return what was chosen, None if nothing was."""
         return self._app.run(pre_run=self._begin)
 
@@ -89,11 +89,15 @@ class Picker:
         count = f"{shown.matching:,} session{'' if shown.matching == 1 else 's'}"
         if self._choices.unopened:
             count += f" · reading the titles of {self._choices.unopened:,} more"
-        drawn = _fragments((Span("Session: ", "bold"), Span(self._choices.words), Span(f"  {count}", "dim")), width)
-        drawn += _fragments((Span(" " * len(_MARK)), *header), width)
+        drawn = _fragments(
+            (TextSpan("Session: ", "bold"), TextSpan(self._choices.words), TextSpan(f"  {count}", "dim")), width
+        )
+        drawn += _fragments((TextSpan(" " * len(_MARK)), *header), width)
         for number, one in enumerate(lines):
             is_marked = number == shown.at
-            drawn += _fragments((Span(_MARK if is_marked else " " * len(_MARK), "red"), *one), width, marked=is_marked)
+            drawn += _fragments(
+                (TextSpan(_MARK if is_marked else " " * len(_MARK), "red"), *one), width, marked=is_marked
+            )
         return drawn + _fragments(line(_HINT, "dim"), width)[:-1]
 
     def _keys(self) -> KeyBindings:

@@ -1,4 +1,4 @@
-"""`katod record`: the commands of the chat, from the shell."""
+"""`katod start`, `stop` and `capture`: the commands of the chat, from the shell."""
 
 import time
 from contextlib import suppress
@@ -8,13 +8,12 @@ from pathlib import Path
 import click
 
 from katod.cli.context import Context
-from katod.cli.groups import Group
 from katod.cli.parameters import RECORDED, SESSION
 from katod.cli.printing import say
 from katod.cli.selection import recorded_sessions, select_recorded
 from katod.errors import AlreadyRunning, ConfigError, KatodError, SelectionError, TargetRefused
 from katod.model import SessionKey, Word
-from katod.project.allowed import Allowed, Look, look, places
+from katod.project.allowed import Allowed, CheckedFile, look, places
 from katod.service import control
 from katod.service.control import Errand, Request
 from katod.service.lock import holder
@@ -27,48 +26,41 @@ from katod.store.rows import UNNAMED
 _PATIENCE = 10.0
 
 
-@click.group(cls=Group)
-def record() -> None:
-    """The commands of the chat, from the shell: start, stop and capture.
-
-    SESSION is a session id, a unique prefix of one, `agent:prefix`, the number or the file of a recording, or `latest`.
-    `katod start`, `katod stop` and `katod capture` are the same.
-    """
-
-
-@record.command()
+@click.command()
 @click.argument("session", type=SESSION, default="")
 @click.argument("name", default="")
 @click.pass_obj
 def start(context: Context, session: str, name: str) -> None:
     """Record a session from now on, like `::start` in the chat.
 
-    Without SESSION, it is the latest session of this directory; where there is none, you choose on a terminal. NAME is
-    the file, as in the chat.
+    SESSION is a session id or the beginning of one, `agent:id`, the number or the file of a recording, or `latest`.
+    Without it, katod records the latest session of this directory; if there is none, you choose one on a terminal. NAME
+    is the name of the file, as in the chat.
     """
     _ask(context, session, "start", name)
 
 
-@record.command()
+@click.command()
 @click.argument("session", type=RECORDED, default="")
 @click.pass_obj
 def stop(context: Context, session: str) -> None:
     """Stop recording a session, like `::stop` in the chat.
 
-    Without SESSION, it is the only one that is being recorded, or that of this directory.
+    Without SESSION, katod stops the only running recording, or the one of this directory.
     """
     _ask(context, session, "stop", "")
 
 
-@record.command()
+@click.command()
 @click.argument("session", type=SESSION, default="")
 @click.argument("name", default="")
 @click.pass_obj
 def capture(context: Context, session: str, name: str) -> None:
     """Record a session from its beginning, like `::capture` in the chat.
 
-    Without SESSION, it is the latest session of this directory; where there is none, you choose on a terminal. NAME is
-    the file, as in the chat.
+    SESSION is a session id or the beginning of one, `agent:id`, the number or the file of a recording, or `latest`.
+    Without it, katod records the latest session of this directory; if there is none, you choose one on a terminal. NAME
+    is the name of the file, as in the chat.
     """
     _ask(context, session, "capture", name)
 
@@ -84,10 +76,10 @@ def _ask(context: Context, session: str, word: Word, name: str) -> None:
     for file in _projects_files(context, key) if word != "stop" else ():
         say(f"katod: {file.path}: {file.problem} ({file.advice})", err=True)
     if word != "stop" and holder(context.state) is None:
-        say(f"katod is not running: `{how_to_start()}` to go on recording", err=True)
+        say(f"katod is not running: run `{how_to_start()}` to continue recording", err=True)
 
 
-def _projects_files(context: Context, key: SessionKey) -> list[Look]:
+def _projects_files(context: Context, key: SessionKey) -> list[CheckedFile]:
     """Return the files of a session's project that do not count; none if what was allowed cannot be read."""
     with context.reading() as ledger:
         session = ledger.find_session(key) if ledger else None

@@ -104,7 +104,7 @@ class Screen:
 
     def _blocks(self, tokens: list[Any]) -> Iterator[tuple[RenderableType, bool]]:
         if tokens:
-            yield self._indented(_Blocks(tokens)), False
+            yield self._indented(_MarkdownBlocks(tokens)), False
 
     def _html(self, html: str) -> Iterator[tuple[RenderableType, bool]]:
         """Yield the text of a block of HTML, and note the collapsed blocks that begin and end in it."""
@@ -135,7 +135,7 @@ class _Cleaned:
                 yield Segment(cleaned(text), style)
 
 
-class _Heading(Heading):
+class _PlainHeading(Heading):
     """A heading on the left, in the size of text."""
 
     def __rich_console__(self, _console: Console, _options: ConsoleOptions) -> RenderResult:
@@ -152,11 +152,11 @@ class _CodeBlock(CodeBlock):
         yield Padding(Syntax(code, lexer, theme=_THEME, word_wrap=True, background_color="default"), (0, 0, 0, 2))
 
 
-class _Blocks(Markdown):
+class _MarkdownBlocks(Markdown):
     """Blocks of Markdown that are parsed already."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
-        **Markdown.elements, "heading_open": _Heading, "fence": _CodeBlock, "code_block": _CodeBlock,
+        **Markdown.elements, "heading_open": _PlainHeading, "fence": _CodeBlock, "code_block": _CodeBlock,
     }  # fmt: skip
 
     def __init__(self, tokens: list[Any]) -> None:

@@ -1,4 +1,4 @@
-"""`katod resume`: ends a pause, or says how the agent itself goes on with a session."""
+"""`katod resume`: the command with which an agent resumes one of its sessions."""
 
 import os
 from pathlib import Path
@@ -7,11 +7,9 @@ import click
 
 from katod.cli.context import Context
 from katod.cli.parameters import SESSION
-from katod.cli.pause import go_on
-from katod.cli.printing import say
+from katod.cli.printing import say, say_as_it_is
 from katod.cli.selection import select
-from katod.discover.found import Found
-from katod.service.pause import paused_since
+from katod.discover.found import FoundSession
 from katod.shell import pasted_with_home
 
 
@@ -19,22 +17,18 @@ from katod.shell import pasted_with_home
 @click.argument("session", type=SESSION, default="")
 @click.pass_obj
 def resume(context: Context, session: str) -> None:
-    """End a pause, or print the agent's command for a session.
+    """Print the command that resumes a session in its agent.
 
-    While katod is paused, `katod resume` without SESSION ends the pause: katod records again, and nothing is printed
-    for an agent. With SESSION, and whenever katod is not paused, it changes nothing, and prints the command with which
-    the agent itself goes on with the session, ready to paste: `cd ~/shop && claude --resume 6f1c2c1e-…`. Without
-    SESSION, it is the only one that is being recorded; else you choose on a terminal, and elsewhere it is the latest of
-    this directory. For a sub-agent, it is the command of the session that started it.
+    The command is ready to paste, as in `cd ~/shop && claude --resume 6f1c2c1e-…`; katod itself changes nothing.
+    Without SESSION, katod uses the only running recording. If there is none, or more than one, you choose on a
+    terminal; without a terminal, katod uses the latest session of this directory. For a sub-agent, the command resumes
+    the session that started it.
     """
-    if not session and paused_since(context.state):
-        go_on(context)
-    else:
-        say(_command(context, select(context, session)))
+    say_as_it_is(_command(context, select(context, session)))
 
 
-def _command(context: Context, found: Found) -> str:
-    """Return the command that goes on with a session, or with the one that started it. Raises SelectionError."""
+def _command(context: Context, found: FoundSession) -> str:
+    """Return the command that resumes a session, or the one that started it. Raises SelectionError."""
     from katod.record.onward import onward  # noqa: PLC0415 - loads the adapters' translation
 
     main = context.found().get(found.key._replace(subagent=""), found) if found.key.subagent else found

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from katod.cli.context import Context
-from katod.cli.layout import Span, show
+from katod.cli.layout import TextSpan, show
 from katod.cli.newsline import news_line
 from katod.cli.printing import say
 from katod.log import LEVELS, EventLog, stderr_sink
@@ -23,19 +23,20 @@ _SAID: Final = {
     "source.unreadable": "a session cannot be read now, katod tries again",
     "watch.lost": "a directory cannot be watched, its changes are found within a minute",
 }
-_TOLD: Final = frozenset({"command.refused", "output.parked"})
+_TOLD: Final = frozenset({"command.refused", "output.parked", "state.lost"})
 # What is only in the log: agents rewrite what they wrote, as when a prompt is withdrawn, and katod reads it again.
 _ORDINARY: Final = frozenset({"source.changed"})
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Process everything that is new, then exit.")
+@click.option("--once", is_flag=True, help="Process everything new, then exit.")
 @click.pass_obj
 def run(context: Context, once: bool) -> None:
     """Run the daemon in the foreground.
 
-    It follows the agents' sessions and writes the recordings. SIGTERM stops it after the current step, SIGHUP reloads
-    the configuration. On a terminal it prints what happens to recordings, elsewhere a log with a JSON object a line.
+    Follows the agents' sessions and writes the recordings. SIGTERM stops it after the current step, SIGHUP reloads the
+    configuration. On a terminal, it prints what happens to recordings; otherwise it writes a log with one JSON object
+    per line.
     """
     signals = None if once else Signals.install()  # before anything that takes long: a SIGHUP would end the process
     from katod.daemon import run_daemon  # noqa: PLC0415 - the watcher's libraries load only here
@@ -49,7 +50,7 @@ def run(context: Context, once: bool) -> None:
         log, tell = EventLog(_to_people, settings.log.level), _tell
     run_daemon(settings, context.config_path, context.state, log, signals, tell)
     if sys.stdout.isatty() and not once:
-        say("katod has stopped. What is said now is recorded when it runs again.")
+        say("katod has stopped. What is said until it runs again is recorded then.")
 
 
 def _tell(news: News) -> None:
@@ -65,7 +66,7 @@ def _to_people(level: str, event: str, fields: dict[str, Any]) -> None:
     where, problem = fields.get("path") or fields.get("session") or output, str(fields.get("problem", ""))
     said = problem if where and where in problem else ": ".join(filter(None, (where, problem)))
     what = _SAID.get(event, event.replace(".", " ").replace("_", " "))
-    show([(Span(f"{_clock()} ", "dim"), Span(f"! {what}", "yellow"), Span(f": {said}"))], err=True)
+    show([(TextSpan(f"{_clock()} ", "dim"), TextSpan(f"! {what}", "yellow"), TextSpan(f": {said}"))], err=True)
 
 
 def _clock() -> str:

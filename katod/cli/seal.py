@@ -12,7 +12,7 @@ from katod.cli.context import Context
 from katod.cli.parameters import complete_files
 from katod.cli.printing import say
 from katod.config import seal_key_path
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.errors import SealError, SourceError
 from katod.log import EventLog
 from katod.model import SessionKey
@@ -20,7 +20,7 @@ from katod.record.export import Stretch, replay
 from katod.seal.cose import LARGEST, SUFFIX, read_signature
 from katod.seal.growth import OPEN, Ending, ending, growth
 from katod.seal.keys import make_key, public_path, read_private, read_public, require_extra
-from katod.seal.record import Record, Time, read_record
+from katod.seal.record import SignedRecord, Time, read_record
 from katod.seal.signing import Verified, compare, sign_record, verify_bytes
 from katod.smallfile import create_small, read_small
 
@@ -32,23 +32,23 @@ _MEANING: Final = "This proves who signed the record and that nothing changed si
 
 @click.command()
 @click.argument("record", type=_FILE, required=False, shell_complete=complete_files)
-@click.option("--verify", is_flag=True, help="Check the signature of RECORD instead of making it.")
-@click.option("--new-key", is_flag=True, help="Make a key, and change nothing else.")
+@click.option("--verify", is_flag=True, help="Check the signature of RECORD instead of signing it.")
+@click.option("--new-key", is_flag=True, help="Create a key, and do nothing else.")
 @click.option(
     "--key",
     type=_FILE,
     metavar="FILE",
     shell_complete=complete_files,
-    help="The private key that signs, or the public key to check with. Default: `seal-key.pem` or"
-    " `seal-key.pub.pem` in the directory of the configuration.",
+    help="The private key to sign with, or the public key to check with. Default: `seal-key.pem` or"
+    " `seal-key.pub.pem` in the configuration directory.",
 )
-@click.option("--checkpoint", is_flag=True, help="Sign although the session may go on; the signature says so.")
+@click.option("--checkpoint", is_flag=True, help="Sign a session that may continue; the signature says so.")
 @click.option(
     "--signature",
     type=_FILE,
     metavar="FILE",
     shell_complete=complete_files,
-    help=f"The signature. Default: beside RECORD, with {SUFFIX} in place of .json.",
+    help=f"The signature file. Default: the name of RECORD with {SUFFIX} in place of .json.",
 )
 @click.pass_obj
 def seal(
@@ -62,9 +62,9 @@ def seal(
 ) -> None:
     """Sign an agent record, so that others can check that nothing changed.
 
-    RECORD is a file that `katod export -f agent-record` wrote. The signature is a file of its own; who has it, the
-    record and your public key can check who signed, with katod or any COSE library. A session that still grows is
-    refused, unless you ask for a checkpoint. Existing files are never overwritten.
+    RECORD is a file written by `katod export -f agent-record`. The signature is written to a separate file. With both
+    files and your public key, anyone can check who signed the record, using katod or any COSE library. A session that
+    may still change is refused, unless you use --checkpoint. Existing files are never overwritten.
     """
     if new_key:
         _exclude("--new-key goes with no other option than --key", record, verify, checkpoint, signature)
@@ -90,9 +90,9 @@ def _exclude(reason: str, *others: object) -> None:
 
 def _make(path: Path) -> None:
     name = make_key(path).urn
-    say(f"wrote {path}: it signs; keep it to yourself, and a copy where it cannot be lost")
-    say(f"wrote {public_path(path)}: it verifies; give it to whoever is to check what you signed")
-    say(f"its name is {name}")
+    say(f"wrote {path}: the private key; keep it secret, and keep a backup")
+    say(f"wrote {public_path(path)}: the public key; give it to those who verify your signatures")
+    say(f"key id: {name}")
 
 
 # -- signing --------------------------------------------------------------------------------------
@@ -116,30 +116,32 @@ def _sign(context: Context, path: Path, target: Path, key_path: Path, *, checkpo
 
 def _taken(target: Path) -> SealError:
     hint = "check it with --verify; move it away to sign again, or name another file with --signature"
-    return SealError("there is a signature already", path=target, hint=hint)
+    return SealError("a signature already exists", path=target, hint=hint)
 
 
-def _ended(context: Context, record: Record, path: Path) -> str:
+def _ended(context: Context, record: SignedRecord, path: Path) -> str:
     """Return what a person has to know of why it cannot be told whether the session ended, empty if it has.
 
     Raises SealError if it still grows.
     """
     if record.origin is None:
-        return "it is not known to be a record of katod's: whether its session still grows was not checked"
+        return "not known to have been written by katod: whether its session is still growing was not checked"
     try:
         known = _known(context, record.origin.key)
     except SourceError as error:
         hint = "seal it as a checkpoint with --checkpoint"
-        raise SealError(f"whether its session still grows cannot be told: {error}", path=path, hint=hint) from error
+        raise SealError(
+            f"cannot determine whether its session is still growing: {error}", path=path, hint=hint
+        ) from error
     if known is None:
-        return f"{record.origin.key} was not found on this machine: whether it still grows was not checked"
+        return f"{record.origin.key} was not found on this machine: whether it is still growing was not checked"
     found, now = known
     if grows := growth(now, record.origin.last, time.time() - found.changed_ns / 1e9):
         raise SealError(grows.why, path=path, hint=grows.hint)
     return ""
 
 
-def _known(context: Context, key: SessionKey) -> tuple[Found, Ending] | None:
+def _known(context: Context, key: SessionKey) -> tuple[FoundSession, Ending] | None:
     """Return the session of a record as it is on this machine, None if it is not there. Raises SourceError.
 
     A file may be called by another id than its session: those that changed lately are looked into as well.
@@ -152,7 +154,7 @@ def _known(context: Context, key: SessionKey) -> tuple[Found, Ending] | None:
     return None
 
 
-def _candidates(context: Context, key: SessionKey) -> Iterator[Found]:
+def _candidates(context: Context, key: SessionKey) -> Iterator[FoundSession]:
     """Yield what may be this session: first those that are called like it."""
     everything = [found for found in context.found().values() if found.key.agent == key.agent]
     yield from (found for found in everything if _may_be(found.key, key))
@@ -162,7 +164,7 @@ def _candidates(context: Context, key: SessionKey) -> Iterator[Found]:
             yield found
 
 
-def _begins_as(found: Found) -> str:
+def _begins_as(found: FoundSession) -> str:
     """Return the id of a session as its first event has it."""
     stretches = (Stretch(path, identity) for path, identity, _ in found.files)
     first = next(iter(replay(found.key, stretches, EventLog())), None)
@@ -201,7 +203,7 @@ def _signature(path: Path) -> bytes:
         raise SealError(f"cannot be read: {error.strerror}", path=path) from error
 
 
-def _told(record: Record, verified: Verified, name: str) -> Iterator[tuple[str, str]]:
+def _told(record: SignedRecord, verified: Verified, name: str) -> Iterator[tuple[str, str]]:
     """Yield what the signature and the record say, with what it is called."""
     yield "signed by", name
     if verified.claims.issuer != name:

@@ -16,24 +16,26 @@ import orjson
 from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.groups import Choice
-from katod.cli.layout import Line, Span, cropped, cut, one_text, show, terminal_width
+from katod.cli.layout import Line, TextSpan, cropped, cut, one_text, show, terminal_width
 from katod.cli.parameters import SESSION
-from katod.cli.printing import say
+from katod.cli.printing import say, say_as_it_is
 from katod.cli.selection import outputs_of, recording_named, select
 from katod.cli.sessions import short_ids, since_time
 from katod.config import local_zone
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.errors import KatodError, LedgerError
 from katod.formats.ownlines import SIGN
 from katod.formats.when import When
 from katod.model import SessionKey
+from katod.paths import name_of
 from katod.record.peek import peek
 from katod.search.outputs import TranscriptFile, existing, transcripts_below
 from katod.search.query import Query
 from katod.search.run import Match, Search, Searched, ShownHit, Terms
-from katod.search.transcripts import About
+from katod.search.transcripts import TranscriptHead
 from katod.shell import pasted
 from katod.slug import slug
+from katod.store.rows import OutputRow
 
 _MOST: Final = 10  # sessions
 _EACH: Final = 3  # hits of one session
@@ -50,15 +52,17 @@ _PAGE: Final = ".html"
 
 @click.command()
 @click.argument("words", nargs=-1, required=True)
-@click.option("--all", "everything", is_flag=True, help="Search the agents' own session files, too.")
-@click.option("--in", "within", type=SESSION, metavar="SESSION", help="Search only this session; show all of its hits.")
-@click.option("-w", "--word", "whole", is_flag=True, help="Find WORDS only where they stand for themselves.")
-@click.option("--said", is_flag=True, help="Find only messages, not what tools were given and returned.")
-@click.option("--best", is_flag=True, help="Show the best matches first, not the newest.")
-@click.option("--agent", type=Choice(sorted(AGENTS)), help="Search only what this agent said.")
+@click.option("--all", "everything", is_flag=True, help="Also search the agents' own session files.")
+@click.option(
+    "--in", "within", type=SESSION, metavar="SESSION", help="Search only this session, and show all matches in it."
+)
+@click.option("-w", "--word", "whole", is_flag=True, help="Match whole words only.")
+@click.option("--said", is_flag=True, help="Search only messages, not the input and output of tools.")
+@click.option("--best", is_flag=True, help="Sort by relevance, not by time.")
+@click.option("--agent", type=Choice(sorted(AGENTS)), help="Search only sessions of this agent.")
 @click.option("--project", default="", help="Search only projects whose path contains this text.")
 @click.option(
-    "--since", metavar="WHEN", help="Search only what was said since today, yesterday, an age (2h, 7d) or a date."
+    "--since", metavar="WHEN", help="Search only what is newer than WHEN: today, yesterday, an age (2h, 7d) or a date."
 )
 @click.option(
     "--limit",
@@ -67,17 +71,17 @@ _PAGE: Final = ".html"
     metavar="N",
     help=f"Show at most N sessions. Default: {_MOST}; 0: all.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per hit.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per match.")
 @click.pass_obj
 def search(
     context: Context, words: tuple[str, ...], everything: bool, within: str | None, whole: bool, said: bool, best: bool,
     agent: str | None, project: str, since: str | None, limit: int, as_json: bool,
 ) -> None:  # fmt: skip
-    """Find what was said, newest first.
+    """Search messages, tool calls and results, newest first.
 
-    Finds messages, commands, files and results that contain all WORDS, in upper or lower case; quote words that have to
-    stand together. Searched are the transcripts that katod wrote. With --all, also the agents' own files, of which
-    nothing is kept.
+    Finds messages, commands, files and results that contain all WORDS, in upper or lower case; quote words to find them
+    as a phrase. katod searches the transcripts that it wrote; with --all, also the agents' own session files, of which
+    it stores nothing.
     """
     query = Query(words, whole=whole)
     if not query.words:
@@ -90,7 +94,7 @@ def search(
     _say_problems(context.problems | job.problems)
     if not matches:
         raise KatodError("nothing found", hint="" if everything or within else _ELSEWHERE)
-    _print(matches, scope, _Screen(When(local_zone()), width, query, terms.each), as_json=as_json)
+    _print(matches, scope, _HitLayout(When(local_zone()), width, query, terms.each), as_json=as_json)
     if not job.is_complete:
         say(_incomplete(terms), err=True)
 
@@ -136,14 +140,14 @@ class _Scope:
         self._context = context
         self._agent, self._project = agent or "", project.casefold()
         self._rows = _recorded(context)
-        self._found: dict[SessionKey, Found] = {}
+        self._found: dict[SessionKey, FoundSession] = {}
         self._described: dict[SessionKey | Path, Described] = {}
 
     def everything(self, *, sessions: bool) -> Iterator[Searched]:
         """Yield all transcripts, each once, and all sessions if they are wanted."""
         folder = Path(self._context.settings.output.directory).expanduser()
         seen: set[str] = set()
-        for transcript in (*existing(self._rows), *transcripts_below(folder)):
+        for transcript in (*existing(self._rows.values()), *transcripts_below(folder)):
             real = os.path.realpath(transcript.path)
             if real not in seen:
                 seen.add(real)
@@ -155,39 +159,42 @@ class _Scope:
         """Yield the transcript of a recording, or a session with its transcripts. Raises SelectionError."""
         row = recording_named(self._context, what)
         if row is not None:
-            yield from existing([row.path])
+            yield from existing([row])
             return
         found = select(self._context, what)
         self._found = {found.key: found}
-        yield from existing(row.path for row in outputs_of(self._context, found.key))
+        yield from existing(outputs_of(self._context, found.key))
         yield found
 
-    def wants(self, place: Searched, about: About) -> bool:
+    def wants(self, place: Searched, about: TranscriptHead) -> bool:
         """Return whether a place is of the agent and the project that were chosen."""
         if not self._agent and not self._project:
             return True
         described = self.describe(place, about)
         return self._agent in ("", described.agent) and self._project in described.project.casefold()
 
-    def describe(self, place: Searched, about: About) -> Described:
+    def describe(self, place: Searched, about: TranscriptHead) -> Described:
         """Return what people see of a place."""
-        name = place.key if isinstance(place, Found) else place.path
+        name = place.key if isinstance(place, FoundSession) else place.path
         if name not in self._described:
-            self._described[name] = self._session(place) if isinstance(place, Found) else self._transcript(place, about)
+            self._described[name] = (
+                self._session(place) if isinstance(place, FoundSession) else self._transcript(place, about)
+            )
         return self._described[name]
 
-    def _session(self, found: Found) -> Described:
+    def _session(self, found: FoundSession) -> Described:
         short = short_ids(self._found)
         metadata, _ = peek(found)
         key = found.key
         name = short[key.id] + (f"/{short[key.subagent]}" if key.subagent else "")
         return Described(key.agent, str(key), metadata.best_title, metadata.cwd, f"katod show {pasted(name)}")
 
-    def _transcript(self, transcript: TranscriptFile, about: About) -> Described:
+    def _transcript(self, transcript: TranscriptFile, about: TranscriptHead) -> Described:
         path = transcript.path
         known = (spec.name for spec in AGENTS.values() if about.agent in (spec.name, spec.product, slug(spec.product)))
         agent = next(known, "")
-        number, cwd = self._rows.get(path, (0, ""))
+        row = self._rows.get(path)
+        number, cwd = (row.id, row.head["metadata"].get("cwd", "")) if row else (0, "")
         session = f"{agent}:{about.session}" if about.session else ""
         session += f"/{about.subagent}" if about.subagent else ""
         opens = "open" if path.suffix == _PAGE else "show"
@@ -197,15 +204,15 @@ class _Scope:
         )
 
 
-def _recorded(context: Context) -> dict[Path, tuple[int, str]]:
-    """Return the number and the project of each transcript that the ledger knows; none if it cannot be read."""
+def _recorded(context: Context) -> dict[Path, OutputRow]:
+    """Return the transcripts that the ledger knows, by their paths; none if it cannot be read."""
     with suppress(LedgerError), context.reading() as ledger:
         rows = [row for row in ledger.outputs() if row.held is None] if ledger else []
-        return {row.path: (row.id, row.head["metadata"].get("cwd", "")) for row in rows}
+        return {row.path: row for row in rows}
     return {}
 
 
-def _print(matches: list[Match], scope: _Scope, screen: "_Screen", *, as_json: bool) -> None:
+def _print(matches: list[Match], scope: _Scope, screen: "_HitLayout", *, as_json: bool) -> None:
     """Print a block for each match on a terminal; in a pipe, one tab-separated line or one object for each hit."""
     for match in matches:
         described = scope.describe(match.place, match.about)
@@ -217,7 +224,9 @@ def _print(matches: list[Match], scope: _Scope, screen: "_Screen", *, as_json: b
             if as_json:
                 click.echo(orjson.dumps({name: value for name, value in row.items() if value}))
             else:
-                say("\t".join(map(one_text, (hit.time, described.session, hit.speaker, hit.snippet, row["open"]))))
+                say_as_it_is(
+                    "\t".join(map(one_text, (hit.time, described.session, hit.speaker, hit.snippet, row["open"])))
+                )
 
 
 def _quoted(word: str) -> str:
@@ -227,7 +236,7 @@ def _quoted(word: str) -> str:
     return shlex.quote(word) if set(word) & set('"\\') else f'"{word}"'
 
 
-class _Screen:
+class _HitLayout:
     """What lines depend on."""
 
     def __init__(self, zone: When, width: int, query: Query, each: int) -> None:
@@ -242,7 +251,7 @@ class _Screen:
         """Return the command that opens a match at these hits; what tools returned is not in every view."""
         if not described.open.startswith(_SHOWS):
             return described.open
-        full = " --tools full" if isinstance(match.place, Found) and not any(map(_is_said, hits)) else ""
+        full = " --tools full" if isinstance(match.place, FoundSession) and not any(map(_is_said, hits)) else ""
         return f"{described.open} --find {self.find}{full}"
 
     def day(self, match: Match) -> str:
@@ -250,27 +259,27 @@ class _Screen:
         return self.zone.day(match.hits[0].time) or self.zone.day(datetime.fromtimestamp(match.latest, UTC).isoformat())
 
 
-def _block(match: Match, described: Described, screen: _Screen) -> Iterator[Line]:
+def _block(match: Match, described: Described, screen: _HitLayout) -> Iterator[Line]:
     """Yield the lines about one match: what it is, how to open it at the hits, and the newest of those."""
     day = screen.day(match)
-    about = " · ".join(filter(None, (Path(described.project).name, described.agent, day)))
+    about = " · ".join(filter(None, (name_of(described.project), described.agent, day)))
     title = cut(one_text(described.title) or described.session, max(_LEAST, screen.width - len(about) - 3))
-    yield (Span(title, "bold"), Span(f" · {about}" if about else "", "dim"))
+    yield (TextSpan(title, "bold"), TextSpan(f" · {about}" if about else "", "dim"))
     hits = _telling(match) if screen.each else list(match.hits)
-    yield (Span(f"{_INDENT}{screen.opening(described, match, hits)}", "dim"),)
+    yield (TextSpan(f"{_INDENT}{screen.opening(described, match, hits)}", "command"),)
     for hit in hits:
         yield from _hit(hit, day, screen)
     if (more := match.total - len(hits)) > 0:
         name = described.open.split(" ", 2)[2]
-        yield (Span(f"{_INDENT}… and {more:,} more: `katod search --in {name} …` shows all", "dim"),)
+        yield (TextSpan(f"{_INDENT}… and {more:,} more: `katod search --in {name} …` shows all", "dim"),)
     yield ()
 
 
-def _hit(hit: ShownHit, day: str, screen: _Screen) -> Iterator[Line]:
+def _hit(hit: ShownHit, day: str, screen: _HitLayout) -> Iterator[Line]:
     begin = " ".join(filter(None, (screen.zone.stamp(hit.time, day), cut(hit.speaker, _SPEAKER))))
     first, *rest = wrap(f"{_INDENT}{begin} {hit.snippet}", screen.width, subsequent_indent=_INDENT * 2) or [""]
     shown = first[len(_INDENT) + len(begin) :]
-    yield cropped((Span(f"{_INDENT}{begin}", "dim"), *_marked(shown, screen.words)), screen.width)
+    yield cropped((TextSpan(f"{_INDENT}{begin}", "dim"), *_marked(shown, screen.words)), screen.width)
     yield from (cropped([*_marked(line, screen.words)], screen.width) for line in rest[: _LINES - 1])
 
 
@@ -287,11 +296,11 @@ def _is_said(hit: ShownHit) -> bool:
     return SIGN not in hit.speaker
 
 
-def _marked(text: str, words: re.Pattern[str]) -> Iterator[Span]:
+def _marked(text: str, words: re.Pattern[str]) -> Iterator[TextSpan]:
     """Yield a text with the words that were looked for in colour."""
     at = 0
     for found in words.finditer(text):
-        yield Span(text[at : found.start()])
-        yield Span(found[0], "yellow")
+        yield TextSpan(text[at : found.start()])
+        yield TextSpan(found[0], "yellow")
         at = found.end()
-    yield Span(text[at:])
+    yield TextSpan(text[at:])

@@ -14,7 +14,7 @@ NAME: Final = "seen.json"
 _LARGEST: Final = 64 * 1024
 
 
-class Seen:
+class ClearedRows:
     """The rows that were cleared, each as a hash: the file holds nothing that can be read."""
 
     def __init__(self, state: Path) -> None:

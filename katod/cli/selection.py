@@ -12,7 +12,7 @@ import click
 from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.layout import is_terminal
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.errors import LedgerError, NothingHere, SelectionError
 from katod.model import SessionKey
 from katod.store.rows import OutputRow
@@ -23,7 +23,7 @@ _MOST: Final = 100  # sessions that are opened to find the latest one of this di
 _LIST: Final = "run `katod sessions` to list them"
 
 
-def select(context: Context, text: str) -> Found:
+def select(context: Context, text: str) -> FoundSession:
     """Return the session that `text` selects.
 
     An id, a unique prefix, `agent:prefix`, the number or the file of a recording, `latest` (of this directory, else of
@@ -77,7 +77,7 @@ def _bare(context: Context, *, to_stop: bool) -> SessionKey:
     if here is None and len(running) == 1:
         return running[0]
     count = "one recording is" if len(running) == 1 else f"{len(running)} recordings are"
-    raise SelectionError(f"{count} running, but not of this directory", hint="name it: `katod status` lists them")
+    raise SelectionError(f"{count} running, but none of this directory", hint="name one: `katod status` lists them")
 
 
 def select_known(context: Context, text: str) -> SessionKey:
@@ -97,7 +97,7 @@ def select_known(context: Context, text: str) -> SessionKey:
     except SelectionError as error:
         if not error.what.startswith("no session matches"):
             raise
-        found = _best([Found(key) for key in _known(context) if _matches(key, text)], text)
+        found = _best([FoundSession(key) for key in _known(context) if _matches(key, text)], text)
         if len(found) != 1:
             raise
         return found[0].key
@@ -157,14 +157,15 @@ def outputs_of(context: Context, key: SessionKey) -> list[OutputRow]:
     with suppress(LedgerError), context.reading() as ledger:
         session = ledger.find_session(key) if ledger else None
         rows = ledger.outputs(session.id) if ledger and session else []
-        return [row for row in rows if row.held is None and row.path.is_file()]
+        return [row for row in rows if row.held is None and os.path.lexists(row.path)]
     return []
 
 
 def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> SessionKey | None:
     """Return the session of the recording with this number or file, None if there is none.
 
-    Raises SelectionError if it has ended, but must run.
+    Raises SelectionError if it has ended, but must run, and for a number that no recording has: it is no beginning of
+    an id, as that would be another session than the one that had the number.
     """
     try:
         with context.reading() as ledger:
@@ -172,9 +173,16 @@ def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> Sess
             key = ledger.session(rows[0].session).key if ledger and rows else None
     except LedgerError:
         return None
-    if key is not None and must_run and not (rows[0].open or rows[0].paused):
+    if key is None:
+        _require_id(text)
+    elif must_run and not (rows[0].open or rows[0].paused):
         raise SelectionError(f"recording {text} has ended", hint="`katod status` lists those that run")
     return key
+
+
+def _require_id(text: str) -> None:
+    if text.isdecimal() and len(text) < _SHORTEST_ID:
+        raise SelectionError(f"there is no recording {text}", hint="`katod status` lists them")
 
 
 def _is_recording(row: OutputRow, text: str) -> bool:
@@ -190,14 +198,14 @@ def _only_recorded(context: Context) -> SessionKey | None:
     return running[0] if len(running) == 1 else None
 
 
-def _newest(sessions: Iterable[Found]) -> Found:
+def _newest(sessions: Iterable[FoundSession]) -> FoundSession:
     main = [session for session in sessions if not session.key.subagent]
     if not main:
         raise SelectionError("no sessions found", hint="check `agents.<name>.roots` in the configuration")
     return max(main, key=lambda session: session.changed_ns)
 
 
-def _chosen(context: Context, sessions: Iterable[Found]) -> Found:
+def _chosen(context: Context, sessions: Iterable[FoundSession]) -> FoundSession:
     """Return the session that the person chooses on a terminal, this directory's latest one elsewhere.
 
     Raises NothingHere if there is none, Abort if the person chooses none.
@@ -213,7 +221,7 @@ def _chosen(context: Context, sessions: Iterable[Found]) -> Found:
     return here
 
 
-def _latest(sessions: Iterable[Found]) -> Found | None:
+def _latest(sessions: Iterable[FoundSession]) -> FoundSession | None:
     """Return the latest session of the project that one stands in, None if it is not among the latest of all."""
     from katod.record.peek import peek  # noqa: PLC0415 - it loads the adapters' translation, which only this needs
 
@@ -230,7 +238,7 @@ def _latest(sessions: Iterable[Found]) -> Found | None:
     return within
 
 
-def _matching(context: Context, sessions: Iterable[Found], text: str) -> Found:
+def _matching(context: Context, sessions: Iterable[FoundSession], text: str) -> FoundSession:
     chosen = _best([session for session in sessions if _matches(session.key, text)], text)
     if len(chosen) == 1:
         return chosen[0]
@@ -241,7 +249,7 @@ def _matching(context: Context, sessions: Iterable[Found], text: str) -> Found:
     raise SelectionError(f"{len(chosen)} sessions match {text!r}: {some}", hint="type more of the id")
 
 
-def _best(matches: list[Found], text: str) -> list[Found]:
+def _best(matches: list[FoundSession], text: str) -> list[FoundSession]:
     """Return the best matches: whole ids before prefixes, sessions before their sub-agents."""
     exact = [session for session in matches if text in (session.key.id, str(session.key))]
     best = exact or matches

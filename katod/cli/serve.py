@@ -1,61 +1,75 @@
 """`katod serve`: sessions for clients and browsers."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
 from katod.cli.context import Context
-from katod.cli.printing import say
+from katod.cli.printing import say, say_as_it_is
 from katod.errors import ServeError, with_extra
 
 _EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - they are refused
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), help="Listen at this port. Default: 3100; 0: any free one.")
-@click.option("--host", help="Listen at this address. Default: 127.0.0.1. Another machine's needs --token-file, too.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on. Default: 3100; 0: any free port.")
 @click.option(
-    "--socket", "path", type=click.Path(path_type=Path, dir_okay=False), help="Listen at this UNIX socket instead."
+    "--host",
+    help="The address to listen on. Default: 127.0.0.1. Any that other machines can reach also need --token-file.",
+)
+@click.option(
+    "--socket", "path", type=click.Path(path_type=Path, dir_okay=False), help="Listen on this UNIX socket instead."
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The token is in this file, which nobody else may have access to. Default: katod makes one.",
+    help="Read the token from this file, which only you may have access to. Default: katod creates a token.",
 )
-@click.option("--url", "only_url", is_flag=True, help="Print the address, with the token in it, and exit.")
+@click.option("--url", "only_url", is_flag=True, help="Print the address, including the token, and exit.")
 @click.option("--quiet", is_flag=True, help="Do not print the address.")
 @click.pass_obj
 def serve(
     context: Context, /, port: int | None, host: str | None, path: Path | None, token_file: Path | None,
     only_url: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Show sessions to browsers, and to clients of CodingBridge.
+    """Serve sessions live to browsers and CodingBridge clients.
 
-    Prints the address, and serves until Ctrl-C. The sessions are those that you have recorded, or all
-    (`serve.sessions`), as they happen. Nothing is written, and katod need not run. Only programs of this machine that
-    know the token are let in.
+    Prints the address, and serves until Ctrl-C. By default, only recorded sessions are served; set `serve.sessions` to
+    serve all. Only programs on this machine that know the token have access. katod writes nothing but the token and the
+    address, in its state directory. The daemon does not have to be running.
     """
     require_extra()
-    from katod.serve.server import keep_small, run  # noqa: PLC0415 - an extra
-
     given = context.usable_settings().serve
     named = token_file or (Path(given.token_path).expanduser() if given.token_path else None)
-    place = _Place(host or given.host, given.port if port is None else port, path, named)
+    place = _ServeAddress(host or given.host, given.port if port is None else port, path, named)
+    if only_url:
+        place = place.of_running(context.state, named=(port, host, path) != (None, None, None))
     place.check()
     token = _token(context, named)
     if only_url:
-        say("\n".join([place.address(token), *(f"{origin}/#token={token}" for origin in given.origins)]))
+        say_as_it_is("\n".join([place.address(token), *(f"{origin}/#token={token}" for origin in given.origins)]))
         return
+    _serve(context, place, token, quiet=quiet)
+
+
+def _serve(context: Context, place: "_ServeAddress", token: str, *, quiet: bool) -> None:
+    """Serve until Ctrl-C."""
+    from katod.serve.address import announced  # noqa: PLC0415 - an extra
+    from katod.serve.server import keep_small, run  # noqa: PLC0415 - an extra
+
     keep_small()
     listener = _listening(place)
-    place = place if path else place._replace(port=listener.getsockname()[1])
+    place = place if place.socket else place._replace(port=listener.getsockname()[1])
     if not quiet:
         say(f"katod serves your sessions at {place.address(token)}")
-    run(_application(context, place, token), listener)
+    application = _application(context, place, token)
+    with nullcontext() if place.socket else announced(context.state, place.host, place.port):
+        run(application, listener)
 
 
-class _Place(NamedTuple):
+class _ServeAddress(NamedTuple):
     """Where to serve, and which token lets somebody in: that in a file, or katod's own."""
 
     host: str
@@ -66,7 +80,7 @@ class _Place(NamedTuple):
     @property
     def is_here(self) -> bool:
         """Whether only this machine reaches it."""
-        from katod.serve.access import is_loopback  # noqa: PLC0415 - an extra
+        from katod.serve.access.policy import is_loopback  # noqa: PLC0415 - an extra
 
         return self.socket is not None or is_loopback(self.host)
 
@@ -75,11 +89,20 @@ class _Place(NamedTuple):
         if self.is_here:
             return
         if self.host in _EVERYWHERE:
-            told = f"{self.host} is every address of this machine"
-            raise ServeError(told, hint="name the one that is meant with --host")
+            told = f"{self.host} stands for all addresses of this machine"
+            raise ServeError(told, hint="give one address with --host")
         if self.token_file is None:
             told = f"{self.host} can be reached from other machines"
-            raise ServeError(told, hint="choose a token for that, and name its file: --token-file")
+            raise ServeError(told, hint="this needs a token of your own: --token-file")
+
+    def of_running(self, state: Path, *, named: bool) -> "_ServeAddress":
+        """Return where the server that runs listens, this place if none does, or if it was named."""
+        from katod.serve.address import running  # noqa: PLC0415 - an extra
+
+        found = running(state)
+        if found is None and self.socket is None:
+            say("katod serve is not running: it will be at this address", err=True)
+        return self if found is None or named else self._replace(host=found.host, port=found.port)
 
     def address(self, token: str) -> str:
         """Return what a browser opens: what follows the # is not sent."""
@@ -92,42 +115,42 @@ class _Place(NamedTuple):
 
     def names(self) -> frozenset[str]:
         """Return what the header Host may say."""
-        from katod.serve.access import names_of  # noqa: PLC0415 - an extra
+        from katod.serve.access.policy import names_of  # noqa: PLC0415 - an extra
 
         return frozenset({"localhost"}) if self.socket else names_of(self.host, self.port)
 
 
-def _listening(place: _Place) -> Any:
+def _listening(place: _ServeAddress) -> Any:
     from katod.serve.server import listening, listening_at  # noqa: PLC0415 - an extra
 
     return listening(place.host, place.port) if place.socket is None else listening_at(place.socket)
 
 
 def _token(context: Context, named: Path | None) -> str:
-    from katod.serve.token import own_token, read_token  # noqa: PLC0415 - an extra
+    from katod.serve.access.token import own_token, read_token  # noqa: PLC0415 - an extra
 
     return own_token(context.state) if named is None else read_token(named)
 
 
-def _application(context: Context, place: _Place, token: str) -> Any:
+def _application(context: Context, place: _ServeAddress, token: str) -> Any:
     """Return the application with everything that it needs."""
     from katod.log import EventLog, late_stderr_sink  # noqa: PLC0415 - as below
-    from katod.record.policy import Policy as Recording  # noqa: PLC0415 - loads the formats
-    from katod.serve.access import Policy  # noqa: PLC0415 - an extra, as all of these
+    from katod.record.policy import Policy  # noqa: PLC0415 - loads the formats
+    from katod.serve.access.policy import AccessPolicy  # noqa: PLC0415 - an extra, as all of these
     from katod.serve.app import application  # noqa: PLC0415
-    from katod.serve.changes import Changes  # noqa: PLC0415
-    from katod.serve.hub import Hub  # noqa: PLC0415
+    from katod.serve.feed.hub import Hub  # noqa: PLC0415
+    from katod.serve.index.changes import FileChanges  # noqa: PLC0415
+    from katod.serve.index.sessions import IndexScope, SessionIndex  # noqa: PLC0415
     from katod.serve.page.pages import Pages  # noqa: PLC0415
-    from katod.serve.shelf import Places, Shelf  # noqa: PLC0415
 
     settings, roots = context.settings, tuple(context.roots())
     log = EventLog(late_stderr_sink(), settings.log.level)
-    places = Places(context.state, roots, settings.serve.sessions == "all")
-    shelf = Shelf(places, redact=settings.content.redact)
-    options = Recording.of(settings, ()).export_options(thinking=False, tools=None, redact=settings.content.redact)
+    places = IndexScope(context.state, roots, settings.serve.sessions == "all")
+    index = SessionIndex(places, redact=settings.content.redact)
+    options = Policy.of(settings, ()).export_options(thinking=False, tools=None, redact=settings.content.redact)
     is_open = settings.serve.bridge_open and place.is_here
-    policy = Policy(place.names(), token, is_open, frozenset(settings.serve.origins))
-    hub = Hub(shelf, Changes(roots, log, watch=settings.watch.use_events), log)
+    policy = AccessPolicy(place.names(), token, is_open, frozenset(settings.serve.origins))
+    hub = Hub(index, FileChanges(roots, log, watch=settings.watch.use_events), log)
     return application(hub, options, policy, Pages(hub, options, context.state).routes())
 
 

@@ -13,13 +13,13 @@ from katod import __version__
 from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.groups import Group
-from katod.cli.printing import say
+from katod.cli.printing import say, say_as_it_is
 from katod.cli.serve import require_extra
 from katod.config import written_directories
 from katod.errors import ServiceError
 from katod.service.launch import SERVER, Launch
 from katod.service.lock import holder
-from katod.service.manager import Manager, State, lingers, manager
+from katod.service.manager import Manager, ServiceState, lingers, manager
 from katod.service.program import environment, installed_program, version_of
 
 _NOT_RUNNING: Final = 1  # exit code
@@ -31,25 +31,27 @@ def service() -> None:
 
 
 @service.command()
-@click.option("--print", "only_print", is_flag=True, help="Print what would be written, and change nothing.")
-@click.option("--strict", is_flag=True, help="Let katod write to its own directories only (systemd).")
+@click.option("--print", "only_print", is_flag=True, help="Print the files without writing them.")
+@click.option("--strict", is_flag=True, help="Let katod write only to its own directories (systemd).")
 @click.option("--serve", "with_server", is_flag=True, help="Also keep `katod serve` running.")
 @click.pass_obj
 def install(context: Context, only_print: bool, strict: bool, with_server: bool) -> None:
-    """Start katod now, and whenever you log in. Repeat it after changing an agent's environment variables."""
+    """Start katod now and at every login. Run this again after changing an agent's environment variables."""
     settings = context.settings  # an invalid configuration fails here, where the user sees it
     launch = Launch(installed_program(), _named_config(context), environment(_variables()), settings.matrix.is_on)
     found = manager()
     server = replace(launch, network=True, serves=True)
     if only_print:
-        say("\n\n".join(found.text(one).rstrip("\n") for one in ([launch, server] if with_server else [launch])))
+        say_as_it_is(
+            "\n\n".join(found.text(one).rstrip("\n") for one in ([launch, server] if with_server else [launch]))
+        )
         return
     _check_possible(context, found, with_server=with_server)
     writable = written_directories(settings, context.state)
     for path in writable if strict else ():
         Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)  # what is missing cannot be made writable
     found.install(launch, writable if strict else None)
-    say(f"wrote {found.path}")
+    say_as_it_is(f"wrote {found.path}")
     _say_state(found.state())
     if with_server:
         _install_server(server, [str(context.state)] if strict else None)
@@ -61,22 +63,22 @@ def _install_server(launch: Launch, writable: list[str] | None) -> None:
     """Keep `katod serve` running, too."""
     found = manager(SERVER)
     found.install(launch, writable)
-    say(f"wrote {found.path}")
-    say("`katod serve --url` prints where your sessions are, and the token")
+    say_as_it_is(f"wrote {found.path}")
+    say("`katod serve --url` prints the address of your sessions, including the token")
 
 
 @service.command()
 @click.pass_obj
 def uninstall(context: Context) -> None:
-    """Stop katod, and no longer start it. Transcripts and state stay."""
+    """Stop katod and remove the service. Transcripts and state stay."""
     found = manager()
     removed = [one.path for one in (manager(SERVER), found) if one.uninstall()]
     if not removed:
         say("katod is not installed as a service")
         return
     for path in removed:
-        say(f"removed {path}")
-    say(f"Your transcripts stay, and so does the state in {context.state}")
+        say_as_it_is(f"removed {path}")
+    say_as_it_is(f"Your transcripts stay, and so does the state in {context.state}")
 
 
 @service.command()
@@ -89,7 +91,7 @@ def start() -> None:
 
 @service.command()
 def stop() -> None:
-    """Stop katod until you log in again. What is said meanwhile is recorded at the next start."""
+    """Stop katod until the next login. What is said until then is recorded when katod starts again."""
     for found in [_installed(), *_server()]:
         found.stop()
     say("katod is stopped until you log in again, or run `katod service start`")
@@ -97,7 +99,7 @@ def stop() -> None:
 
 @service.command()
 def restart() -> None:
-    """Stop katod after its present step, and start it."""
+    """Restart katod after its current step."""
     for found in [_installed(), *_server()]:
         found.restart()
     _say_state(manager().state())
@@ -105,7 +107,7 @@ def restart() -> None:
 
 @service.command()
 def status() -> None:
-    """Show whether the service runs, and which version. Exit code 1 if it does not run."""
+    """Show whether the service is running, and its version. The exit code is 1 if it is not."""
     found = manager()
     now = found.state()
     _say_state(now)
@@ -120,8 +122,10 @@ def status() -> None:
 
 
 @service.command()
-@click.option("-f", "--follow", is_flag=True, help="Go on with new lines until Ctrl-C.")
-@click.option("-n", "--lines", default=50, show_default=True, type=click.IntRange(1), help="Begin so many lines back.")
+@click.option("-f", "--follow", is_flag=True, help="Print new lines until Ctrl-C.")
+@click.option(
+    "-n", "--lines", default=50, show_default=True, type=click.IntRange(1), help="How many of the last lines to print."
+)
 def logs(follow: bool, lines: int) -> None:
     """Print the log of the service."""
     command = _installed().logs(lines, follow=follow)
@@ -145,7 +149,7 @@ def _server() -> list[Manager]:
     return [found] if (found := manager(SERVER)).path.exists() else []
 
 
-def _say_state(now: State) -> None:
+def _say_state(now: ServiceState) -> None:
     if now.running:
         detail = f", {now.detail}" if now.detail else ""
         say(f"katod is running (PID {now.pid}){detail}{'' if now.at_login else '; it does not start when you log in'}")

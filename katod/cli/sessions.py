@@ -15,15 +15,16 @@ from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
 from katod.cli.context import Context
 from katod.cli.groups import Choice
-from katod.cli.layout import Line, Span, cut, in_home, line, one_text, show, table, terminal_width
+from katod.cli.layout import Line, TextSpan, cut, in_home, line, one_text, show, table, terminal_width
 from katod.cli.overview import SHORTEST, recent, state_span, utc, waiting
-from katod.cli.printing import say
+from katod.cli.printing import say, say_as_it_is
 from katod.config import local_zone
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.errors import LedgerError, SelectionError, SourceError
 from katod.formats.when import When
 from katod.log import EventLog
 from katod.model import Cursor, SessionKey
+from katod.paths import name_of
 from katod.record.doing import doing
 from katod.record.export import Stretch
 from katod.record.peek import peek
@@ -36,6 +37,8 @@ _MOST: Final = 50
 _HEADER: Final = ("", "last", "state", "agent", "session", "project", "title")
 _OPTIONAL: Final = (1, 5, 6, 2)  # those that are left out where the terminal is narrow, in this order
 _LONGEST_PROJECT: Final = 16  # cells
+_ID: Final = 4  # the column of ids; a longer one than this many cells takes the room from its own title alone
+_LONGEST_ID: Final = 17
 _INDENT: Final = "   "
 
 
@@ -45,10 +48,10 @@ _INDENT: Final = "   "
 @click.option(
     "--since",
     metavar="WHEN",
-    help="Show only sessions with something new since today, yesterday, an age (2h, 7d) or a date (2026-02-01).",
+    help="Show only sessions that changed since WHEN: today, yesterday, an age (2h, 7d) or a date (2026-02-01).",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Show all sessions, including empty ones and sub-agents, not only 50."
+    "--all", "everything", is_flag=True, help="Show all sessions, not only 50, including empty ones and sub-agents."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_obj
@@ -57,8 +60,9 @@ def sessions(
 ) -> None:
     """List the sessions on this machine, newest first.
 
-    ● is being recorded, ○ was recorded; the path of the transcript follows. What a session is doing (working,
-    blocked, done) is shown if it changed within a day: one that is blocked waits for your answer, or a permission.
+    ● marks sessions that are being recorded, ○ sessions that were recorded; the path of the transcript follows. The
+    state of a session (working, blocked, done) is shown if it changed within a day. A blocked session waits for your
+    answer or for a permission.
 
     In a pipe, the columns are separated by tabs: last, state, agent, session, project, title, transcript.
     """
@@ -95,7 +99,7 @@ class Wanted(NamedTuple):
     oldest: float = 0.0
     everything: bool = False
 
-    def may_be(self, found: Found) -> bool:
+    def may_be(self, found: FoundSession) -> bool:
         """Return whether a session may be listed, as far as that is known without opening it."""
         is_main = self.everything or not found.key.subagent
         return is_main and found.changed_ns >= self.oldest * 1e9 and self.agent in (None, found.key.agent)
@@ -107,7 +111,7 @@ class Wanted(NamedTuple):
 
 
 def _listed(
-    newest_first: Iterable[Found], wanted: Wanted, recorded: dict[SessionKey, Recorded]
+    newest_first: Iterable[FoundSession], wanted: Wanted, recorded: dict[SessionKey, Recorded]
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the sessions that are wanted; opens no more than are taken."""
     for found in filter(wanted.may_be, newest_first):
@@ -116,7 +120,7 @@ def _listed(
             yield row | _state(found)
 
 
-def _state(found: Found) -> dict[str, Any]:
+def _state(found: FoundSession) -> dict[str, Any]:
     """Return what a session is doing, if that is known."""
     now = doing(found.files, time.time())
     return {} if now is None else now.row()
@@ -136,7 +140,9 @@ def recorded_by_session(context: Context) -> dict[SessionKey, Recorded]:
     return {}
 
 
-def describe_session(found: Found, recorded: Recorded | None = None, *, empty: bool = True) -> dict[str, Any] | None:
+def describe_session(
+    found: FoundSession, recorded: Recorded | None = None, *, empty: bool = True
+) -> dict[str, Any] | None:
     """Return what is shown of a session, None for one in which nothing was said unless `empty`; times are in UTC."""
     recorded, (metadata, spoken) = recorded or Recorded(), peek(found)
     if not spoken and not empty:
@@ -158,14 +164,14 @@ def describe_session(found: Found, recorded: Recorded | None = None, *, empty: b
     return {name: value for name, value in row.items() if value not in ("", None)}
 
 
-def last_time(found: Found) -> str:
+def last_time(found: FoundSession) -> str:
     """Return the time of a session's last event (UTC), an empty string where only a full reading would tell."""
     path, identity, _ = found.files[-1]
     with suppress(SourceError), AGENTS[found.key.agent].open(path) as file:
         if file.is_document:
             return ""
         begin = file.last_newline(max(0, file.size - _LOOK_BACK))
-        stream = SessionStream(found.key, NeverSeen(), EventLog())
+        stream = SessionStream(found.key, NeverSeen(), EventLog(), whole=False)
         lines = file.read(Cursor(begin), file.size - begin).lines
         times = [event.time for event in stream.events(Stretch(path, identity), lines) if event.time]
         with suppress(ValueError):
@@ -218,7 +224,7 @@ def _print(rows: list[dict[str, Any]], short: dict[str, str]) -> None:
     if width is None:
         for row in rows:
             cells = [zone.stamp(row["last"], ""), state_span(row).text, *_cells(row, short)]
-            say("\t".join([*cells, *row["outputs"][-1:]]))
+            say_as_it_is("\t".join([*cells, *row["outputs"][-1:]]))
         return
     lines = session_table(rows, short, zone, width)
     home = str(Path.home())
@@ -231,17 +237,17 @@ def _print(rows: list[dict[str, Any]], short: dict[str, str]) -> None:
 
 def session_table(rows: Sequence[Mapping[str, Any]], short: dict[str, str], zone: When, width: int) -> list[Line]:
     """Return the header, and a line for each session."""
-    now, cells = time.time(), [[Span(name, "dim") for name in _HEADER]]
+    now, cells = time.time(), [[TextSpan(name, "dim") for name in _HEADER]]
     for row in rows:
         agent, name, project, title = _cells(row, short)
-        sign = Span("●", "red") if row["recording"] else Span("○" if row["outputs"] else "")
-        last = Span(recent(row["last"], now, zone), "dim")
-        named = [Span(agent), Span(name), Span(cut(project, _LONGEST_PROJECT)), Span(title, "bold")]
+        sign = TextSpan("●", "red") if row["recording"] else TextSpan("○" if row["outputs"] else "")
+        last = TextSpan(recent(row["last"], now, zone), "dim")
+        named = [TextSpan(agent), TextSpan(name), TextSpan(cut(project, _LONGEST_PROJECT)), TextSpan(title, "bold")]
         cells.append([sign, last, state_span(row), *named])
-    return table(cells, width=width, flexible=(len(_HEADER) - 1,), optional=_OPTIONAL)
+    return table(cells, width=width, flexible=(len(_HEADER) - 1,), optional=_OPTIONAL, loose={_ID: _LONGEST_ID})
 
 
 def _cells(row: Mapping[str, Any], short: dict[str, str]) -> tuple[str, ...]:
-    where = Path(row["project"]).name if row.get("project") else ""
+    where = name_of(row["project"]) if row.get("project") else ""
     ids = short[row["session"]] + (f"/{short[row['subagent']]}" if row.get("subagent") else "")
     return row["agent"], ids, one_text(where), one_text(row.get("title", ""))

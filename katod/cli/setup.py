@@ -13,11 +13,11 @@ from katod.agents import AGENTS
 from katod.agents.base import AgentSpec
 from katod.cli.context import Context
 from katod.cli.groups import Choice
-from katod.cli.printing import say
+from katod.cli.printing import say, say_as_it_is
 from katod.errors import SetupError
 from katod.service import signs
 from katod.setup.files import Files
-from katod.setup.plan import Places, Plan
+from katod.setup.plan import Places, SetupPlan
 from katod.setup.preview import done, place, preview
 
 # `-P`, `-E`: the hook runs in the directory of a project, whose files must not be imported, not even for PYTHONPATH.
@@ -26,42 +26,47 @@ _HOOK: Final = ("-P", "-E", "-m", "katod.setup.hook")
 
 @click.command()
 @click.argument("agents", nargs=-1, metavar="[AGENT]...", type=Choice(sorted(AGENTS)))
-@click.option("--remove", is_flag=True, help="Take out what was added, and nothing else.")
+@click.option("--remove", is_flag=True, help="Remove exactly what was added.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--print", "only_print", is_flag=True, help="Print all that would be changed, and change nothing.")
-@click.option("--follow-links", is_flag=True, help="Change the files that symbolic links lead to.")
+@click.option("--print", "only_print", is_flag=True, help="Print the changes without making them.")
+@click.option("--follow-links", is_flag=True, help="Follow symbolic links, and change their targets.")
 @click.pass_obj
 def setup(
     context: Context, agents: tuple[str, ...], remove: bool, yes: bool, only_print: bool, follow_links: bool
 ) -> None:
     """Tell your agents about katod, and show in them what is recorded.
 
-    Adds two lines to the instructions of each AGENT (without any: of all that
-    are found here), so that the model ignores command lines. Claude Code also
-    gets a status line that shows the recording, and a hook that corrects
-    misspelt commands. Shows every change, and asks first.
+    Adds two lines to the instructions of each AGENT, so that the model ignores katod's commands. Without AGENT, this is
+    done for all agents found on this machine. Claude Code also gets a status line that shows the recording, and a hook
+    that corrects misspelt commands. katod shows every change, and asks first.
     """
     files = Files(follow=follow_links)
-    places = _places(context.state)
-    plan = Plan(places, files)
-    if remove:
-        names = agents or sorted(AGENTS)
-        plan.remove([AGENTS[name] for name in names], [spec for name, spec in AGENTS.items() if name not in names])
-    else:
-        plan.add(_chosen(agents))
+    plan = SetupPlan(_places(context.state), files)
+    _fill(plan, agents, remove=remove)
     _show(plan, whole=only_print)
-    if not plan.changes:
+    if not plan.changes and not plan.refused:
         say("Nothing to remove." if remove else "Nothing to add: everything is in place.")
-    elif not only_print and _agreed(remove=remove, yes=yes):
-        _carry_out(plan, files, places.state)
+    elif plan.changes and not only_print and _agreed(remove=remove, yes=yes):
+        _carry_out(plan, files, _places(context.state).state)
         if not remove:
             say("To undo this: katod setup --remove")
+    if plan.refused:
+        raise SetupError("some files were not changed: see above")
 
 
-def _show(plan: Plan, *, whole: bool) -> None:
-    for text in (preview(plan.changes, whole=whole), *plan.notes):
-        if text:
-            say(text)
+def _fill(plan: SetupPlan, agents: Sequence[str], *, remove: bool) -> None:
+    if not remove:
+        plan.add(_chosen(agents))
+        return
+    names = agents or sorted(AGENTS)
+    plan.remove([AGENTS[name] for name in names], [spec for name, spec in AGENTS.items() if name not in names])
+
+
+def _show(plan: SetupPlan, *, whole: bool) -> None:
+    for text in filter(None, (preview(plan.changes, whole=whole), *plan.notes)):  # lines of files
+        say_as_it_is(text)
+    for error in plan.refused:
+        say(f"katod: not changed: {error}{f' ({error.hint})' if error.hint else ''}", err=True)
 
 
 def _places(state: Path) -> Places:
@@ -74,7 +79,7 @@ def _chosen(names: Sequence[str]) -> list[AgentSpec]:
     chosen = [AGENTS[name] for name in names or sorted(AGENTS)]
     found = chosen if names else [spec for spec in chosen if any(root.exists() for root in spec.roots())]
     if not found:
-        raise SetupError("no agent was found here", hint=f"name the one to set up: {', '.join(sorted(AGENTS))}")
+        raise SetupError("no agent was found", hint=f"name the one to set up: {', '.join(sorted(AGENTS))}")
     return found
 
 
@@ -83,7 +88,7 @@ def _agreed(*, remove: bool, yes: bool) -> bool:
     if yes:
         return True
     if not _can_ask():
-        raise SetupError("nothing was changed: there is no terminal to ask on", hint="repeat this with --yes")
+        raise SetupError("nothing was changed: confirmation needs a terminal", hint="use --yes to confirm")
     if click.confirm("Remove this?" if remove else "Add this?"):
         return True
     say("Nothing was changed.")
@@ -94,14 +99,18 @@ def _can_ask() -> bool:
     return sys.stdin.isatty()
 
 
-def _carry_out(plan: Plan, files: Files, state: Path) -> None:
-    for number, change in enumerate(plan.changes):
-        try:
-            files.change(change)
-        except SetupError as error:
-            left = ", ".join(place(later) for later in plan.changes[number:])
-            raise SetupError(f"{error}; not changed: {left}", hint=error.hint) from error
-        say(done(change))
-        if change.after is None and change.path.is_relative_to(state):
-            with suppress(OSError):  # there is another file in it
-                change.path.parent.rmdir()
+def _carry_out(plan: SetupPlan, files: Files, state: Path) -> None:
+    """Make the changes, part by part; what fails ends its part, and is said with what is left of that."""
+    for part in plan.parts:
+        for number, change in enumerate(part):
+            try:
+                files.change(change)
+            except SetupError as error:
+                left = ", ".join(map(place, part[number:]))
+                plan.refused.append(error)
+                say(f"katod: {error}; not changed: {left}", err=True)
+                break
+            say(done(change))
+            if change.after is None and change.path.is_relative_to(state):
+                with suppress(OSError):  # there is another file in it
+                    change.path.parent.rmdir()

@@ -21,19 +21,24 @@ from katod.search.sections import MARK, messages, place_in, sections_of
 
 @click.command()
 @click.argument("what", type=TRANSCRIPT, default="", metavar="[SESSION|RECORDING]")
-@click.option("--find", metavar="WORDS", help="Begin at the first message with all of these words; n goes to the next.")
+@click.option(
+    "--find",
+    metavar="WORDS",
+    help="Start at the first message that contains all of these words; n goes to the next one.",
+)
 @content_options
 @click.pass_context
 def show(ctx: click.Context, /, what: str, find: str | None, **content: Any) -> None:
     """Show a transcript in the pager, in colour.
 
-    RECORDING is the number or the file of a recording: its transcript is shown as it is now, with your edits. SESSION
-    is shown as a whole, as `katod export` prints it, recorded or not; nothing is kept. Without either, it is the only
-    recording that runs; else you choose on a terminal, and elsewhere it is the latest session of this directory. With
-    --thinking, --tools or --no-redact, a recording is made again from its session, without your edits.
+    RECORDING is the number or the file of a recording; its transcript is shown as it is now, with your edits. SESSION
+    shows the whole session as `katod export` prints it, whether it is recorded or not; nothing is stored. Without
+    either, katod uses the only running recording. If there is none, or more than one, you choose on a terminal; without
+    a terminal, katod uses the latest session of this directory. With --thinking, --tools or --no-redact, a recording is
+    rendered again from its session, without your edits.
 
-    In a pipe, it is plain Markdown, with --find only of the messages that have these words. The pager is `$PAGER`, by
-    default `less`; if that is set but empty, there is none.
+    In a pipe, the output is plain Markdown; with --find, only the messages that contain these words. The pager is
+    `$PAGER`, by default `less`. If it is set but empty, no pager is used.
     """
     from katod.cli.transcripts import transcript  # noqa: PLC0415 - loads all formats
 
@@ -62,7 +67,7 @@ def _found(pieces: Iterable[str], query: Query) -> Iterator[str]:
             is_found = True
             yield "".join(message)
     if not is_found:
-        raise KatodError("nothing found", hint="`--tools full` shows what tools were given and returned")
+        raise KatodError("nothing found", hint="`--tools full` also shows the input and output of tools")
 
 
 def _page(texts: Iterator[str], *, has_colour: bool, at: str = "") -> None:

@@ -16,16 +16,18 @@ from katod.agents import AGENTS, is_said_to_go_on
 from katod.cli.context import Context
 from katod.cli.layout import Line, draw, show, terminal_width
 from katod.cli.overview import Surroundings, overview, utc
-from katod.cli.seen import Seen
+from katod.cli.seen import ClearedRows
 from katod.config import local_zone
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.discover.sweep import stat_source
-from katod.errors import ConfigError
+from katod.errors import ConfigError, OutputUnreadable
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.project.allowed import Allowed, look_around
 from katod.record.placed import is_reverted
+from katod.record.reading import opened
 from katod.record.strange import not_understood
+from katod.service import home, interrupted
 from katod.service.lock import holder
 from katod.service.manager import how_to_start
 from katod.service.pause import paused_since
@@ -48,8 +50,14 @@ _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--watch", is_flag=True, help="Refresh every two seconds until Ctrl-C.")
-@click.option("--all", "everything", is_flag=True, help="Also show recordings in which nothing was said for two weeks.")
-@click.option("--clear", is_flag=True, help="Hide the refused commands, near misses and projects' files from now on.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also show recordings that have had no new messages for two weeks."
+)
+@click.option(
+    "--clear",
+    is_flag=True,
+    help="Clear the lists of interrupted recordings, refused commands, near misses and project files.",
+)
 @click.pass_obj
 def status(context: Context, as_json: bool, watch: bool, everything: bool, clear: bool) -> None:
     """Show the daemon, the recordings and recent problems."""
@@ -98,7 +106,10 @@ def _clear(context: Context) -> None:
         if ledger is not None:
             outputs = _of_outputs(ledger)
             projects = _projects(context.state, outputs["recordings"])
-            Seen(context.state).clear([*_refusals(ledger), *_near_misses(ledger), *projects])
+            ClearedRows(context.state).clear([*_refusals(ledger), *_near_misses(ledger), *projects])
+    interrupted.clear(context.state)
+    if home.moved(context.state):
+        home.accept(context.state)
 
 
 def collect(context: Context) -> dict[str, Any]:
@@ -107,13 +118,15 @@ def collect(context: Context) -> dict[str, Any]:
     paused = paused_since(context.state)
     daemon = {"running": pid is not None} | ({"pid": pid} if pid else {}) | ({"paused": paused} if paused else {})
     row: dict[str, Any] = {"daemon": daemon}
-    row |= {"sources": 0, "recordings": [], "blocked": [], "ended": [], "parked": [], "missing": []}
+    row |= {"sources": 0, "recordings": [], "blocked": [], "ended": [], "interrupted": [], "parked": [], "missing": []}
     row |= {"refused": [], "problems": [], "nearMisses": [], "projects": [], "delivery": {"on": False}}
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
+    if moved := home.moved(context.state):
+        row["problems"].append({"path": str(context.state), "problem": f"{moved}: {home.ADVICE}"})
     ledger = context.ledger()
     if ledger is not None:
         try:
-            found = _of_ledger(ledger, Seen(context.state), context.log)
+            found = _of_ledger(ledger, ClearedRows(context.state), context.log)
             row |= found | {"problems": row["problems"] + found["problems"]}
         finally:
             ledger.close()
@@ -122,9 +135,16 @@ def collect(context: Context) -> dict[str, Any]:
         row["blocked"] = [] if row["recordings"] else _blocked(context.found())
         context.look()
     with suppress(OSError):
-        row["projects"] = Seen(context.state).unseen(_projects(context.state, row["recordings"]))
+        row["interrupted"] = _interrupted(context.state, row["recordings"])
+        row["projects"] = ClearedRows(context.state).unseen(_projects(context.state, row["recordings"]))
     row["problems"] += [{"path": folder, "problem": problem} for folder, problem in context.problems.items()]
     return row
+
+
+def _interrupted(state: Path, recordings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the recordings that ended when the state directory was removed, but those of sessions recorded again."""
+    again = {one["session"] for one in recordings}
+    return [row._asdict() for row in interrupted.read(state) if row.session not in again]
 
 
 def _delivery(context: Context, *, is_running: bool) -> dict[str, Any]:
@@ -150,7 +170,7 @@ def _summary(found: Summary) -> dict[str, Any]:
     return row | {name: said for name, said in state.items() if said} | {"stopped": found.room.stopped}
 
 
-def _blocked(found: Mapping[SessionKey, Found]) -> list[dict[str, Any]]:
+def _blocked(found: Mapping[SessionKey, FoundSession]) -> list[dict[str, Any]]:
     """Return the sessions that wait for their person, of those that changed within a day."""
     now = time.time()
     recent = [one for key, one in found.items() if not key.subagent and not is_over(one.changed_ns / 1e9, now)]
@@ -173,7 +193,7 @@ def _quarantined(path: Path) -> dict[str, str]:
     return {"path": str(path), "problem": f"{kind}, {_QUARANTINED}"}
 
 
-def _of_ledger(ledger: Ledger, seen: Seen, log: EventLog) -> dict[str, Any]:
+def _of_ledger(ledger: Ledger, seen: ClearedRows, log: EventLog) -> dict[str, Any]:
     outputs = ledger.outputs()
     return _of_outputs(ledger) | {
         "sources": ledger.count_sources(),
@@ -189,10 +209,11 @@ def _of_ledger(ledger: Ledger, seen: Seen, log: EventLog) -> dict[str, Any]:
 def _of_outputs(ledger: Ledger) -> dict[str, Any]:
     outputs = ledger.outputs()
     sessions = {number: ledger.session(number) for number in {output.session for output in outputs}}
+    recorded = {str(sessions[output.session].key) for output in outputs if output.open}
     now = time.time()
     return {
         "recordings": [
-            _recording(output, sessions) | _state(output.session, ledger, now)
+            _recording(output, sessions) | _state(output.session, ledger, now) | _successor(output, recorded)
             for output in outputs
             if output.open or output.paused
         ],
@@ -217,8 +238,13 @@ def _state(session: int, ledger: Ledger, now: float) -> dict[str, Any]:
     return {} if state is None else state.row()
 
 
+def _successor(output: OutputRow, recorded: set[str]) -> dict[str, str]:
+    """Return the session in which the person of a recording went on, unless it is recorded, too."""
+    return {"successor": output.successor} if output.successor and output.successor not in recorded else {}
+
+
 def _projects(state: Path, recordings: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the projects' files that do not count: of what is being recorded, and those that once were allowed."""
+    """Return the project files without effect: of what is being recorded, and those that once were allowed."""
     try:
         found = look_around({one["project"] for one in recordings}, Path.home(), Allowed(state).read())
     except ConfigError as error:  # it is not known which do
@@ -287,12 +313,12 @@ def _recording(output: OutputRow, sessions: dict[int, SessionRow]) -> dict[str, 
 
 
 def _changed(output: OutputRow) -> str:
-    """Return when the file of an output last changed (UTC), an empty string if there is none."""
+    """Return when the file of an output last changed (UTC), an empty string if there is none, or another one."""
     try:
-        seconds = os.stat(output.path).st_mtime
-    except OSError:
+        with opened(output) as file:
+            return utc(os.fstat(file.fileno()).st_mtime)
+    except OutputUnreadable:
         return ""
-    return utc(seconds)
 
 
 def _utc(time: str) -> str:

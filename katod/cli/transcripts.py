@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple
 from katod.cli.context import Context
 from katod.cli.exporting import events_of, options_of
 from katod.cli.selection import only_recording, outputs_of, recording_named, select
-from katod.errors import SelectionError
+from katod.errors import OutputUnreadable, SelectionError
 from katod.formatspec import FORMATS
 from katod.record.export import render_all
+from katod.record.reading import opened, opened_text
 from katod.store.rows import OutputRow
 
 _PIECE: Final = 64 * 1024  # characters
@@ -19,22 +20,32 @@ MARKDOWN: Final = FORMATS["markdown"].suffix
 DEFAULT: Final[dict[str, Any]] = {"thinking": False, "tools": None, "redact": True}
 
 
-class Transcript(NamedTuple):
-    """What is read: `source` is what `events_of` takes (empty: nothing); `file` is a file of its own, if it has one."""
+class ReadTranscript(NamedTuple):
+    """What is read: `source` is what `events_of` takes (empty: nothing); `file` is a file of its own, if it has one.
+
+    `row` is the recording that it is; without one, `file` is any file that the person named.
+    """
 
     source: str
     file: Path | None = None
+    row: OutputRow | None = None
 
     def markdown(self, context: Context, content: dict[str, Any]) -> Iterator[str]:
         """Yield it as Markdown, piece by piece: its file as it is, unless other content is wanted."""
         own = self.own(content)
-        return _read(own) if own and own.suffix == MARKDOWN else self.rendered(context, "markdown", content)[1]
+        return self._read(own) if own and own.suffix == MARKDOWN else self.rendered(context, "markdown", content)[1]
 
     def own(self, content: dict[str, Any], *, web: bool = False) -> Path | None:
         """Return its file, if that is what is wanted; in the browser, only a page is."""
         is_wanted = content == DEFAULT or not self.source
         is_page = self.file is not None and self.file.suffix == FORMATS["html"].suffix
         return self.file if is_wanted and (is_page or not web) else None
+
+    def _read(self, own: Path) -> Iterator[str]:
+        """Yield a file as it is. Raises OutputUnreadable if it is no longer what was recorded."""
+        with own.open(encoding="utf-8", errors="replace") if self.row is None else opened_text(self.row) as file:
+            while piece := file.read(_PIECE):
+                yield piece
 
     def rendered(self, context: Context, format_name: str, content: dict[str, Any]) -> tuple[str, Iterator[str]]:
         """Return the name of the session, or of the recording, and its text in a format. Raises SelectionError."""
@@ -45,7 +56,7 @@ class Transcript(NamedTuple):
         return name, render_all(events, format_name, options)
 
 
-def transcript(context: Context, what: str, *, recorded: bool = False) -> Transcript:
+def transcript(context: Context, what: str, *, recorded: bool = False) -> ReadTranscript:
     """Return what a number, a file or a session means; with `recorded`, a session means its latest transcript, if any.
 
     An empty string is the only recording that runs, else what `select` returns. Raises SelectionError.
@@ -54,24 +65,26 @@ def transcript(context: Context, what: str, *, recorded: bool = False) -> Transc
     if row is not None:
         return _of_row(row)
     if what and (given := Path(what).expanduser()).exists():
-        return Transcript("", given) if given.suffix in (MARKDOWN, FORMATS["html"].suffix) else Transcript(what)
+        return ReadTranscript("", given) if given.suffix in (MARKDOWN, FORMATS["html"].suffix) else ReadTranscript(what)
     found = select(context, what)
     rows = outputs_of(context, found.key) if recorded else []
-    return _of_row(rows[-1]) if rows else Transcript(str(found.key))
+    return _of_row(rows[-1]) if rows else ReadTranscript(str(found.key))
 
 
-def _of_row(row: OutputRow) -> Transcript:
-    """Return a recording's file; none if it is not made yet. Raises SelectionError if it is gone."""
+def _of_row(row: OutputRow) -> ReadTranscript:
+    """Return a recording's file; none if it is not made yet.
+
+    Raises SelectionError if it is gone, OutputUnreadable if something else is in its place. A program that is given
+    its path opens it later: what is put there in between, that program shows.
+    """
     if row.held is not None:
-        return Transcript(str(row.id))
-    if not row.path.is_file():
+        return ReadTranscript(str(row.id))
+    try:
+        opened(row).close()
+    except OutputUnreadable as error:
+        if not error.is_gone:
+            raise
         hint = f"`katod export --recording {row.id}` prints it again"
-        raise SelectionError("no longer exists, or cannot be read", path=row.path, hint=hint)
+        raise SelectionError("no longer exists, or cannot be read", path=row.path, hint=hint) from error
     is_lines = row.path.suffix == FORMATS["jsonl"].suffix
-    return Transcript(str(row.path if is_lines else row.id), row.path)
-
-
-def _read(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        while piece := file.read(_PIECE):
-            yield piece
+    return ReadTranscript(str(row.path if is_lines else row.id), row.path, row)

@@ -10,7 +10,7 @@ from katod.cli.parameters import RECORDING
 from katod.cli.printing import say
 from katod.cli.record import ask
 from katod.cli.selection import select_recordings
-from katod.errors import KatodError, SourceError
+from katod.errors import KatodError, OutputUnreadable, SourceError
 from katod.formats.redact.version import RULES_VERSION
 from katod.record.restore import Missing
 from katod.store.ledger import Ledger
@@ -39,9 +39,9 @@ class Verdict(NamedTuple):
 def verify(context: Context, recording: str, append_missing: bool, yes: bool, strict: bool) -> None:
     """Check transcripts against the agents' session files.
 
-    RECORDING is the number or the file of a recording, or its session; without it, all are checked.
-    Renders each recording again and compares it with the file. Text that you added is ignored. Exits with 1 if
-    anything is missing or changed. `--append-missing` is for a transcript over which an editor saved an older copy.
+    RECORDING is the number or the file of a recording, or its session. Without it, all recordings are checked. katod
+    renders each recording again and compares it with the file; text that you added is ignored. The exit code is 1 if
+    anything is missing or changed. Use `--append-missing` if an editor saved an older copy over a transcript.
     """
     rows, results = select_recordings(context, recording), Counter[bool | None]()
     for row in rows:
@@ -50,11 +50,11 @@ def verify(context: Context, recording: str, append_missing: bool, yes: bool, st
             verdict = _checked(context, row)
         results[verdict.good] += 1
     if unknown := results[None]:
-        say(f"{unknown} of {len(rows)} recordings cannot be checked any more", err=True)
+        say(f"{unknown} of {len(rows)} recordings can no longer be checked", err=True)
     if failed := results[False]:
         raise KatodError(f"{failed} of {len(rows)} recordings do not match")
     if unknown and strict:
-        raise KatodError("with --strict, every recording has to be checked")
+        raise KatodError("--strict requires that every recording can be checked")
 
 
 def _checked(context: Context, row: OutputRow) -> Verdict:
@@ -93,9 +93,10 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
     try:
         return _verify_made(row, Missing.of(row, ledger, context.log))
     except SourceError as error:
-        return Verdict(good=None, text=f"cannot be checked any more (session file: {error.what})")
-    except OSError as error:
-        return Verdict(good=False, text=f"{error.strerror} (moved, renamed or deleted?)")
+        return Verdict(good=None, text=f"can no longer be checked (session file: {error.what})")
+    except OutputUnreadable as error:
+        what = f"{error.what} (moved, renamed or deleted?)" if error.is_gone else f"{error.what} ({error.hint})"
+        return Verdict(good=False, text=what)
 
 
 def _verify_made(row: OutputRow, missing: Missing) -> Verdict:

@@ -5,13 +5,17 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple, cast, get_args
 
 from katod.command.near import near_miss
-from katod.model import Command, NearMiss, Span, Typed, Word
+from katod.model import Command, NearMiss, Span, TypedText, Word
 
 WORDS: Final = get_args(Word)
 Origin = Literal["pasted", "delegated"]
+Doubt = Literal["pasted", "delegated", "inside"]
 _LINE: Final = re.compile(r"::([A-Za-z]+)(?![^\s])[ \t]*(.*)")
 MOST_COMMANDS: Final = 1000  # per message; the rest is text: all events and ranges of a message are in memory at once
 MOST_NEAR_MISSES: Final = 10  # per message
+# Where nothing marks what is pasted, a command counts in a short message, and at both ends of a longer one.
+MOST_SHORT: Final = 8  # lines, from the first to the last one that is not blank
+MOST_AT_AN_END: Final = 2  # lines that are not blank, commands included
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _SWITCH: Final = re.compile(r"([+\-\u2013\u2014])(thinking|tools)", re.IGNORECASE)  # keyboards make dashes of a minus
 _QUOTED: Final = re.compile(r"""(?:"([^"]+)"|'([^']+)'|`([^`]+)`|\[[^\]]*\]\(<?([^)>]+)>?\))(?=\s|$)""")
@@ -44,31 +48,56 @@ class Parsed(NamedTuple):
         return "\n".join(piece.text for piece in self.pieces if not piece.command)
 
 
-def parse_message(text: str, pasted: tuple[Span, ...] = (), origin: Origin = "pasted") -> Parsed:
-    """Split typed text at its command lines; text without any is one piece. No pasted line is a command."""
+def parse_message(
+    text: str, pasted: tuple[Span, ...] = (), origin: Origin = "pasted", *, marks_pastes: bool = True
+) -> Parsed:
+    """Split typed text at its command lines; text without any is one piece. No pasted line is a command.
+
+    If the agent does not mark what is pasted, neither is a line in the middle of a long message.
+    """
     if "::" not in text:
         return Parsed((Piece(text, pasted=pasted),))
-    typed = Typed(text, pasted)
+    typed, inner = TypedText(text, pasted), range(0) if marks_pastes else middle(text)
     pieces: list[Piece] = []
     near: list[NearMiss] = []
     at = plain = commands = 0  # where the line begins, and the text that is not in a piece yet
     for line, fenced in lines(text):
         command = None if fenced or commands == MOST_COMMANDS else parse_line(line)
-        if command is not None and not typed.is_pasted(at):
+        doubt = _doubt(typed, inner, at, origin)
+        if command is not None and doubt is None:
             pieces += [*_plain(typed, plain, at), Piece(command=command)]
             commands, plain = commands + 1, at + len(line) + 1
         elif not fenced and len(near) < MOST_NEAR_MISSES:
-            near += _near_misses(line, command, origin if typed.is_pasted(at) else None)
+            near += _near_misses(line, command, doubt)
         at += len(line) + 1
     return Parsed((*pieces, *_plain(typed, plain, len(text))), tuple(near))
 
 
-def _near_misses(line: str, command: Command | None, origin: Origin | None) -> list[NearMiss]:
-    """Return the near miss in a line that is not executed, if it is one; `origin` is that of a line nobody typed."""
+def _doubt(typed: TypedText, inner: range, at: int, origin: Origin) -> Doubt | None:
+    """Return why nobody may have typed the line at an offset, None if it counts as typed."""
+    if typed.is_pasted(at):
+        return origin
+    return "inside" if at in inner else None
+
+
+def _near_misses(line: str, command: Command | None, doubt: Doubt | None) -> list[NearMiss]:
+    """Return the near miss in a line that is not executed, if it is one."""
     miss = NearMiss("pasted", command.word) if command else near_miss(line)
     if miss is None:
         return []
-    return [miss._replace(kind=origin)] if origin else [miss]
+    return [miss._replace(kind=doubt)] if doubt else [miss]
+
+
+def middle(text: str) -> range:
+    """Return the offsets between the ends of a long message, which may be pasted; none in a short one."""
+    if text.strip().count("\n") < MOST_SHORT:
+        return range(0)
+    begins, at = list[int](), 0
+    for line in text.split("\n"):
+        begins += [at] if line.strip() else []
+        at += len(line) + 1
+    inner = begins[MOST_AT_AN_END:-MOST_AT_AN_END]
+    return range(inner[0], inner[-1] + 1) if inner else range(0)
 
 
 def parse_line(line: str) -> Command | None:
@@ -137,7 +166,7 @@ def _fence_after(fence: str, line: str) -> str:
     return "" if marks[0] == "`" and "`" in rest else marks
 
 
-def _plain(typed: Typed, start: int, end: int) -> list[Piece]:
+def _plain(typed: TypedText, start: int, end: int) -> list[Piece]:
     """Return a piece of text without the line breaks around it, none if it is blank."""
     text = typed.text[start:end]
     if not text.strip():

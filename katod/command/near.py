@@ -8,6 +8,8 @@ from katod.model import NearMiss, Word
 _LIKE: Final = re.compile(r"([ \t]*)::([ \t]?)([A-Za-z]+)(?![^\s])[ \t]*(.*)")
 # How many letters may be wrong: more in longer words.
 _TOLERANCE: Final[dict[Word, int]] = {"start": 1, "stop": 1, "capture": 2, "export": 2}
+# What kato calls it: people who come from there type these by habit.
+_OF_ANOTHER_TOOL: Final[dict[str, Word]] = {"record": "start", "init": "start"}
 _OPTION: Final = re.compile(r"[+\-\u2013\u2014]+\w")
 
 
@@ -17,6 +19,8 @@ def near_miss(line: str) -> NearMiss | None:
     if match is None:
         return None
     indent, gap, said, rest = match.groups()
+    if said.lower() in _OF_ANOTHER_TOOL:
+        return NearMiss("of another tool", _OF_ANOTHER_TOOL[said.lower()])
     word = _resembled(said.lower())
     if word is None:
         return None

@@ -6,7 +6,7 @@ from typing import Final
 
 from katod.agents import AGENTS
 from katod.command.grammar import parse_message
-from katod.model import Identity, Line, NearMiss, Typed
+from katod.model import Identity, Line, NearMiss, TypedText
 from katod.tail.decode import decode
 from katod.tail.framing import strip_record
 from katod.tail.reader import Batch
@@ -15,14 +15,16 @@ from katod.tail.reader import Batch
 # the colons because `re` skips quickly to a literal prefix of two characters, more quickly than `bytes.find`.
 # What is indented is at most a near miss: it is looked at if it begins like a command.
 _BEGINS: Final = re.compile(
-    rb'::(?:(?:(?<="::)|(?<=\\[nr]::)|(?<=\\u000[aAdD]::)) ?[A-Za-z]|(?:(?<= ::)|(?<=\\t::)) ?(?i:st[aop]|cap|exp))'
+    rb'::(?:(?:(?<="::)|(?<=\\[nr]::)|(?<=\\u000[aAdD]::)) ?[A-Za-z]'
+    rb"|(?:(?<= ::)|(?<=\\t::)) ?(?i:st[aop]|cap|exp|rec|ini))"
 )
 
 
 def find_command(identity: Identity, batch: Batch) -> tuple[Line | None, list[NearMiss]]:
     """Return the first line that may contain a typed command, judged by that line alone, and the near misses before it.
 
-    The line is returned decoded, so that it need not be decoded again.
+    The line is returned decoded, so that it need not be decoded again. Where in its message a command is does not
+    matter: that is judged by the message, which may be less than the text of the record.
     """
     near_misses: list[NearMiss] = []
     if identity.key.subagent:
@@ -49,6 +51,6 @@ def _candidates(batch: Batch) -> Iterator[Line]:
         at = end
 
 
-def _typed_texts(agent: str, line: Line) -> list[Typed]:
+def _typed_texts(agent: str, line: Line) -> list[TypedText]:
     values = [record.value for record in line.records if record.value is not None]
     return [typed for value in values for typed in AGENTS[agent].adapter.typed_texts(value)]

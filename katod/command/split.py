@@ -5,7 +5,7 @@ from typing import NamedTuple
 from katod import events as ev
 from katod.command.grammar import Parsed, Piece, parse_message
 from katod.events import Event
-from katod.model import Command, NearMiss, Typed
+from katod.model import Command, NearMiss, TypedText
 
 
 class Split(NamedTuple):
@@ -16,15 +16,18 @@ class Split(NamedTuple):
     near_misses: tuple[NearMiss, ...] = ()
 
 
-def split(event: Event) -> Split:
-    """Split one `user.message`; text that a person is not known to have typed stays whole."""
+def split(event: Event, *, marks_pastes: bool = True) -> Split:
+    """Split one `user.message`; text that a person is not known to have typed stays whole.
+
+    `marks_pastes` says whether the agent marks what is pasted.
+    """
     text = event.payload["text"]
     if event.payload.get("subtype") == "delegated":
-        return Split([event], text, parse_message(*Typed.by_agent(text)).near_misses)
+        return Split([event], text, parse_message(*TypedText.by_agent(text)).near_misses)
     if not event.typed or "::" not in text:
         return Split([event], text)
     pasted = tuple((start, end) for start, end in event.payload.get("pasted", ()))
-    parsed = parse_message(text, pasted)
+    parsed = parse_message(text, pasted, marks_pastes=marks_pastes)
     if not parsed.commands:
         return Split([event], text, parsed.near_misses)
     return Split(_parts(event, parsed), parsed.words, parsed.near_misses)

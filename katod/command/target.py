@@ -19,8 +19,11 @@ _TOO_WIDE: Final = "not a project, but /, your home directory, or above an agent
 # Files that agents read as instructions: what a chat says must not become one.
 _INSTRUCTIONS: Final = frozenset(
     {"claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md", "qwen.md", "skill.md",
-     "copilot-instructions.md"}
+     "copilot-instructions.md", "agent.md", "warp.md", "crush.md", "conventions.md"}
 )  # fmt: skip
+_INSTRUCTION_SUFFIXES: Final = (".instructions.md", ".prompt.md")
+# Folders of a project in which every file is read like that: memories, commands and prompts.
+_INSTRUCTION_FOLDERS: Final = frozenset({"memory-bank", "commands", "prompts"})
 _FORBIDDEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\\$\u202a-\u202e\u2066-\u2069]")
 
 
@@ -47,8 +50,10 @@ def resolve(name: str, scope: TargetScope) -> Target:
     for part in parts:
         _check_part(part)
     parts, chosen = _with_format(parts, scope.format)
-    if parts[-1].casefold() in _INSTRUCTIONS:
+    if _is_instruction(parts[-1]):
         raise TargetRefused("agents read a file of this name as instructions", hint="use another name")
+    if root != scope.output:
+        _check_folders(parts[:-1])
     target = Target(root, parts, chosen)
     _outside_agents(target.path, scope.protected)
     return target
@@ -62,6 +67,7 @@ def folder_parts(name: str) -> tuple[str, ...]:
     parts = tuple(name.removeprefix("./").removesuffix("/").split("/"))
     for part in parts:
         _check_part(part)
+    _check_folders(parts)
     return parts
 
 
@@ -83,7 +89,7 @@ def generated(template: str, fields: dict[str, str], scope: TargetScope) -> Targ
     raw = [part for part in filled.split("/") if part]
     parts = tuple(_tame(part) for part in raw) or ("untitled",)
     name = parts[-1] + FORMATS[scope.format].suffix
-    name = f"session-{name}" if name.casefold() in _INSTRUCTIONS else name
+    name = _harmless(name) if _is_instruction(name) else name
     target = Target(root, (*folders, *parts[:-1], name), scope.format)
     _outside_agents(target.path, scope.protected)
     return target
@@ -162,6 +168,22 @@ def _check_part(part: str) -> None:
         )
     if len(part.encode()) > _LONGEST_PART:
         raise TargetRefused("the name is too long", hint=f"use at most {_LONGEST_PART} bytes")
+
+
+def _is_instruction(name: str) -> bool:
+    folded = name.casefold()
+    return folded in _INSTRUCTIONS or folded.endswith(_INSTRUCTION_SUFFIXES)
+
+
+def _check_folders(parts: tuple[str, ...]) -> None:
+    if not _INSTRUCTION_FOLDERS.isdisjoint(map(str.casefold, parts)):
+        raise TargetRefused("agents read the files of this folder as instructions", hint="use another folder")
+
+
+def _harmless(name: str) -> str:
+    """Return another name for a file that agents would read as instructions."""
+    stem, suffix = split_name(name)
+    return f"session-{stem.replace('.', '-')}{suffix}"
 
 
 def _with_format(parts: tuple[str, ...], default: str) -> tuple[tuple[str, ...], str]:

@@ -5,93 +5,25 @@ Also decides where the history of a new source ends (its baseline): commands in 
 
 import os
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from katod.agents import AGENTS
 from katod.agents.base import AgentSpec
 from katod.discover.roots import Root
+from katod.discover.source import Source
 from katod.discover.sweep import stat_source, sweep, sweep_folder
+from katod.errors import INTERNAL, failure_of
 from katod.log import EventLog
-from katod.model import START, Cursor, Identity, NearMiss, Partial, SessionKey, Stat
+from katod.model import START, Cursor, Identity, SessionKey, Stat
 from katod.store.ledger import Ledger
 from katod.store.rows import NearMissRow, RootRow, SourceRow, TombstoneRow
-from katod.store.tombstones import Rest
-from katod.tail.reader import Batch
+from katod.store.tombstones import BuriedSource
 
 # File times come from a coarser clock than `time.time_ns`: a file created just after a sweep began may look older.
 _CLOCK_SLACK_NS: Final = 20_000_000
 _BY_THE_CLOCK_NS: Final = 1_000_000_000
-
-
-@dataclass(slots=True, eq=False)
-class Source(SourceRow):
-    """One source at run time: its row, plus what only this process knows about it."""
-
-    partial: Partial | None = None  # a line still being written
-    scanned: Batch | None = None  # what the scan read, from the line of a command on; that line is decoded
-    resume_at: Cursor | None = None  # where a restart has to resume while text is held back
-    near_misses: list[NearMiss] = field(default_factory=list)  # not stored yet
-    read: tuple[int, int] | None = None  # time of change (ns) and size of its file when it was last read to its end
-    due: float | None = None  # when (monotonic) the next step is due
-    stepped: float = 0.0  # when it was last stepped
-    failures: int = 0  # how many times in a row it could not be read
-    unusable: bool = False  # whether only a change of its content can make it readable
-
-    @property
-    def spec(self) -> AgentSpec:
-        """The agent that writes it."""
-        return AGENTS[self.identity.key.agent]
-
-    def rewind(self, row: SourceRow) -> None:
-        """Return to what the ledger has, after a failed step."""
-        self.cursor, self.baseline = row.cursor, row.baseline
-        self.state, self.version, self.translated = row.state, row.version, row.translated
-        self.partial = self.scanned = self.resume_at = None
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether all of its present content was read, as far as its last stat and this process's last step tell."""
-        if self.gone or not self.seen.size:
-            return True
-        return self.cursor.offset > 0 and (self.cursor.offset >= self.seen.size or self.read is not None)
-
-    def status(self) -> tuple[int, int] | None:
-        """Return when (ns) its file changed and its size, None where that says nothing."""
-        try:
-            status = os.stat(self.path)
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size
-
-    def may_have_more(self) -> bool:
-        """Return whether it may have something to read: it was not read to its end, or its file changed since."""
-        return self.read is None or self.read != self.status()
-
-    def is_at_its_end(self) -> bool:
-        """Return whether it can be read, and was, up to the last byte of its file: no line of it is unfinished."""
-        if self.problem or self.gone:
-            return False
-        if self.spec.is_container(self.path.partition("#")[0]):
-            return True
-        status = self.status()
-        return status is not None and self.cursor.offset >= status[1]
-
-    def forget_translation(self) -> None:
-        """Drop the adapter's state, once the source is no longer translated."""
-        self.state, self.translated = None, 0
-
-
-def save_source(source: Source, ledger: Ledger) -> None:
-    """Store a source. While text is held back and the adapter's state is not kept, store the place to resume from."""
-    cursor = source.cursor
-    if source.resume_at is not None and source.state is None:
-        source.cursor = source.resume_at
-    ledger.save_source(source)
-    source.cursor = cursor
 
 
 class Coverage:
@@ -141,8 +73,8 @@ class Catalog:
         self._by_identity: dict[Identity, Source] = {}
         self._by_session: dict[int, list[Source]] = {}
         self._unsaved: set[Source] = set()
-        for source in ledger.sources(Source):
-            self._keep(source)
+        for row in ledger.sources():
+            self._keep(Source(row))
 
     def _keep(self, source: Source) -> Source:
         self.sources[source.id] = self._by_path[source.path] = self._by_identity[source.identity] = source
@@ -160,10 +92,10 @@ class Catalog:
 
     # -- what was forgotten ---------------------------------------------------------------------------
 
-    def bury(self, rests: Iterable[tuple[Source, Rest]]) -> list[TombstoneRow]:
+    def bury(self, rests: Iterable[tuple[Source, BuriedSource]]) -> list[TombstoneRow]:
         """Return tombstones of sources whose sessions are about to be forgotten."""
         now = time.time_ns()
-        return [self._ledger.tombstones.make(source, rest, now) for source, rest in rests]
+        return [self._ledger.tombstones.make(source.row, rest, now) for source, rest in rests]
 
     def was_forgotten(self, said: str) -> bool:
         """Return whether this was said in a session that was forgotten."""
@@ -194,11 +126,27 @@ class Catalog:
 
     def note_problem(self, source: Source, problem: str) -> None:
         """Remember why a source cannot be read; an empty problem clears it."""
-        if source.problem != problem:
-            source.problem = problem
+        if source.set_problem(problem):
             self.changed(source)
             if problem:
                 self._log.source_unreadable(str(source.identity.key), problem)
+
+    def note_failed(self, session_id: int, error: Exception) -> None:
+        """Remember that katod failed at a session."""
+        for source in self.of_session(session_id):
+            self.note_problem(source, failure_of(error))
+
+    def clear_failed(self, sources: Iterable[Source]) -> None:
+        """Forget that katod failed at these, as it is trying once more."""
+        for source in sources:
+            if source.problem.startswith(INTERNAL):
+                self.note_problem(source, "")
+
+    def note_failures(self, failures: Mapping[str, str]) -> None:
+        """Remember what katod failed at besides reading a source, by its path."""
+        for path, problem in failures.items():
+            if (source := self._by_path.get(path)) is not None:
+                self.note_problem(source, problem)
 
     @property
     def unsaved(self) -> bool:
@@ -215,21 +163,16 @@ class Catalog:
         if self._unsaved:
             with self._ledger.transaction():
                 for source in self._unsaved:
-                    save_source(source, self._ledger)
+                    self._ledger.save_source(source.stored)
                 self._save_near_misses(self._unsaved)
             self._unsaved.clear()
 
     def _save_near_misses(self, sources: Iterable[Source]) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        rows = [
-            NearMissRow(0, source.identity.key, now, miss.kind, miss.word)
-            for source in sources
-            for miss in source.near_misses
-        ]
-        if rows:
-            self._ledger.add_near_misses(rows)
-        for source in sources:
-            source.near_misses = []
+        taken = [(source.identity.key, miss) for source in sources for miss in source.take_near_misses()]
+        if taken:
+            self._ledger.add_near_misses(NearMissRow(0, key, now, miss.kind, miss.word) for key, miss in taken)
+            self._ledger.add_applied(miss.message for _, miss in taken if miss.message)
 
     # -- what the disk holds now ----------------------------------------------------------------------
 
@@ -277,7 +220,7 @@ class Catalog:
         here = {path for path, _ in found}
         for path, source in self._by_path.items():
             if path.startswith(root.prefix) and path not in here and not source.gone and not path.startswith(closed):
-                source.gone = True
+                source.vanished()
                 self._log.source_vanished(str(source.identity.key))
         return changed
 
@@ -293,10 +236,7 @@ class Catalog:
                     return []
                 source = self._add(root, path, identity, seen)
                 return [] if source.history == seen.size and root.spec.is_contained(path) else [source]
-        if source.seen == seen and not source.gone:
-            return []
-        source.seen, source.gone = seen, False
-        return [source]
+        return [source] if source.was_seen(seen) else []
 
     def _moved(self, path: str, identity: Identity) -> Source | None:
         """Return the source that this file was under another path (archived, restored), None if it is new."""
@@ -304,9 +244,9 @@ class Catalog:
         if source is None or stat_source(source.spec, source.path) is not None:
             return None
         del self._by_path[source.path]
-        source.path = path
+        source.moved_to(path)
         self._by_path[path] = source
-        save_source(source, self._ledger)
+        self._ledger.save_source(source.stored)
         return source
 
     def _is_as_forgotten(self, path: str, identity: Identity, seen: Stat) -> bool:
@@ -323,48 +263,48 @@ class Catalog:
         if session is None:
             session = self._ledger.add_session(key)
             if self.has_forgotten(key):
-                session.auto = "off"
-                self._ledger.save_session(session)
+                self._ledger.save_session(session._replace(auto="off"))
         return session.id
 
     def _add(self, root: Root, path: str, identity: Identity, seen: Stat) -> Source:
-        source = self._new(root, path, identity, seen)
-        row = self._ledger.tombstones.of_source(path, identity)
-        if row is not None:
-            source.history, source.baseline, source.cursor = row.history, row.baseline, row.cursor
-            source.read_ns, source.since_ns = row.read_ns, 0
+        row = self._new(root, path, identity, seen)
+        buried = self._ledger.tombstones.of_source(path, identity)
+        if buried is not None:
+            row = row._replace(
+                history=buried.history, baseline=buried.baseline, cursor=buried.cursor, read_ns=buried.read_ns,
+                since_ns=0,
+            )  # fmt: skip
         forgotten = self._ledger.tombstones.of_session(identity.key)
-        if forgotten is not None and not (row is not None and _has_grown(source, row.seen)):
-            _pass_over(source, forgotten.forgotten_ns)
-        self._ledger.add_source(source)
-        self._log.source_found(str(identity.key), source.history)
-        return self._keep(source)
+        if forgotten is not None and not (buried is not None and _has_grown(root.spec, row, buried.seen)):
+            row = _passed_over(root.spec, row, forgotten.forgotten_ns)
+        row = self._ledger.add_source(row)
+        self._log.source_found(str(identity.key), row.history)
+        return self._keep(Source(row))
 
-    def _new(self, root: Root, path: str, identity: Identity, seen: Stat) -> Source:
+    def _new(self, root: Root, path: str, identity: Identity, seen: Stat) -> SourceRow:
         swept = self._coverage.at(root, path)
         history = seen.size if _is_older(root.spec, path, seen, swept) else 0
-        source = Source(
+        row = SourceRow(
             0, self._session_of(identity.key), path, identity, seen, history, since_ns=0 if history else swept
         )
         if history and root.spec.is_contained(path):  # its rows are dated, so it need not be opened to be known
-            source.baseline, source.cursor, source.after_ns = 0, Cursor(seen.size), seen.mtime_ns
-        elif not history:
-            source.baseline = 0
-        return source
+            return row._replace(baseline=0, cursor=Cursor(seen.size), after_ns=seen.mtime_ns)
+        return row if history else row._replace(baseline=0)
 
 
-def _has_grown(source: Source, before: Stat) -> bool:
+def _has_grown(spec: AgentSpec, row: SourceRow, before: Stat) -> bool:
     """Return whether a file may be what it was with more at its end; the anchor of its cursor says so for sure."""
-    same = source.seen.ino == before.ino or source.spec.is_contained(source.path)
-    return same and source.seen.size >= before.size
+    same = row.seen.ino == before.ino or spec.is_contained(row.path)
+    return same and row.seen.size >= before.size
 
 
-def _pass_over(source: Source, forgotten_ns: int) -> None:
+def _passed_over(spec: AgentSpec, row: SourceRow, forgotten_ns: int) -> SourceRow:
     """Take for history what was typed before its session was forgotten: the file was restored, or is another one."""
-    if source.spec.nature.has_times:
-        source.after_ns = forgotten_ns
-    elif source.baseline == 0 and source.cursor == START:  # a file that was not there: all of it may be old
-        source.history, source.baseline = source.seen.size, None
+    if spec.nature.has_times:
+        return row._replace(after_ns=forgotten_ns)
+    if row.baseline == 0 and row.cursor == START:  # a file that was not there: all of it may be old
+        return row._replace(history=row.seen.size, baseline=None)
+    return row
 
 
 def _is_older(spec: AgentSpec, path: str, seen: Stat, swept: int) -> bool:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from katod.agents import AGENTS
-from katod.discover.catalog import Catalog, Source
+from katod.discover.catalog import Catalog
 from katod.discover.roots import Root
+from katod.discover.source import Source
 from katod.discover.watch import Hints, Watcher, folders_of
 from katod.log import EventLog
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from katod.agents import AGENTS
+from katod.agents.guard import failures
 from katod.discover.roots import Root
 from katod.discover.sweep import strange_files, sweep
 from katod.model import Identity, SessionKey, Stat
@@ -13,7 +14,7 @@ STRANGE: Final = "has files that look like sessions"
 _TOO_OLD: Final = "{} ({}), but none that katod knows: katod may be too old for this agent"
 
 
-class Found:
+class FoundSession:
     """One session as found on disk: its files, oldest change first."""
 
     def __init__(self, key: SessionKey) -> None:
@@ -32,16 +33,16 @@ class Found:
         return 0 if is_contained else sum(stat.size for _, _, stat in self.files)
 
 
-def find_sessions(roots: Iterable[Root], problems: dict[str, str]) -> dict[SessionKey, Found]:
+def find_sessions(roots: Iterable[Root], problems: dict[str, str]) -> dict[SessionKey, FoundSession]:
     """Return every session below these roots. What cannot be read or is not understood is added to `problems`."""
-    sessions: dict[SessionKey, Found] = {}
+    sessions: dict[SessionKey, FoundSession] = {}
     for root in roots:
         understood = False
         for path, stat in sweep(root, problems):
             identity = root.spec.identify(Path(path))
             if identity is not None:
                 understood = True
-                sessions.setdefault(identity.key, Found(identity.key)).files.append((path, identity, stat))
+                sessions.setdefault(identity.key, FoundSession(identity.key)).files.append((path, identity, stat))
         _note_strange(root, problems, understood=understood)
     for session in sessions.values():
         session.files.sort(key=lambda file: (file[2].mtime_ns, file[0]))
@@ -53,12 +54,13 @@ def look_at_roots(roots: Iterable[Root], problems: dict[str, str]) -> None:
     for root in roots:
         understood = False
         for path, _ in sweep(root, problems):
-            understood = understood or root.spec.identify(Path(path)) is not None
+            understood |= root.spec.identify(Path(path)) is not None
         _note_strange(root, problems, understood=understood)
 
 
 def _note_strange(root: Root, problems: dict[str, str], *, understood: bool) -> None:
-    """Note a root that has files like sessions, all of which could be read, but none that is understood."""
+    """Note what of a root katod failed at, and one that has files like sessions, but none that is understood."""
+    problems |= failures(root.prefix)
     closed = any(Path(path).is_relative_to(root.path) for path in problems)
     if not understood and not closed and (strange := strange_files(root)):
         problems[str(root.path)] = _TOO_OLD.format(STRANGE, strange)

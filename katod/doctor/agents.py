@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from katod.agents import AGENTS
 from katod.agents.base import Retention
-from katod.discover.found import STRANGE, Found, find_sessions
+from katod.discover.found import STRANGE, FoundSession, find_sessions
 from katod.discover.roots import Root, find_roots
 from katod.doctor.case import DAY_NS, Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
+from katod.errors import INTERNAL, AgentFailed
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.export import Stretch, replay
@@ -20,15 +21,18 @@ from katod.shell import pasted
 _LOOK_AHEAD: Final = 100  # events of a session that may name the agent's version
 _MOST_PROBLEMS: Final = 5  # that are listed for one root
 _SOON: Final = 7  # days
-_UPGRADE: Final = "upgrade katod; if it is the latest version, report it with the version of the agent"
-_KEEP: Final = "to keep one, `katod capture SESSION`; all, `katod export --all -o DIRECTORY`; longer, change `{}` in {}"
+_UPGRADE: Final = "upgrade katod; if it is the latest version, report this with the version of the agent"
+_KEEP: Final = (
+    "keep one: `katod capture SESSION`; all: `katod export --all -o DIRECTORY`; for longer, change `{}` in {}"
+)
 # What to do about a part that cannot be read, by a word of the reason; the last one is for all others.
 _ADVICE: Final = (
     (STRANGE, "strange", _UPGRADE),
     ("not understood", "strange", _UPGRADE),
+    (INTERNAL, "failed", "upgrade katod; if it is the latest version, report this; the session itself is not needed"),
     ("symbolic link", "unreadable", "or set `agents.{0}.enabled = false`"),
     ("Permission denied", "unreadable", "make it readable for you (`ls -ld {1}`), or set `agents.{0}.enabled = false`"),
-    ("", "unreadable", "katod tries again by itself; if this stays, set `agents.{0}.enabled = false`"),
+    ("", "unreadable", "katod retries by itself; if this persists, set `agents.{0}.enabled = false`"),
 )
 
 
@@ -42,8 +46,10 @@ def examine(case: Case) -> Iterator[Finding]:
         sessions = list(find_sessions([root], problems).values())
         yield _found(root, sessions, len(problems))
         yield from _problems(root, problems)
-        retention = root.spec.retention(root.path)
-        if not retention.file:
+        retention = _retention(root)
+        if isinstance(retention, Finding):
+            yield retention
+        elif not retention.file:
             keeping.append(root.spec.product)
         elif sessions:
             unkept = [session for session in sessions if session.key not in kept]
@@ -52,7 +58,15 @@ def examine(case: Case) -> Iterator[Finding]:
     yield from deletions
     if keeping:
         names = sorted(set(keeping))
-        yield ok("retention.none", f"nothing is known to be deleted by {', '.join(names)}", agents=names)
+        yield ok("retention.none", f"no deletion of sessions is known of {', '.join(names)}", agents=names)
+
+
+def _retention(root: Root) -> Retention | Finding:
+    try:
+        return root.spec.retention(root.path)
+    except AgentFailed as error:
+        what = f"{root.spec.product}: cannot determine what it deletes: {error.what}"
+        return problem("retention.failed", what, _UPGRADE, agent=root.agent)
 
 
 def _recorded(case: Case) -> set[SessionKey]:
@@ -69,7 +83,7 @@ def _missing(case: Case, roots: list[Root], here: list[Root]) -> Iterator[Findin
         if not choice.enabled and any(os.path.isdir(path) for path in spec.roots()):
             yield ok(
                 "agents.off",
-                f"{spec.product} is switched off in the configuration (`agents.{name}.enabled`)",
+                f"{spec.product} is disabled in the configuration (`agents.{name}.enabled`)",
                 agent=name,
             )
     for root in roots:
@@ -81,10 +95,14 @@ def _missing(case: Case, roots: list[Root], here: list[Root]) -> Iterator[Findin
                 agent=root.agent, path=str(root.path),
             )  # fmt: skip
     if not here:
-        yield warning("agents.none", "no agent was found", "start one; if it is elsewhere, set `agents.<name>.roots`")
+        yield warning(
+            "agents.none",
+            "no agent was found",
+            "start one; if its directory is not the default one, set `agents.<name>.roots`",
+        )
 
 
-def _found(root: Root, sessions: list[Found], problems: int) -> Finding:
+def _found(root: Root, sessions: list[FoundSession], problems: int) -> Finding:
     main = [session for session in sessions if not session.key.subagent]
     version = _version(max(main, key=lambda session: session.changed_ns)) if main else ""
     name = f"{root.spec.product}{f' {version}' if version else ''}"
@@ -96,7 +114,7 @@ def _found(root: Root, sessions: list[Found], problems: int) -> Finding:
     )  # fmt: skip
 
 
-def _version(found: Found) -> str:
+def _version(found: FoundSession) -> str:
     """Return the version of the agent that began a session, empty if its first events do not name it."""
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
     version = ""
@@ -125,7 +143,7 @@ def _problems(root: Root, problems: dict[str, str]) -> Iterator[Finding]:
 # -- what agents delete ---------------------------------------------------------------------------
 
 
-def _deletion(root: Root, retention: Retention, unkept: list[Found], now_ns: int) -> Finding:
+def _deletion(root: Root, retention: Retention, unkept: list[FoundSession], now_ns: int) -> Finding:
     """Return what an agent deletes, and how soon it deletes sessions that were never recorded."""
     product = root.spec.product
     data: dict[str, Any] = {"agent": root.agent, "path": str(root.path), "file": retention.file}
@@ -145,9 +163,9 @@ def _deletion(root: Root, retention: Retention, unkept: list[Found], now_ns: int
     return warning("retention.soon", what, _KEEP.format(retention.key, retention.file), **data)
 
 
-def _days_left(sessions: Iterable[Found], retention: Retention, now_ns: int) -> Iterator[float]:
+def _days_left(sessions: Iterable[FoundSession], retention: Retention, now_ns: int) -> Iterator[float]:
     """Yield the days until each session is deleted: none or less are left if the agent does it when it next starts."""
-    folders: dict[str, list[Found]] = defaultdict(list)
+    folders: dict[str, list[FoundSession]] = defaultdict(list)
     for session in sessions:
         folders[os.path.dirname(session.files[-1][0])].append(session)
     for found in folders.values():

@@ -10,26 +10,28 @@ from katod.config import written_directories
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, ok, problem, warning
 from katod.errors import ServiceError
+from katod.service import home
 from katod.service.desktop import failure
 from katod.service.lock import holder
-from katod.service.manager import Manager, State, lingers, manager
+from katod.service.manager import Manager, ServiceState, lingers, manager
 from katod.service.pause import paused_since
 from katod.service.program import environment_of, location_names, locations, version_of
 from katod.service.sandbox import Sandbox, sandbox
 
 _AGAIN: Final = "run `katod service install` again"
 _INSTALL: Final = "run `katod service install`"
-_CHANGE: Final = "to have it started when you log in, end it, and run `katod service install`"
+_CHANGE: Final = "to start it at login, stop it, then run `katod service install`"
 
 
 def examine(case: Case) -> Iterator[Finding]:
     """Yield what is found about the daemon, and about the service if one is installed."""
     pid = holder(case.state)
-    if case.settings.recording.notify is True and (reason := failure()):
-        advice = "start a notification server, or set `recording.notify` to false"
-        yield warning("daemon.notifications", f"no desktop notification can be shown: {reason}", advice)
+    if case.settings.recording.notify and (reason := failure()):
+        yield _silent(reason, wanted=case.settings.recording.notify is True)
+    if moved := home.moved(case.state):
+        yield warning("daemon.home", f"{case.state}: {moved}", home.ADVICE)
     if paused_since(case.state):
-        yield warning("daemon.paused", "katod is paused: it records nothing", "run `katod resume`")
+        yield warning("daemon.paused", "katod is paused: it records nothing", "run `katod pause --end`")
     try:
         found = manager()
         now = found.state()
@@ -45,6 +47,14 @@ def examine(case: Case) -> Iterator[Finding]:
     yield from _service(case, found, now)
 
 
+def _silent(reason: str, *, wanted: bool) -> Finding:
+    """Return what it means that no desktop takes notifications: only a warning if it was asked for."""
+    what = f"desktop notifications cannot be shown: {reason}"
+    if wanted:
+        return warning("daemon.notifications", what, "start a notification server, or set `recording.notify` to false")
+    return ok("daemon.notifications", f"{what}; use `katod status` instead")
+
+
 def _alone(pid: int | None, why: str, start: str, change: str) -> Finding:
     """Return whether katod runs without being a service: why it is none, how to start it, and how to make it one."""
     reason = f" ({why})" if why else ""
@@ -54,13 +64,13 @@ def _alone(pid: int | None, why: str, start: str, change: str) -> Finding:
     return ok("daemon.running", what, change, running=True, pid=pid, service=False)
 
 
-def _running(pid: int | None, now: State) -> Finding:
+def _running(pid: int | None, now: ServiceState) -> Finding:
     if pid is None:
         what = f"katod is installed as a service, but is not running ({now.detail or 'stopped'})"
         advice = "run `katod service start`; `katod service logs` shows why it stopped"
         return problem("daemon.running", what, advice, running=False, service=True)
     if not now.running or (pid and now.pid and pid != now.pid):
-        what = f"katod is running (PID {pid or '?'}), but not as the service that is installed"
+        what = f"katod is running (PID {pid or '?'}), but not as the installed service"
         advice = f"end that process, then run `katod service start` (the service: {now.detail or 'stopped'})"
         return problem("daemon.running", what, advice, running=True, pid=pid, service=False)
     return ok(
@@ -71,9 +81,9 @@ def _running(pid: int | None, now: State) -> Finding:
 # -- the service that is installed ----------------------------------------------------------------
 
 
-def _service(case: Case, found: Manager, now: State) -> Iterator[Finding]:
+def _service(case: Case, found: Manager, now: ServiceState) -> Iterator[Finding]:
     if not now.at_login:
-        advice = "run `katod service install` again, or leave it if that is wanted"
+        advice = "run `katod service install` again, unless this is intended"
         yield warning("daemon.login", "the service does not start when you log in", advice)
     elif lingers() is False:
         advice = "to keep it running: loginctl enable-linger"
@@ -84,7 +94,7 @@ def _service(case: Case, found: Manager, now: State) -> Iterator[Finding]:
     yield from _variables(found.environment())
     yield from _restrictions(case, found.writable(), now.pid)
     if case.settings.matrix.is_on and not found.has_network():
-        what = "the unit lets katod open no connection, but recordings are to be delivered to a room"
+        what = "the unit does not allow network connections, which delivery to a room needs"
         yield problem("daemon.network", what, _AGAIN)
 
 
@@ -92,12 +102,12 @@ def _program(case: Case, found: Manager) -> Iterator[Finding]:
     """Yield whether the program of the service can be started, and is of this version, with this configuration."""
     command = found.command()
     if not command:
-        yield problem("daemon.program", f"{found.path} names no program", _AGAIN, path=str(found.path))
+        yield problem("daemon.program", f"{found.path} has no command", _AGAIN, path=str(found.path))
         return
     version = version_of(command[0])
     data = {"program": command[0], "version": version, "this": __version__}
     if not version:
-        yield problem("daemon.program", f"{command[0]}, which the service starts, cannot be started", _AGAIN, **data)
+        yield problem("daemon.program", f"the service's program {command[0]} cannot be started", _AGAIN, **data)
     elif version != __version__:
         what = f"the service has version {version}, this is {__version__}"
         yield problem("daemon.program", what, f"{_AGAIN}; after an upgrade, `katod service restart`", **data)
@@ -105,7 +115,9 @@ def _program(case: Case, found: Manager) -> Iterator[Finding]:
         yield ok("daemon.program", f"the service has this version ({version})", **data)
     named = command[command.index("--config") + 1] if "--config" in command[:-1] else ""
     if named != case.config:
-        what = f"the service uses {named or 'the default configuration'}, this call {case.config or 'the default one'}"
+        what = (
+            f"the service uses {named or 'the default configuration'}, this command {case.config or 'the default one'}"
+        )
         advice = "set KATOD_CONFIG or `--config` to the same file in both, and run `katod service install` again"
         yield problem("daemon.config", what, advice, service=named, here=case.config)
 
@@ -114,7 +126,7 @@ def _own_variables(pid: int | None) -> Iterator[Finding]:
     """Yield what `_variables` does for a katod that runs without being a service, where that can be seen."""
     kept = environment_of(pid) if pid else None
     if kept is not None:
-        yield from _variables(kept, "the katod that runs", "end it, and start it again")
+        yield from _variables(kept, "the running katod", "restart it")
 
 
 def _variables(kept: dict[str, str], whose: str = "the service", again: str = _AGAIN) -> Iterator[Finding]:
@@ -126,7 +138,12 @@ def _variables(kept: dict[str, str], whose: str = "the service", again: str = _A
         ours, theirs = here.get(name, ""), kept.get(name, "")
         what = f"{name} is {ours or 'not set'} here, but {theirs or 'not set'} for {whose}"
         yield problem(
-            "daemon.variable", what, f"{again} where it is set as it should be", name=name, here=ours, service=theirs
+            "daemon.variable",
+            what,
+            f"{again} in a shell where it is set correctly",
+            name=name,
+            here=ours,
+            service=theirs,
         )
     if not differing:
         yield ok("daemon.variable", f"{whose} has the environment variables of this shell")
@@ -143,19 +160,23 @@ def _restrictions(case: Case, writable: list[str] | None, pid: int) -> Iterator[
         yield _strict(takes_effect=seen.confined)
     for path in map(Path, written_directories(case.settings, case.state)):
         if not any(path.is_relative_to(above) for above in writable):
-            what = f"the strict unit does not let katod write to {path}"
+            what = f"the unit (--strict) does not let katod write to {path}"
             yield problem("daemon.writable", what, "run `katod service install --strict` again", path=str(path))
 
 
 def _hardened(*, takes_effect: bool) -> Finding:
     if takes_effect:
-        return ok("daemon.restricted", "the restrictions of the unit take effect: no new privileges, filtered calls")
-    advice = "look at `systemctl --user status katod`; what katod writes, and where, it checks itself in any case"
-    return warning("daemon.restricted", "the restrictions of the unit take no effect", advice)
+        return ok(
+            "daemon.restricted", "the restrictions of the unit are in effect: no new privileges, filtered system calls"
+        )
+    advice = "see `systemctl --user status katod`; katod still checks every path that it writes to"
+    return warning("daemon.restricted", "the restrictions of the unit are not in effect", advice)
 
 
 def _strict(*, takes_effect: bool) -> Finding:
     if takes_effect:
-        return ok("daemon.strict", "--strict takes effect: the service can write to its own directories only")
-    advice = "this system gives user services no namespaces; what katod writes, and where, it checks itself in any case"
-    return problem("daemon.strict", "--strict takes no effect: the service can write wherever you can", advice)
+        return ok("daemon.strict", "--strict is in effect: the service can write only to its own directories")
+    advice = (
+        "this system does not support namespaces for user services; katod still checks every path that it writes to"
+    )
+    return problem("daemon.strict", "--strict is not in effect: the service can write wherever you can", advice)

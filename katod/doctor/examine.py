@@ -39,4 +39,4 @@ def _guarded(area: str, examination: Examination, case: Case) -> Iterator[Findin
 
 
 def _failed(area: str, reason: str) -> Finding:
-    return problem(f"{area}.failed", f"could not be examined: {reason}", "run `katod doctor` again")
+    return problem(f"{area}.failed", f"the check failed: {reason}", "run `katod doctor` again")

@@ -30,7 +30,7 @@ def open_ledger(state: Path) -> tuple[Ledger | None, Finding]:
     except DatabaseError as error:  # busy, most of all
         return None, warning("ledger.intact", f"{path}: {safe_database_message(error)}", "try again", path=str(path))
     if ledger is None:
-        return None, ok("ledger.intact", f"there is none yet in {state}: katod has never run", path=str(path))
+        return None, ok("ledger.intact", f"there is no ledger in {state} yet: katod has never run", path=str(path))
     return ledger, ok("ledger.intact", f"{path} is intact", path=str(path), bytes=os.path.getsize(path))
 
 
@@ -48,7 +48,7 @@ def examine_errors(case: Case) -> Iterator[Finding]:
     found = [*_outputs(case.ledger), *_sources(case.ledger), *_refusals(case.ledger)]
     yield from found
     if not found:
-        yield ok("errors.none", "there were no errors lately")
+        yield ok("errors.none", "no recent errors")
 
 
 def _outputs(ledger: Ledger) -> Iterator[Finding]:
@@ -58,7 +58,7 @@ def _outputs(ledger: Ledger) -> Iterator[Finding]:
         if missing := _missing(row, ledger):
             lacks = "its latest events" if missing < 0 else count(missing, "event")
             yield problem(
-                "errors.missing", f"{row.path} lacks {lacks}: an older copy was saved over it",
+                "errors.missing", f"{row.path} lacks {lacks}: it was overwritten with an older copy",
                 f"run `katod verify --append-missing {row.id}`", output=str(row.path), id=row.id,
             )  # fmt: skip
 
@@ -70,20 +70,20 @@ def _missing(row: OutputRow, ledger: Ledger) -> int:
 
 
 def _parked(row: OutputRow) -> Finding:
-    advice = "nothing is lost: katod tries again until it can write there"
+    advice = "nothing is lost: katod retries until it can write there"
     return problem("errors.parked", f"{row.path}: {row.problem}", advice, output=str(row.path), id=row.id)
 
 
 def _sources(ledger: Ledger) -> Iterator[Finding]:
-    broken = [row for row in ledger.sources(SourceRow) if row.problem and not row.gone]
+    broken = [row for row in ledger.sources() if row.problem and not row.gone]
     yield from _listed(broken, _source, "session file", "errors.source")
     for sample, what in not_understood(ledger.samples()):
-        advice = "upgrade katod; what it does not understand is kept unchanged in JSONL"
+        advice = "upgrade katod; records that it does not understand are kept unchanged in JSONL"
         yield problem("errors.strange", what, advice, agent=sample.agent, version=sample.version, path=sample.path)
 
 
 def _source(row: SourceRow) -> Finding:
-    advice = "katod tries again when it changes; if it is recorded, later events follow then"
+    advice = "katod retries when the file changes, and then continues a recording of it"
     return problem("errors.source", f"{row.path}: {row.problem}", advice, path=row.path)
 
 

@@ -22,14 +22,14 @@ _SLACK_NS: Final = 5 * 60 * 10**9
 _NETWORK: Final = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "fuse.rclone", "afs", "ceph", "davfs", "vboxsf"}
 )
-_SWEPT: Final = "katod notices changes within a minute, in its sweeps"
+_SWEPT: Final = "katod finds changes within a minute by its sweeps"
 
 
 def examine_watching(case: Case) -> Iterator[Finding]:
     """Yield whether katod can be told of changes, or has to look for them."""
     roots = [root for root in find_roots(case.settings, AGENTS) if os.path.isdir(root.path)]
     if not case.settings.watch.use_events:
-        yield ok("watching.off", f"file events are switched off (`watch.use_events`): {_SWEPT}")
+        yield ok("watching.off", f"file events are disabled (`watch.use_events`): {_SWEPT}")
         return
     yield from _remote(roots)
     if sys.platform == "linux":
@@ -141,14 +141,14 @@ def examine_clock(case: Case) -> Iterator[Finding]:
     sessions = find_sessions(find_roots(case.settings, AGENTS), {}).values()
     future = [session.changed_ns for session in sessions if session.changed_ns > case.now_ns + _SLACK_NS]
     if swept > case.now_ns + _SLACK_NS:
-        what = f"the clock is {_span(swept - case.now_ns)} behind katod's last sweep: commands may count as history"
+        what = f"the clock is {_span(swept - case.now_ns)} behind katod's last sweep: new commands may be ignored"
         yield problem("clock.behind", what, "set the clock (timedatectl set-ntp true), then restart katod")
     elif future:
         what = f"{count(len(future), 'session')} changed in the future, by up to {_span(max(future) - case.now_ns)}"
-        advice = "if the clock is wrong, set it; otherwise another machine wrote these files, and that is harmless"
+        advice = "set the clock if it is wrong; if another machine wrote these files, this is harmless"
         yield warning("clock.future", what, advice, sessions=len(future))
     else:
-        yield ok("clock.right", "no session and no sweep is in the future")
+        yield ok("clock.right", "no timestamps are in the future")
 
 
 def _span(nanoseconds: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 
-from katod.config import Matrix
+from katod.config import MatrixSettings
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
 from katod.errors import DeliveryError, DeliveryStopped
@@ -21,24 +21,24 @@ def examine(case: Case) -> Iterator[Finding]:
     if len(missing) == len(_KEYS):
         return
     if missing:
-        what = f"recordings are not delivered to a room: {' and '.join(missing)} must be set, too"
+        what = f"recordings are not delivered to a room: {' and '.join(missing)} must also be set"
         yield warning("matrix.off", what, "set all three keys of the section, or none")
         return
     yield _reached(settings)
     yield from _of_ledger(case)
 
 
-def _reached(settings: Matrix) -> Finding:
+def _reached(settings: MatrixSettings) -> Finding:
     data = {"homeserver": settings.homeserver, "room": settings.room}
     try:
         with closing(Client(settings)) as client:
             user = client.user()
             client.check_room()
     except DeliveryStopped as error:
-        advice = error.hint or "correct that, then restart katod or reload its settings"
+        advice = error.hint or "fix this, then restart katod or reload its settings"
         return problem("matrix.room", f"nothing can be delivered to {settings.room}: {error.what}", advice, **data)
     except DeliveryError as error:
-        advice = "nothing is lost: katod tries again until it works"
+        advice = "nothing is lost: katod retries until it succeeds"
         return problem("matrix.room", f"nothing can be delivered now: {error.what}", advice, **data)
     return ok("matrix.room", f"{user} is in {settings.room}, which is not encrypted", user=user, **data)
 
@@ -50,8 +50,8 @@ def _running(case: Case) -> Iterator[Finding]:
     now = case.ledger.deliveries.running()
     if (now or ()) != case.settings.matrix.parts:
         to = f"delivers to {now.room}" if now is not None else "delivers nothing"
-        what = f"`[matrix]` is not in effect: katod began with other settings, and {to}"
-        advice = "restart katod, or have it reload its settings (SIGHUP)"
+        what = f"`[matrix]` is not in effect: katod started with other settings, and {to}"
+        advice = "restart katod, or send it SIGHUP to reload the configuration"
         yield warning("matrix.running", what, advice, room=now.room if now is not None else "")
 
 

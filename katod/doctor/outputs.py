@@ -40,8 +40,8 @@ _CALLED: Final = (
     (re.compile(r"Proton ?Drive"), "Proton Drive"),
 )
 _SYNCED: Final = (
-    "transcripts leave this machine, and an older copy that arrives from elsewhere may replace one that is recorded:"
-    " set `output.directory` to another place, or leave it if that is wanted"
+    "transcripts leave this machine, and an older copy may overwrite one that is being recorded: set"
+    " `output.directory` to another place, unless this is intended"
 )
 
 
@@ -85,11 +85,14 @@ def _marked(case: Case) -> Iterator[OutputRow]:
 def _lost(found: tuple[Path, str]) -> Finding:
     root, marker = found
     if not os.path.isdir(root):
-        what, advice = f"{root} does not exist", f"mount its disk; to start over: mkdir -p {pasted(str(root))}, then "
+        what, advice = (
+            f"{root} does not exist",
+            f"mount its disk; to create a new one: mkdir -p {pasted(str(root))}, then ",
+        )
     else:
         what, advice = f"the marker {marker} of {root} is missing", "mount its disk; if this is the right directory, "
     return problem(
-        "output.marker", f"{what}: nothing is written below it, and recordings wait",
+        "output.marker", f"{what}: nothing is written there, and recordings wait",
         f"{advice}`katod doctor --write-marker`", path=str(root), marker=marker,
     )  # fmt: skip
 
@@ -99,7 +102,7 @@ def _mounted(case: Case, root: Path, lost: list[tuple[Path, str]]) -> Iterator[F
     if markers and root not in dict(lost):
         yield ok(
             "output.marker",
-            "its marker is there: it is the directory that katod created",
+            "its marker is present: it is the directory that katod created",
             path=str(root),
             marker=markers[-1],
         )
@@ -123,12 +126,16 @@ def _writable(root: Path) -> Finding:
         return problem("output.writable", f"{root} is on a read-only file system", advice, path=str(root))
     if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
         advice = f"check its owner and mode: ls -ld {pasted(str(root))}"
-        return problem("output.writable", f"{root} is not writable for you", advice, path=str(root))
+        return problem("output.writable", f"{root} is not writable by you", advice, path=str(root))
     free = system.f_bavail * system.f_frsize
     if free < _LITTLE:
         what = f"{root} has {free // 10**6} MB of free space"
         return warning(
-            "output.writable", what, "make room: a recording waits while the disk is full", path=str(root), free=free
+            "output.writable",
+            what,
+            "free some space: recordings wait while the disk is full",
+            path=str(root),
+            free=free,
         )
     return ok("output.writable", f"{root} is writable", path=str(root), free=free)
 
@@ -145,7 +152,7 @@ def _private(case: Case, root: Path) -> Finding:
     elif mode := seen_by_others(root):
         what, files = f"other users can see the names of the transcripts in {root} (mode {mode:o})", 0
     else:
-        return ok("output.private", "nobody else can read it", path=str(root))
+        return ok("output.private", "only you can read it", path=str(root))
     advice = f"chmod {'-R ' if loose else ''}go= {pasted(str(root))}"
     return warning("output.private", what, advice, path=str(root), files=files)
 

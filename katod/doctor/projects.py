@@ -9,7 +9,7 @@ from katod.discover.roots import find_roots
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
 from katod.errors import ConfigError
-from katod.project.allowed import Allowed, Look, look_around
+from katod.project.allowed import Allowed, CheckedFile, look_around
 from katod.record.policy import Policy
 from katod.shell import pasted
 
@@ -33,15 +33,15 @@ def examine(case: Case) -> Iterator[Finding]:
         yield warning(_CHECK, f"and {count(more, 'other project file')}", "`katod allow --list` shows those allowed")
 
 
-def _differs(found: Look) -> Finding:
+def _differs(found: CheckedFile) -> Finding:
     return warning(_CHECK, f"{found.path}: {found.problem}", found.advice, path=str(found.path))
 
 
-def _of_file(found: Look, policy: Policy) -> Iterator[Finding]:
+def _of_file(found: CheckedFile, policy: Policy) -> Iterator[Finding]:
     path, folder = str(found.path), str(found.path.parent)
     yield ok(_CHECK, f"{path} is allowed: {'; '.join(found.changes)}", path=path)
     refused = list(filter(None, (policy.in_project(folder).project.refused, *found.refused)))
     if refused:
         more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
-        advice = f"the rest of it counts; `katod allow {pasted(folder)}` lists what does not"
+        advice = f"its other settings have effect; `katod allow {pasted(folder)}` lists those that have none"
         yield warning(_CHECK, f"{path}: {refused[0]}{more}", advice, path=path)

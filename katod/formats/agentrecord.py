@@ -15,6 +15,7 @@ from katod.agents.answers import Parts
 from katod.agents.models import provider_of
 from katod.events import Event
 from katod.formats.attribution import Attribution
+from katod.formats.entryids import EntryIds
 from katod.formats.protocol import Spool
 from katod.formats.recordentries import EXTRA, entry_of, token_usage
 from katod.formats.rows import Fields, Items, recorded_time, row_of
@@ -23,7 +24,7 @@ from katod.slug import slug
 
 VERSION: Final = "3.0.0-draft"
 UNKNOWN: Final = "unknown"  # the draft's word for a model or a provider that nobody names
-_MESSAGES: Final = (ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)
+_OF_MODEL: Final = ("assistant", "reasoning", "tool-call")  # types of entries that a model makes
 _MOST_HELD: Final = 256  # entries after an answer, until its usage is known
 _LARGEST_HELD: Final = 4_000_000  # bytes of their events
 _MOST_MODELS: Final = 100
@@ -38,8 +39,8 @@ class AgentRecord:
         self._options = options
         self._entries = Items(spool())
         self._answer = _Answer(lambda entry: self._entries.add(canonical(entry)))
-        self._names = _EntryIds()
-        self.about = About()
+        self._names = EntryIds()
+        self.about = RecordHead()
 
     def take(self, event: Event) -> None:
         """Take up the next event."""
@@ -48,16 +49,17 @@ class AgentRecord:
     def take_row(self, event: Event, row: Fields, line: bytes) -> None:
         """Take up the next event, given its JSON form, which may be redacted, as a value and as a line."""
         self.about.take(event, row)
+        entry = self._named(row, event)
         if row["kind"] == ev.USAGE and row["payload"].get("scope") == "message":
-            self._answer.use(self._named(row, event), row)
+            self._names.join(entry["id"], self._answer.use(entry, row))
         else:
-            self._answer.add(self._named(row, event), row, len(line))
+            self._names.join(self._answer.add(entry, row, len(line)), entry["id"])
 
     def _named(self, row: Fields, event: Event) -> Fields:
         """Return the entry of an event, with its id and that of its parent."""
         entry = entry_of(row)
         entry["id"], parent = self._names.of(event)
-        if entry["type"] == "assistant" and event.model:
+        if entry["type"] in _OF_MODEL and event.model:
             entry["model-id"] = event.model
         return entry | ({"parent-id": parent} if parent else {})
 
@@ -75,37 +77,6 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-class _EntryIds:
-    """Names the entries: the first part of a native record, or its message, has the id of that record, if it has one.
-
-    All others have their event's id, without the session in front of it.
-    """
-
-    def __init__(self) -> None:
-        self._of_record: dict[str, str] = {}
-        self._given: set[str] = set()
-        self._prefix = ""
-
-    def of(self, event: Event) -> tuple[str, str]:
-        """Return the id of an event's entry, and that of the entry of its parent, empty if that has none."""
-        native, parent = event.source.get("providerEventId", ""), event.source.get("parentId", "")
-        self._prefix = self._prefix or f"{event.session.agent}:{event.session.id}:"
-        name = event.id.removeprefix(self._prefix)
-        if native and native not in self._of_record and _stands_for(event, name, native):
-            name = self._of_record[native] = native if native not in self._given else name
-        name = event.id if name in self._given else name
-        self._given.add(name)
-        if event.kind in _MESSAGES and (message := event.source.get("messageId")):
-            self._of_record.setdefault(message, name)  # the parents of some agents are messages, not parts of them
-        return name, self._of_record.get(parent, "") if parent != native else ""
-
-
-def _stands_for(event: Event, name: str, native: str) -> bool:
-    """Return whether an event may have the id of its record: a message, or a part that has a number for a name."""
-    part = name.removeprefix(native)
-    return event.kind in _MESSAGES or (part != name and (not part or part[1:].isdigit()))
-
-
 class _Answer:
     """Holds the last answer and what follows it, until its usage is known: that comes later in most agents' files."""
 
@@ -115,12 +86,10 @@ class _Answer:
         self._size = 0
         self._whose = ("", "")
 
-    def add(self, entry: Fields, row: Fields, size: int) -> None:
-        """Write an entry, or hold it; `size` is that of its event."""
+    def add(self, entry: Fields, row: Fields, size: int) -> str:
+        """Write an entry, or hold it; `size` is that of its event. Return the entry in whose place it is."""
         if entry["type"] == "assistant" and self._waits_for_words(row):
-            entry[EXTRA]["usage"] = self._held[0][EXTRA]["event"]
-            self._held[0] = entry | {"token-usage": self._held[0]["token-usage"]}
-            return
+            return self._speak(entry)
         if entry["type"] in ("user", "assistant") or row["kind"] in _ENDS_ANSWERS or self._is_full:
             self.settle()
         if entry["type"] == "assistant":
@@ -130,13 +99,27 @@ class _Answer:
             self._size += size
         else:
             self._write(entry)
+        return str(entry["id"])
+
+    def _speak(self, entry: Fields) -> str:
+        """Put the words of an answer in place of the entry that has only its usage."""
+        bare = self._held[0]
+        entry[EXTRA]["usage"] = bare[EXTRA]["event"]
+        if entry.get("parent-id") == bare["id"]:
+            entry |= {"parent-id": bare.get("parent-id")}
+        whole = entry | {"token-usage": bare["token-usage"]}
+        self._held[0] = {name: value for name, value in whole.items() if value is not None}
+        return str(bare["id"])
 
     @property
     def _is_full(self) -> bool:
         return len(self._held) >= _MOST_HELD or self._size >= _LARGEST_HELD
 
-    def use(self, entry: Fields, row: Fields) -> None:
-        """Add usage to the answer that it is of; an answer without words is an entry without content."""
+    def use(self, entry: Fields, row: Fields) -> str:
+        """Add usage to the answer that it is of; an answer without words is an entry without content.
+
+        Return the id of the entry that has it.
+        """
         if not self._held or "token-usage" in self._held[0] or not self._is_same(row):
             del entry["event-type"], entry["data"]
             self.settle()
@@ -145,6 +128,7 @@ class _Answer:
         else:
             self._held[0][EXTRA]["usage"] = row["id"]
         self._held[0]["token-usage"] = token_usage(row["payload"])
+        return str(self._held[0]["id"])
 
     def _is_same(self, row: Fields) -> bool:
         """Return whether an event is of the answer that is held: of the same message, where messages have names."""
@@ -172,7 +156,7 @@ def _model(row: Fields) -> Fields:
     return {"model-id": row["model"]} if "model" in row else {}
 
 
-class About:
+class RecordHead:
     """What a record says of the session as a whole."""
 
     def __init__(self) -> None:
@@ -196,6 +180,8 @@ class About:
             self.start = row["payload"] | self.start
         elif event.kind == ev.CONFIG_CHANGE:
             self._note_setting(event, row["payload"])
+        elif event.kind == ev.TOOL_CALL and event.payload.get("input") == row["payload"].get("input"):
+            self.files.call(event.payload)  # a hash of lines with a secret would tell whether a guess of it is right
         elif event.kind == ev.TOOL_RESULT:
             self.files.take(row["payload"], self._speaking.get(event.session.subagent, ""))
         self._note_time(row)
@@ -250,7 +236,8 @@ class About:
             "format": "autonomous" if ref.subagent else "",
         }  # fmt: skip
         known: Fields = {name: value for name, value in session.items() if value}
-        return known | {"session-id": ref.subagent or ref.id, "agent-meta": self._agent(), "entries": []}
+        own = ref.subagent or self.start.get("id") or ref.id
+        return known | {"session-id": own, "agent-meta": self._agent(), "entries": []}
 
     def _agent(self) -> Fields:
         agent = AGENTS[self.first.session.agent]  # type: ignore[union-attr]

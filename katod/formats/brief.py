@@ -1,32 +1,31 @@
 """A bounded brief of a conversation, for another agent that goes on with it. Pure."""
 
-import re
 from collections.abc import Iterator
-from itertools import takewhile, zip_longest
+from itertools import takewhile
 from typing import Final
 
 from katod.formats.content import (
-    Answer,
+    AskedQuestion,
     Attachment,
+    ChosenAnswer,
+    Delegation,
+    Footer,
     Outcome,
     Person,
     Piece,
     Prose,
-    Question,
     Quoted,
-    Tool,
-    Typed,
+    ToolLine,
+    TypedWords,
 )  # fmt: skip
 from katod.formats.edits import shown_size
 from katod.formats.markdown import printed
 from katod.formats.mdtext import code, inline
 from katod.formats.ownlines import SIGN
-from katod.formats.turns import Conversation, Turn, beginning, fitted
+from katod.formats.turns import Conversation, TypedTurn, beginning, fitted, is_task
 
 _LONGEST: Final = 300  # characters of a line about one thing
 _MORE: Final = 24  # characters of the line that says how many are missing
-_SIZE: Final = re.compile("\\(\\+([0-9]+) \N{MINUS SIGN}([0-9]+)\\)")
-_FAILED: Final = ("failed", "declined", "interrupted")  # how the outcome of a call begins that changed nothing
 _INTRODUCTION: Final = (
     "You take over this work from another coding agent. Below is what was asked, what was decided, and how it ended."
 )
@@ -85,91 +84,74 @@ def _listed(title: str, lines: list[str], room: int, *, first: bool = False) -> 
     return _section(title, "\n".join(kept if first else reversed(kept))) if kept[0] in lines else ""
 
 
-def _task(turns: list[Turn]) -> list[Piece]:
-    """Return what the person typed first, or the plan that the conversation begins with."""
+def _task(turns: list[TypedTurn]) -> list[Piece]:
+    """Return what the person typed first, or the task or the plan that the conversation begins with."""
     begun: list[Piece] = turns[0].pieces if turns else []
-    if begun and not isinstance(begun[0], Person):
+    if begun and is_task(begun[0]):
+        return [*begun[0].parts]
+    if begun and not isinstance(begun[0], Person | Delegation):
         plan = [piece for piece in begun if isinstance(piece, Prose)]
         if plan:
             return [plan[0]]
     return next((said for turn in turns if (said := _said(turn))), [])
 
 
-def _said(turn: Turn) -> list[Piece]:
+def _said(turn: TypedTurn) -> list[Piece]:
     """Return what the person typed at the beginning of a turn."""
     person, *rest = turn.pieces
     if isinstance(person, Person) and person.whole:
-        return [Typed(person.words)]
-    behind = takewhile(lambda piece: isinstance(piece, Typed | Quoted | Attachment), rest)
+        return [TypedWords(person.words)]
+    behind = takewhile(lambda piece: isinstance(piece, TypedWords | Quoted | Attachment), rest)
     return [piece for piece in behind if not isinstance(piece, Attachment)]
 
 
-def _prompts(turns: list[Turn], longest: int) -> Iterator[str]:
+def _prompts(turns: list[TypedTurn], longest: int) -> Iterator[str]:
     """Yield the first paragraph of each prompt but the first."""
     people = [(piece, _said(turn)) for turn in turns for piece in turn.pieces[:1] if isinstance(piece, Person)]
     for person, said in people[1:]:
-        words = said[0].text.strip().partition("\n\n")[0] if said and isinstance(said[0], Typed) else person.words
+        words = said[0].text.strip().partition("\n\n")[0] if said and isinstance(said[0], TypedWords) else person.words
         yield f"- {person.stamp} {_line(words, longest)}".replace("-  ", "- ")
 
 
-def _decisions(turns: list[Turn], longest: int) -> Iterator[str]:
+def _decisions(turns: list[TypedTurn], longest: int) -> Iterator[str]:
     """Yield what the person chose, and why a call was declined."""
     question, call = "", ""
     for turn in turns:
         for piece in turn.pieces:
-            if isinstance(piece, Question):
+            if isinstance(piece, AskedQuestion):
                 question = piece.key or piece.text
-            elif isinstance(piece, Tool):
+            elif isinstance(piece, ToolLine):
                 call = _shown(piece, longest)
-            elif isinstance(piece, Answer):
+            elif isinstance(piece, ChosenAnswer):
                 yield f"- {_line(piece.key or question, longest)} → {_line(piece.text, longest)}"
             if (came := _came(piece)).startswith("declined"):
                 yield f"- {call} → {_line(came, longest)}"
 
 
-def _shown(call: Tool, longest: int) -> str:
+def _shown(call: ToolLine, longest: int) -> str:
     about = next((span.text for span in call.about if span.kind == "code"), "")
     return f"{SIGN} **{inline(call.name)}** {code(about[:longest])}" if about else f"{SIGN} **{inline(call.name)}**"
 
 
 def _came(piece: Piece | None) -> str:
     """Return what came of a call, empty if the piece does not tell."""
-    line = piece.line if isinstance(piece, Outcome) else piece.outcome if isinstance(piece, Tool) else ()
+    line = piece.line if isinstance(piece, Outcome) else piece.outcome if isinstance(piece, ToolLine) else ()
     return line[0].text if line else ""
 
 
-def _calls(turns: list[Turn]) -> Iterator[tuple[Tool, str]]:
-    """Yield each call with what came of it, if that was told; one whose outcome came late comes again with it."""
-    pieces = [piece for turn in turns for piece in turn.pieces]
-    for piece, after in zip_longest(pieces, pieces[1:]):
-        if isinstance(piece, Tool):
-            yield piece, _came(after if isinstance(after, Outcome) else piece)
+def _files(turns: list[TypedTurn], longest: int) -> Iterator[str]:
+    """Yield the files that were changed, with the lines added and removed."""
+    sizes: dict[str, tuple[int, int]] = {}
+    for turn in turns:
+        for piece in turn.pieces:
+            for path, added, removed in piece.files if isinstance(piece, Footer) else ():
+                before = sizes.get(path, (0, 0))
+                sizes[path] = (before[0] + added, before[1] + removed)
+    for path, size in sizes.items():
+        yield f"- {code(path[-longest:])} {shown_size(*size)}".rstrip()
 
 
-def _files(turns: list[Turn], longest: int) -> Iterator[str]:
-    """Yield the files that were changed, with the lines added and removed by the calls that did not fail."""
-    sizes: dict[str, list[tuple[int, int]]] = {}
-    for call, came in _calls(turns):
-        if (size := _size(call)) is None:
-            continue
-        made = sizes.setdefault(", ".join(span.text for span in call.about if span.kind == "code"), [])
-        if call.outcome:
-            del made[-1:]
-        elif not came.startswith(_FAILED):
-            made.append(size)
-    for path, made in sizes.items():
-        if made:
-            added, removed = map(sum, zip(*made, strict=True))
-            yield f"- {code(path[-longest:])} {shown_size(added, removed)}"
-
-
-def _size(call: Tool) -> tuple[int, int] | None:
-    """Return how many lines an edit adds and removes, None for any other call."""
-    size = _SIZE.fullmatch(call.about[-1].text) if call.about else None
-    return (int(size[1]), int(size[2])) if size else None
-
-
-def _commits(turns: list[Turn], longest: int) -> Iterator[str]:
+def _commits(turns: list[TypedTurn], longest: int) -> Iterator[str]:
     for turn in turns:
         for piece in turn.pieces:
             if isinstance(piece, Outcome) and piece.line[0].text == "committed":

@@ -2,14 +2,15 @@
 
 from typing import Any, Final, NamedTuple
 
-from katod.formats.content import Code, Fold, Line, Span
+from katod.formats.content import Code, Fold, Inline, Line
 from katod.model import LONGEST_NAME
 
 _MOST_KNOWN: Final = 256
 _MOST_HELD: Final = 64 * 1024  # characters
+_LONGEST_SHOWN: Final = 120
 
 
-class Held:
+class HeldCalls:
     """Calls that are printed with their results, in the order of the calls."""
 
     def __init__(self, rows: list[dict[str, Any]] | None = None) -> None:
@@ -43,21 +44,27 @@ class Held:
 
 
 def _fold(row: dict[str, Any]) -> Fold:
-    about = tuple(Span(*span) for span in row["about"])
+    about = tuple(Inline(*span) for span in row["about"])
     result = (Code(*row["result"]),) if row.get("result") else ()
     return Fold(row["name"], about, tuple(row.get("notes", ())), (Code(*row["body"]), *result))
 
 
 class Call(NamedTuple):
-    """What a result needs of its call: its name, what it was for, whether it may commit, and its edits to files."""
+    """What a result needs of its call: name, what it was for, whether it may commit, its edits to files, its server."""
 
     name: str
     about: Line = ()
     commits: bool = False
     edits: tuple[tuple[str, int, int], ...] = ()
+    server: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The name of its tool in a transcript."""
+        return shown_name(self.name, self.server)
 
 
-class Known:
+class OpenCallTable:
     """The calls whose results have not come yet, by id."""
 
     def __init__(self, rows: dict[str, list[Any]] | None = None) -> None:
@@ -70,7 +77,8 @@ class Known:
     def add(self, call: str, known: Call) -> None:
         """Remember a call; of too many, the oldest are forgotten."""
         if 0 < len(call) <= LONGEST_NAME:
-            self._rows[call] = [known.name, [[*span] for span in known.about], int(known.commits), [*known.edits]]
+            row = [known.name, [[*span] for span in known.about], int(known.commits), [*known.edits]]
+            self._rows[call] = [*row, known.server] if known.server else row
             if len(self._rows) > _MOST_KNOWN:
                 del self._rows[next(iter(self._rows))]
 
@@ -79,5 +87,12 @@ class Known:
         row = self._rows.pop(call, None)
         if row is None:
             return None
-        name, about, may_commit, edits = row
-        return Call(name, tuple(Span(*span) for span in about), bool(may_commit), tuple((*edit,) for edit in edits))
+        name, about, may_commit, edits, *server = row
+        spans, edited = tuple(Inline(*span) for span in about), tuple((*edit,) for edit in edits)
+        return Call(name, spans, bool(may_commit), edited, *server)
+
+
+def shown_name(name: str, server: str = "") -> str:
+    """Return how a tool is named: with its server, if it has one that its own name does not say."""
+    named = f"{server}: {name}" if server and server not in name else name
+    return named[:_LONGEST_SHOWN] or "tool"

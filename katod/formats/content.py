@@ -3,14 +3,14 @@
 from typing import Literal, NamedTuple
 
 
-class Span(NamedTuple):
+class Inline(NamedTuple):
     """A part of a line: `code` is shown by its exact characters, `note` with emphasis, `text` as plain words."""
 
     kind: Literal["code", "note", "text"]
     text: str
 
 
-Line = tuple[Span, ...]
+Line = tuple[Inline, ...]
 
 
 class Head(NamedTuple):
@@ -46,7 +46,7 @@ class Person(NamedTuple):
     whole: bool = False
 
 
-class Agent(NamedTuple):
+class AgentHeading(NamedTuple):
     """The heading of the agent's turn; `model` only where it changes."""
 
     speaker: str
@@ -54,7 +54,7 @@ class Agent(NamedTuple):
     stamp: str
 
 
-class Typed(NamedTuple):
+class TypedWords(NamedTuple):
     """What a person typed."""
 
     text: str
@@ -80,7 +80,7 @@ class Code(NamedTuple):
     language: str
 
 
-class Tool(NamedTuple):
+class ToolLine(NamedTuple):
     """One line about a tool call. `outcome` says what came of it, if that is known already."""
 
     name: str
@@ -103,13 +103,19 @@ class Fold(NamedTuple):
     parts: "tuple[Piece, ...]"
 
 
+class Delegation(Fold):
+    """Words between agents, collapsed: `name` is who says them, `about` the first ones."""
+
+    __slots__ = ()
+
+
 class Thinking(NamedTuple):
     """What the agent thought, collapsed."""
 
     text: str
 
 
-class Question(NamedTuple):
+class AskedQuestion(NamedTuple):
     """What the agent asks, and the choices: label, description."""
 
     key: str
@@ -117,7 +123,7 @@ class Question(NamedTuple):
     options: tuple[tuple[str, str], ...]
 
 
-class Answer(NamedTuple):
+class ChosenAnswer(NamedTuple):
     """What the person chose or said; `key` names the question if several are open."""
 
     key: str
@@ -130,16 +136,17 @@ class Note(NamedTuple):
     text: str
 
 
-class Stamp(NamedTuple):
+class PassedTime(NamedTuple):
     """The time, where much of it passed inside a turn."""
 
     stamp: str
 
 
 class Footer(NamedTuple):
-    """What a turn did, in a line."""
+    """What a turn did, in a line, and which files it changed: path, lines added and removed."""
 
     text: str
+    files: tuple[tuple[str, int, int], ...] = ()
 
 
 class Attachment(NamedTuple):
@@ -160,6 +167,6 @@ class Link(NamedTuple):
 
 
 Piece = (
-    MarkLine | Person | Agent | Typed | Quoted | Prose | Code | Tool | Outcome | Fold | Thinking | Question | Answer
-    | Note | Stamp | Footer | Attachment | Link
+    MarkLine | Person | AgentHeading | TypedWords | Quoted | Prose | Code | ToolLine | Outcome | Fold | Thinking
+    | AskedQuestion | ChosenAnswer | Note | PassedTime | Footer | Attachment | Link
 )  # fmt: skip

@@ -1,15 +1,16 @@
 """HTML: one file that can be read anywhere, without a network and without scripts."""
 
 from collections.abc import Callable, Iterable, Mapping
-from html import escape
 from typing import Any, Final
 
 from katod.events import Event
 from katod.formats.content import (
-    Agent,
-    Answer,
+    AgentHeading,
+    AskedQuestion,
     Attachment,
+    ChosenAnswer,
     Code,
+    Delegation,
     Fold,
     Footer,
     Line,
@@ -17,16 +18,16 @@ from katod.formats.content import (
     MarkLine,
     Note,
     Outcome,
+    PassedTime,
     Person,
     Piece,
     Prose,
-    Question,
     Quoted,
-    Stamp,
     Thinking,
-    Tool,
-    Typed,
+    ToolLine,
+    TypedWords,
 )  # fmt: skip
+from katod.formats.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.mdtext import clean
 from katod.formats.pictures import PICTURES
 from katod.formats.style import STYLE
@@ -37,7 +38,20 @@ from katod.model import Mark, Options
 _FAILED: Final = ("failed", "exit ", "declined", "interrupted")  # how the outcome of such a call begins
 _MOST_PROMPTS: Final = 2000
 _SPEAKER: Final = 3  # the level of an agent's heading
-_POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_POLICY: Final = fill(
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+)
+_HEAD: Final = (
+    '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    '<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" '
+    'content="no-referrer">\n<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n'
+    '<h1>{title}</h1>\n<p class="about">{about}</p>\n'
+)
+_LINE_END: Final = fill("\n")
+_BLANK: Final = fill(" ")
+_DOT: Final = fill(" · ")
+_SPANS: Final = {"code": fill("code"), "note": fill("i"), "text": fill("span")}  # elements by the kind of a span
 
 
 class Html:
@@ -54,54 +68,51 @@ class Html:
         row = {"prompts": self._prompts, "number": self._number}
         return self._transcript.state() | {name: value for name, value in row.items() if value}
 
-    def head(self, metadata: SessionMetadata, time: str) -> str:
+    def head(self, metadata: SessionMetadata, time: str) -> Markup:
         """Return the beginning of the page."""
         head = self._transcript.head(metadata, time)
-        about = " · ".join(text(part) for part in (head.product, head.project, head.branch, head.when) if part)
-        title = text(head.title)
-        return (
-            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" '
-            f'content="no-referrer">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n'
-            f'<h1>{title}</h1>\n<p class="about">{about}</p>\n'
-        )
+        about = (escape(part) for part in (head.product, head.project, head.branch, head.when) if part)
+        return fill(
+            _HEAD, policy=_POLICY, title=escape(head.title), style=STYLE, about=join(about, _DOT)
+        )  # fmt: skip
 
-    def event(self, event: Event, metadata: SessionMetadata) -> str:
+    def event(self, event: Event, metadata: SessionMetadata) -> Markup:
         """Return one event; pictures are in the page itself."""
         blobs = {digest: data for digest, _, data in event.blobs}
         return self._printed(self._transcript.event(event, metadata), blobs)
 
-    def mark(self, mark: Mark) -> str:
+    def mark(self, mark: Mark) -> Markup:
         """Return a mark."""
         return self._printed(self._transcript.mark(mark), {})
 
-    def pause(self) -> str:
+    def pause(self) -> Markup:
         """Return what was held back."""
         return self._printed(self._transcript.pause(), {})
 
-    def end(self) -> str:
+    def end(self) -> Markup:
         """Return the list of prompts and the end of the page."""
-        return f"</main>\n{self.prompts()}</body>\n</html>\n"
+        return fill("</main>\n{}</body>\n</html>\n", self.prompts())
 
-    def prompts(self) -> str:
+    def prompts(self) -> Markup:
         """Return the list of prompts, empty if there are none."""
-        rows = "".join(f'<li><a href="#m{number}">{text(words)}</a></li>\n' for number, words in self._numbered())
-        return f"<nav>\n<b>Prompts</b>\n<ol>\n{rows}</ol>\n</nav>\n" if rows else ""
+        rows = join(
+            fill('<li><a href="#m{}">{}</a></li>\n', number, escape(words)) for number, words in self._numbered()
+        )
+        return fill("<nav>\n<b>Prompts</b>\n<ol>\n{}</ol>\n</nav>\n", rows) if rows else NOTHING
 
     def _numbered(self) -> Iterable[tuple[int, str]]:
         return enumerate(self._prompts, self._number - len(self._prompts) + 1)
 
-    def _printed(self, pieces: Iterable[Piece], blobs: Mapping[str, str]) -> str:
-        return "".join(self._piece(piece, blobs) + "\n" for piece in pieces)
+    def _printed(self, pieces: Iterable[Piece], blobs: Mapping[str, str]) -> Markup:
+        return join(part for piece in pieces for part in (self._piece(piece, blobs), _LINE_END))
 
-    def _piece(self, piece: Any, blobs: Mapping[str, str]) -> str:
+    def _piece(self, piece: Any, blobs: Mapping[str, str]) -> Markup:
         if isinstance(piece, Person):
             self._number += 1
             self._prompts = [*self._prompts, piece.words or piece.speaker][-_MOST_PROMPTS:]
             return _person(piece, self._number)
         speaker = _SPEAKER if self._number else _SPEAKER - 1  # before any prompt, no heading stands above it
-        if isinstance(piece, Agent):
+        if isinstance(piece, AgentHeading):
             return _agent(piece, speaker)
         if isinstance(piece, Prose):
             return _markdown(piece.text, speaker)
@@ -110,110 +121,116 @@ class Html:
         return _PRINTERS[type(piece)](piece)
 
 
-def text(value: str) -> str:
-    """Return text for the inside of an element or an attribute."""
-    return escape(clean(value))
+def _person(person: Person, number: int) -> Markup:
+    heading = fill(
+        '<h2 class="speaker person" id="m{0}"><a href="#m{0}">{1}</a>{2}</h2>',
+        number, escape(person.speaker), _time(person.stamp),
+    )  # fmt: skip
+    return join((heading, _LINE_END, _typed(person.words))) if person.whole else heading
 
 
-def _person(person: Person, number: int) -> str:
-    anchor = f'<a href="#m{number}">{text(person.speaker)}</a>'
-    heading = f'<h2 class="speaker person" id="m{number}">{anchor}{_time(person.stamp)}</h2>'
-    return heading + (f'\n<div class="typed">{text(person.words)}</div>' if person.whole else "")
+def _typed(words: str) -> Markup:
+    return fill('<div class="typed">{}</div>', escape(words))
 
 
-def _agent(agent: Agent, level: int) -> str:
-    model = f'<span class="model">{text(agent.model)}</span>' if agent.model else ""
-    return f'<h{level} class="speaker">{text(agent.speaker)}{model}{_time(agent.stamp)}</h{level}>'
+def _agent(agent: AgentHeading, level: int) -> Markup:
+    model = fill('<span class="model">{}</span>', escape(agent.model)) if agent.model else NOTHING
+    return fill('<h{0} class="speaker">{1}{2}{3}</h{0}>', level, escape(agent.speaker), model, _time(agent.stamp))
 
 
-def _time(stamp: str) -> str:
-    return f"<time>{text(stamp)}</time>" if stamp else ""
+def _time(stamp: str) -> Markup:
+    return fill("<time>{}</time>", escape(stamp)) if stamp else NOTHING
 
 
-def _line(line: Line) -> str:
-    names = {"code": "code", "note": "i", "text": "span"}
-    return " ".join(f"<{names[span.kind]}>{text(span.text)}</{names[span.kind]}>" for span in line if span.text.strip())
+def _line(line: Line) -> Markup:
+    spans = (fill("<{0}>{1}</{0}>", _SPANS[span.kind], escape(span.text)) for span in line if span.text.strip())
+    return join(spans, _BLANK)
 
 
-def _tool(tool: Tool) -> str:
-    came = f" – {_came(tool.outcome)}" if tool.outcome else ""  # noqa: RUF001 - a dash
-    return f'<div class="tool"><b>{text(tool.name)}</b> {_line(tool.about)}{came}</div>'
+def _tool(tool: ToolLine) -> Markup:
+    came = fill(" – {}", _came(tool.outcome)) if tool.outcome else NOTHING  # noqa: RUF001 - a dash
+    return fill('<div class="tool"><b>{}</b> {}{}</div>', escape(tool.name), _line(tool.about), came)
 
 
-def _came(line: Line) -> str:
+def _came(line: Line) -> Markup:
     """Return what came of a call; a failure stands out."""
     return _marked(_line(line), line[0].text)
 
 
-def _marked(shown: str, words: str) -> str:
-    return f'<span class="failed">{shown}</span>' if words.startswith(_FAILED) else shown
+def _marked(shown: Markup, words: str) -> Markup:
+    return fill('<span class="failed">{}</span>', shown) if words.startswith(_FAILED) else shown
 
 
-def _fold(fold: Fold) -> str:
-    notes = f" → {' · '.join(_marked(text(note), note) for note in fold.notes)}" if fold.notes else ""
-    inner = "\n".join(_PRINTERS[type(part)](part) for part in fold.parts) or "<p>(no text)</p>"
-    return _details(f"<b>{text(fold.name)}</b> {_line(fold.about)}{notes}", inner)
+def _fold(fold: Fold, kind: Markup = NOTHING) -> Markup:
+    notes = join((_marked(escape(note), note) for note in fold.notes), _DOT)
+    inner = join((_PRINTERS[type(part)](part) for part in fold.parts), _LINE_END) or fill("<p>(no text)</p>")
+    came = fill(" → {}", notes) if fold.notes else NOTHING
+    return _details(fill("<b>{}</b> {}{}", escape(fold.name), _line(fold.about), came), inner, kind)
 
 
-def _details(summary: str, inner: str) -> str:
-    return f"<details>\n<summary>{summary}</summary>\n{inner}\n</details>"
+def _details(summary: Markup, inner: Markup, kind: Markup = NOTHING) -> Markup:
+    """Return content that is collapsed; `kind` has the attributes of the element."""
+    return fill("<details{}>\n<summary>{}</summary>\n{}\n</details>", kind, summary, inner)
 
 
-def _question(question: Question) -> str:
-    options = "".join(
-        f"<li>{text(label)}{f': {text(about)}' if about else ''}</li>" for label, about in question.options
+def _question(question: AskedQuestion) -> Markup:
+    options = join(
+        fill("<li>{}{}</li>", escape(label), fill(": {}", escape(about)) if about else NOTHING)
+        for label, about in question.options
     )
-    listed = f"\n<ul>{options}</ul>" if options else ""
-    return f'<div class="question">{_markdown(question.text)}{listed}</div>'
+    listed = fill("\n<ul>{}</ul>", options) if options else NOTHING
+    return fill('<div class="question">{}{}</div>', _markdown(question.text), listed)
 
 
-def _answer(answer: Answer) -> str:
-    question = f" ({text(answer.key)})" if answer.key else ""
-    return f'<div class="typed"><b>You{question}:</b> {text(answer.text)}</div>'
+def _answer(answer: ChosenAnswer) -> Markup:
+    question = fill(" ({})", escape(answer.key)) if answer.key else NOTHING
+    return fill('<div class="typed"><b>You{}:</b> {}</div>', question, escape(answer.text))
 
 
-def _attachment(attachment: Attachment, data: str) -> str:
-    label = text(attachment.label)
+def _attachment(attachment: Attachment, data: str) -> Markup:
+    label = escape(attachment.label)
     if data and attachment.media in PICTURES:
-        return f'<p><img src="data:{attachment.media};base64,{escape(data)}" alt="{label}"></p>'
-    return f'<p class="note">{label}</p>'
+        media = escape(attachment.media)
+        return fill('<p><img src="data:{};base64,{}" alt="{}"></p>', media, escape(data), label)
+    return fill('<p class="note">{}</p>', label)
 
 
-def _code(code: Code) -> str:
+def _code(code: Code) -> Markup:
     return coloured_code(code.text, "" if code.language == "text" else code.language)
 
 
-def coloured_code(words: str, language: str) -> str:
+def coloured_code(words: str, language: str) -> Markup:
     """Return a block of code in the colours of its language, empty for none."""
     from katod.formats.messages import coloured  # noqa: PLC0415 - only HTML needs these libraries
 
-    return f"<pre><code>{coloured(clean(words), language)}</code></pre>"
+    return fill("<pre><code>{}</code></pre>", coloured(clean(words), language))
 
 
-def _markdown(words: str, speaker: int = _SPEAKER) -> str:
+def _markdown(words: str, speaker: int = _SPEAKER) -> Markup:
     from katod.formats.messages import as_html  # noqa: PLC0415 - only HTML needs these libraries
 
-    return as_html(words, speaker).rstrip("\n")
+    return as_html(words, speaker)
 
 
-def _paragraph(name: str, words: str) -> str:
-    return f'<p class="{name}">{text(words)}</p>'
+def _paragraph(name: Markup, words: str) -> Markup:
+    return fill('<p class="{}">{}</p>', name, escape(words))
 
 
-_PRINTERS: Final[Mapping[type, Callable[[Any], str]]] = {
-    MarkLine: lambda mark: _paragraph("mark", " ".join(part for part in mark if part)),
-    Typed: lambda piece: f'<div class="typed">{text(piece.text)}</div>',
-    Quoted: lambda piece: _details(text(piece.label), f"<pre>{text(piece.text)}</pre>"),
+_PRINTERS: Final[Mapping[type, Callable[[Any], Markup]]] = {
+    MarkLine: lambda mark: _paragraph(fill("mark"), " ".join(part for part in mark if part)),
+    TypedWords: lambda piece: _typed(piece.text),
+    Quoted: lambda piece: _details(escape(piece.label), fill("<pre>{}</pre>", escape(piece.text))),
     Prose: lambda piece: _markdown(piece.text),
     Code: _code,
-    Tool: _tool,
-    Outcome: lambda piece: f'<div class="outcome">{_came(piece.line)}</div>',
+    ToolLine: _tool,
+    Outcome: lambda piece: fill('<div class="outcome">{}</div>', _came(piece.line)),
     Fold: _fold,
-    Thinking: lambda piece: _details("Thinking", f"<blockquote>{_markdown(piece.text)}</blockquote>"),
-    Question: _question,
-    Answer: _answer,
-    Note: lambda piece: _paragraph("note", piece.text),
-    Stamp: lambda piece: _paragraph("stamp", piece.stamp),
-    Footer: lambda piece: _paragraph("footer", piece.text),
-    Link: lambda piece: f'<div class="outcome">{text(piece.label)}: {text(piece.target)}</div>',
+    Delegation: lambda piece: _fold(piece, fill(' class="between"')),
+    Thinking: lambda piece: _details(fill("Thinking"), fill("<blockquote>{}</blockquote>", _markdown(piece.text))),
+    AskedQuestion: _question,
+    ChosenAnswer: _answer,
+    Note: lambda piece: _paragraph(fill("note"), piece.text),
+    PassedTime: lambda piece: _paragraph(fill("stamp"), piece.stamp),
+    Footer: lambda piece: _paragraph(fill("footer"), piece.text),
+    Link: lambda piece: fill('<div class="outcome">{}: {}</div>', escape(piece.label), escape(piece.target)),
 }

@@ -17,7 +17,8 @@ class LifecycleLines(Lines):
     """Prints the steps of a session as they happen; what was said is not among them."""
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
-        self._redact = options.redact
+        self._redact, self._is_exported = options.redact, options.exported
+        self._time = ""  # of the last event
         self._kept = state or {}
         self._lifecycle: Lifecycle | None = None
 
@@ -31,7 +32,14 @@ class LifecycleLines(Lines):
         """Return the lines of one event, often none."""
         if self._lifecycle is None:
             self._lifecycle = lifecycle_of(metadata.key, self._kept)
+        self._time = event.time or self._time
         return "".join(map(self._printed, self._lifecycle.take(event)))
+
+    def end(self) -> str:
+        """Return the end of an answer that may be the last one, in an export; an output may always go on."""
+        lines = self._lifecycle.settled() if self._is_exported and self._lifecycle is not None else []
+        time = {"timestamp": self._time} if self._time else {}
+        return "".join(self._printed(line | time) for line in lines)
 
     def _printed(self, line: Line) -> str:
         text = orjson.dumps(line)

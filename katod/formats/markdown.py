@@ -6,10 +6,12 @@ from typing import Any, Final
 
 from katod.events import Event
 from katod.formats.content import (
-    Agent,
-    Answer,
+    AgentHeading,
+    AskedQuestion,
     Attachment,
+    ChosenAnswer,
     Code,
+    Delegation,
     Fold,
     Footer,
     Line,
@@ -17,15 +19,14 @@ from katod.formats.content import (
     MarkLine,
     Note,
     Outcome,
+    PassedTime,
     Person,
     Piece,
     Prose,
-    Question,
     Quoted,
-    Stamp,
     Thinking,
-    Tool,
-    Typed,
+    ToolLine,
+    TypedWords,
 )  # fmt: skip
 from katod.formats.mdtext import body, clean, code, fenced, html, inline, quoted, typed
 from katod.formats.ownlines import SIGN, literal, poses
@@ -33,7 +34,7 @@ from katod.formats.transcript import Transcript
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
-_ITEMS: Final = (Tool, Outcome, Link)  # of a list
+_ITEMS: Final = (ToolLine, Outcome, Link)  # of a list
 
 
 class Markdown:
@@ -116,7 +117,7 @@ def _person(person: Person) -> str:
     return _heading(2, person.speaker, person.stamp, inline(person.words))
 
 
-def _agent(agent: Agent) -> str:
+def _agent(agent: AgentHeading) -> str:
     return _heading(3, agent.speaker, inline(agent.model), agent.stamp)
 
 
@@ -124,7 +125,7 @@ def _line(line: Line) -> str:
     return " ".join(_SPANS[span.kind](span.text) for span in line if span.text.strip())
 
 
-def _tool(tool: Tool) -> str:
+def _tool(tool: ToolLine) -> str:
     about = f" {shown}" if (shown := _line(tool.about)) else ""
     came = f" – {shown}" if (shown := _line(tool.outcome)) else ""  # noqa: RUF001 - a dash
     return f"- {SIGN} **{inline(tool.name)}**{about}{came}"
@@ -149,7 +150,7 @@ def _emphasised(line: str) -> str:
     return literal(line) if poses(line) else line
 
 
-def _question(question: Question) -> str:
+def _question(question: AskedQuestion) -> str:
     text = question.text
     asked = _emphasised(f"**{inline(question.key if chr(10) in text else text)}**")
     shown = f"{asked}\n\n{body(text)}" if "\n" in text else asked
@@ -159,7 +160,7 @@ def _question(question: Question) -> str:
     return f"{shown}\n\n{options}" if options else shown
 
 
-def _answer(answer: Answer) -> str:
+def _answer(answer: ChosenAnswer) -> str:
     question = f" ({inline(answer.key)})" if answer.key else ""
     return f"**You{question}:** {inline(answer.text)}"
 
@@ -193,19 +194,20 @@ _SPANS: Final[Mapping[str, Callable[[str], str]]] = {
 _PRINTERS: Final[Mapping[type, Callable[[Any], str]]] = {
     MarkLine: _mark,
     Person: _person,
-    Agent: _agent,
-    Typed: lambda piece: typed(piece.text),
+    AgentHeading: _agent,
+    TypedWords: lambda piece: typed(piece.text),
     Quoted: _quoted,
     Prose: lambda piece: body(piece.text),
     Code: lambda piece: fenced(piece.text, piece.language),
-    Tool: _tool,
+    ToolLine: _tool,
     Outcome: lambda piece: f"  - {_line(piece.line)}",
     Fold: print_fold,
+    Delegation: print_fold,
     Thinking: lambda piece: details(f"{SIGN} Thinking", quoted(piece.text)),
-    Question: _question,
-    Answer: _answer,
+    AskedQuestion: _question,
+    ChosenAnswer: _answer,
     Note: lambda piece: _emphasised(f"*{inline(piece.text)}*"),
-    Stamp: lambda piece: f"*{piece.stamp}*",
+    PassedTime: lambda piece: f"*{piece.stamp}*",
     Footer: lambda piece: f"*{piece.text}*",
     Attachment: _attachment,
     Link: lambda piece: f"  - {piece.label}: [{piece.text}](<{piece.target}>)",

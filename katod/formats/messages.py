@@ -15,6 +15,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
+from katod.formats.markup import Markup, fill
 from katod.formats.mdtext import clean
 
 _SCHEMES: Final = ("http:", "https:", "mailto:")
@@ -26,11 +27,12 @@ _PLAIN: Final = HtmlFormatter(nowrap=True)
 class _Renderer(RendererHTML):
     """Renders tokens: pictures as links, nothing that loads or runs."""
 
-    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> Markup:
         """Return a picture of a message as a link: what it shows is somewhere else."""
         token = tokens[idx]
         label = self.renderInlineAsText(token.children, options, env) or "picture"
-        return f'<a href="{escape(str(token.attrs.get("src", "")))}" rel="noreferrer">{escape(label)}</a>'
+        target = _escaped(str(token.attrs.get("src", "")))
+        return fill('<a href="{}" rel="noreferrer">{}</a>', target, _escaped(label))
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """Return the beginning of a link that tells its target nothing."""
@@ -67,22 +69,27 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _highlighted(text: str, language: str, _: Any) -> str:
+def _highlighted(text: str, language: str, _: Any) -> Markup:
     return coloured(text, language)
 
 
-def coloured(text: str, language: str) -> str:
+def _escaped(text: str) -> Markup:
+    """Escape a part of a message, which was cleaned as a whole."""
+    return Markup(escape(text))
+
+
+def coloured(text: str, language: str) -> Markup:
     """Return code with its parts in elements of their own, to be coloured by a style sheet; escaped in any case."""
     if len(text) > _LONGEST_CODE or not language:
-        return escape(text)
+        return _escaped(text)
     try:
         lexer = get_lexer_by_name(language, stripnl=False)
     except ClassNotFound:
-        return escape(text)
-    return str(highlight(text, lexer, _PLAIN))
+        return _escaped(text)
+    return Markup(str(highlight(text, lexer, _PLAIN)))
 
 
-def as_html(text: str, speaker: int) -> str:
+def as_html(text: str, speaker: int) -> Markup:
     """Return a message's Markdown as HTML: no raw HTML, no other links than to known schemes, nothing that loads.
 
     `speaker` is the level of the heading above it. A message that is nested too deeply is shown as it was written.
@@ -91,5 +98,5 @@ def as_html(text: str, speaker: int) -> str:
     parser, env = _parser(), {"speaker": speaker}
     tokens = parser.parse(shown, env)
     if any(token.level >= _DEEPEST - 2 for token in tokens):
-        return f"<pre>{escape(shown)}</pre>"
-    return str(parser.renderer.render(tokens, parser.options, env))
+        return fill("<pre>{}</pre>", _escaped(shown))
+    return Markup(str(parser.renderer.render(tokens, parser.options, env)).rstrip("\n"))

@@ -12,7 +12,7 @@ PAUSE: Final = 300.0  # seconds after which the time is shown again
 
 
 @dataclass(slots=True)
-class Place:
+class LastHeading:
     """The last heading and what follows it; `line` is the call whose line was printed last, `time` in seconds."""
 
     speaker: str = ""
@@ -20,6 +20,32 @@ class Place:
     day: str = ""
     time: float = 0.0
     line: str = ""
+
+    def begin(self, day: str) -> None:
+        """Begin a transcript on a day."""
+        self.day = day
+
+    def at_line(self, call: str = "") -> None:
+        """Note that the line of a call was printed last, or something else."""
+        self.line = call
+
+    def interrupt(self) -> None:
+        """Note that what was printed is nobody's: whoever speaks next is named again."""
+        self.speaker = self.line = ""
+
+    def forget_model(self) -> None:
+        """Name the model again in the next heading."""
+        self.model = ""
+
+    def speak(self, speaker: str, model: str, day: str, time: float) -> None:
+        """Note that a heading was printed."""
+        self.speaker, self.model, self.day = speaker, model, day
+        self.pass_time(time)
+
+    def pass_time(self, time: float) -> float:
+        """Note that something of this time was printed; return the time before it, 0 if there is none."""
+        before, self.time = self.time, max(time, self.time)
+        return before
 
     def state(self) -> list[Any]:
         """Return the place as JSON, empty if nothing was printed yet."""

@@ -46,7 +46,7 @@ class Spool(Protocol):
         """Yield the text from the beginning, once it is complete."""
 
 
-class Document(Protocol):
+class DocumentFormat(Protocol):
     """Makes one document of a whole conversation, which may begin with what is known only in the end.
 
     What grows with the conversation is kept in spools, so that memory stays bounded. As with every format, nothing but

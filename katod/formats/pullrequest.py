@@ -4,22 +4,22 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from katod.formats.content import (
+    AskedQuestion,
     Attachment,
     Code,
     Fold,
+    Inline,
     Link,
     Piece,
     Prose,
-    Question,
     Quoted,
-    Span,
     Thinking,
-    Typed,
+    TypedWords,
 )  # fmt: skip
 from katod.formats.markdown import details, print_fold, print_piece, printed
 from katod.formats.mdtext import html
 from katod.formats.quiet import apart, quiet
-from katod.formats.turns import Conversation, Turn, fitted
+from katod.formats.turns import Conversation, TypedTurn, fitted
 
 LIMIT: Final = 65_536  # characters: what GitHub takes
 
@@ -38,8 +38,8 @@ def pull_request(conversation: Conversation) -> str:
     return details(title, fitted(conversation.turns, room, shareable, _left_out).strip("\n")) + "\n"
 
 
-def _is_typed(turn: Turn) -> bool:
-    return any(isinstance(piece, Typed) or getattr(piece, "words", "") for piece in turn.pieces[:2])
+def _is_typed(turn: TypedTurn) -> bool:
+    return any(isinstance(piece, TypedWords) or getattr(piece, "words", "") for piece in turn.pieces[:2])
 
 
 def _left_out(count: int, characters: int) -> str:
@@ -53,7 +53,7 @@ def shareable(pieces: Iterable[Piece]) -> str:
 
 def _print(piece: Piece) -> str:
     """Print a piece: its code by its exact characters, its other words without names that a forge would find."""
-    if isinstance(piece, Prose | Typed | Thinking | Question):
+    if isinstance(piece, Prose | TypedWords | Thinking | AskedQuestion):
         return quiet(print_piece(piece))
     if isinstance(piece, Attachment):
         piece = piece._replace(link="")
@@ -66,7 +66,7 @@ def _apart_in(value: Any) -> Any:
     """Return a piece, or a part of one, with the names in it apart; code and messages stay."""
     if isinstance(value, str):
         return apart(value)
-    if isinstance(value, Code | Prose) or (isinstance(value, Span) and value.kind == "code"):
+    if isinstance(value, Code | Prose) or (isinstance(value, Inline) and value.kind == "code"):
         return value
     if isinstance(value, Quoted):
         return value._replace(label=apart(value.label))

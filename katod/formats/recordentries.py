@@ -15,13 +15,15 @@ _TOKENS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "reasoning"), ("total", "total"),
 )  # fmt: skip
 _MORE_TOKENS: Final = (("cacheWrite", "cache-write"), ("contextLimit", "context-limit"))
+_UNSAID: Final = ev.BETWEEN - {ev.Between.TASK}  # messages of no user; what a sub-agent was given is its input
 _COST_DIGITS: Final = 6  # floats are signed as they are printed, so few digits
 
 
 def entry_of(row: Fields) -> Fields:
     """Return the entry of an event, given the event's JSON form."""
     payload = dict(row["payload"])
-    entry = _MAKERS.get(row["kind"], _system_event)(row["kind"], payload)
+    make = _system_event if payload.get("subtype") in _UNSAID else _MAKERS.get(row["kind"], _system_event)
+    entry = make(row["kind"], payload)
     if time := recorded_time(row):
         entry["timestamp"] = time
     shared = {name: row[name] for name in ("kind", "turn", "source") if name in row}

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pkgutil import resolve_name
 from typing import Any, cast
 
-from katod.formats.protocol import Document, Format, Spool
+from katod.formats.protocol import DocumentFormat, Format, Spool
 from katod.formatspec import FORMATS
 from katod.model import Options
 
@@ -14,9 +14,9 @@ def open_format(name: str, options: Options, state: dict[str, Any] | None = None
     return cast("type[Format]", _printer(name))(options, state)
 
 
-def open_document(name: str, options: Options, spool: Callable[[], Spool]) -> Document:
+def open_document(name: str, options: Options, spool: Callable[[], Spool]) -> DocumentFormat:
     """Return an empty document of a format that is one."""
-    return cast("type[Document]", _printer(name))(options, spool)
+    return cast("type[DocumentFormat]", _printer(name))(options, spool)
 
 
 def _printer(name: str) -> object:

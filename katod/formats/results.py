@@ -8,7 +8,7 @@ import orjson
 
 from katod.agents.toolcalls import words_of_refusal
 from katod.agents.tooltable import Family
-from katod.formats.content import Line, Span
+from katod.formats.content import Inline, Line
 from katod.formats.turn import duration
 
 LONGEST: Final = 16_000  # characters of one result
@@ -102,19 +102,19 @@ def outcome(payload: dict[str, Any], redact: Callable[[str], str], *, ran: bool)
     """
     if payload.get("denied"):
         said = " ".join(redact(words_of_refusal(payload["text"])).split())  # all of it: a person's words
-        return (Span("text", f"declined: {said}" if said else "declined"),)
+        return (Inline("text", f"declined: {said}" if said else "declined"),)
     if not payload.get("isError"):
-        return (Span("text", "interrupted"),) if payload.get("status") == "interrupted" else ()
+        return (Inline("text", "interrupted"),) if payload.get("status") == "interrupted" else ()
     return _failure(payload.get("exitCode"), redact(output_of(payload["text"])), ran=ran)
 
 
 def _failure(code: int | None, said: str, *, ran: bool) -> Line:
     """Return how a call failed and why; a command that says nothing, as a search without a hit, has no why."""
     if ran and code is not None and not said.strip():
-        return (Span("text", f"no output, exit {code}"),)
+        return (Inline("text", f"no output, exit {code}"),)
     failed = "failed" if code is None else f"failed, exit {code}"
     why = reason(said) if ran else _cut(_first_said(said))
-    return (Span("text", f"{failed}:"), Span("code", why)) if why else (Span("text", failed),)
+    return (Inline("text", f"{failed}:"), Inline("code", why)) if why else (Inline("text", failed),)
 
 
 def _first_said(text: str) -> str:
@@ -154,7 +154,7 @@ def took(payload: dict[str, Any], family: Family) -> Line:
     milliseconds = payload.get("durationMs", 0)
     if family != "agent" or milliseconds < _NOTEWORTHY_MS or payload.get("status") == "launched":
         return ()
-    return (Span("text", f"done in {duration(milliseconds / 1000)}"),)
+    return (Inline("text", f"done in {duration(milliseconds / 1000)}"),)
 
 
 def notes_about(payload: dict[str, Any], shown: str) -> tuple[str, ...]:

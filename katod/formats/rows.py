@@ -12,8 +12,6 @@ from katod.events import Event, to_json
 from katod.formats.protocol import Spool
 from katod.formats.redact.redactor import may_contain_secret, redact_json
 
-# orjson writes at most 254 levels; agents never nest that deep, hostile files do.
-_TOO_DEEP: Final = "nested too deep to be written as JSON"
 # Encrypted thinking is random, so that a part of it may look like a token; nobody but its provider can read it.
 _SEALED: Final = re.compile(r"[\w+/=-]{64,}", re.ASCII)
 _TIMESTAMP: Final = re.compile(
@@ -72,6 +70,5 @@ def _line(row: dict[str, Any]) -> bytes:
     try:
         return orjson.dumps(row)
     except TypeError:
-        row["payload"] = {"rawType": row["kind"], "raw": _TOO_DEEP}
-        row["kind"] = ev.PROVIDER_RAW
+        row.update(kind=ev.PROVIDER_RAW, payload=ev.too_deep(row["kind"]))
         return orjson.dumps(row)

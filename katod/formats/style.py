@@ -5,7 +5,9 @@ What is not on the screen is laid out when it is scrolled to: a page of a long s
 
 from typing import Final
 
-STYLE: Final = """
+from katod.formats.markup import Markup
+
+STYLE: Final = Markup("""
 :root{color-scheme:light dark;--text:#1f2328;--quiet:#59636e;--page:#fff;--soft:#f6f8fa;--line:#d1d9e0;--you:#ddf4ff;
 --add:#1a7f37;--del:#d1242f;--link:#0969da;--key:#cf222e;--str:#0a3069;--fn:#6639ba;--num:#0550ae}
 @media(prefers-color-scheme:dark){:root{--text:#e6edf3;--quiet:#9198a1;--page:#0d1117;--soft:#151b23;--line:#3d444d;
@@ -50,4 +52,4 @@ main{padding:1rem 1rem 4rem}body{display:flex;flex-direction:column}nav{order:-1
 @media print{nav{display:none}main>*{content-visibility:visible}
 body{display:block;font-size:11pt}main{max-width:none;padding:0}pre{max-height:none;
 white-space:pre-wrap}details{break-inside:avoid}h2,h3{break-after:avoid}}
-"""
+""")

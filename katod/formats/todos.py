@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from katod.agents.fields import dict_of, dicts_of, text_of
-from katod.agents.tooltable import Tool
-from katod.formats.content import Line, Span
+from katod.agents.tooltable import ToolEntry
+from katod.formats.content import Inline, Line
 
 _TEXTS: Final = ("content", "step", "description", "title", "text", "task")
 _DONE: Final = ("completed", "done", "complete")
@@ -13,7 +13,7 @@ _LONGEST: Final = 80
 Item = tuple[str, bool]
 
 
-def items_of(given: Any, known: Tool) -> list[Item]:
+def items_of(given: Any, known: ToolEntry) -> list[Item]:
     """Return the items of a call: text, whether it is done."""
     rows = next((dicts_of(dict_of(given)[key]) for key in known.items if key in dict_of(given)), [])
     found = ((next((text_of(row[key]) for key in _TEXTS if text_of(row.get(key))), ""), row) for row in rows[:_MOST])
@@ -24,9 +24,9 @@ def changes(before: list[Item] | None, now: list[Item]) -> Line:
     """Return what to show of a list after another one: what was done and added; all of it if there was none."""
     if before is None:
         shown = " · ".join(f"☑ {_cut(text)}" if done else _cut(text) for text, done in now)
-        return (Span("text", f"{len(now)} item{'s' if len(now) != 1 else ''}: {shown}"),) if now else ()
+        return (Inline("text", f"{len(now)} item{'s' if len(now) != 1 else ''}: {shown}"),) if now else ()
     parts = [*_done(before, now), *_added(before, now)]
-    return (Span("text", " ".join(parts)),) if parts else ()
+    return (Inline("text", " ".join(parts)),) if parts else ()
 
 
 def _done(before: list[Item], now: list[Item]) -> list[str]:

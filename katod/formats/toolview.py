@@ -9,10 +9,11 @@ from typing import Any, Final, Literal
 import orjson
 
 from katod.agents.fields import dict_of
-from katod.agents.tooltable import UNKNOWN, Keys, Tool, tool
-from katod.formats.content import Code, Line, Span
+from katod.agents.tooltable import UNKNOWN, Keys, ToolEntry, tool
+from katod.formats.content import Code, Inline, Line
 from katod.formats.edits import diff, patched_files, shown_size
 from katod.formats.mdtext import clean
+from katod.paths import below, is_windows
 
 LONGEST: Final = 160  # characters of one span
 _LONGEST_START: Final = 2000  # characters that are searched for secrets: far more than a line shows
@@ -26,7 +27,9 @@ _LONGEST_SCALAR: Final = 80
 _MOST_FILES: Final = 4
 _PROSE: Final = ("agent", "think")
 _SHELL: Final = re.compile(r"(?:/(?:usr/)?bin/)?(?:ba|z|da)?sh\s+-l?c\s+(?=['\"])")
-_HOME: Final = re.compile(r"/(?:home|Users)/[^/]+(?=/|\Z)|/root(?=/|\Z)")
+_HOME: Final = re.compile(
+    r"/(?:home|Users)/[^/]+(?=/|\Z)|/root(?=/|\Z)|[A-Za-z]:[\\/](?i:Users)[\\/][^\\/]+(?=[\\/]|\Z)"
+)
 Clean = Callable[[str], str]
 Kind = Literal["code", "note", "text"]
 
@@ -36,17 +39,17 @@ class View:
 
     def __init__(self, redact: Clean, cwd: str) -> None:
         self._redact = redact
-        self._cwd = cwd.rstrip("/")
+        self._cwd = cwd
         home = _HOME.match(cwd)
         self._home = home[0] if home else ""
+        self._in_home = "~\\" if is_windows(cwd) else "~/"
 
     def path(self, path: str) -> str:
         """Return a path relative to the project, or with `~` for the home."""
-        for start, itself, sign in ((self._cwd, ".", ""), (self._home, "~", "~/")):
-            if start and path.rstrip("/") == start:
-                return itself
-            if start and path.startswith(f"{start}/"):
-                return sign + path[len(start) + 1 :]
+        for folder, itself, sign in ((self._cwd, ".", ""), (self._home, "~", self._in_home)):
+            rest = below(path, folder)
+            if rest is not None:
+                return sign + rest if rest else itself
         return path
 
     def about(self, payload: dict[str, Any], added: int = 0, removed: int = 0) -> Line:
@@ -56,9 +59,9 @@ class View:
         """
         given, known = payload.get("input"), tool(payload["name"])
         spans = self._spans(payload["family"], given, known)
-        return (*spans, Span("text", size)) if (size := shown_size(added, removed)) else spans
+        return (*spans, Inline("text", size)) if (size := shown_size(added, removed)) else spans
 
-    def _spans(self, family: str, given: Any, known: Tool) -> Line:
+    def _spans(self, family: str, given: Any, known: ToolEntry) -> Line:
         arguments = dict_of(given)
         if patch := known.patch_in(given) if family == "edit" else "":
             return self._files(patch)
@@ -78,7 +81,7 @@ class View:
         description = _subject(command) or description
         if isinstance(description, str) and description.strip():
             said = self._first_line("note", description)
-            return (*spans, Span("text", "·"), *said) if spans else said
+            return (*spans, Inline("text", "·"), *said) if spans else said
         return spans
 
     def _command_line(self, command: str) -> Line:
@@ -87,11 +90,11 @@ class View:
         line, size = next((row for row in rows if not _PREPARING.fullmatch(row[0])), rows[0])
         return _shown("code", line, command.count("\n") + 1 - size, whole=len(command) <= _LONGEST_START)
 
-    def _search(self, arguments: Mapping[str, Any], known: Tool) -> Line:
+    def _search(self, arguments: Mapping[str, Any], known: ToolEntry) -> Line:
         what, where = first_text(arguments, known.about), self.path(first_text(arguments, known.within))
         spans = self._first_line("code", what)
         if where and where != ".":
-            spans = (*spans, *((Span("text", "in"),) if spans else ()), *self._first_line("code", where))
+            spans = (*spans, *((Inline("text", "in"),) if spans else ()), *self._first_line("code", where))
         return spans
 
     def files(self, payload: dict[str, Any]) -> list[str]:
@@ -101,14 +104,21 @@ class View:
             return self._patched(patch) or [""]
         return [self.path(self._redact(first_text(dict_of(given), known.about)))]
 
+    def edits(self, payload: dict[str, Any], added: int, removed: int) -> tuple[tuple[str, int, int], ...]:
+        """Return the edits that a call is going to make."""
+        if not (added or removed):
+            return ()
+        first, *others = self.files(payload)
+        return ((first, added, removed), *((path, 0, 0) for path in others))
+
     def _patched(self, patch: str) -> list[str]:
         return [self.path(self._redact(name)) for name in dict.fromkeys(patched_files(patch))]
 
     def _files(self, patch: str) -> Line:
         names = self._patched(patch)
-        shown = tuple(Span("code", cut(name, middle=True)) for name in names[:_MOST_FILES])
+        shown = tuple(Inline("code", cut(name, middle=True)) for name in names[:_MOST_FILES])
         more = len(names) - _MOST_FILES
-        return (*shown, Span("text", f"and {more} more")) if more > 0 else shown
+        return (*shown, Inline("text", f"and {more} more")) if more > 0 else shown
 
     def _first_line(self, kind: Kind, text: str) -> Line:
         """Return the first line of a text, and how many lines follow it."""
@@ -137,7 +147,7 @@ def _part_read(arguments: Mapping[str, Any], family: str) -> Line:
     if family != "read" or not isinstance(count, int) or not isinstance(first, int | None):
         return ()
     begin = max(first or 1, 1)
-    return (Span("text", f"lines {begin}–{begin + count - 1}"),)  # noqa: RUF001 - a dash
+    return (Inline("text", f"lines {begin}–{begin + count - 1}"),)  # noqa: RUF001 - a dash
 
 
 def _subject(command: str) -> str:
@@ -151,14 +161,9 @@ def _subject(command: str) -> str:
 
 def _scalars(arguments: Mapping[str, Any]) -> str:
     """Return the first short arguments of a tool that is not known."""
-    values = [str(value) for value in arguments.values() if isinstance(value, str | int) and value != ""]
+    given = (value for value in arguments.values() if isinstance(value, str | int) and value != "")
+    values = [str(value).lower() if isinstance(value, bool) else str(value) for value in given]  # `true`, as in JSON
     return " ".join(value for value in values[:_MOST_SCALARS] if len(value) <= _LONGEST_SCALAR)
-
-
-def is_quiet(name: str) -> bool:
-    """Return whether a call is not shown: it is printed as questions and answers, or is the client's bookkeeping."""
-    known = tool(name)
-    return known.asks or known.quiet
 
 
 def command_of(given: Any) -> str:
@@ -221,8 +226,8 @@ def _shown(kind: Kind, line: str, more: int, *, whole: bool) -> Line:
     """Return a line and how many more there are; if it may have been cut before, half a secret may end it."""
     if not line:
         return ()
-    span = Span(kind, cut(line.rstrip(), middle=whole and kind == "code"))
-    return (span, Span("text", f"… +{more} line{'s' if more > 1 else ''}")) if more > 0 else (span,)
+    span = Inline(kind, cut(line.rstrip(), middle=whole and kind == "code"))
+    return (span, Inline("text", f"… +{more} line{'s' if more > 1 else ''}")) if more > 0 else (span,)
 
 
 def _pretty(given: Any) -> str:

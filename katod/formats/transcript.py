@@ -5,45 +5,44 @@ Append-only: what an event gives depends on what came before it alone, and `stat
 
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
-from pathlib import PurePosixPath
 from typing import Any, ClassVar, Final
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.base import SPAWNED
 from katod.agents.toolcalls import words_of_refusal
-from katod.agents.tooltable import Tool as KnownTool
-from katod.agents.tooltable import tool
+from katod.agents.tooltable import ToolEntry as KnownTool
+from katod.agents.tooltable import is_silent, tool
 from katod.events import Event
 from katod.formats import pictures, todos
-from katod.formats.calls import Call, Held, Known
+from katod.formats.between import folded
+from katod.formats.calls import Call, HeldCalls, OpenCallTable, shown_name
 from katod.formats.content import (
-    Agent,
-    Answer,
+    AgentHeading,
+    AskedQuestion,
     Attachment,
+    ChosenAnswer,
     Code,
     Fold,
     Footer,
     Head,
+    Inline,
     Line,
     Link,
     MarkLine,
     Note,
     Outcome,
+    PassedTime,
     Person,
     Piece,
     Prose,
-    Question,
     Quoted,
-    Span,
-    Stamp,
     Thinking,
-    Tool,
-    Typed,
+    ToolLine,
+    TypedWords,
 )  # fmt: skip
 from katod.formats.edits import edit_size
 from katod.formats.ownlines import MARKS
-from katod.formats.place import PAUSE, Place, short_model
+from katod.formats.place import PAUSE, LastHeading, short_model
 from katod.formats.redact.redactor import redact
 from katod.formats.results import (
     commits,
@@ -55,26 +54,30 @@ from katod.formats.results import (
     shortened,
     took,
 )  # fmt: skip
-from katod.formats.toolview import View, command_of, is_quiet
-from katod.formats.turn import Turn
+from katod.formats.toolview import View, command_of
+from katod.formats.turn import TurnTally
 from katod.formats.when import When
-from katod.metadata import SessionMetadata, cut_at_word, first_words
+from katod.metadata import SessionMetadata, cut_at_word, heading_of
 from katod.model import Mark, Options
+from katod.paths import name_of
 from katod.slug import slug
 
 TITLE: Final = 80
 _WORDS: Final = 60  # characters of a message in its heading
 YOU: Final = "You"
-_TASK: Final = "Task"  # what a sub-agent was given
 # The system messages that are printed; the rest is bookkeeping.
-SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "review", "rollback", "synthetic"})
-UNSPOKEN_SUBTYPES: Final = frozenset({"context", "delegated"})  # of messages in the user's name
+SPOKEN_SUBTYPES: Final = frozenset(
+    {"api_refusal", "incomplete", "model_refusal_fallback", "review", "rollback", "synthetic"}
+)
+CONTEXT: Final = "context"  # of messages in the user's name that nobody says
 _CHANGES: Final = {"model": "Model", "title": "Title"}
 _CLEARING: Final = frozenset({"/clear", "/new", "/reset"})
 _ACCEPTED: Final = "Plan accepted"
 _CLEARED: Final = "Conversation cleared: a new session begins"
 _LONG_MESSAGE: Final = 60  # lines; of a longer one, the first 40 are shown
 _SHOWN_OF_IT: Final = 40
+# What never comes between a question and its answer.
+_AFTER_ANSWERS: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.TURN_END, ev.ERROR, ev.COMPACTION})
 _OF_RANGES: Final = frozenset({"started", "stopped", "paused", "resumed", "excluded", "refused"})
 _SHORT: Final = 200  # characters
 _LONGEST_START: Final = 4000  # characters, from which the words for a heading are taken
@@ -89,10 +92,10 @@ class Transcript:
         self._base = options
         self._options = options.with_switches(dict(state.get("switches", ())))
         self._when = When(options.time_zone)
-        self._place = Place(*state.get("place", ()))
-        self._turn = Turn(state.get("turn"))
-        self._held = Held(state.get("held"))
-        self._known = Known(state.get("known"))
+        self._place = LastHeading(*state.get("place", ()))
+        self._turn = TurnTally(state.get("turn"))
+        self._held = HeldCalls(state.get("held"))
+        self._known = OpenCallTable(state.get("known"))
         self._asked: dict[str, Any] = state.get("asked", {})  # open questions by id; the list of things to do
 
     def state(self) -> dict[str, Any]:
@@ -112,39 +115,37 @@ class Transcript:
 
     def head(self, metadata: SessionMetadata, time: str) -> Head:
         """Return what the transcript begins with."""
-        self._place.day = self._when.day(time)
+        self._place.begin(self._when.day(time))
         agent, key, start = AGENTS[metadata.key.agent], metadata.key, metadata.start
         words = " ".join(self._redact(metadata.best_title).split())
-        project = self._redact(PurePosixPath(metadata.cwd).name)
+        project = self._redact(name_of(metadata.cwd))
         stamp = self._when.stamp(time, "")
         return Head(
             cut_at_word(words, TITLE) or f"Conversation with {agent.label}",
             slug(agent.product), self._redact(f"{agent.product} {start.version}".strip()), self._redact(metadata.model),
-            project, self._redact(start.branch), key.id, key.subagent, start.parent,
+            project, self._redact(start.branch), agent.whole_id(key.id, start.session), key.subagent, start.parent,
             self._when.day(time), f"{stamp} ({self._base.time_zone})" if stamp else "",
         )  # fmt: skip
 
     def mark(self, mark: Mark) -> Pieces:
         """Return a mark. A range's switches apply from its first mark on."""
-        pieces = (
-            self.pause() if mark.kind in _OF_RANGES else []
-        )  # others are printed live only, and change nothing else
+        # Other marks are printed live only, and change nothing else.
+        pieces = self.pause() if mark.kind in _OF_RANGES else []
         if mark.kind in ("started", "resumed"):
             self._options = self._base.with_switches(dict(mark.switches))
-            self._turn = Turn()
+            self._turn = TurnTally()
         stamp = self._when.stamp(mark.time, self._place.day) if mark.time else ""
-        self._place.speaker = ""
-        self._place.line = ""
+        self._place.interrupt()
         return [*pieces, MarkLine(MARKS[mark.kind], stamp, mark.text)]
 
     def pause(self) -> Pieces:
         """Return what is held back, and the end of the turn: nothing follows for now."""
-        pieces: Pieces = [*self._held.flush()]
-        footer, self._turn = self._turn.footer(), Turn()
-        if footer:
-            pieces.append(Footer(footer))
+        pieces: Pieces = [*self._held.flush(), *self._late()]
+        turn, self._turn = self._turn, TurnTally()
+        if footer := turn.footer():
+            pieces.append(Footer(footer, turn.files))
         if pieces:
-            self._place.line = ""
+            self._place.at_line()
         return pieces
 
     def event(self, event: Event, metadata: SessionMetadata) -> Pieces:
@@ -152,7 +153,8 @@ class Transcript:
         if event.session.subagent != metadata.key.subagent:
             return []
         handler = self._HANDLERS.get(event.kind)
-        return handler(self, event, metadata) if handler is not None else []
+        late = self._late() if event.kind in _AFTER_ANSWERS else []
+        return [*late, *handler(self, event, metadata)] if handler is not None else late
 
     def open_todos(self) -> list[str]:
         """Return what is not done yet of the agent's list, as it was last."""
@@ -162,21 +164,22 @@ class Transcript:
 
     def _user(self, event: Event, metadata: SessionMetadata) -> Pieces:
         payload, subtype = event.payload, event.payload.get("subtype")
-        if subtype in UNSPOKEN_SUBTYPES:
+        if subtype == CONTEXT:
             return []
+        if ev.is_between(event):
+            return self._between(event, metadata)
         text = payload["text"].strip("\n").rstrip()
         if subtype == "slash-command" and text in _CLEARING:
             return [*self.pause(), *self._note(_CLEARED)]
-        heading = _first_words(self._redact(text[:_LONGEST_START]))
+        heading = heading_of(self._redact(text[:_LONGEST_START]), _WORDS)
         said = self._typed(text, payload.get("pasted", ()), heading)
         attached = self._attachments(event, metadata)
         if not (said or attached or heading):
             return []
-        spawned = metadata.key.subagent or metadata.start.origin == SPAWNED
-        person = Person(_TASK if spawned else YOU, self._stamp(event), heading, bool(heading) and not said)
+        person = Person(YOU, self._stamp(event), heading, bool(heading) and not said)
         pieces = [*self.pause(), person, *said, *attached]
         self._at(event, YOU, self._place.model)
-        self._place.line = ""
+        self._place.at_line()
         return pieces
 
     def _typed(self, text: str, pasted: Any, heading: str) -> Pieces:
@@ -189,7 +192,7 @@ class Transcript:
                 pieces.append(Quoted(f"Pasted: {count_lines(content)}", self._redact(content)))
             at = end
         only = pieces[0] if len(pieces) == 1 else None
-        return [] if isinstance(only, Typed) and only.text == heading else pieces
+        return [] if isinstance(only, TypedWords) and only.text == heading else pieces
 
     def _words(self, text: str) -> Pieces:
         text = self._redact(text.strip("\n").rstrip())
@@ -197,16 +200,27 @@ class Transcript:
             return []
         lines = text.split("\n")
         if len(lines) <= _LONG_MESSAGE:
-            return [Typed(text)]
+            return [TypedWords(text)]
         rest = "\n".join(lines[_SHOWN_OF_IT:])
-        return [Typed("\n".join(lines[:_SHOWN_OF_IT])), Quoted(f"{count_lines(rest)} more", rest)]
+        return [TypedWords("\n".join(lines[:_SHOWN_OF_IT])), Quoted(f"{count_lines(rest)} more", rest)]
 
     def _answer(self, event: Event, _: SessionMetadata) -> Pieces:
         payload, questions = event.payload, self._asked.get("questions", {})
         key = questions.get(payload["decisionId"], "") if len(questions) > 1 else ""
         chosen = ", ".join(self._redact(choice) for choice in payload["selections"])
         said = self._redact(payload.get("freeText", ""))
-        return [*self._flushed(), Answer(key, " · ".join(part for part in (chosen, said) if part))]
+        return [*self._flushed(), ChosenAnswer(key, " · ".join(part for part in (chosen, said) if part))]
+
+    def _between(self, event: Event, metadata: SessionMetadata) -> Pieces:
+        """Return words between agents, collapsed. Whoever speaks next is named again."""
+        blocks = folded(event, self._redact, lambda text: shortened(text, self._options.max_result))
+        said: Pieces = [*blocks, *self._attachments(event, metadata)]
+        if not said:
+            return []
+        before = self.pause() if event.kind == ev.USER_MESSAGE else self._flushed()
+        self._turn.pass_time(self._when.seconds(event.time if event.kind == ev.USER_MESSAGE else ""))
+        self._place.interrupt()
+        return [*before, *said]
 
     # -- the agent ------------------------------------------------------------------------------------
 
@@ -229,50 +243,40 @@ class Transcript:
         if next(iter(questions), "").rpartition(":")[0] != call:  # all open questions belong to one call
             questions = {}
         key = questions[payload["decisionId"]] = self._redact(payload["decisionKey"])
-        self._asked["questions"] = questions
+        self._asked |= {"questions": questions, "open": True}
         options = tuple(
             (self._redact(option["label"]), self._redact(option.get("description", "")))
             for option in payload["options"]
         )
-        return self._in_turn(event, metadata, Question(key, self._redact(payload["prompt"]), options))
+        return self._in_turn(event, metadata, AskedQuestion(key, self._redact(payload["prompt"]), options))
 
     # -- tools ----------------------------------------------------------------------------------------
 
     def _call(self, event: Event, metadata: SessionMetadata) -> Pieces:
         payload = event.payload
-        name, call, known = self._redact(_shown_name(payload["name"])), payload["toolCallId"], tool(payload["name"])
-        if is_quiet(payload["name"]):
+        call, known, server = payload["toolCallId"], tool(payload["name"]), payload.get("server", "")
+        name = self._redact(shown_name(payload["name"], server))
+        if is_silent(payload["name"], metadata.key.agent):
             return []
         view = View(self._redact, metadata.cwd)
         size = edit_size(payload)
         about = self._todo(payload) if known.items else view.about(payload, *size)
         self._turn.add("tools", int(bool(about) or known.family != "execute"))
-        edits = self._edits(payload, view, event, *size)
-        self._known.add(call, Call(name, about, is_commit(command_of(payload.get("input"))), edits))
+        self._turn.pass_time(self._when.seconds(event.time))
+        edits = view.edits(payload, *size)
+        plain, may_commit = self._redact(shown_name(payload["name"])), is_commit(command_of(payload.get("input")))
+        self._known.add(call, Call(plain, about, may_commit, edits, self._redact(server)))
         if self._options.tools == "none" or self._says_nothing(known, about):
             return []
         if self._options.tools == "full":
             body = view.body(payload)
             heading = self._heading(event, metadata)
             return [*heading, *self._held.add(call, name, about, body)]
-        return self._in_turn(event, metadata, Tool(name, about), line=call or "-")
+        return self._in_turn(event, metadata, ToolLine(name, about), line=call or "-")
 
     def _says_nothing(self, known: KnownTool, about: Line) -> bool:
         """Return whether a call has no line: a list in which nothing changed, a command that is only looked after."""
         return not about and (bool(known.items) or (known.family == "execute" and self._options.tools != "full"))
-
-    def _edits(
-        self, payload: dict[str, Any], view: View, event: Event, added: int, removed: int
-    ) -> tuple[tuple[str, int, int], ...]:
-        """Count the edits of a call in its turn, and return them."""
-        self._turn.pass_time(self._when.seconds(event.time))
-        if not (added or removed):
-            return ()
-        first, *others = view.files(payload)
-        edits = ((first, added, removed), *((path, 0, 0) for path in others))
-        for edit in edits:
-            self._turn.edit(*edit)
-        return edits
 
     def _todo(self, payload: dict[str, Any]) -> Line:
         """Return what changed in the list of things to do."""
@@ -285,7 +289,7 @@ class Transcript:
     def _result(self, event: Event, metadata: SessionMetadata) -> Pieces:
         payload = event.payload
         call = self._known.take(payload["toolCallId"]) or Call(metadata.called(payload["toolCallId"]))
-        if is_quiet(call.name):
+        if is_silent(call.name, metadata.key.agent):
             return []
         made = self._count_result(event, call)
         if self._options.tools == "none" or (tool(call.name).items and not call.about):
@@ -300,12 +304,11 @@ class Transcript:
         return self._came(event, metadata, call, came) if came else []
 
     def _count_result(self, event: Event, call: Call) -> list[tuple[str, str]]:
-        """Count a result in its turn; return the commits that it tells."""
+        """Count a result in its turn, and the edits of its call if it went well; return the commits that it tells."""
         payload = event.payload
         self._turn.pass_time(self._when.seconds(event.time))
-        if payload.get("isError") or payload.get("denied"):
-            for edit in call.edits:
-                self._turn.take_back(*edit)
+        for edit in call.edits if ev.went_well(payload) else ():
+            self._turn.edit(*edit)
         made = commits(output_of(payload["text"])) if call.commits else []
         self._turn.add("commits", len(made))
         return made
@@ -314,12 +317,12 @@ class Transcript:
         """Return what came of a call: below its line if nothing was printed since, else with its line again."""
         if self._place.line and self._place.line == event.payload["toolCallId"]:
             return [Outcome(came)]
-        return self._in_turn(event, metadata, Tool(self._redact(_shown_name(call.name)), call.about, came), line="-")
+        return self._in_turn(event, metadata, ToolLine(self._redact(call.shown), call.about, came), line="-")
 
     def _committed(self, made: list[tuple[str, str]]) -> Line:
-        spans: list[Span] = []
+        spans: list[Inline] = []
         for number, subject in made:
-            spans += [Span("text", "committed"), Span("code", number), Span("text", self._redact(subject))]
+            spans += [Inline("text", "committed"), Inline("code", number), Inline("text", self._redact(subject))]
         return tuple(spans)
 
     def _folded(self, event: Event, metadata: SessionMetadata, call: Call) -> Pieces:
@@ -334,20 +337,24 @@ class Transcript:
         printed = self._held.answer(payload["toolCallId"], notes, result)
         attached = self._attachments(event, metadata)
         if printed is None:
-            about = (*call.about, Span("text", "result"))
-            fold = Fold(self._redact(_shown_name(call.name)), about, notes, (result,) if result else ())
+            about = (*call.about, Inline("text", "result"))
+            fold = Fold(self._redact(call.shown), about, notes, (result,) if result else ())
             return self._in_turn(event, metadata, fold, *attached)
         return [*printed, *(self._held.flush() if attached else ()), *attached]
 
     # -- everything else --------------------------------------------------------------------------------
 
-    def _system(self, event: Event, _: SessionMetadata) -> Pieces:
+    def _system(self, event: Event, metadata: SessionMetadata) -> Pieces:
         subtype, text = event.payload.get("subtype"), event.payload["text"]
+        if ev.is_between(event):
+            return self._between(event, metadata)
         if subtype == "shell-output" and (shown := self._redact(output_of(text))).strip():
-            return [
-                *self._flushed(),
-                Quoted(f"Output: {count_lines(shown)}", shortened(shown, self._options.max_result)),
-            ]
+            output = Quoted(f"Output: {count_lines(shown)}", shortened(shown, self._options.max_result))
+            return [*self._flushed(), output]
+        if subtype == "rollback":  # what follows is printed alike if the agent's file has lost what was taken back
+            ended = self.pause()
+            self._place.forget_model()
+            return [*ended, *self._note(text)]
         return self._note(text) if subtype in SPOKEN_SUBTYPES else []
 
     def _turn_end(self, event: Event, _: SessionMetadata) -> Pieces:
@@ -360,8 +367,8 @@ class Transcript:
     def _error(self, event: Event, _: SessionMetadata) -> Pieces:
         return [] if "retry" in event.payload else self._note(f"Error: {event.payload['message']}")
 
-    def _compaction(self, event: Event, _: SessionMetadata) -> Pieces:
-        return self._note(compacted(event.payload))
+    def _compaction(self, event: Event, metadata: SessionMetadata) -> Pieces:
+        return [*self._note(compacted(event.payload)), *self._between(event, metadata)]
 
     def _change(self, event: Event, _: SessionMetadata) -> Pieces:
         payload = event.payload
@@ -369,7 +376,16 @@ class Transcript:
         if what is None:
             return []
         before = f"{payload['before']} → " if payload.get("before") and what == "Model" else ""
-        return self._note(f"{what}: {before}{payload['after']}")
+        said = f"{what}: {before}{payload['after']}"
+        if what == "Title" and "open" in self._asked:  # never between a question and its answer
+            self._asked["late"] = self._redact(said)
+            return []
+        return self._note(said)
+
+    def _late(self) -> Pieces:
+        """Return the title that the session got while a question was open; whatever follows is no answer any more."""
+        self._asked.pop("open", None)
+        return [*self._flushed(), Note(self._asked.pop("late"))] if "late" in self._asked else []
 
     def _usage(self, event: Event, _: SessionMetadata) -> Pieces:
         if self._options.usage and event.payload.get("scope") != "session":
@@ -378,16 +394,11 @@ class Transcript:
         return []
 
     def _agent_end(self, event: Event, metadata: SessionMetadata) -> Pieces:
-        if self._options.tools == "none":
-            return []
-        pieces: Pieces = []
-        report = self._redact(event.payload.get("result") or "")
-        if report.strip() and (self._options.subagent_reports or self._options.tools == "full"):
-            status = event.payload.get("status") or ""
-            notes = (self._redact(status),) if status else ()
-            parts = (Prose(shortened(report, self._options.max_result)),)
-            pieces = self._in_turn(event, metadata, Fold("Answer of the sub-agent", (), notes, parts))
-        if self._options.subagents and AGENTS[metadata.key.agent].separate_subagents:
+        """Return the report of a sub-agent: one that came as a message always, others as configured."""
+        options, some = self._options, self._options.tools != "none"
+        is_told = "speaker" in event.payload or options.tools == "full" or (options.subagent_reports and some)
+        pieces = self._between(event, metadata) if is_told else []
+        if some and options.subagents and AGENTS[metadata.key.agent].separate_subagents:
             name = slug(event.payload["subagent"], 100)
             pieces += self._held.flush()
             pieces.append(Link("sub-agent", "transcript", f"{self._options.subagents_folder}/agent-{name}.md"))
@@ -404,7 +415,7 @@ class Transcript:
         """Return content of the agent's turn, with a heading or a time before it where one is due."""
         flushed = self._flushed()
         headed = self._heading(event, metadata)
-        self._place.line = line
+        self._place.at_line(line)
         return [*flushed, *headed, *pieces]
 
     def _heading(self, event: Event, metadata: SessionMetadata) -> Pieces:
@@ -412,22 +423,21 @@ class Transcript:
         model = short_model(event.model) if event.model else place.model
         changed = place.model and model != place.model  # one that was not known yet is named in the next heading
         if speaker != place.speaker or changed or self._day(event) != place.day:
-            agent = Agent(speaker, model if model != place.model else "", self._stamp(event))
+            agent = AgentHeading(speaker, model if model != place.model else "", self._stamp(event))
             self._at(event, speaker, model)
             return [*self._held.flush(), agent]
-        seconds, before = self._when.seconds(event.time), place.time
+        seconds = self._when.seconds(event.time)
         self._turn.pass_time(seconds)
-        place.time = max(seconds, before)
+        before = place.pass_time(seconds)
         if not before or seconds - before <= PAUSE:
             return []
-        return [*self._held.flush(), Stamp(self._when.stamp(event.time, place.day))]
+        return [*self._held.flush(), PassedTime(self._when.stamp(event.time, place.day))]
 
     def _at(self, event: Event, speaker: str, model: str) -> None:
         """Note that a heading stands here."""
-        place, seconds = self._place, self._when.seconds(event.time)
+        seconds = self._when.seconds(event.time)
         self._turn.pass_time(seconds)
-        place.speaker, place.model, place.day = speaker, model, self._day(event)
-        place.time = max(seconds, place.time)
+        self._place.speak(speaker, model, self._day(event), seconds)
 
     def _day(self, event: Event) -> str:
         return self._when.day(event.time) if event.time else self._place.day
@@ -439,7 +449,7 @@ class Transcript:
         return [*self._flushed(), Note(self._redact(text))]
 
     def _flushed(self) -> Pieces:
-        self._place.line = ""
+        self._place.at_line()
         return [*self._held.flush()]
 
     def _attachments(self, event: Event, metadata: SessionMetadata) -> Pieces:
@@ -486,12 +496,3 @@ def compacted(payload: dict[str, Any]) -> str:
     if isinstance(before, int) and not isinstance(after, int):
         return f"Context compacted from {before:,} tokens"
     return f"Context compacted: {' → '.join(sizes)} tokens" if sizes else "Context compacted"
-
-
-def _first_words(text: str) -> str:
-    """Return what a message is called in its heading; one of markup alone is called by that."""
-    return first_words(text, _WORDS) or cut_at_word(" ".join(text.split()), _WORDS)
-
-
-def _shown_name(name: str) -> str:
-    return name[:120] or "tool"

@@ -8,19 +8,19 @@ _MOST_FILES: Final = 500  # whose names are remembered; of more, only the number
 _NAMES: Final = ("tools", "commits", "added", "removed", "tokens", "more")
 
 
-class Turn:
+class TurnTally:
     """Counts what happens between a typed message and the end of the turn."""
 
     def __init__(self, state: dict[str, Any] | None = None) -> None:
         state = state or {}
         self.counts: dict[str, int] = {name: state.get(name, 0) for name in _NAMES}
-        self._files: dict[str, int] = dict(state.get("files", {}))  # how often each was edited
+        self._files: dict[str, list[int]] = dict(state.get("edited", {}))  # lines added to and removed from each
         self.began: float = state.get("began", 0.0)
         self.last: float = state.get("last", 0.0)
 
     def state(self) -> dict[str, Any]:
         """Return the counts as JSON, without zeros."""
-        row = self.counts | {"files": self._files, "began": self.began, "last": self.last}
+        row = self.counts | {"edited": self._files, "began": self.began, "last": self.last}
         return {name: value for name, value in row.items() if value}
 
     def pass_time(self, seconds: float) -> None:
@@ -34,26 +34,22 @@ class Turn:
         self.counts[name] += number
 
     def edit(self, path: str, added: int, removed: int) -> None:
-        """Count an edit of a file."""
+        """Count an edit of a file, once it is known to be made."""
         self.add("added", added)
         self.add("removed", removed)
         if path in self._files or len(self._files) < _MOST_FILES:
-            self._files[path] = self._files.get(path, 0) + 1
+            before = self._files.get(path, (0, 0))
+            self._files[path] = [before[0] + added, before[1] + removed]
         else:
             self.add("more")
 
-    def take_back(self, path: str, added: int, removed: int) -> None:
-        """Uncount an edit of this turn that failed."""
-        if path not in self._files:
-            return
-        for name, number in (("added", added), ("removed", removed)):
-            self.counts[name] = max(0, self.counts[name] - number)
-        self._files[path] -= 1
-        if not self._files[path]:
-            del self._files[path]
+    @property
+    def files(self) -> tuple[tuple[str, int, int], ...]:
+        """The files that were changed, with the lines that were added and removed."""
+        return tuple((path, added, removed) for path, (added, removed) in self._files.items())
 
     def footer(self) -> str:
-        """Return what the turn did, empty if it called no tool."""
+        """Return what the turn did, empty if it called no tool and changed no file."""
         counts, files = self.counts, len(self._files) + self.counts["more"]
         size = f" {shown}" if (shown := shown_size(counts["added"], counts["removed"])) else ""
         parts = [
@@ -61,7 +57,7 @@ class Turn:
             _number(counts["commits"], "commit"), duration(self.last - self.began),
             f"{counts['tokens']:,} tokens" if counts["tokens"] else "",
         ]  # fmt: skip
-        return " · ".join(part for part in parts if part) if counts["tools"] else ""
+        return " · ".join(part for part in parts if part) if counts["tools"] or files else ""
 
 
 def duration(seconds: float) -> str:

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeGuard
 
+from katod.formats.between import TASK
 from katod.formats.content import (
-    Agent,
-    Answer,
+    AgentHeading,
+    AskedQuestion,
+    ChosenAnswer,
     Code,
+    Delegation,
     Fold,
     Head,
     Note,
@@ -15,10 +18,9 @@ from katod.formats.content import (
     Person,
     Piece,
     Prose,
-    Question,
     Quoted,
     Thinking,
-    Typed,
+    TypedWords,
 )  # fmt: skip
 from katod.formats.markdown import printed
 from katod.formats.transcript import Transcript
@@ -30,7 +32,7 @@ LeftOut = Callable[[int, int], str]
 Part = Callable[[str, int, bool], str]  # of words, at most so many characters; whether they are code
 
 
-class Turn(NamedTuple):
+class TypedTurn(NamedTuple):
     """A typed message and what follows it; what comes before the first message is a turn of its own."""
 
     pieces: list[Piece]
@@ -40,7 +42,7 @@ class Conversation(NamedTuple):
     """A conversation: its head, its turns, what is still on the agent's list of things to do, and where it works."""
 
     head: Head
-    turns: list[Turn]
+    turns: list[TypedTurn]
     todos: list[str]
     folder: str
 
@@ -48,7 +50,7 @@ class Conversation(NamedTuple):
 def gathered(events: Replay, options: Options) -> Conversation | None:
     """Return a conversation as turns, None if it has no events."""
     transcript = Transcript(options)
-    turns: list[Turn] = []
+    turns: list[TypedTurn] = []
     metadata: SessionMetadata | None = None
     for event, now in events:
         if metadata is None:
@@ -61,14 +63,19 @@ def gathered(events: Replay, options: Options) -> Conversation | None:
     return Conversation(transcript.head(metadata, metadata.started), turns, transcript.open_todos(), metadata.cwd)
 
 
-def _add(turns: list[Turn], pieces: Iterable[Piece]) -> None:
+def is_task(piece: Piece) -> TypeGuard[Delegation]:
+    """Return whether a piece is what a sub-agent was given, which is the prompt of its turn."""
+    return isinstance(piece, Delegation) and piece.name == TASK
+
+
+def _add(turns: list[TypedTurn], pieces: Iterable[Piece]) -> None:
     for piece in pieces:
-        if isinstance(piece, Person) or not turns:
-            turns.append(Turn([]))
+        if isinstance(piece, Person) or is_task(piece) or not turns:
+            turns.append(TypedTurn([]))
         turns[-1].pieces.append(piece)
 
 
-def fitted(turns: list[Turn], limit: int, show: Print, left_out: LeftOut, *, first: bool = True) -> str:
+def fitted(turns: list[TypedTurn], limit: int, show: Print, left_out: LeftOut, *, first: bool = True) -> str:
     """Return turns as text of at most `limit` characters: as many of the last ones as fit, and the `first` one.
 
     What is missing is named by `left_out(how many turns, how many characters)`. A turn that alone is too long is cut
@@ -85,7 +92,7 @@ def fitted(turns: list[Turn], limit: int, show: Print, left_out: LeftOut, *, fir
     return "".join([begin, note, *last])
 
 
-def _last(turns: list[Turn], room: int, show: Print) -> list[str]:
+def _last(turns: list[TypedTurn], room: int, show: Print) -> list[str]:
     """Return as many of the last turns as fit; the end of the one before them, if that is worth it."""
     texts: list[str] = []
     for turn in reversed(turns):
@@ -114,7 +121,7 @@ def ending(pieces: list[Piece], room: int, show: Print) -> str:
     def cut(most: int) -> list[Piece]:
         last = _some(rest[::-1], most - len(show([*heading, _CUT])), show, _ending_of)[::-1]
         before = rest[: len(rest) - len(last)]
-        speaker = [piece for piece in before if isinstance(piece, Agent)][-1:]
+        speaker = [piece for piece in before if isinstance(piece, AgentHeading)][-1:]
         call = before[-1:] if last and isinstance(last[0], Outcome) else []
         return [*heading, _CUT, *speaker, *call, *last]
 
@@ -204,7 +211,7 @@ def _open_fence(words: str) -> str:
 
 
 _FENCES: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
-_WORDS: Final = (Typed, Prose, Quoted, Code, Thinking, Note, Answer, Question)
+_WORDS: Final = (TypedWords, Prose, Quoted, Code, Thinking, Note, ChosenAnswer, AskedQuestion)
 _CUT: Final = Note("… cut …")
 _SHRINKS: Final = 4  # how many times shorter a text may become when links are left out; a longer one is not even shown
 _WORTH: Final = 400  # characters for which a turn is cut, if later ones are there

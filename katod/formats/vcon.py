@@ -1,9 +1,10 @@
 """vCon: a conversation container of the IETF, with the verifiable agent record in it, byte for byte.
 
-Members are those of draft-ietf-vcon-vcon-core-04; parties, trace and file changes are as in
-draft-howe-vcon-agent-session-00.
+Members are those of draft-ietf-vcon-vcon-core-04, as the JSON Schema of its working group has them; parties, trace and
+file changes are as in draft-howe-vcon-agent-session-00.
 """
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import Final, NamedTuple
@@ -15,7 +16,7 @@ from katod.agents.base import SPAWNED
 from katod.agents.models import provider_of
 from katod.events import Event
 from katod.formats.agentrecord import UNKNOWN, AgentRecord
-from katod.formats.changes import changed_files
+from katod.formats.changes import changed_files, relative
 from katod.formats.protocol import Spool
 from katod.formats.rows import Fields, Items, compact, recorded_time, row_of, timestamp
 from katod.metadata import LONGEST_TITLE, first_words
@@ -29,10 +30,12 @@ _SPOKEN: Final = {
     ev.USER_MESSAGE: "text", ev.USER_COMMAND: "line", ev.DECISION_RESPONSE: "freeText", ev.ASSISTANT_MESSAGE: "text",
     ev.DECISION_PROMPT: "prompt",
 }  # fmt: skip
+_UNSAID: Final = ev.BETWEEN - {ev.Between.TASK}  # by who prompts; a task comes from the agent that prompts a sub-agent
 _PERSON: Final = 0
 _AGENT: Final = 1
 _MOST_PARTIES: Final = 100
 _MOST_RANGES: Final = 20  # of one change that are listed
+_MOST_CALLS: Final = 256
 
 
 class _Party(NamedTuple):
@@ -51,6 +54,9 @@ class Vcon:
         self._dialog = Items(spool())
         self._changes = Items(spool())
         self._parties: dict[str, _Party] = {}  # by sub-agent; the agent itself has no name
+        self._calls: dict[
+            str, int
+        ] = {}  # the turn of each call without a result; of too many, the oldest are forgotten
         self._subject = ""
         self._time = ""
 
@@ -60,12 +66,27 @@ class Vcon:
         self._record.take_row(event, row, line)
         self._time = timestamp(event.time) or self._time
         speaker = self._party(event)
-        if row["kind"] in _SPOKEN:
+        if row["kind"] in _SPOKEN and row["payload"].get("subtype") not in _UNSAID:
             self._say(row, speaker)
+        elif row["kind"] == ev.TOOL_CALL:
+            self._calls[row["payload"]["toolCallId"]] = self._turn
+            if len(self._calls) > _MOST_CALLS:
+                del self._calls[next(iter(self._calls))]
         elif row["kind"] == ev.TOOL_RESULT:
-            for change in _changes(row["payload"]):
-                body = {"mediatype": "application/json", "encoding": "json", "body": compact(change)}
-                self._changes.add(compact({"purpose": "agent_file_change", "party": speaker} | body | self._start(row)))
+            self._attach(row, speaker)
+
+    @property
+    def _turn(self) -> int:
+        """The last turn of the dialog; what comes before anything is said belongs to the first one."""
+        return max(self._dialog.count - 1, 0)
+
+    def _attach(self, row: Fields, speaker: int) -> None:
+        """Add the changes of files that a result says, to the turn that made the call."""
+        turn = self._calls.pop(row["payload"]["toolCallId"], self._turn)
+        about = {"purpose": "agent_file_change", "party": speaker, "dialog": turn} | self._start(row)
+        for change in _changes(row["payload"], self._record.about.start.get("cwd", "")):
+            body = {"mediatype": "application/json", "encoding": "json", "body": compact(change)}
+            self._changes.add(compact(about | body))
 
     def _party(self, event: Event) -> int:
         """Return the number of who acts: all sub-agents above the limit are the last one."""
@@ -108,15 +129,16 @@ class Vcon:
         yield '],"analysis":['
         yield from self._analysis()
         yield '],"attachments":['
-        yield from self._changes.pieces()
+        yield from self._changes.pieces() if self._dialog.count else ()  # each belongs to a turn, and here is none
         yield "]}"
 
     def _analysis(self) -> Iterator[str]:
-        """Yield the only analysis: the record as a string."""
+        """Yield the only analysis: the record as a string, of the model that the agent's party names."""
+        model = self._about_agent(*next(iter(self._parties.items())))
         head = {
-            "type": "agent_trace", "dialog": list(range(self._dialog.count)), "vendor": "katod",
-            "product": self._options.recorder or "katod", "schema": _SCHEMA, "encoding": "json",
-            "mediatype": "application/json", "body": "",
+            "type": "agent_trace", "dialog": list(range(self._dialog.count)), "vendor": model["provider"],
+            "product": model["model_id"], "schema": _SCHEMA, "encoding": "json", "mediatype": "application/json",
+            "body": "",
         }  # fmt: skip
         yield compact(head).removesuffix('"}')
         for piece in self._record.pieces():
@@ -160,12 +182,18 @@ def _words(row: Fields) -> str:
     return ", ".join(word for word in words if isinstance(word, str) and word)
 
 
-def _changes(payload: Fields) -> Iterable[Fields]:
+def _changes(payload: Fields, cwd: str) -> Iterable[Fields]:
     """Yield what a tool changed: one for each range of lines, or one for a file if they are not known, or are many."""
     for file in changed_files(payload):
         ranges = file.ranges if 0 < len(file.ranges) <= _MOST_RANGES else [None]
-        change = {"path": file.path, "operation": file.change}
+        change = {"path": relative(file.path, cwd), "contributor": "agent", "operation": file.change}
+        change |= {"content_hash": _hash(file.after)} if file.after else {}
         yield from (change | ({"line_range": lines} if lines else {}) for lines in ranges)
+
+
+def _hash(digest: str) -> str:
+    """Return a SHA-256 in the form of vCon: the algorithm, and base64 for URLs."""
+    return f"sha256-{urlsafe_b64encode(bytes.fromhex(digest)).decode().rstrip('=')}"
 
 
 def _uuid8(name: str) -> str:

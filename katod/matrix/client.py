@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import orjson
 
-from katod.config import Matrix, is_loopback
+from katod.config import MatrixSettings, is_loopback
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped, safe_message, with_extra
 from katod.smallfile import read_small
 
@@ -36,7 +36,7 @@ _NAMES: Final = {
 _PLAIN: Final = ("", "identity")
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """The status of an answer, its JSON object (empty if it is none), and the header that says when to ask again."""
 
     status: int
@@ -95,7 +95,7 @@ def read_token(path: Path) -> str:
 class Client:
     """A connection to a homeserver, as the account of a token."""
 
-    def __init__(self, settings: Matrix) -> None:
+    def __init__(self, settings: MatrixSettings) -> None:
         """Open nothing yet. Raises DeliveryStopped without the extra, or without a token."""
         self._httpx = require_extra()
         token = read_token(Path(settings.token_file))
@@ -150,10 +150,10 @@ class Client:
         kind = media_type if _MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
         return _made(self._ask("POST", _UPLOAD, data, kind), "content_uri")
 
-    def _get(self, path: str) -> Answer:
+    def _get(self, path: str) -> Response:
         return self._ask("GET", _CLIENT + path, b"", "")
 
-    def _ask(self, method: str, path: str, body: bytes, kind: str) -> Answer:
+    def _ask(self, method: str, path: str, body: bytes, kind: str) -> Response:
         """Return the answer to a request. Raises DeliveryStopped for 401, DeliveryError for 429 or if there is none."""
         headers = {"Content-Type": kind} if kind else {}
         try:
@@ -161,7 +161,7 @@ class Client:
                 if response.headers.get("Content-Encoding", "").strip().lower() not in _PLAIN:
                     raise DeliveryError("the homeserver's answer is compressed, which nobody asked for")
                 data = _body(response.iter_raw())
-                answer = Answer(response.status_code, _object(data), response.headers.get("Retry-After", ""))
+                answer = Response(response.status_code, _object(data), response.headers.get("Retry-After", ""))
         except (self._httpx.HTTPError, self._httpx.InvalidURL, OSError) as error:
             why = safe_message(error)
             raise DeliveryError(f"the homeserver cannot be reached: {why}") from error
@@ -172,14 +172,14 @@ class Client:
         return answer
 
 
-def _made(answer: Answer, key: str) -> str:
+def _made(answer: Response, key: str) -> str:
     """Return what the server made. Raises DeliveryRefused if it never will, DeliveryError if it did not."""
     if answer.is_final:
         raise DeliveryRefused(answer.problem, status=answer.status)
     return _name(answer, key)
 
 
-def _name(answer: Answer, key: str) -> str:
+def _name(answer: Response, key: str) -> str:
     """Return an id or an address of an answer. Raises DeliveryError if there is none."""
     name = answer.row.get(key)
     if answer.status != 200 or not isinstance(name, str) or _NAMES[key].fullmatch(name) is None:

@@ -4,22 +4,22 @@ Called from the loop, between steps; it never waits for the network.
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Final
 
-from katod.config import Matrix
+from katod.config import MatrixSettings
 from katod.log import EventLog
 from katod.matrix.client import Client
 from katod.matrix.exchange import (
     Exchange,
-    Known,
+    OfferedRecording,
     Progress,
-    Question,
-    Recording,
     Report,
     Sent,
+    SentAlready,
+    SentQuery,
     Uploaded,
 )
 from katod.matrix.worker import Worker
@@ -38,7 +38,7 @@ Position = tuple[int, Hashable]
 class _Offers:
     """What is offered of each output, with what changes whenever it has more; and when there may be something new."""
 
-    found: dict[int, tuple[Position, Recording | None]] = field(default_factory=dict)
+    found: dict[int, tuple[Position, OfferedRecording | None]] = field(default_factory=dict)
     changes: int = -1  # of the ledger, when it was last looked at
     due: float = 0.0
 
@@ -50,7 +50,7 @@ class RoomDelivery:
         self._ledger = ledger
         self._wake = wake
         self._log = log
-        self._settings = Matrix()  # that the thread was started with
+        self._settings = MatrixSettings()  # that the thread was started with
         self._policy: Policy | None = None  # None while nothing is to be sent
         self._thread: tuple[Worker, Exchange] | None = None
         self._offers = _Offers()
@@ -116,7 +116,7 @@ class RoomDelivery:
         """Return when (monotonic) there may be something to offer, None if there is nothing new in the ledger."""
         return self._offers.due if self._thread is not None and self._has_changed else None
 
-    def _start(self, settings: Matrix) -> None:
+    def _start(self, settings: MatrixSettings) -> None:
         if settings.is_on:
             self._settings, exchange = settings, Exchange(self._wake)
             worker = Worker(settings.room, partial(Client, settings), exchange, self._log)
@@ -142,16 +142,16 @@ class RoomDelivery:
         now = monotonic()
         self._offers = _Offers(offered, changes, now + max(_OFFER_EVERY, _SHARE * (now - began)))
 
-    def _recording(self, output: int, session_id: int) -> Recording | None:
+    def _recording(self, output: int, session_id: int) -> OfferedRecording | None:
         """Return what is to be sent of an output, None if it may not be sent now."""
         session = self._ledger.session(session_id)
         row = next(row for row in self._ledger.outputs(session_id) if row.id == output)
         if self._is_excluded(session.cwd):
             return None
         numbers = self._ledger.deliveries.numbers(output, self._settings.room)
-        delivered = replace(row, ranges=[row.ranges[number] for number in numbers])
+        delivered = row._replace(ranges=tuple(row.ranges[number] for number in numbers))
         sources = tuple(_limited(source, is_open=delivered.open) for source in self._ledger.sources_of(session_id))
-        return Recording(session_id, session.key, delivered, numbers[-1], sources)
+        return OfferedRecording(session_id, session.key, delivered, numbers[-1], sources)
 
     def _is_excluded(self, cwd: str) -> bool:
         """Return whether a project is never recorded by now, or that is not known."""
@@ -162,9 +162,9 @@ class RoomDelivery:
 
     # -- what was sent --------------------------------------------------------------------------------
 
-    def _answer(self, question: Question) -> Known:
+    def _answer(self, question: SentQuery) -> SentAlready:
         deliveries = self._ledger.deliveries
-        return Known(
+        return SentAlready(
             deliveries.sent(question.session, self._settings.room, question.txns),
             deliveries.uploaded(self._settings.homeserver, question.hashes),
             deliveries.position(question.output, self._settings.room),
@@ -196,7 +196,7 @@ class RoomDelivery:
         else:
             deliveries.note_problem(output, room, report.problem)
 
-    def _is_known(self, recording: Recording) -> bool:
+    def _is_known(self, recording: OfferedRecording) -> bool:
         found = self._ledger.find_session(recording.key)
         return found is not None and found.id == recording.session
 

@@ -15,7 +15,7 @@ from katod.store.rows import OutputRow, RoomRow
 _WAKE_EVERY: Final = 0.25  # seconds: more often, the loop is not woken for what was sent
 
 
-class Recording(NamedTuple):
+class OfferedRecording(NamedTuple):
     """A recording of which not all was sent, as it is in the ledger: nobody changes it.
 
     `row` has only the ranges that are delivered, and `last` is the number of the last one of these. The sources end
@@ -32,7 +32,7 @@ class Recording(NamedTuple):
 class Sent(NamedTuple):
     """An event was sent, or refused (without an id)."""
 
-    recording: Recording
+    recording: OfferedRecording
     txn: str
     event: str
 
@@ -40,7 +40,7 @@ class Sent(NamedTuple):
 class Uploaded(NamedTuple):
     """Content was uploaded, or refused (without an address)."""
 
-    recording: Recording
+    recording: OfferedRecording
     sha256: str
     address: str
 
@@ -48,7 +48,7 @@ class Uploaded(NamedTuple):
 class Progress(NamedTuple):
     """All of a recording was sent, or the rest cannot be (`problem`), or it can be again."""
 
-    recording: Recording
+    recording: OfferedRecording
     done: bool
     problem: str = ""
 
@@ -56,7 +56,7 @@ class Progress(NamedTuple):
 Report = Sent | Uploaded | Progress | RoomRow
 
 
-class Question(NamedTuple):
+class SentQuery(NamedTuple):
     """Which of these events, and which content, was sent already, and which event of the output last?"""
 
     session: int
@@ -65,7 +65,7 @@ class Question(NamedTuple):
     hashes: tuple[str, ...] = ()
 
 
-class Known(NamedTuple):
+class SentAlready(NamedTuple):
     """The answer: the server's ids by transaction, its addresses by hash, the transaction of the last event."""
 
     sent: dict[str, str]
@@ -83,29 +83,29 @@ class Exchange:
     def __init__(self, wake: Callable[[], None]) -> None:
         self._changed = threading.Condition()
         self._wake = wake
-        self._offered: dict[int, Recording] = {}
+        self._offered: dict[int, OfferedRecording] = {}
         self._reports: list[Report] = []
-        self._asked: Question | Known | None = None  # the question, or its answer
+        self._asked: SentQuery | SentAlready | None = None  # the question, or its answer
         self.is_stopping = False
         self._woken = 0.0
         self.is_over = False  # whether the thread has ended
 
     # -- the loop's end -------------------------------------------------------------------------------
 
-    def offer(self, recordings: dict[int, Recording]) -> None:
+    def offer(self, recordings: dict[int, OfferedRecording]) -> None:
         """Replace what is to be sent, by the number of the output."""
         with self._changed:
             self._offered = recordings
             self._changed.notify_all()
 
-    def take(self) -> tuple[list[Report], Question | None]:
+    def take(self) -> tuple[list[Report], SentQuery | None]:
         """Return what happened since the last call, and the question that waits for an answer."""
         with self._changed:
             reports, self._reports = self._reports, []
-            question = self._asked if isinstance(self._asked, Question) else None
+            question = self._asked if isinstance(self._asked, SentQuery) else None
         return reports, question
 
-    def answer(self, known: Known) -> None:
+    def answer(self, known: SentAlready) -> None:
         """Answer the question, after what was reported before it is in the ledger."""
         with self._changed:
             self._asked = known
@@ -119,23 +119,23 @@ class Exchange:
 
     # -- the thread's end -----------------------------------------------------------------------------
 
-    def offered(self) -> dict[int, Recording]:
+    def offered(self) -> dict[int, OfferedRecording]:
         """Return what is to be sent. Raises Stopping."""
         with self._changed:
             self._check()
             return self._offered
 
-    def wants(self, recording: Recording) -> bool:
+    def wants(self, recording: OfferedRecording) -> bool:
         """Return whether a recording, as it is or with more, is still to be sent. Raises Stopping."""
         found = self.offered().get(recording.row.id)
         return found is not None and found.session == recording.session and found.key == recording.key
 
-    def ask(self, question: Question) -> Known:
+    def ask(self, question: SentQuery) -> SentAlready:
         """Wait for the answer to a question. Raises Stopping."""
         with self._changed:
             self._asked = question
             self._wake()
-            while not isinstance(self._asked, Known):
+            while not isinstance(self._asked, SentAlready):
                 self._check()
                 self._changed.wait()
             return self._asked
@@ -149,7 +149,7 @@ class Exchange:
             self._woken = moment
             self._wake()
 
-    def wait(self, seen: dict[int, Recording], seconds: float) -> None:
+    def wait(self, seen: dict[int, OfferedRecording], seconds: float) -> None:
         """Return once something else is offered than what was seen, or after some time. Raises Stopping."""
         self._wait(lambda: self._offered is not seen, seconds)
 

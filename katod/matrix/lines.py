@@ -21,7 +21,7 @@ class Large(NamedTuple):
     at: tuple[str | int, ...]
 
 
-class Line(NamedTuple):
+class RoomEvent(NamedTuple):
     """One event to be sent; `state_key` is None unless it is a state event."""
 
     txn: str
@@ -38,14 +38,14 @@ class Line(NamedTuple):
         return [one.removeprefix(REFERENCE) for one in ids if one.startswith(REFERENCE)]
 
 
-def lines_of(text: str) -> Iterator[Line]:
+def lines_of(text: str) -> Iterator[RoomEvent]:
     """Yield the lines of a text in the format `matrix`."""
     for row in filter(None, text.split("\n")):
         yield _line(orjson.loads(row))
 
 
-def _line(row: dict[str, Any]) -> Line:
-    return Line(
+def _line(row: dict[str, Any]) -> RoomEvent:
+    return RoomEvent(
         row["txn_id"], row["type"], row["content"], row.get("state_key"), tuple(map(_large, row.get("large", ())))
     )
 
@@ -55,7 +55,7 @@ def _large(row: dict[str, Any]) -> Large:
     return Large(row["sha256"], row["media_type"], row["text" if is_text else "base64"], is_text, tuple(row["at"]))
 
 
-def sendable(line: Line, sent: Mapping[str, str], uploaded: Mapping[str, str]) -> dict[str, Any]:
+def sendable(line: RoomEvent, sent: Mapping[str, str], uploaded: Mapping[str, str]) -> dict[str, Any]:
     """Return the content of a line as the server takes it.
 
     `sent` has the server's ids by transaction, `uploaded` the addresses by hash. What the server refused has none: an

@@ -7,8 +7,8 @@ from typing import Final
 from katod.backoff import pause
 from katod.errors import DeliveryError
 from katod.log import EventLog
-from katod.matrix.exchange import Exchange, Progress, Recording
-from katod.matrix.reader import Reader
+from katod.matrix.exchange import Exchange, OfferedRecording, Progress
+from katod.matrix.reader import RecordingReader
 from katod.store.rows import RoomRow
 
 _FIRST_RETRY: Final = 1.0
@@ -73,7 +73,7 @@ class ProgressReporter:
         row = RoomRow(self._room, self._since or _now(), problem, stopped=True)
         self._exchange.report([row], now=True)
 
-    def note(self, reader: Reader) -> None:
+    def note(self, reader: RecordingReader) -> None:
         """Report, once, whether all of a recording was sent, and why the rest cannot be."""
         if self._is_new(reader.recording, done=reader.done, problem=reader.problem):
             if reader.done:
@@ -82,13 +82,13 @@ class ProgressReporter:
                 self._log.delivery_incomplete(reader.recording.row.id, reader.problem)
             self._exchange.report([Progress(reader.recording, reader.done, reader.problem)], now=True)
 
-    def postponed(self, recording: Recording, problem: str, wait: float, *, failures: int) -> None:
+    def postponed(self, recording: OfferedRecording, problem: str, wait: float, *, failures: int) -> None:
         """Something failed with one recording, so often in a row; the others are sent meanwhile."""
         self._log.delivery_postponed(recording.row.id, problem, wait)
         if failures >= _SERIOUS and self._is_new(recording, done=False, problem=problem):
             self._exchange.report([Progress(recording, False, problem)], now=True)
 
-    def _is_new(self, recording: Recording, *, done: bool, problem: str) -> bool:
+    def _is_new(self, recording: OfferedRecording, *, done: bool, problem: str) -> bool:
         """Return whether this was not reported of a recording before: what an earlier katod reported may be over."""
         state = recording.last, done, problem
         is_new = state != self._noted.get(recording.row.id)

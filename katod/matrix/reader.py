@@ -12,11 +12,11 @@ from typing import Final
 from katod.discover.live import signature
 from katod.errors import SourceChanged
 from katod.log import EventLog
-from katod.matrix.exchange import Recording
-from katod.matrix.lines import Line, lines_of
+from katod.matrix.exchange import OfferedRecording
+from katod.matrix.lines import RoomEvent, lines_of
 from katod.record.export import Stretch, replay
 from katod.record.follow import Follower
-from katod.record.ranges import RangePrinter, head_metadata
+from katod.record.ranges import RangePrinter
 
 FORMAT: Final = "matrix"
 _BUDGET: Final = 256 * 1024  # bytes of a source that are read at once: their lines are in memory until they are sent
@@ -31,7 +31,7 @@ class Unsent:
     """The lines that were read and not sent, in order. Those up to one that was sent before are passed over."""
 
     def __init__(self, after: str = "") -> None:
-        self.lines: deque[Line] = deque()
+        self.lines: deque[RoomEvent] = deque()
         self.after = after  # the transaction of the line after which they begin, until it has come
         self.size = 0  # characters, as they were read
 
@@ -45,14 +45,14 @@ class Unsent:
                 self.after = ""
 
 
-class Reader:
+class RecordingReader:
     """A position in a recording: the lines that were read and not sent, and where to read on.
 
     It begins after the line with the transaction `after`. Where that is nowhere in the recording any more, as the
     session was rewritten or a new version of katod has other lines, it begins with the first one.
     """
 
-    def __init__(self, recording: Recording, log: EventLog, after: str = "") -> None:
+    def __init__(self, recording: OfferedRecording, log: EventLog, after: str = "") -> None:
         self.recording = recording
         self.problem = ""  # why the rest cannot be read, as far as that is known
         self._log = log
@@ -64,11 +64,10 @@ class Reader:
         """Begin at the beginning of the session."""
         self._unsent = Unsent(after)
         self._follower = Follower(self.recording.key, self._log)
-        self._printer = RangePrinter(FORMAT, self.recording.row.options, self.recording.row.ranges)
-        self._printer.head_metadata = head_metadata(self.recording.row)
+        self._printer = RangePrinter.of(self.recording.row, None, FORMAT)
 
     @property
-    def lines(self) -> deque[Line]:
+    def lines(self) -> deque[RoomEvent]:
         """The lines that were read and not sent."""
         return self._unsent.lines
 
@@ -82,10 +81,10 @@ class Reader:
         """Whether all lines of a recording that has ended were read and taken."""
         return not self.lines and self._printer.done
 
-    def update(self, recording: Recording) -> None:
+    def update(self, recording: OfferedRecording) -> None:
         """Go on with the same recording, of which there is more by now."""
         self.recording = recording
-        self._printer.ranges = recording.row.ranges
+        self._printer.follow(recording.row.ranges)
 
     def read(self) -> bool:
         """Read the next lines, if none are left; return whether there may be more to read now."""

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 from katod.backoff import pause
 from katod.log import EventLog
-from katod.matrix.exchange import Recording
-from katod.matrix.reader import Reader
+from katod.matrix.exchange import OfferedRecording
+from katod.matrix.reader import RecordingReader
 
 _MOST: Final = 64 * 1024 * 1024  # bytes of memory for positions that are kept; others are found again by reading
 _LOOK_EVERY: Final = 30.0  # seconds, after which what could not be read is tried again
@@ -17,18 +17,18 @@ _LONGEST_RETRY: Final = 300.0
 _LONGEST: Final = 600.0  # seconds to wait at most when nothing is due
 
 
-class Rest(NamedTuple):
+class RestingReader(NamedTuple):
     """Nothing can be read or sent of a recording, as it was offered, until `due` (None: until it has more).
 
     `since` is when it began to rest. `failures`: so often in a row something failed; then it does, whatever is offered.
     """
 
-    recording: Recording
+    recording: OfferedRecording
     since: float
     due: float | None
     failures: int = 0
 
-    def is_over(self, recording: Recording) -> bool:
+    def is_over(self, recording: OfferedRecording) -> bool:
         """Return whether there may be something to do for a recording, as it is offered now."""
         is_due = self.due is not None and monotonic() >= self.due
         return is_due or (not self.failures and self.recording is not recording)
@@ -37,20 +37,20 @@ class Rest(NamedTuple):
 class Readers:
     """Positions in recordings, as many as memory allows, and which of them rest."""
 
-    def __init__(self, log: EventLog, last: Callable[[Recording], str]) -> None:
+    def __init__(self, log: EventLog, last: Callable[[OfferedRecording], str]) -> None:
         self._log = log
         self._last = last  # returns the transaction of the last event that was sent of a recording
-        self._readers: dict[int, Reader] = {}
-        self._rests: dict[int, Rest] = {}
+        self._readers: dict[int, RecordingReader] = {}
+        self._rests: dict[int, RestingReader] = {}
 
-    def keep(self, offered: dict[int, Recording]) -> None:
+    def keep(self, offered: dict[int, OfferedRecording]) -> None:
         """Forget the recordings that are not offered any more."""
         for output in self._readers.keys() - offered.keys():
             del self._readers[output]
         for output in self._rests.keys() - offered.keys():
             del self._rests[output]
 
-    def of(self, recording: Recording) -> Reader | None:
+    def of(self, recording: OfferedRecording) -> RecordingReader | None:
         """Return a position in a recording; None if it rests, or others have to be sent first."""
         output = recording.row.id
         rest = self._rests.get(output)
@@ -61,11 +61,11 @@ class Readers:
             self._readers.pop(output, None)
             if not self._make_room():
                 return None
-            reader = self._readers[output] = Reader(recording, self._log, self._last(recording))
+            reader = self._readers[output] = RecordingReader(recording, self._log, self._last(recording))
         reader.update(recording)
         return reader
 
-    def is_quiet(self, reader: Reader) -> bool:
+    def is_quiet(self, reader: RecordingReader) -> bool:
         """Return whether a recording has been resting for so long that nothing more is expected of an answer."""
         rest = self._rests.get(reader.recording.row.id)
         is_same = rest is not None and rest.recording is reader.recording and not rest.failures
@@ -80,15 +80,15 @@ class Readers:
             weight -= self._readers.pop(output).weight
         return weight < _MOST
 
-    def rest(self, reader: Reader) -> None:
+    def rest(self, reader: RecordingReader) -> None:
         """Do nothing with a recording until it has more, and once after a while: for what cannot be read, or waits."""
         output, now = reader.recording.row.id, monotonic()
         before = self._rests.pop(output, None)
         since = before.since if before is not None and before.recording is reader.recording else now
         due = now + _LOOK_EVERY if reader.problem else since + _QUIET if now - since < _QUIET else None
-        self._rests[output] = Rest(reader.recording, since, due)
+        self._rests[output] = RestingReader(reader.recording, since, due)
 
-    def park(self, recording: Recording, *, reread: bool) -> tuple[float, int]:
+    def park(self, recording: OfferedRecording, *, reread: bool) -> tuple[float, int]:
         """Do nothing with a recording in which something failed for some time, longer each time.
 
         Return for how many seconds, and how often that was in a row.
@@ -98,16 +98,16 @@ class Readers:
         before = self._rests.pop(output, None)
         failures = before.failures if before is not None else 0
         wait = pause(failures, first=_FIRST_RETRY, longest=_LONGEST_RETRY)
-        self._rests[output] = Rest(recording, now, now + wait, failures + 1)
+        self._rests[output] = RestingReader(recording, now, now + wait, failures + 1)
         if reread:
             self._readers.pop(output, None)
         return wait, failures + 1
 
-    def resume(self, reader: Reader) -> None:
+    def resume(self, reader: RecordingReader) -> None:
         """Note that something was sent of a recording: it does not rest any more, and what failed does not count."""
         self._rests.pop(reader.recording.row.id, None)
 
-    def is_resting(self, recording: Recording) -> bool:
+    def is_resting(self, recording: OfferedRecording) -> bool:
         """Return whether there is nothing to do for a recording, as it is offered now."""
         rest = self._rests.get(recording.row.id)
         return rest is not None and rest.recording is recording and not rest.failures
@@ -118,6 +118,6 @@ class Readers:
         return max(0.0, min(_LONGEST, due - monotonic()))
 
 
-def _is_another(before: Recording, now: Recording) -> bool:
+def _is_another(before: OfferedRecording, now: OfferedRecording) -> bool:
     """Return whether a position is of no use: it is of another session, or where a new range begins was passed."""
     return before.key != now.key or len(before.row.ranges) != len(now.row.ranges)

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped
 from katod.log import EventLog
 from katod.matrix.client import Client
-from katod.matrix.exchange import Exchange, Known, Question, Recording, Sent, Uploaded
-from katod.matrix.lines import Large, Line, sendable
+from katod.matrix.exchange import Exchange, OfferedRecording, Sent, SentAlready, SentQuery, Uploaded
+from katod.matrix.lines import Large, RoomEvent, sendable
 from katod.matrix.progress import ProgressReporter
-from katod.matrix.reader import Reader
+from katod.matrix.reader import RecordingReader
 
 _TURN: Final = 20  # lines of one recording before it is the next one's turn
 _CHECK_EVERY: Final = 60.0  # seconds, after which the room may have become an encrypted one
@@ -39,7 +39,7 @@ class Room:
         self._progress = progress
         self._log = log
         self._checked = 0.0
-        self._known = Known({}, {})
+        self._known = SentAlready({}, {})
         self._failing: dict[int, _Failing] = {}
         self._taken = _Taken()
 
@@ -53,7 +53,7 @@ class Room:
         self._client.check_room()
         self._checked = monotonic()
 
-    def send_some(self, reader: Reader, *, quiet: bool) -> bool:
+    def send_some(self, reader: RecordingReader, *, quiet: bool) -> bool:
         """Send the next lines of a recording; return whether there may be more. Raises DeliveryError, Stopping.
 
         `quiet`: nothing has come for so long that the lines that wait for more are sent, too.
@@ -74,17 +74,17 @@ class Room:
         self._progress.note(reader)
         return True
 
-    def _ask(self, reader: Reader) -> None:
+    def _ask(self, reader: RecordingReader) -> None:
         """Learn what was sent already of the next lines and of what they refer to."""
         lines = list(islice(reader.lines, _TURN))
         txns = {txn for line in lines for txn in (line.txn, *line.references)}
         hashes = {large.sha256 for line in lines for large in line.large}
         recording = reader.recording
-        question = Question(recording.session, recording.row.id, tuple(sorted(txns)), tuple(sorted(hashes)))
+        question = SentQuery(recording.session, recording.row.id, tuple(sorted(txns)), tuple(sorted(hashes)))
         self._known = self._exchange.ask(question)
         self._taken.has_state = False  # what was reported before is in the ledger
 
-    def _send_next(self, reader: Reader) -> None:
+    def _send_next(self, reader: RecordingReader) -> None:
         """Send the next event, or skip it if it alone is rejected. Raises DeliveryError, Stopping."""
         line, recording = reader.lines[0], reader.recording
         self._prepare(line, recording)
@@ -98,7 +98,7 @@ class Room:
             self._send_last(line, recording)
         self._failing.pop(recording.row.id, None)
 
-    def _send_last(self, line: Line, recording: Recording) -> None:
+    def _send_last(self, line: RoomEvent, recording: OfferedRecording) -> None:
         """Send an event for the last time. Raises DeliveryStopped, Stopping, DeliveryError if it only has to wait."""
         txn = line.txn
         try:
@@ -111,7 +111,7 @@ class Room:
             self._log.delivery_refused(recording.row.id, txn, error.what)
             self._sent(line, recording, "")
 
-    def _is_to_blame(self, reader: Reader) -> bool:
+    def _is_to_blame(self, reader: RecordingReader) -> bool:
         """Return whether the next event alone is rejected, after many tries.
 
         Raises DeliveryError, Stopping.
@@ -131,18 +131,18 @@ class Room:
         self._send(after, recording)
         return True
 
-    def _after(self, reader: Reader) -> Iterator[Line]:
+    def _after(self, reader: RecordingReader) -> Iterator[RoomEvent]:
         """Yield the lines after the next one of which it is known whether they were sent."""
         return islice(reader.lines, 1, _TURN)
 
-    def _count(self, recording: Recording, name: str) -> int:
+    def _count(self, recording: OfferedRecording, name: str) -> int:
         """Count a failure of an event or an upload; return how many there were in a row."""
         before = self._failing.get(recording.row.id)
         tries = before.tries + 1 if before is not None and before.name == name else 1
         self._failing[recording.row.id] = _Failing(name, tries, self._taken.count)
         return tries
 
-    def _prepare(self, line: Line, recording: Recording) -> None:
+    def _prepare(self, line: RoomEvent, recording: OfferedRecording) -> None:
         """Upload what belongs to an event, to a room that was looked at lately. Raises DeliveryError, Stopping."""
         if monotonic() - self._checked > _CHECK_EVERY:
             self.check()
@@ -150,7 +150,7 @@ class Room:
             if large.sha256 not in self._known.uploaded:
                 self._upload(large, recording)
 
-    def _send(self, line: Line, recording: Recording) -> None:
+    def _send(self, line: RoomEvent, recording: OfferedRecording) -> None:
         """Send one event, or skip it if it is refused for good. Raises DeliveryError, Stopping."""
         content = sendable(line, self._known.sent, self._known.uploaded)
         if line.state_key is not None:
@@ -163,19 +163,19 @@ class Room:
         self._taken.note(line, is_taken=bool(event))
         self._sent(line, recording, event)
 
-    def _commit(self, recording: Recording) -> None:
+    def _commit(self, recording: OfferedRecording) -> None:
         """Have the ledger know the state that was sent last: the server knows only that one again."""
         if self._taken.has_state:
-            self._exchange.ask(Question(recording.session, recording.row.id))
+            self._exchange.ask(SentQuery(recording.session, recording.row.id))
         self._taken.has_state = True
 
-    def _sent(self, line: Line, recording: Recording, event: str) -> None:
+    def _sent(self, line: RoomEvent, recording: OfferedRecording, event: str) -> None:
         """Note that an event was sent, or will never be."""
         self._progress.sent()
         self._known.sent[line.txn] = event
         self._exchange.report([Sent(recording, line.txn, event)])
 
-    def _refuse(self, refusal: DeliveryRefused, line: Line, recording: Recording) -> None:
+    def _refuse(self, refusal: DeliveryRefused, line: RoomEvent, recording: OfferedRecording) -> None:
         """Raise DeliveryStopped if this refusal is one of all events, and not of this one."""
         self.check()
         txn = line.txn
@@ -183,7 +183,7 @@ class Room:
             raise DeliveryStopped("the account may not send to the room", hint="see its power level")
         self._log.delivery_refused(recording.row.id, txn, refusal.what)
 
-    def _upload(self, large: Large, recording: Recording) -> None:
+    def _upload(self, large: Large, recording: OfferedRecording) -> None:
         """Upload content; one that is refused is not: its event says what it is, and has the beginning of a text."""
         try:
             address = self._client.upload(_bytes(large), large.media_type)
@@ -208,7 +208,7 @@ class _Taken:
         self.is_allowed = False  # whether the last event that is no state was taken
         self.has_state = False  # whether the last state may not be in the ledger yet
 
-    def note(self, line: Line, *, is_taken: bool) -> None:
+    def note(self, line: RoomEvent, *, is_taken: bool) -> None:
         """Note whether an event was taken."""
         self.count += is_taken
         if line.state_key is None:

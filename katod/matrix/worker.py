@@ -11,7 +11,7 @@ from contextlib import closing
 from katod.errors import DeliveryError, DeliveryStopped
 from katod.log import EventLog
 from katod.matrix.client import Client
-from katod.matrix.exchange import Exchange, Question, Recording, Stopping
+from katod.matrix.exchange import Exchange, OfferedRecording, SentQuery, Stopping
 from katod.matrix.progress import ProgressReporter
 from katod.matrix.readers import Readers
 from katod.matrix.room import Room
@@ -68,7 +68,7 @@ class Worker(threading.Thread):
                 self._progress.idle()
                 self._exchange.wait(offered, self._readers.pause())
 
-    def _step(self, recording: Recording, room: Room) -> bool:
+    def _step(self, recording: OfferedRecording, room: Room) -> bool:
         """Send some lines of a recording; return whether there is more to do. If it alone fails, the others are sent.
 
         Raises DeliveryError if nothing can be sent.
@@ -86,7 +86,7 @@ class Worker(threading.Thread):
             self._park(recording, _internal(error), reread=True)
         return False
 
-    def _send_some(self, recording: Recording, room: Room) -> bool:
+    def _send_some(self, recording: OfferedRecording, room: Room) -> bool:
         """Send some lines of a recording; return whether there is more to do."""
         reader = self._readers.of(recording)
         if reader is None:
@@ -99,13 +99,13 @@ class Worker(threading.Thread):
             self._readers.rest(reader)
         return more
 
-    def _park(self, recording: Recording, problem: str, *, reread: bool) -> None:
+    def _park(self, recording: OfferedRecording, problem: str, *, reread: bool) -> None:
         wait, failures = self._readers.park(recording, reread=reread)
         self._progress.postponed(recording, problem, wait, failures=failures)
 
-    def _last(self, recording: Recording) -> str:
+    def _last(self, recording: OfferedRecording) -> str:
         """Return the transaction of the last event that was sent of a recording. Raises Stopping."""
-        return self._exchange.ask(Question(recording.session, recording.row.id)).last
+        return self._exchange.ask(SentQuery(recording.session, recording.row.id)).last
 
 
 def _internal(error: Exception) -> str:

@@ -1,17 +1,17 @@
 """What other agents may read: recordings whose transcripts are still there, and nothing else of any session.
 
-A transcript that is deleted, or that became a link, is not given, even if its session could be read again.
+A transcript that is deleted, or in whose place something else is (`write.reading`), is not given, even if its session
+could be read again.
 """
 
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
-from katod.errors import SelectionError, SourceError, SourceGone
+from katod.errors import OutputUnreadable, SelectionError, SourceGone
 from katod.formatspec import FORMATS, MARKDOWN
 from katod.log import EventLog
 from katod.mcp.pages import shown
@@ -19,7 +19,7 @@ from katod.metadata import Replay
 from katod.model import SessionKey
 from katod.record.export import Stretch, read_katod, render_all, replay
 from katod.record.ranges import head_metadata, recorded
-from katod.smallfile import open_regular
+from katod.record.reading import opened, opened_text
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SourceRow
 
@@ -29,12 +29,12 @@ _GONE: Final = "this recording is kept in a form that is not given out, and the 
 _LIST: Final = "`list_sessions` lists them; only what a person recorded can be read"
 
 
-class Recording(NamedTuple):
+class RecordedSession(NamedTuple):
     """One recording, and what its transcript is like now."""
 
     row: OutputRow
     key: SessionKey
-    size: int  # of its transcript, in bytes
+    size: int  # of its transcript, in bytes; 0 if it is not given out
     changed_ns: int  # when the agent wrote to the session last, as far as katod has seen
 
     @property
@@ -54,7 +54,7 @@ class Recording(NamedTuple):
         return about.started or about.time
 
 
-def recordings(state: Path) -> list[Recording]:
+def recordings(state: Path) -> list[RecordedSession]:
     """Return the recordings with a transcript, those that changed last first. Raises LedgerError."""
     ledger = Ledger.read(state)
     if ledger is None:
@@ -72,18 +72,20 @@ def _changed(sources: Iterable[SourceRow]) -> int:
     return max((source.seen.mtime_ns for source in sources), default=0)
 
 
-def _recording(row: OutputRow, changed_ns: int) -> Recording | None:
-    """Return the recording of a row, None if its transcript is not there."""
+def _recording(row: OutputRow, changed_ns: int) -> RecordedSession | None:
+    """Return the recording of a row, None if its transcript is not there; why it is refused is said when it is read."""
+    size = 0
     try:
-        now = os.lstat(row.path)
-    except OSError:
-        return None
-    if not stat.S_ISREG(now.st_mode):
-        return None
-    return Recording(row, SessionKey(*row.head["key"]), now.st_size, changed_ns or now.st_mtime_ns)
+        with opened(row) as file:
+            now = os.fstat(file.fileno())
+            size, changed_ns = now.st_size, changed_ns or now.st_mtime_ns
+    except OutputUnreadable as error:
+        if error.is_gone:
+            return None
+    return RecordedSession(row, SessionKey(*row.head["key"]), size, changed_ns)
 
 
-def of_session(found: Iterable[Recording], session: str) -> list[Recording]:
+def of_session(found: Iterable[RecordedSession], session: str) -> list[RecordedSession]:
     """Return the recordings of the session with this id, or beginning of one. Raises SelectionError.
 
     Whether a session exists that is not recorded is not told.
@@ -105,21 +107,22 @@ def _matches(key: SessionKey, text: str) -> bool:
     return str(key).startswith(text) or AGENTS[key.agent].matches_id(key.id, text)
 
 
-def text_of(state: Path, one: Recording) -> Iterator[str]:
+def text_of(state: Path, one: RecordedSession) -> Iterator[str]:
     """Yield the transcript of a recording as Markdown, without secrets, piece by piece. Raises KatodError.
 
     Redacted Markdown is read as it is now, with the edits of its owner. JSONL is printed again. So is what has another
     format, or secrets in it, but from the agent's files.
     """
     if one.row.format == MARKDOWN and one.row.options.redact:
-        return _read(one.row.path)
+        return _read(one.row)
+    opened(one.row).close()  # without its transcript, there is nothing to give
     options = replace(one.row.options, redact=True, attachments="name", assets="")
     return render_all(_events(state, one), MARKDOWN, options)
 
 
-def _events(state: Path, one: Recording) -> Replay:
+def _events(state: Path, one: RecordedSession) -> Replay:
     if one.row.format == FORMATS["jsonl"].name:
-        with open(_descriptor(one.row.path), "rb") as lines:
+        with opened(one.row) as lines:
             yield from read_katod(lines, one.row.path)
         return
     try:
@@ -139,14 +142,7 @@ def _sources(state: Path, row: OutputRow) -> list[Stretch]:
         ledger.close()
 
 
-def _read(path: Path) -> Iterator[str]:
-    with open(_descriptor(path), encoding="utf-8", errors="replace") as file:
+def _read(row: OutputRow) -> Iterator[str]:
+    with opened_text(row) as file:
         while piece := file.read(_PIECE):
             yield piece
-
-
-def _descriptor(path: Path) -> int:
-    try:
-        return open_regular(path)
-    except OSError as error:
-        raise SourceError(f"its transcript cannot be read: {error.strerror}", path=path) from error

@@ -15,7 +15,7 @@ from mcp.server.stdio import stdio_server
 from katod import __version__
 from katod.errors import KatodError, safe_message
 from katod.mcp.pages import cut
-from katod.mcp.tools import INSTRUCTIONS, TOOLS, Tool
+from katod.mcp.tools import INSTRUCTIONS, TOOLS, McpTool
 from katod.store.integrity import HOW_TO_MEND, DatabaseError
 
 _LONGEST: Final = 1000  # characters of an error
@@ -86,7 +86,7 @@ def call(state: Path, name: str, arguments: dict[str, Any]) -> types.CallToolRes
     return _result([cut(reason, _LONGEST)], is_error=True)
 
 
-def _wrong(tool: Tool, arguments: dict[str, Any]) -> str:
+def _wrong(tool: McpTool, arguments: dict[str, Any]) -> str:
     """Return what is wrong with the arguments of a call, an empty string if nothing is."""
     error = best_match(Draft202012Validator(tool.schema).iter_errors(arguments))
     if error is None:

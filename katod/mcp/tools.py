@@ -12,7 +12,7 @@ from katod.agents import AGENTS
 from katod.errors import SelectionError
 from katod.formatspec import FORMATS
 from katod.mcp.pages import cut, page_of, quoted, shown, split_words
-from katod.mcp.recordings import Recording, of_session, recordings, text_of
+from katod.mcp.recordings import RecordedSession, of_session, recordings, text_of
 from katod.search.outputs import TranscriptFile, existing
 from katod.search.query import Query
 from katod.search.run import Match, Search, Terms
@@ -42,7 +42,7 @@ INSTRUCTIONS: Final = (
 )
 
 
-class Answer(NamedTuple):
+class ToolResult(NamedTuple):
     """What a tool returns: facts as JSON, and the text that is quoted, if any."""
 
     facts: dict[str, Any]
@@ -59,7 +59,7 @@ class Answer(NamedTuple):
         return [facts, quoted(self.text)] if self.text else [facts]
 
 
-class Tool(NamedTuple):
+class McpTool(NamedTuple):
     """One tool, as a client lists it; `properties` are the schemas of its arguments."""
 
     name: str
@@ -67,7 +67,7 @@ class Tool(NamedTuple):
     description: str
     properties: dict[str, Any]
     required: tuple[str, ...]
-    call: Callable[..., Answer]
+    call: Callable[..., ToolResult]
     answered: dict[str, Any] | None = None  # schemas of its facts, if all that it answers is in these
 
     @property
@@ -97,45 +97,45 @@ class Narrowed(NamedTuple):
         """The time of the oldest, in seconds since 1970. Raises SelectionError."""
         return since_seconds(self.since or None)
 
-    def wants(self, one: Recording) -> bool:
+    def wants(self, one: RecordedSession) -> bool:
         """Return whether a recording is of the agent and the project."""
         is_here = not self.project or self.project.casefold() in one.project.casefold()
         return is_here and self.agent in ("", one.key.agent)
 
 
-def list_sessions(state: Path, *, cursor: str = "", **narrowed: str) -> Answer:
+def list_sessions(state: Path, *, cursor: str = "", **narrowed: str) -> ToolResult:
     """Answer with the recorded sessions, those that changed last first. Raises KatodError."""
     begin, wanted = _number(cursor), Narrowed(**narrowed)
     oldest = wanted.oldest * 1e9
     sessions = _by_session(one for one in recordings(state) if wanted.wants(one) and one.changed_ns >= oldest)
     facts = {"sessions": [_described(some) for some in sessions[begin : begin + LISTED]], "total": len(sessions)}
-    return Answer(facts | _after(begin + LISTED, more=len(sessions) > begin + LISTED))
+    return ToolResult(facts | _after(begin + LISTED, more=len(sessions) > begin + LISTED))
 
 
 def search_sessions(
     state: Path, *, query: str, session: str = "", said: bool = False, cursor: str = "", **narrowed: str
-) -> Answer:
+) -> ToolResult:
     """Answer with the sessions in which something was found, the newest first. Raises KatodError."""
     words, wanted, begin = Query(split_words(query)), Narrowed(**narrowed), _number(cursor, _FURTHEST)
     if not words.words:
-        raise SelectionError("the query has no words", hint="give words that have to be in one message")
+        raise SelectionError("the query has no words", hint="give words that occur in one message")
     found = of_session(recordings(state), session) if session else recordings(state)
     places = {one.row.path: one for one in found if wanted.wants(one)}
     terms = Terms(wanted.oldest, said, most=begin + FOUND, each=_EACH, width=_WIDTH, redacted=True)
     job = Search(words, terms)
-    matches = job.run(existing(path for path, one in places.items() if _is_searched(one)))[begin:]
+    matches = job.run(existing(one.row for one in places.values() if _is_searched(one)))[begin:]
     facts = {"found": [_hits(match, places) for match in matches], **_missed(places, job)}
     facts |= {} if matches else {"hint": _FEWER}
-    return Answer(facts | _after(begin + FOUND, more=not job.is_complete and begin + FOUND <= _FURTHEST))
+    return ToolResult(facts | _after(begin + FOUND, more=not job.is_complete and begin + FOUND <= _FURTHEST))
 
 
-def _missed(places: dict[Path, Recording], job: Search) -> dict[str, list[int]]:
+def _missed(places: dict[Path, RecordedSession], job: Search) -> dict[str, list[int]]:
     """Return the numbers of the recordings that were not searched, if there are any."""
     missed = [one.row.id for path, one in places.items() if str(path) in job.problems or not _is_searched(one)]
     return {"not_searched": sorted(missed)[:_NUMBERS]} if missed else {}
 
 
-def _is_searched(one: Recording) -> bool:
+def _is_searched(one: RecordedSession) -> bool:
     """Return whether the words in a recording can be found: not in forms for machines."""
     return FORMATS[one.row.format].in_chat
 
@@ -147,7 +147,7 @@ def _after(begin: int, *, more: bool) -> dict[str, str]:
 
 def read_session(
     state: Path, *, session: str, recording: int | None = None, find: str = "", cursor: str = ""
-) -> Answer:
+) -> ToolResult:
     """Answer with a page of a transcript. Raises KatodError."""
     number, begin = _place(cursor) if cursor else (recording, 0)
     one = _chosen(of_session(recordings(state), session), number)
@@ -157,10 +157,10 @@ def read_session(
         raise _nothing(begin, is_looked_for=bool(query.words))
     facts = _described([one]) | ({"continues": page.under} if page.under else {})
     facts |= {"next_cursor": f"{one.row.id}.{page.next}"} if page.next is not None else {"is_end": True}
-    return Answer(facts if page.text else facts | {"hint": _FURTHER}, page.text)
+    return ToolResult(facts if page.text else facts | {"hint": _FURTHER}, page.text)
 
 
-def _chosen(found: list[Recording], number: int | None) -> Recording:
+def _chosen(found: list[RecordedSession], number: int | None) -> RecordedSession:
     """Return the recording with this number, by default the latest. Raises SelectionError."""
     for one in found:
         if number in (None, one.row.id):
@@ -184,7 +184,7 @@ def _number(cursor: str, most: int = 10**9) -> int:
         return 0
     if _DIGITS.fullmatch(cursor) and int(cursor) <= most:
         return int(cursor)
-    raise SelectionError("this is no cursor of this tool", hint="pass `next_cursor` of its last answer as it is")
+    raise SelectionError("not a cursor of this tool", hint="pass `next_cursor` of its last answer as it is")
 
 
 def _place(cursor: str) -> tuple[int, int]:
@@ -193,15 +193,15 @@ def _place(cursor: str) -> tuple[int, int]:
     return _number(recording or "?"), _number(section or "?")
 
 
-def _by_session(found: Iterable[Recording]) -> list[list[Recording]]:
+def _by_session(found: Iterable[RecordedSession]) -> list[list[RecordedSession]]:
     """Return the recordings of each session, those that changed last first."""
-    sessions: dict[str, list[Recording]] = {}
+    sessions: dict[str, list[RecordedSession]] = {}
     for one in found:
         sessions.setdefault(str(one.key), []).append(one)
     return list(sessions.values())
 
 
-def _described(found: list[Recording]) -> dict[str, Any]:
+def _described(found: list[RecordedSession]) -> dict[str, Any]:
     """Return what is said of a session, given its recordings."""
     one = found[0]
     row: dict[str, Any] = {
@@ -224,7 +224,7 @@ def _utc(time_ns: int) -> str:
     return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _hits(match: Match, places: dict[Path, Recording]) -> dict[str, Any]:
+def _hits(match: Match, places: dict[Path, RecordedSession]) -> dict[str, Any]:
     """Return what is said of a transcript in which something was found."""
     assert isinstance(match.place, TranscriptFile)
     one = places[match.place.path]
@@ -271,7 +271,7 @@ _SESSION: Final = {
 TOOLS: Final = {
     tool.name: tool
     for tool in (
-        Tool(
+        McpTool(
             "list_sessions",
             "List recorded sessions",
             "List the coding agents' sessions that were recorded on this machine, those that changed last first: id,"
@@ -282,7 +282,7 @@ TOOLS: Final = {
             list_sessions,
             {"sessions": _rows(_ROW), "total": {"type": "integer", "description": "Of all pages."}},
         ),
-        Tool(
+        McpTool(
             "search_sessions",
             "Search recorded sessions",
             "Find messages, tool calls and results in recorded sessions that contain all words of the query, in upper"
@@ -319,7 +319,7 @@ TOOLS: Final = {
                 "hint": {"type": "string"},
             },
         ),
-        Tool(
+        McpTool(
             "read_session",
             "Read a recorded session",
             "Read the transcript of a recorded session as Markdown, with secrets removed: about 20,000 characters at a"

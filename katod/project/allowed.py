@@ -18,10 +18,10 @@ from katod.smallfile import read_small, write_small
 from katod.write.safe import is_transient
 
 STORE: Final = "allowed.json"
-_NEW: Final = "it is not allowed, and changes nothing"
+_NEW: Final = "it is not allowed, and has no effect"
 _CHANGED: Final = "it has changed since you allowed it"
 _GONE: Final = "it no longer exists"
-_STILL: Final = "only what it left out goes on counting"
+_STILL: Final = "only what it excluded stays excluded"
 _MOST: Final = 4 * 1024 * 1024  # bytes of the store
 
 
@@ -52,7 +52,7 @@ class Allowance(NamedTuple):
 Allowances = dict[str, Allowance]  # by the path of the file
 
 
-class Look(NamedTuple):
+class CheckedFile(NamedTuple):
     """A project's file as it is now: what counts of it, and why that is not all of it.
 
     Of one that is no longer what was allowed, what it left out goes on counting: agents may write to the project, and
@@ -100,7 +100,7 @@ class Allowed:
         except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
             _require_lasting(error)
             reason = error.strerror if isinstance(error, OSError) else "it is damaged"
-            what = f"what you allowed is not known, and no project's file counts: {reason}"
+            what = f"the list of allowed files cannot be read, so no project's file has an effect: {reason}"
             hint = "move it away, then run `katod allow` in each project again"
             raise ConfigError(what, path=self.path, hint=hint) from error
 
@@ -167,10 +167,10 @@ def read_project(path: Path) -> bytes:
         raise
     except OSError as error:
         _require_lasting(error)
-        raise ConfigError(f"it cannot count: {error.strerror}", path=path) from error
+        raise ConfigError(f"it has no effect: {error.strerror}", path=path) from error
 
 
-def look(path: Path, known: Allowances) -> Look | None:
+def look(path: Path, known: Allowances) -> CheckedFile | None:
     """Return what a project's file is now, None if nothing is there that counts or could. Raises OSError if busy.
 
     It is read once: what counts is the content whose hash was compared.
@@ -182,23 +182,23 @@ def look(path: Path, known: Allowances) -> Look | None:
         data = read_project(path)
         digest = _digest(data)
         if allowed is not None and allowed.digest == digest:
-            return Look(path, parse_project(data, path), digest=digest)
+            return CheckedFile(path, parse_project(data, path), digest=digest)
     except FileNotFoundError:
         return _unlike(path, allowed, _GONE)
     except ConfigError as error:
-        return _unlike(path, allowed, error.what) or Look(path, problem=error.what)
-    problem = _NEW if allowed is None else f"{_CHANGED}, and counts for nothing"
-    return (_unlike(path, allowed, _CHANGED) or Look(path, problem=problem))._replace(digest=digest)
+        return _unlike(path, allowed, error.what) or CheckedFile(path, problem=error.what)
+    problem = _NEW if allowed is None else f"{_CHANGED}, and has no effect"
+    return (_unlike(path, allowed, _CHANGED) or CheckedFile(path, problem=problem))._replace(digest=digest)
 
 
-def _unlike(path: Path, allowed: Allowance | None, why: str) -> Look | None:
+def _unlike(path: Path, allowed: Allowance | None, why: str) -> CheckedFile | None:
     """Return what goes on counting of a file that is not what was allowed, None if nothing does."""
     if allowed is None or not allowed.leaves_out:
         return None
-    return Look(path, allowed.file(path), f"{why}; {_STILL}")
+    return CheckedFile(path, allowed.file(path), f"{why}; {_STILL}")
 
 
-def look_around(directories: Iterable[str], home: Path, known: Allowances) -> list[Look]:
+def look_around(directories: Iterable[str], home: Path, known: Allowances) -> list[CheckedFile]:
     """Return every file that counts or might count in some directories, and every other one that was allowed."""
     paths = {path for directory in directories for path in places(directory, home)}
     return [found for path in sorted(paths | set(map(Path, known))) if (found := look(path, known)) is not None]
@@ -215,6 +215,14 @@ def in_effect(directory: str, home: Path, allowed: Allowed) -> list[ProjectFile]
         return []
     found = [look(path, known) for path in places(directory, home) if str(path) in known] if known else []
     return [one.file for one in reversed(found) if one is not None and one.file is not None]
+
+
+def may_exclude(allowed: Allowed) -> bool:
+    """Return whether some project is excluded by its allowed file, or may be, as it is not known what was allowed."""
+    try:
+        return any(one.exclude for one in allowed.read().values())
+    except ConfigError:
+        return True
 
 
 def _digest(data: bytes) -> str:

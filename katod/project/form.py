@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from katod.command.target import folder_parts
-from katod.config import Reader, Settings, is_key, open_toml
+from katod.config import Settings, SettingsReader, is_key, open_toml
 from katod.errors import ConfigError, TargetRefused
 from katod.formatspec import FormatName
 from katod.model import Tools
@@ -115,7 +115,7 @@ def _may_be_set(where: Where) -> bool:
     return len(where) > 1 and where[1] in _FORM[where[0]]
 
 
-def _accepted(reader: Reader, where: Where, value: Any) -> Any:
+def _accepted(reader: SettingsReader, where: Where, value: Any) -> Any:
     """Return the value of one key as it counts. Raises ConfigError."""
     if not _may_be_set(where):
         raise _misplaced(reader, where)
@@ -132,7 +132,7 @@ def _accepted(reader: Reader, where: Where, value: Any) -> Any:
     return found
 
 
-def _misplaced(reader: Reader, where: Where) -> ConfigError:
+def _misplaced(reader: SettingsReader, where: Where) -> ConfigError:
     if where[0] in _FORM and len(where) == 1:
         return reader.wrong(where, "must be a table")
     if is_key(where):
@@ -140,7 +140,7 @@ def _misplaced(reader: Reader, where: Where) -> ConfigError:
     return reader.unknown(where, list(_FORM[where[0]] if len(where) > 1 else _FORM))
 
 
-def _directory(reader: Reader, where: Where, value: str) -> tuple[str, ...]:
+def _directory(reader: SettingsReader, where: Where, value: str) -> tuple[str, ...]:
     try:
         return folder_parts(value)
     except TargetRefused as error:

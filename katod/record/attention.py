@@ -9,7 +9,7 @@ from typing import Any, Final
 from katod.agents import lifecycle_of
 from katod.events import Event
 from katod.model import SessionKey
-from katod.states import AT_WORK, Doing, Report, State, is_over, judged, seconds
+from katod.states import AT_WORK, Doing, JudgedEvents, Report, State, is_over, judged, seconds
 
 _LONG: Final = 30.0  # seconds; who waits for less looks on
 _QUIET: Final = "quiet"  # done as far as is known: what it is doing may still turn out
@@ -49,18 +49,26 @@ class Attention:
         if was_at_work and not is_at_work:
             self._ended, self._is_aborted = moment, any(line.get("stop") == "aborted" for line in lines)
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the session waits for its next prompt, as far as its events say."""
+        seen = self._lifecycle.seen
+        return seen.state not in AT_WORK or seen.may_be_over
+
     def hear(self, report: Report | None) -> None:
         """Take up what the agent says of the session beside its records."""
         self._report = report
 
-    def news(self, now: float, ask: Callable[[], Report | None]) -> Doing | None:
-        """Return what has become news since the last call; `ask` is called if there may be some.
+    def news(self, now: float, ask: Callable[[JudgedEvents, float], Report | None]) -> Doing | None:
+        """Return what has become news since the last call.
+
+        If there may be some, `ask` is called with what is known, and for how many seconds nothing was recorded.
 
         That it waits is news whenever it is seen, but that it is done only soon after.
         """
         if not self._changed(now):
             return None
-        self.hear(ask())
+        self.hear(ask(self._lifecycle.seen, now - self._last))
         changed = self._changed(now)
         if changed is None:
             return None
@@ -84,6 +92,6 @@ class Attention:
 
 def _word(doing: Doing) -> str:
     """Return what may be news, empty for a state that is none."""
-    if doing.is_quiet:
+    if doing.is_quiet and doing.state is State.DONE:
         return _QUIET
     return doing.state.value if doing.state in (State.BLOCKED, State.DONE) else ""

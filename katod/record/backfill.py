@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 from katod import events as ev
-from katod.discover.catalog import Source
-from katod.errors import SourceChanged, SourceError
+from katod.discover.source import Source
+from katod.errors import SourceChanged
 from katod.model import Cursor
 from katod.record.session import ActiveSession
 from katod.record.stream import SeenWhenScanned
 from katod.tail.reader import SourceFile
+from katod.tail.source import unreadable_skipped
 
 Resync = Callable[[Source, SourceFile, ActiveSession | None, str], None]
 
@@ -24,8 +25,8 @@ class Backfill:
 
         `opened` is a source whose file is already open and verified.
         """
-        if not session.backfilled:
-            session.backfilled = all(self._source(session, source, budget, opened) for source in session.sources)
+        if not session.backfilled and all(self._source(session, one, budget, opened) for one in session.sources):
+            session.end_backfill()
         return session.backfilled
 
     def finish(self, session: ActiveSession, budget: int) -> None:
@@ -40,16 +41,14 @@ class Backfill:
             return True
         if opened is not None and opened[0] is source:
             return self._translate(session, source, opened[1], budget)
-        try:
-            with source.spec.open(source.path) as file:
-                try:
-                    file.verify_anchor(source.cursor)
-                except SourceChanged as change:  # its present content was never read, so it is not history
-                    self._resync(source, file, session, change.what)
-                    return source.translated >= source.cursor.offset
-                return self._translate(session, source, file, budget)
-        except SourceError:
-            return True  # it is gone: the content is unknown, and what comes later is translated anyway
+        with unreadable_skipped(), source.spec.open(source.path) as file:
+            try:
+                file.verify_anchor(source.cursor)
+            except SourceChanged as change:  # its present content was never read, so it is not history
+                self._resync(source, file, session, change.what)
+                return source.translated >= source.cursor.offset
+            return self._translate(session, source, file, budget)
+        return True  # it is gone: the content is unknown, and what comes later is translated anyway
 
     def _translate(self, session: ActiveSession, source: Source, file: SourceFile, budget: int) -> bool:
         left = source.cursor.offset - source.translated
@@ -61,5 +60,5 @@ class Backfill:
                 session.changes.applied[event.dedup_key] = None
         session.stream.open(source).take_near_misses()  # already counted when they were scanned
         whole = not batch.lines or file.is_document
-        source.translated = source.cursor.offset if whole else batch.cursor.offset
+        source.backfilled_to(source.cursor.offset if whole else batch.cursor.offset)
         return source.translated >= source.cursor.offset

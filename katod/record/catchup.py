@@ -5,31 +5,33 @@ ranges; no commands are carried out here.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from functools import partial
 from typing import Any, Literal
 
 import orjson
 
 from katod.agents import AGENTS
-from katod.discover.catalog import Catalog, Source
-from katod.errors import LedgerError, OutputError, SourceChanged, SourceError, SourceGone
+from katod.discover.catalog import Catalog
+from katod.discover.source import Source
+from katod.errors import LedgerError, OutputError, SourceChanged, SourceError, SourceGone, failure_of
 from katod.events import Event
 from katod.log import EventLog
 from katod.model import Cursor, SessionKey
 from katod.record.delivery import Delivery
-from katod.record.session import ActiveSession, LiveOutput
+from katod.record.output import Output
+from katod.record.session import ActiveSession
 from katod.record.stream import SessionStream
 from katod.store.ledger import Ledger, id_hash
-from katod.store.rows import OutputRow
 from katod.tail.reader import Batch
 
 # Of one step: a batch was read; the session has to be stepped first; nothing is left.
 Progress = Literal["read", "waiting", "arrived"]
+# Lets an output that has caught up follow its session; returns whether that worked.
+Join = Callable[[Output], bool]
 
 
-class SeenByFollower:
-    """Admits what one follower has not passed yet.
+class SeenByCatchUp:
+    """Finds new what one follower has not passed yet.
 
     Events are numbered in the order in which the session first saw them. Within a source that was not rewritten the
     numbers rise, so the highest one suffices; in a rewritten source everything that was passed is remembered.
@@ -42,22 +44,34 @@ class SeenByFollower:
         self._next: dict[int, int] = {int(key): seq for key, seq in state.get("numbers", {}).items()}
         self.rewritten: set[int] = set(state.get("rewritten", ()))
         self._passed: set[int] = set(state.get("passed", ()))
+        self._reads_document = False
 
-    def admit(self, event: Event, source: Source) -> bool:
+    def is_new(self, event: Event, source: Source) -> bool:
         """Return whether this event is new to the follower."""
         hashed = id_hash(event.id)
-        seq, home = self._ledger.place(self._session, hashed) or (-1, 0)
-        if seq < self._next.get(source.id, 0) or hashed in self._passed or self._is_read_elsewhere(home, source):
-            return False
-        if source.id not in self.rewritten:
-            self._next[source.id] = seq + 1
+        place = self._ledger.place(self._session, hashed)
+        if place is None:  # the session holds it back, or has not read so much of a document
+            return not self._reads_document and hashed not in self._passed
+        seq, home = place
+        is_passed = seq < self._next.get(source.id, 0) or hashed in self._passed
+        return not (is_passed or self._is_read_elsewhere(home, source))
+
+    def add(self, event: Event, source: Source) -> None:
+        """Note that an event was passed."""
+        hashed = id_hash(event.id)
+        place = self._ledger.place(self._session, hashed)
+        if place is not None and source.id not in self.rewritten:
+            self._next[source.id] = place[0] + 1
         self._passed.add(hashed)
-        return True
 
     def _is_read_elsewhere(self, home: int, source: Source) -> bool:
         """Return whether an event is a copy of one in another source that still exists."""
         other = self._catalog.sources.get(home) if home != source.id else None
         return other is not None and not other.gone
+
+    def read_document(self, *, is_document: bool) -> None:
+        """Note whether what is read next is a document, of which the session may not have read so much."""
+        self._reads_document = is_document
 
     def restart(self, source: Source) -> None:
         """Note that a source was rewritten: from now on its events are recognised by id."""
@@ -70,23 +84,26 @@ class SeenByFollower:
         return row | ({"passed": sorted(self._passed)} if self.rewritten else {})  # without one the numbers suffice
 
 
-class PassedByPosition(SeenByFollower):
-    """Admits everything: events without native ids are known by their position, and no position is read twice."""
+class PassedByPosition(SeenByCatchUp):
+    """Finds everything new: events without native ids are known by their position, and no position is read twice."""
 
-    def admit(self, _event: Event, _source: Source) -> bool:
+    def is_new(self, _event: Event, _source: Source) -> bool:
         """Return True."""
         return True
 
+    def add(self, _event: Event, _source: Source) -> None:
+        """Remember nothing."""
 
-class Follower:
+
+class CatchUpStream:
     """One output and its own stream."""
 
-    def __init__(self, row: OutputRow, key: SessionKey, ledger: Ledger, catalog: Catalog, log: EventLog) -> None:
-        behind: dict[str, Any] = row.behind or {}
-        self.output = LiveOutput(row)
+    def __init__(self, output: Output, key: SessionKey, ledger: Ledger, catalog: Catalog, log: EventLog) -> None:
+        behind: dict[str, Any] = output.row.behind or {}
+        self.output = output
         self.native_ids = AGENTS[key.agent].nature.has_native_ids
-        seen = SeenByFollower if self.native_ids else PassedByPosition
-        self.seen = seen(row.session, ledger, catalog, behind)
+        seen = SeenByCatchUp if self.native_ids else PassedByPosition
+        self.seen = seen(output.row.session, ledger, catalog, behind)
         self.stream = SessionStream(key, self.seen, log, behind.get("metadata"))
         self.offsets: dict[int, int] = {int(key): offset for key, offset in behind.get("offsets", {}).items()}
         self.states: dict[str, Any] = behind.get("states", {})
@@ -104,231 +121,266 @@ class Follower:
 
     def skip(self, source: Source) -> None:
         """Resume where the session is, with a mark that a part is missing."""
-        self.output.printer.interrupt("gap")
+        self.output.interrupt("gap")
         self.offsets[source.id] = source.cursor.offset
 
-    def take(self, source: Source, batch: Batch) -> None:
+    def take(self, source: Source, batch: Batch, *, is_document: bool) -> None:
         """Print the events in a batch of a source, up to the end of the last range."""
+        self.seen.read_document(is_document=is_document)
         translation = self.stream.open(source, self.states.get(str(source.id)))
         for event in self.stream.events(source, batch.lines):
             self.output.take(event, self.stream.metadata)
-            if self.output.printer.done:
+            if self.is_done:
                 break
         self.states[str(source.id)] = translation.state()
+        end = source.cursor.offset
+        self.offsets[source.id] = end if is_document else min(batch.cursor.offset, end)
 
     def ending(self) -> str:
         """Return the mark of a missing part, if the output ends where a rewrite removed what it should end with."""
         printer = self.output.printer
         return printer.missing(self.stream.metadata) if self.seen.rewritten and not printer.done else ""
 
+    @property
+    def is_done(self) -> bool:
+        """Whether all ranges of the output were printed."""
+        return self.output.printer.done
+
+    def settle(self) -> None:
+        """Print the marks after the last event that was printed."""
+        if self.stream.metadata.last:
+            self.output.settle(self.stream.metadata)
+
+    def finished(self, sources: Iterable[Source]) -> None:
+        """Note which rewritten sources were read to their ends again."""
+        self.unread -= {source.id for source in sources if source.is_finished}
+
     def state(self) -> dict[str, Any]:
         """Return the stream's position, as JSON."""
         offsets = {str(key): offset for key, offset in self.offsets.items()}
-        row = {"metadata": self.stream.metadata.state(), "states": self.states, "offsets": offsets}
+        row = {"metadata": self.stream.state(), "states": self.states, "offsets": offsets}
         return row | ({"unread": sorted(self.unread)} if self.unread else {}) | self.seen.state()
 
 
 class CatchUp:
     """Advances outputs with their own stream until they have caught up with their session."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, log: EventLog, delivery: Delivery) -> None:
+    def __init__(self, ledger: Ledger, catalog: Catalog, log: EventLog, delivery: Delivery, join: Join) -> None:
         self._ledger = ledger
         self._catalog = catalog
         self._log = log
         self._delivery = delivery
-        self._followers: dict[int, Follower] = {}
+        self._join = join
+        self._followers: dict[Output, CatchUpStream] = {}
 
-    def add(self, row: OutputRow) -> None:
+    def __contains__(self, output: Output) -> bool:
+        return output in self._followers
+
+    def add(self, output: Output) -> None:
         """Follow an output from its own position on."""
-        key = self._ledger.session(row.session).key
-        self._followers[row.id] = Follower(row, key, self._ledger, self._catalog, self._log)
+        key = self._ledger.session(output.row.session).key
+        self._followers[output] = CatchUpStream(output, key, self._ledger, self._catalog, self._log)
 
-    def rows(self) -> dict[int, OutputRow]:
+    def outputs(self) -> list[Output]:
         """Return the outputs that catch up on their own."""
-        return {output_id: follower.output.row for output_id, follower in self._followers.items()}
+        return list(self._followers)
+
+    def of_session(self, session_id: int) -> dict[int, Output]:
+        """Return those of one session, by number."""
+        return {output.id: output for output in self._followers if output.row.session == session_id}
 
     def resynced(self, source: Source) -> None:
         """Restart a rewritten source for all outputs that catch up with its session."""
-        for follower in self._followers.values():
-            row = follower.output.row
-            if row.session == source.session:
+        for output, follower in self._followers.items():
+            if output.row.session == source.session:
                 follower.restart(source)
-                row.behind = follower.state()
-                with self._ledger.transaction():
-                    self._ledger.save_output(row)
+                output.fall_behind(follower.state())
+                self._save(output)
 
-    def drop(self, output_id: int) -> None:
+    def drop(self, output: Output) -> None:
         """Stop following an output (the step that created it was undone)."""
-        self._followers.pop(output_id, None)
+        self._followers.pop(output, None)
 
-    def revert(self, output_ids: Iterable[int]) -> None:
+    def forget_session(self, session_id: int) -> None:
+        """Stop following the outputs of a session that the ledger no longer has."""
+        for output in self.of_session(session_id).values():
+            self.drop(output)
+
+    def revert(self, outputs: Iterable[Output]) -> None:
         """Return to the ledger's state of the outputs that an undone step changed; drop those that it created."""
-        for output_id in self._followers.keys() & set(output_ids):
-            if not self._restore(output_id):
-                self.drop(output_id)
+        for output in outputs:
+            if output in self._followers and not self._restore(output):
+                self.drop(output)
 
-    def _restore(self, output_id: int) -> bool:
-        """Follow an output again from what the ledger has of it, False if it has nothing. Others share its row."""
-        row = self._followers[output_id].output.row
-        stored = next((stored for stored in self._ledger.outputs(row.session) if stored.id == output_id), None)
+    def _restore(self, output: Output) -> bool:
+        """Follow an output again from what the ledger has of it, False if it has nothing."""
+        stored = next((row for row in self._ledger.outputs(output.row.session) if row.id == output.id), None)
         if stored is None:
             return False
-        for column in fields(row):
-            setattr(row, column.name, getattr(stored, column.name))
-        self.add(row)
+        output.restore(stored)
+        self.add(output)
         return True
 
-    def isolated_step(self, output_id: int, budget: int) -> bool:
+    def advance(self, now: float, budget: int) -> bool:
+        """Advance every output by about `budget` bytes of its session; return whether there is more to do now."""
+        outputs = self.outputs()
+        for output in self._delivery.due(now):
+            self.retry(output)
+        more = False
+        for output in outputs:
+            if output in self._followers:  # otherwise it was dropped with a session that failed
+                more |= self.isolated_step(output, budget)
+            if self.may_join(output) and not self._join(output):
+                self.postpone(output)
+        return more
+
+    def isolated_step(self, output: Output, budget: int) -> bool:
         """Advance one output; if katod fails, only this output waits and is retried later."""
-        return self._isolated(output_id, partial(self.step, output_id, budget))
+        return self._isolated(output, partial(self.step, output, budget))
 
-    def retry(self, output_id: int) -> None:
+    def retry(self, output: Output) -> None:
         """Write what waits for a parked output; if katod fails, only this output waits longer."""
-        self._isolated(output_id, partial(self._retry, self._followers[output_id].output.row))
+        self._isolated(output, partial(self._retry, output))
 
-    def _retry(self, row: OutputRow) -> bool:
-        if not self._delivery.retry(row):
-            with self._ledger.transaction():
-                self._ledger.save_output(row)
+    def _retry(self, output: Output) -> bool:
+        if not self._delivery.retry(output):
+            self._save(output)
         return False
 
-    def _isolated(self, output_id: int, act: Callable[[], bool]) -> bool:
+    def _save(self, output: Output) -> None:
+        with self._ledger.transaction():
+            output.save(self._ledger)
+
+    def _isolated(self, output: Output, act: Callable[[], bool]) -> bool:
         try:
             return act()
         except LedgerError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is shown and retried
-            self._failed(output_id, error)
+            self._failed(output, error)
             return False
 
-    def _failed(self, output_id: int, error: Exception) -> None:
-        """Return to the ledger's state of an output whose step failed; its row is shared with the active session.
+    def _failed(self, output: Output, error: Exception) -> None:
+        """Return to the ledger's state of an output whose step failed; it is shared with the active session.
 
         If the ledger still has an open intent that was written since, the retry finds it in the file, as after a crash.
         """
-        row = self._followers[output_id].output.row
-        if self._restore(output_id):
-            self._delivery.forget(output_id)
-            self._park(row, f"internal error: {type(error).__name__}")
+        if self._restore(output):
+            self._delivery.forget(output)
+            self._park(output, failure_of(error))
 
-    def postpone(self, output_id: int) -> None:
+    def postpone(self, output: Output) -> None:
         """Retry an output later whose session could not be loaded for it to join."""
-        if output_id in self._followers:
-            self._park(self._followers[output_id].output.row, "its session could not be loaded")
+        if output in self._followers:
+            self._park(output, "its session could not be loaded")
 
-    def _park(self, row: OutputRow, problem: str) -> None:
-        self._delivery.park(row, OutputError(problem))
-        with self._ledger.transaction():
-            self._ledger.save_output(row)
+    def _park(self, output: Output, problem: str) -> None:
+        self._delivery.park(output, OutputError(problem))
+        self._save(output)
 
-    def detach(self, row: OutputRow, session: ActiveSession) -> None:
+    def detach(self, output: Output, session: ActiveSession) -> None:
         """Let an unwritable output stay at its position while its session continues."""
         behind = {
-            "metadata": session.metadata.state(),
+            "metadata": session.stream.state(),
             "offsets": {str(source.id): source.cursor.offset for source in session.sources},
             "states": {str(source.id): session.stream.open(source).state() for source in session.sources},
-            "numbers": {str(source.id): session.row.seq for source in session.sources},
+            "numbers": {str(source.id): session.seen.seq for source in session.sources},
         }
-        row.behind = orjson.loads(orjson.dumps(behind))  # a copy, because the session's own states keep changing
-        with self._ledger.transaction():
-            self._ledger.save_output(row)
-        self.add(row)
+        output.fall_behind(orjson.loads(orjson.dumps(behind)))  # a copy: the session's own states keep changing
+        self._save(output)
+        self.add(output)
 
-    def step(self, output_id: int, budget: int) -> bool:
+    def step(self, output: Output, budget: int) -> bool:
         """Advance one output; return whether there is more to do now."""
-        follower = self._followers[output_id]
-        output, row = follower.output, follower.output.row
+        follower = self._followers[output]
         if not self._may_print(output):
             return False
         with self._ledger.transaction():
-            metadata = follower.stream.metadata
-            output.add(output.printer.settle(metadata.last, metadata) if metadata.last else "")
+            follower.settle()
             progress = self._advance(follower, budget)
-            self._clear_problem(row)
-            done = output.printer.done or (progress == "arrived" and not row.open)
+            if not self._delivery.is_parked(output):
+                output.clear_problem()
+            done = follower.is_done or (progress == "arrived" and not output.open)
             if done:
                 output.add(follower.ending())
             self._delivery.save_assets(output)
             output.stage()
-            row.behind = None if done and row.intent is None else follower.state()
-            self._ledger.save_output(row)
-        return self._deliver(follower, done=done) and progress == "read"
+            if done and output.row.intent is None:
+                output.catch_up()
+            else:
+                output.fall_behind(follower.state())
+            output.save(self._ledger)
+        return self._deliver(output, done=done) and progress == "read"
 
-    def _may_print(self, output: LiveOutput) -> bool:
+    def _may_print(self, output: Output) -> bool:
         """Return whether an output can take more text now: nothing waits to be written, and its file is not missing."""
-        if output.row.intent is not None or self._delivery.is_parked(output.row.id):
+        if output.row.intent is not None or self._delivery.is_parked(output):
             return False
         if self._delivery.check(output):
             return True
-        with self._ledger.transaction():
-            self._ledger.save_output(output.row)
+        self._save(output)
         return False
 
-    def _clear_problem(self, row: OutputRow) -> None:
-        if not self._delivery.is_parked(row.id):
-            row.problem, row.attempts = "", 0
-
-    def _deliver(self, follower: Follower, *, done: bool) -> bool:
+    def _deliver(self, output: Output, *, done: bool) -> bool:
         """Write a step's text; return whether the follower continues."""
-        row = follower.output.row
-        self._delivery.saved([row])
-        written = self._delivery.deliver(row)
+        self._delivery.saved([output])
+        written = self._delivery.deliver(output)
         if not written:
-            with self._ledger.transaction():
-                self._ledger.save_output(row)
+            self._save(output)
         if done and written:
-            row.behind = None  # stored with the end of the intent
-            self._delivery.unpark(row.id)
-            del self._followers[row.id]
+            output.catch_up()  # stored with the end of the intent
+            self._delivery.unpark(output)
+            self.drop(output)
             return False
         return written
 
-    def arrived(self, output_id: int) -> LiveOutput | None:
-        """Return an output that has caught up with its session and may join it, None if it has not."""
-        output = self._followers[output_id].output
-        row, offsets = output.row, self._followers[output_id].offsets
-        sources = self._catalog.of_session(row.session)
-        level = all(offsets.get(source.id, 0) >= source.cursor.offset for source in sources)
-        if row.intent is not None or not row.open or not level:
-            return None
-        del self._followers[output_id]
-        row.behind, row.problem, row.attempts = None, "", 0
-        return output
+    def may_join(self, output: Output) -> bool:
+        """Return whether an output has caught up with its session, so that it may follow it live."""
+        follows = output in self._followers and not self._delivery.is_parked(output)
+        if not follows or output.row.intent is not None or not output.open:
+            return False
+        offsets = self._followers[output].offsets
+        sources = self._catalog.of_session(output.row.session)
+        return all(offsets.get(source.id, 0) >= source.cursor.offset for source in sources)
 
-    def _advance(self, follower: Follower, budget: int) -> Progress:
+    def leave(self, output: Output) -> None:
+        """Let an output that has caught up follow its session."""
+        self.drop(output)
+        output.catch_up()
+        output.clear_problem()
+
+    def _advance(self, follower: CatchUpStream, budget: int) -> Progress:
         """Read a batch of the first source that is behind its session's cursor."""
-        if follower.output.printer.done:
+        if follower.is_done:
             return "arrived"
         sources = self._catalog.of_session(follower.output.row.session)
         for source in sources:
             left = source.cursor.offset - follower.offsets.get(source.id, 0)
             if left > 0:
                 return self._read(follower, source, min(left, budget))
-        follower.unread -= {source.id for source in sources if source.is_finished}
+        follower.finished(sources)
         return "waiting" if follower.unread else "arrived"
 
-    def _read(self, follower: Follower, source: Source, budget: int) -> Progress:
+    def _read(self, follower: CatchUpStream, source: Source, budget: int) -> Progress:
         """Read a batch of one source. If it was rewritten or is being written, the session's next step comes first."""
         try:
             with source.spec.open(source.path) as file:
                 if not file.is_document:  # what is new in a newer document is left out by its ids
                     file.verify_anchor(source.cursor)
                 batch = file.read(Cursor(follower.offsets.get(source.id, 0)), budget)
+                is_document = file.is_document
         except SourceGone:  # the content is lost to this output, and a mark says so
             follower.skip(source)
             return "read"
         except SourceChanged:
             return "waiting"
         except SourceError as error:
-            self._delivery.park(follower.output.row, OutputError(f"its session cannot be read: {error.what}"))
+            self._delivery.park(follower.output, OutputError(f"its session cannot be read: {error.what}"))
             return "waiting"
-        if file.is_document and not batch.lines:
-            return "waiting"
-        if not batch.lines:
-            follower.skip(source)
+        if batch.lines:
+            follower.take(source, batch, is_document=is_document)
             return "read"
-        follower.take(source, batch)
-        follower.offsets[source.id] = (
-            source.cursor.offset if file.is_document else min(batch.cursor.offset, source.cursor.offset)
-        )
+        if is_document:
+            return "waiting"
+        follower.skip(source)
         return "read"

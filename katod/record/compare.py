@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 
-class Span(NamedTuple):
+class LineSpan(NamedTuple):
     """Where a piece is: from, to."""
 
     start: int
     end: int
 
 
-def locate(content: bytes, pieces: list[bytes]) -> list[Span | None]:
+def locate(content: bytes, pieces: list[bytes]) -> list[LineSpan | None]:
     """Return where each piece is, in order; None for those that are missing or changed.
 
     The lines of a piece may have other text between them.
@@ -41,18 +41,18 @@ def missing(content: bytes, pieces: list[bytes], *, in_order: bool = True) -> li
     return []
 
 
-def _in_a_row(content: bytes, pieces: list[bytes]) -> list[Span] | None:
+def _in_a_row(content: bytes, pieces: list[bytes]) -> list[LineSpan] | None:
     """Return where the pieces are if each follows the one before without anything between, None if one does not."""
     spans, at = [], 0
     for piece in pieces:
         if not content.startswith(piece, at):
             return None
-        spans.append(Span(at, at + len(piece)))
+        spans.append(LineSpan(at, at + len(piece)))
         at += len(piece)
     return spans
 
 
-class _Lines:
+class _LineIndex:
     """Where each line of a content begins, so that finding one takes no longer in a long content."""
 
     def __init__(self, content: bytes) -> None:
@@ -88,10 +88,10 @@ class _Lines:
         return lines[number], sum(len(line) + 1 for line in lines[:number])
 
 
-def _between_anchors(content: bytes, pieces: list[bytes]) -> list[Span | None]:
-    lines = _Lines(content)
+def _between_anchors(content: bytes, pieces: list[bytes]) -> list[LineSpan | None]:
+    lines = _LineIndex(content)
     anchors = _anchors(lines, pieces)
-    spans: list[Span | None] = []
+    spans: list[LineSpan | None] = []
     at = passed = 0
     for number, piece in enumerate(pieces):
         while passed < len(anchors) and anchors[passed][0] <= number:
@@ -103,7 +103,7 @@ def _between_anchors(content: bytes, pieces: list[bytes]) -> list[Span | None]:
     return spans
 
 
-def _anchors(lines: _Lines, pieces: list[bytes]) -> list[tuple[int, int]]:
+def _anchors(lines: _LineIndex, pieces: list[bytes]) -> list[tuple[int, int]]:
     """Return pieces with a line that is in no other piece and once in the content: number and offset, both rising."""
     longest = [max(piece.split(b"\n"), key=len) for piece in pieces]
     owners = Counter(longest)
@@ -127,27 +127,27 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def _find(lines: _Lines, piece: bytes, at: int, limit: int) -> Span | None:
+def _find(lines: _LineIndex, piece: bytes, at: int, limit: int) -> LineSpan | None:
     """Find a piece as a whole, or line by line."""
     line, before = lines.rarest(piece)
     for found in lines.find(line, at + before, limit):
         start = found - before
         if start + len(piece) <= limit and lines.is_at(piece, start):
-            return Span(start, start + len(piece))
+            return LineSpan(start, start + len(piece))
     start = -1
     for line in filter(None, piece.split(b"\n")):
         offset = next(lines.find(line, at, limit), -1)
         if offset < 0:
             return None
         start, at = start if start >= 0 else offset, offset + len(line) + 1
-    return Span(start, at) if start >= 0 else None
+    return LineSpan(start, at) if start >= 0 else None
 
 
-def _without(content: bytes, spans: list[Span]) -> bytes:
+def _without(content: bytes, spans: list[LineSpan]) -> bytes:
     return b"\n".join(_gaps(content, spans))
 
 
-def _gaps(content: bytes, spans: list[Span]) -> Iterator[bytes]:
+def _gaps(content: bytes, spans: list[LineSpan]) -> Iterator[bytes]:
     at = 0
     for start, end in spans:
         yield content[at:start]

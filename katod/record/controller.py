@@ -9,7 +9,8 @@ from katod.agents.base import SPAWNED
 from katod.agents.toolcalls import one_line
 from katod.command.decide import Action, RecordingState, decide
 from katod.command.split import command_of
-from katod.discover.catalog import Catalog, Source
+from katod.discover.catalog import Catalog
+from katod.discover.source import Source
 from katod.errors import TargetRefused
 from katod.events import Event
 from katod.formats.mdtext import clean
@@ -17,19 +18,23 @@ from katod.formats.redact.redactor import redact
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Command, NearMiss, Range, SessionKey, Target
-from katod.record.history import is_history, said
+from katod.record.history import is_history, said, said_in
 from katod.record.naming import OutputNaming
 from katod.record.news import News, Tell
+from katod.record.output import Output
 from katod.record.policy import Policy
-from katod.record.session import ActiveSession, LiveOutput
+from katod.record.session import ActiveSession
+from katod.record.successor import Successors
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
+from katod.tail.reader import Batch
 from katod.write.safe import is_transient
 
-Follow = Callable[[OutputRow], None]
-_PAUSED: Final = "katod is paused: run `katod resume` first"
+Follow = Callable[[Output], None]
+_PAUSED: Final = "katod is paused: run `katod pause --end` first"
 _LONGEST_SHOWN: Final = 80
 _SAID: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND})
+_SPOKEN: Final = frozenset({ev.ASSISTANT_MESSAGE, ev.ASSISTANT_THINKING, ev.TOOL_CALL, ev.DECISION_PROMPT})
 _NAMING: Final = frozenset(
     {ev.AGENT_START, ev.AGENT_END}
 )  # a sub-agent's transcript is in a folder called like the file
@@ -44,6 +49,7 @@ class Controller:
         self._log = log
         self._tell = tell
         self._follow = follow
+        self.successors = Successors(ledger, log, tell)
         self.naming: OutputNaming
 
     @property
@@ -54,6 +60,15 @@ class Controller:
     def use(self, policy: Policy) -> None:
         """Use these settings from now on."""
         self.naming = OutputNaming(self._ledger, policy)
+
+    def take(self, session: ActiveSession, source: Source, event: Event) -> None:
+        """Carry out the event if it is a command, and auto-record its session if that is due."""
+        if event.kind == ev.USER_COMMAND:
+            self.handle(session, source, event)
+        if session.row.auto == "wanted":
+            self.leave_copies(session, event)
+        if session.row.auto == "wanted":
+            self.auto_record(session, event)
 
     def handle(self, session: ActiveSession, source: Source, event: Event) -> None:
         """Carry out one typed command, exactly once; a refusal is stored for `katod status`."""
@@ -94,15 +109,35 @@ class Controller:
         """Remember lines that look like commands for `katod status`; the first one of a session is notified, too."""
         if misses and not source.near_misses and not self._ledger.has_near_miss(source.identity.key):
             self._tell(News("near miss", what=str(misses[0])))
-        source.near_misses += misses
+        source.add_near_misses(misses)
+
+    def has_new_command(self, source: Source, batch: Batch) -> bool:
+        """Return whether a document has a command that is not carried out yet; if not, note its near misses."""
+        commands, near_misses = said_in(source, batch, self._log)
+        if not all(map(self._ledger.is_applied, commands)):
+            return True  # it is translated next, with its near misses
+        self.note_messages(source, near_misses)
+        return False
+
+    def note_messages(self, source: Source, found: list[tuple[Event, NearMiss]]) -> None:
+        """Remember the near misses of messages that are not history, once for each message."""
+        waiting = {miss.message for miss in source.near_misses}
+        new = [
+            miss
+            for event, miss in found
+            if miss.message not in waiting
+            and not self._ledger.is_applied(miss.message)
+            and not is_history(event, source, self._catalog)
+        ]
+        self.note_near_misses(source, new)
 
     # -- auto-recording -----------------------------------------------------------------------------
 
-    def wants(self, source: Source) -> bool:
-        """Return whether the session of a newly found source may be auto-recorded; decided once."""
+    def wants(self, source: Source, *, new: bool) -> bool:
+        """Return whether the session of a source may be auto-recorded; decided once, when it is new."""
         session = self._ledger.session(source.session)
-        if session.auto == "":
-            session.auto = "wanted" if self.policy.may_auto_record() else "no"
+        if new and session.auto == "":
+            session = session._replace(auto="wanted" if self.policy.may_auto_record() else "no")
             with self._ledger.transaction():
                 self._ledger.save_session(session)
         return session.auto == "wanted"
@@ -116,34 +151,41 @@ class Controller:
         parent = session.row.key._replace(id=start.parent) if start.parent and start.origin != SPAWNED else None
         is_copy = event.kind in _SAID and self._catalog.was_forgotten(said(event))
         if is_copy or (parent is not None and self._catalog.has_forgotten(parent)):
-            session.row.auto = "off"
+            session.decide_auto("off")
 
-    def auto_record(self, session: ActiveSession) -> None:
-        """Start a recording without a command, once the session's project and title are known."""
-        metadata, row = session.metadata, session.row
+    def auto_record(self, session: ActiveSession, event: Event) -> None:
+        """Start a recording without a command, once the session's project and title are known, or the agent speaks.
+
+        Not every session has both: its project may be in no file, and its first words may be those of a client.
+        """
+        metadata = session.metadata
         if session.recording is not None or self.policy.paused:
-            row.auto = "no"  # a command was typed before, and one recording of a session is enough
+            session.decide_auto("no")  # a command was typed before, and one recording of a session is enough
             return
-        if not metadata.best_title or not metadata.cwd:
+        speaks = event.kind in _SPOKEN and event.session.subagent == session.row.key.subagent
+        if not speaks and not (metadata.best_title and metadata.cwd):
             return
         try:
             output = self._auto_output(session, self.naming.in_project(metadata.cwd))
         except (TargetRefused, OSError) as refusal:
             self.refuse(session, "start", metadata.time, f"auto-record: {reason_of(refusal)}")
             output = None
-        row.auto = "no" if output is None else "yes"
+        session.decide_auto("no" if output is None else "yes")
         if output is not None:
-            row.output = output.id
+            session.point_at(output)
             self.begin_at_start(session, output, Range(start=""), metadata.time)
 
-    def _auto_output(self, session: ActiveSession, naming: OutputNaming) -> OutputRow | None:
+    def _auto_output(self, session: ActiveSession, naming: OutputNaming) -> Output | None:
         """Return a new output to auto-record a session to, None if it is not to be. Raises TargetRefused."""
-        target = _chosen_target(session.row.key, session.metadata, naming)
+        metadata = session.metadata
+        if not metadata.best_title:
+            metadata = naming.untitled(metadata, metadata.time)
+        target = _chosen_target(session.row.key, metadata, naming)
         if target is None:
             return None
         if refused := naming.refused_for(target):
-            self.refuse(session, "start", session.metadata.time, f"auto-record: {refused}")
-        return naming.make(session.row, target, session.metadata)
+            self.refuse(session, "start", metadata.time, f"auto-record: {refused}")
+        return Output(naming.make(session.row, target, metadata))
 
     # -- ranges ---------------------------------------------------------------------------------------
 
@@ -156,7 +198,7 @@ class Controller:
             self.end(session, output, last.last, time=self.policy.paused, mark="paused")
         else:
             self.end(session, output, last.last, time=last.time, mark="excluded")
-        settle(session, output)
+        session.settle(output)
 
     def resume(self, session: ActiveSession, time: str) -> None:
         """Go on with a recording that ended because katod was paused, at the present end of its session.
@@ -164,68 +206,62 @@ class Controller:
         One of a project that is excluded by now ends for good.
         """
         output, last = session.present, session.metadata
-        if output is None or session.recording is not None or not output.paused:
+        if output is None or session.recording is not None or not output.row.paused:
             return
-        begun = Range(last.last, inclusive=False, start_time=time, switches=output.ranges[-1].switches)
+        begun = Range(last.last, inclusive=False, start_time=time, switches=output.row.ranges[-1].switches)
         cwd = last.cwd or session.row.cwd
         if self.policy.in_project(cwd).excludes(cwd):
             self.end_paused(session, output, begun, time=time, mark="excluded")
         else:
             self.begin(session, output, begun, time)
-        settle(session, output)
+        session.settle(output)
 
     def end_paused(
-        self, session: ActiveSession, output: OutputRow, begun: Range, *, time: str,
+        self, session: ActiveSession, output: Output, begun: Range, *, time: str,
         mark: Literal["stopped", "excluded"] = "stopped",
     ) -> None:  # fmt: skip
         """End a recording for good that ended because katod was paused: with a mark, after nothing."""
-        begun.marked = False
-        output.ranges.append(begun)
-        if output.behind is None and session.live_output(output) is None:
-            session.live.append(LiveOutput(output))
+        output.add_range(begun._replace(marked=False))
+        session.go_live(output)
         self.end(session, output, begun.start, time=time, mark=mark)
 
-    def begin(self, session: ActiveSession, output: OutputRow, begun: Range, since: str) -> None:
+    def begin(self, session: ActiveSession, output: Output, begun: Range, since: str) -> None:
         """Open a range at this point of the session."""
-        output.ranges.append(begun)
-        output.head = output.head | {"since": since}
+        output.begin(begun, since)
         session.keep(output)
-        if output.behind is None and session.live_output(output) is None:
-            session.live.append(LiveOutput(output))
+        session.go_live(output)
         self._announce(session, output)
 
-    def begin_at_start(self, session: ActiveSession, output: OutputRow, begun: Range, since: str) -> None:
+    def begin_at_start(self, session: ActiveSession, output: Output, begun: Range, since: str) -> None:
         """Open a range at the beginning of the session: the output catches up with its own stream."""
-        output.ranges.append(begun)
-        output.head = output.head | {"since": since}
-        output.behind = {}
+        output.begin(begun, since)
+        output.fall_behind({})
         session.keep(output)
         self._follow(output)
         if not begun.end:
             self._announce(session, output)
 
     def end(
-        self, session: ActiveSession, output: OutputRow, at: str, *, time: str = "",
+        self, session: ActiveSession, output: Output, at: str, *, time: str = "",
         mark: Literal["stopped", "paused", "excluded"] = "stopped",
     ) -> None:  # fmt: skip
         """Close the open range of an output."""
-        ended = output.ranges[-1]
-        if live := session.live_output(output):
-            live.release()
-        ended.end, ended.end_time, ended.end_mark = at or "?", time, mark  # "?": after an event that is no longer known
+        if output in session.live:
+            output.release()
+        output.end(at, time, mark)
         session.keep(output)
         self._log.recording_ended(str(session.row.key), output.id)
-        self._tell(News.of(mark, output))
+        self._tell(News.of(mark, output.row))
 
-    def _announce(self, session: ActiveSession, output: OutputRow) -> None:
+    def _announce(self, session: ActiveSession, output: Output) -> None:
         if room := self.policy.settings.matrix.destination:
-            self._ledger.deliveries.begin(output.id, len(output.ranges) - 1, room)
+            self._ledger.deliveries.begin(output.id, len(output.row.ranges) - 1, room)
         self._log.recording_started(str(session.row.key), output.id)
-        self._tell(News.of("recording" if output.held is None else "waiting", output))
+        self._tell(News.of("waiting" if output.waits else "recording", output.row))
 
     # -- names that wait for words --------------------------------------------------------------------
 
-    def name(self, session: ActiveSession, output: LiveOutput, event: Event) -> None:
+    def name(self, session: ActiveSession, output: Output, event: Event) -> None:
         """Name an output that waits for its first words, if this event has them.
 
         A picture, a sub-agent or much text end the wait without them.
@@ -238,15 +274,16 @@ class Controller:
         elif event.blobs or event.kind in _NAMING or output.holds_too_much:
             output.release()
 
-    def _rename(self, session: ActiveSession, row: OutputRow, metadata: SessionMetadata) -> None:
+    def _rename(self, session: ActiveSession, row: OutputRow, metadata: SessionMetadata) -> OutputRow:
         """Give an output its name; if there is no file for it, it keeps the one of its project and time."""
         try:
-            self.naming.in_project(metadata.cwd).rename(row, metadata)
+            renamed = self.naming.in_project(metadata.cwd).rename(row, metadata)
         except (TargetRefused, OSError) as refusal:
             self.refuse(session, "start", session.metadata.time, reason_of(refusal))
-        else:
-            self._log.output_named(row.id)
-            self._tell(News.of("named", row)._replace(path=row.path, title=metadata.title))
+            return row
+        self._log.output_named(row.id)
+        self._tell(News.of("named", renamed)._replace(title=metadata.title))
+        return renamed
 
 
 class _Act:
@@ -272,22 +309,33 @@ class _Act:
         recording, action = session.recording, self._decided(command, target)
         output = self._output(action, target, command)
         if command.word == "stop":
-            session.row.auto = "off"
+            session.decide_auto("off")
         if action.end and recording:
             self._end(recording)
         if output is not None:
             self._begin(action, output, command)
+            self._tell_refused(output, command)
+
+    def _tell_refused(self, output: Output, command: Command) -> None:
+        """Say why the name could not be had, and at once where the words go instead."""
+        if not self._refused:
+            return
+        path, home = output.row.path, self._naming.policy.home
+        shown = f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+        instead = "katod names the file after your next words" if output.waits else f"katod writes to {shown} instead"
+        session = self._session
+        self._controller.refuse(session, command.word, session.metadata.time, f"{self._refused}; {instead}")
 
     def _ends_paused(self) -> bool:
         """End a recording that ended because katod was paused for good; return whether there is one."""
         session, output = self._session, self._session.present
-        if session.recording is not None or output is None or not output.paused:
+        if session.recording is not None or output is None or not output.row.paused:
             return False
-        session.row.auto = "off"
+        session.decide_auto("off")
         begun = Range(self._at, inclusive=self._typed)
         self._controller.end_paused(session, output, begun, time=self._time)
         if not self._typed:
-            settle(session, output)
+            session.settle(output)
         return True
 
     def _check_allowed(self) -> None:
@@ -320,13 +368,12 @@ class _Act:
                 raise
             name = one_line(redact(clean(command.name)), _LONGEST_SHOWN)
             self._refused = f'the name "{name}" was refused: {reason_of(refusal)}'
-            self._controller.refuse(session, command.word, session.metadata.time, self._refused)
             return None
         return target
 
-    def _usable(self, present: OutputRow | None) -> OutputRow | None:
+    def _usable(self, present: Output | None) -> Output | None:
         """Return the current output, None if it ended in an output directory that was given up since."""
-        if present is None or present.open or not self._naming.is_abandoned(present):
+        if present is None or present.open or not self._naming.is_abandoned(present.row):
             return present
         return None
 
@@ -335,7 +382,7 @@ class _Act:
         """When a command from the shell was given, which no event tells."""
         return "" if self._typed else self._time
 
-    def _output(self, action: Action, target: Target | None, command: Command) -> OutputRow | None:
+    def _output(self, action: Action, target: Target | None, command: Command) -> Output | None:
         """Return the output that an action writes to, created if it is new. Raises TargetRefused."""
         if action.target == "none":
             return None
@@ -351,10 +398,9 @@ class _Act:
             return session.outputs[own.id]
         if refused := naming.refused_for(chosen):
             self._refused = "; ".join(filter(None, (self._refused, refused)))
-            self._controller.refuse(session, command.word, session.metadata.time, refused)
-        output = naming.make(session.row, chosen, metadata)
+        output = Output(naming.make(session.row, chosen, metadata))
         if named is None:
-            output.held = {"time": self._time, "text": ""}
+            output.hold(self._time)
         return session.keep(output)
 
     def _titled(self, command: Command, target: Target | None, *, whole: bool) -> SessionMetadata | None:
@@ -371,18 +417,18 @@ class _Act:
         nobody_types = bool(metadata.key.subagent) or metadata.start.origin == SPAWNED
         return naming.untitled(metadata, self._time) if named is None and nobody_types else named
 
-    def _end(self, recording: OutputRow) -> None:
+    def _end(self, recording: Output) -> None:
         self._controller.end(self._session, recording, self._at, time=self._asked)
         if not self._typed:
-            settle(self._session, recording)
+            self._session.settle(recording)
 
-    def _begin(self, action: Action, output: OutputRow, command: Command) -> None:
+    def _begin(self, action: Action, output: Output, command: Command) -> None:
         session, controller = self._session, self._controller
         if action.copy:
             begun = Range("", marked=False, end=self._at, end_mark="", refused=self._refused)
             controller.begin_at_start(session, output, begun, self._time)
             return
-        session.row.output = output.id
+        session.point_at(output)
         if action.begin == "beginning":
             mark_at = self._at if self._typed else ""
             begun = Range("", mark_at=mark_at, switches=command.switches, refused=self._refused)
@@ -393,7 +439,7 @@ class _Act:
         )
         controller.begin(session, output, start, self._time)
         if not self._typed:
-            settle(session, output)
+            session.settle(output)
 
 
 def reason_of(refusal: TargetRefused | OSError) -> str:
@@ -406,25 +452,26 @@ def reason_of(refusal: TargetRefused | OSError) -> str:
 
 
 def _chosen_target(key: SessionKey, metadata: SessionMetadata, naming: OutputNaming) -> Target | None:
-    """Return where to auto-record a session, None if it is not to be. Sub-agents follow their parent."""
-    policy = naming.policy
-    if policy.excludes(metadata.cwd):
+    """Return where to auto-record a session, None if it is not to be. Raises TargetRefused.
+
+    What an agent started follows its parent, as far as it names one.
+    """
+    policy, start = naming.policy, metadata.start
+    spawned = key.subagent or (key.id if start.origin == SPAWNED else "")
+    if policy.excludes(metadata.cwd) or (spawned and not policy.settings.recording.subagents):
         return None
-    spawned = key.subagent or (key.id if metadata.start.origin == SPAWNED else "")
-    if not spawned:
-        return naming.generated(metadata) if policy.auto_records(metadata.cwd) else None
-    parent = naming.recorded(SessionKey(key.agent, key.id if key.subagent else metadata.start.parent))
-    if parent is None or not policy.settings.recording.subagents:
-        return None
-    return naming.of_subagent(parent, spawned)
+    parent = key.id if key.subagent else start.parent
+    if spawned and parent:
+        output = naming.recorded(SessionKey(key.agent, parent))
+        return None if output is None else naming.of_subagent(output, spawned)
+    return _project_target(metadata, naming)
 
 
-def _path(output: OutputRow | None) -> str:
-    return str(output.path) if output else ""
+def _project_target(metadata: SessionMetadata, naming: OutputNaming) -> Target | None:
+    if not metadata.cwd and (doubt := naming.policy.doubt_without_project()):
+        raise TargetRefused(doubt)
+    return naming.generated(metadata) if naming.policy.auto_records(metadata.cwd) else None
 
 
-def settle(session: ActiveSession, output: OutputRow) -> None:
-    """Print the marks of ranges that end or begin after the last event, which has already been printed."""
-    live = session.live_output(output)
-    if live is not None:
-        live.add(live.printer.settle(session.metadata.last, session.metadata))
+def _path(output: Output | None) -> str:
+    return str(output.row.path) if output else ""

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from katod.agents.fields import decoded
 from katod.backoff import pause
@@ -15,16 +15,15 @@ from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.model import Mark
 from katod.record.news import News, Tell, tell_nobody
-from katod.record.placed import adopt, known_of, place_of, without_names
+from katod.record.output import Output
+from katod.record.placed import without_names
 from katod.record.ranges import head_metadata
-from katod.record.session import LiveOutput
 from katod.store.ledger import Ledger
-from katod.store.rows import UNMARKED, OutputRow
+from katod.store.rows import UNMARKED
 from katod.write.moved import find_moved
 from katod.write.output import (
-    Comparison,
-    Known,
-    Place,
+    FileFingerprint,
+    OutputPath,
     append,
     complete,
     detect_change,
@@ -47,206 +46,204 @@ class Delivery:
         self._ledger = ledger
         self._log = log
         self.tell = tell
-        self._written: dict[int, OutputRow] = {}
-        self._parked: dict[int, float] = {}
-        self._foreign: set[int] = set()
-        self._missed: dict[int, Literal["once", "gone"]] = {}  # outputs that were not at their path when last looked at
-        self.directory: Path | None = None  # the configured output directory
+        self._written: dict[Output, None] = {}  # those whose intent was written, and is still open in the ledger
+        self._parked: dict[Output, float] = {}  # when (monotonic) each is retried
+        self._directory: Path | None = None  # the configured output directory
 
-    def check(self, output: LiveOutput) -> bool:
+    def use(self, directory: Path) -> None:
+        """Look for outputs that were moved in this output directory from now on."""
+        self._directory = directory
+
+    def check(self, output: Output) -> bool:
         """Before anything is printed, adopt changes by others and print a mark about them.
 
         Return False, with the output parked, if its file is missing: an editor may be about to replace it.
         """
-        row = output.row
-        if row.intent is not None:
+        if output.row.intent is not None:
             return True
-        if row.id in self._foreign:
-            self._foreign.discard(row.id)
-            output.printer.interrupt("edited")
+        output.mark_edited()
         try:
-            seen = detect_change(place_of(row), known_of(row))
+            seen = detect_change(output.place, output.known)
         except OutputError:
             return True  # the append will fail for the same reason, and park it
-        if seen.change == "gone" and self._missed.pop(row.id, None) != "gone":
-            self._miss(row)
+        if seen.change == "gone" and not self._was_gone(output):
+            self._miss(output)
             return False
         if seen.change != "same":
-            self._adopt_change(row, seen)
-            output.printer.interrupt("continued" if seen.change == "gone" else "edited")
+            self._log.output_edited(output.id, seen.change)
+            output.adopt_change(seen)
+            output.interrupt("continued" if seen.change == "gone" else "edited")
         return True
 
-    def _miss(self, row: OutputRow) -> None:
+    def _was_gone(self, output: Output) -> bool:
+        """Return whether an output was looked for and found nowhere, which is forgotten."""
+        how = output.missing
+        output.note_missing("")
+        return how == "gone"
+
+    def _miss(self, output: Output) -> None:
         """Park an output that is missing for the first time; after a moment it is looked for, whatever failed."""
-        self._missed[row.id] = "once"
-        self._park(row, OutputError(_MISSING, path=row.path), _FIRST_RETRY)
+        output.note_missing("once")
+        self._park(output, OutputError(_MISSING, path=output.row.path), _FIRST_RETRY)
 
-    def _adopt_change(self, row: OutputRow, seen: Comparison) -> None:
-        self._log.output_edited(row.id, seen.change)
-        adopt(row, seen.known)
-        row.made = seen.change != "gone"
-        row.reverted |= seen.change == "reverted"
-
-    def save_assets(self, output: LiveOutput) -> None:
+    def save_assets(self, output: Output) -> None:
         """Write attachments before the text that links to them. A failed one is logged; its link stays."""
-        assets, output.assets = output.assets, []
-        for media, data in assets:
+        for media, data in output.take_assets():
             content = decoded(data)
             name = asset_name({"sha256": sha256(content).hexdigest(), "mediaType": media})
             try:
-                self._mark(output.row)
-                save_asset(place_of(output.row), output.row.options.assets, name, content)
+                self._mark(output)
+                save_asset(output.place, output.row.options.assets, name, content)
             except OutputError as error:
-                self._log.attachment_failed(output.row.id, without_names(error.what, output.row))
+                self._log.attachment_failed(output.id, without_names(error.what, output.row))
 
-    def deliver(self, row: OutputRow) -> bool:
+    def deliver(self, output: Output) -> bool:
         """Append the intent of one output; on failure, park the output and return False."""
-        if row.intent is None:
+        if output.row.intent is None:
             return True
         try:
-            self._make(row)
-            known = append(place_of(row), row.intent)
+            self._make(output)
+            known = append(output.place, output.row.intent)
         except OutputReplaced:
-            return self.retry(row)  # in the file that has the name now
+            return self.retry(output)  # in the file that has the name now
         except OutputError as error:
-            if self._has_new_directory(row):
-                return self.retry(row)  # it may have been moved there
-            self.park(row, error)
+            if self._has_new_directory(output):
+                return self.retry(output)  # it may have been moved there
+            self.park(output, error)
             return False
-        self._wrote(row, known)
+        self._wrote(output, known)
         return True
 
-    def retry(self, row: OutputRow) -> bool:
+    def retry(self, output: Output) -> bool:
         """Complete an intent that a failure or a crash may have left partly written; return whether it worked.
 
         An output that was missing before, and still is, is looked for; if it is nowhere, it is created again.
         """
-        self._parked.pop(row.id, None)
-        if row.intent is None and row.id not in self._missed:
+        self._parked.pop(output, None)
+        if output.row.intent is None and not output.missing:
             return True
-        row.marker = row.marker or self._ledger.marker_of(row.root)  # its file may be older
+        output.set_marker(output.row.marker or self._ledger.marker_of(output.row.root))  # its file may be older
         try:
-            if not self._is_there(row) and not self._look_for(row):
+            if not self._is_there(output) and not self._look_for(output):
                 return False
-            if row.intent is not None:
-                self._complete(row, row.intent)
+            if output.row.intent is not None:
+                self._complete(output)
         except OutputError as error:
-            self.park(row, error)
+            self.park(output, error)
             return False
         return True
 
-    def _complete(self, row: OutputRow, intent: bytes) -> None:
+    def _complete(self, output: Output) -> None:
         """Write what the file lacks of an intent, in a new file if the old one is gone. Raises OutputError."""
-        if self._missed.pop(row.id, None):
-            intent = self._recreate(row, intent)
-        self._make(row)
-        known, foreign = complete(place_of(row), known_of(row), intent, row.bounds)
+        if output.missing:
+            output.note_missing("")
+            self._recreate(output)
+        self._make(output)
+        row = output.row
+        known, foreign = complete(output.place, output.known, row.intent or b"", row.bounds)
         self._log.output_recovered(row.id, foreign=foreign)
         if foreign:
-            self._foreign.add(row.id)
+            output.note_edited()
         if row.problem:
             self._log.output_resumed(row.id)
             if row.attempts >= _SERIOUS:
                 self.tell(News.of("unparked", row))
-        self._wrote(row, known)
+        self._wrote(output, known)
 
-    def _is_there(self, row: OutputRow) -> bool:
+    def _is_there(self, output: Output) -> bool:
         """Return whether an output is at its path. Raises OutputError if its disk is not mounted."""
         try:
-            seen = detect_change(place_of(row), known_of(row))
+            seen = detect_change(output.place, output.known)
         except OutputError:
-            self._missed.pop(row.id, None)
-            if not self._has_new_directory(row) or not self._follow(row):
+            output.note_missing("")
+            if not self._has_new_directory(output) or not self._follow(output):
                 raise
             return True
-        row.reverted |= seen.change == "reverted"
+        output.note_reverted(seen)
         if seen.change != "gone":
-            self._missed.pop(row.id, None)
+            output.note_missing("")
         return seen.change != "gone"
 
-    def _has_new_directory(self, row: OutputRow) -> bool:
+    def _has_new_directory(self, output: Output) -> bool:
         """Return whether the directory of an output does not exist, and the settings name another one."""
-        return row.root != self.directory and not os.path.isdir(row.root)
+        return output.row.root != self._directory and not os.path.isdir(output.row.root)
 
-    def _look_for(self, row: OutputRow) -> bool:
+    def _look_for(self, output: Output) -> bool:
         """Follow a missing output to where it was moved; return False if it was not missing before, and is parked."""
-        if row.committed and row.id not in self._missed:
-            self._miss(row)
+        if output.row.committed and not output.missing:
+            self._miss(output)
             return False
-        if self._follow(row):
-            self._missed.pop(row.id, None)
-        else:
-            self._missed[row.id] = "gone"
+        output.note_missing("" if self._follow(output) else "gone")
         return True
 
-    def _follow(self, row: OutputRow) -> bool:
+    def _follow(self, output: Output) -> bool:
         """Change the path of an output to where it was moved; return whether it was found."""
-        is_ours = row.marker or row.root == self.directory
-        directories = [Place(row.root, (), row.marker)] if is_ours else []
-        if self.directory and self.directory != row.root and os.path.isdir(self.directory):
-            marker = self._ledger.marker_of(self.directory) or mark_root(self.directory)
-            directories.append(Place(self.directory, (), marker))
-        found = find_moved(place_of(row), known_of(row), row.intent or b"", directories)
+        row, directory = output.row, self._directory
+        is_ours = row.marker or row.root == directory
+        directories = [OutputPath(row.root, (), row.marker)] if is_ours else []
+        if directory and directory != row.root and os.path.isdir(directory):
+            marker = self._ledger.marker_of(directory) or mark_root(directory)
+            directories.append(OutputPath(directory, (), marker))
+        found = find_moved(output.place, output.known, row.intent or b"", directories)
         if found is None or self._ledger.output_at(found.path) is not None:
             return False
         self._log.output_moved(row.id)
-        row.root, row.path, row.marker = found.root, found.path, found.marker
+        output.moved_to(found)
         with self._ledger.transaction():
-            self._ledger.save_output(row)
+            output.save(self._ledger)
         return True
 
-    def _mark(self, row: OutputRow) -> None:
+    def _mark(self, output: Output) -> None:
         """Before a new output's first file, mark its root, if that was the output directory when it was planned.
 
         A known marker is never created again: without it, the directory may be the place where a disk is missing.
         """
+        row = output.row
         if row.marker in ("", UNMARKED):
             known = self._ledger.marker_of(row.root)
-            row.marker = mark_root(row.root) if row.marker == UNMARKED and not known else known
+            output.set_marker(mark_root(row.root) if row.marker == UNMARKED and not known else known)
 
-    def _make(self, row: OutputRow) -> None:
+    def _make(self, output: Output) -> None:
         """Create the file of a new output; the ledger knows it before anything is written to it."""
-        if not row.ino:
-            self._mark(row)
-            adopt(row, make(place_of(row), owner_number(self._ledger.name)))
+        if not output.row.ino:
+            self._mark(output)
+            output.adopt(make(output.place, owner_number(self._ledger.name)))
             with self._ledger.transaction():
-                self._ledger.save_output(row)
+                output.save(self._ledger)
 
-    def _recreate(self, row: OutputRow, intent: bytes) -> bytes:
+    def _recreate(self, output: Output) -> None:
         """Continue an intent in a new file after the old one disappeared: after a head and a mark that says so."""
+        row, head = output.row, b""
         if row.committed:  # otherwise nothing had been written, and its creation had not reached the disk
             printer = open_format(row.format, row.options)
             metadata = head_metadata(row)
             text = printer.head(metadata, metadata.started) + printer.mark(Mark("continued"))
             head = text.encode("utf-8", "replace")
-            row.intent = intent = head + intent
-            row.bounds = [len(head), *(len(head) + end for end in row.bounds)]
             self._log.output_edited(row.id, "gone")
-        adopt(row, Known())
-        return intent
+        output.continue_in_new_file(head)
 
-    def is_parked(self, output_id: int) -> bool:
+    def is_parked(self, output: Output) -> bool:
         """Return whether an output is waiting to be retried."""
-        return output_id in self._parked
+        return output in self._parked
 
-    def unpark(self, output_id: int) -> None:
+    def unpark(self, output: Output) -> None:
         """Retry no more: nothing of the output waits."""
-        self._parked.pop(output_id, None)
+        self._parked.pop(output, None)
 
-    def forget(self, output_id: int) -> None:
-        """Forget the state of an output whose step was undone; the ledger has the state before it."""
-        self._parked.pop(output_id, None)
-        self._missed.pop(output_id, None)
-        self._written.pop(output_id, None)
+    def forget(self, output: Output) -> None:
+        """Forget an output whose step was undone: the ledger has the state before it."""
+        self._parked.pop(output, None)
+        self._written.pop(output, None)
+        output.note_missing("")
 
-    def forget_for_good(self, output_id: int) -> None:
-        """Forget an output that the ledger no longer has: its number may be given to another one."""
-        self.forget(output_id)
-        self._foreign.discard(output_id)
+    def forget_session(self, session_id: int) -> None:
+        """Forget the outputs of a session that the ledger no longer has."""
+        for output in [one for one in (*self._parked, *self._written) if one.row.session == session_id]:
+            self.forget(output)
 
-    def due(self, now: float) -> list[int]:
+    def due(self, now: float) -> list[Output]:
         """Return the parked outputs that are due to be retried."""
-        return [output_id for output_id, at in self._parked.items() if at <= now]
+        return [output for output, at in self._parked.items() if at <= now]
 
     def next_retry(self) -> float | None:
         """Return when (monotonic) the next parked output is retried, None if none is parked."""
@@ -254,7 +251,7 @@ class Delivery:
 
     def next_look(self) -> float | None:
         """Return when (monotonic) all outputs that were missed once can be looked for, None if there is none."""
-        missed = (at for output_id, at in self._parked.items() if self._missed.get(output_id) == "once")
+        missed = (at for output, at in self._parked.items() if output.missing == "once")
         return max(missed, default=None)
 
     @property
@@ -266,30 +263,27 @@ class Delivery:
         """Close the intents that were written; the next step would do so, too."""
         if self._written:
             with self._ledger.transaction():
-                for row in self._written.values():
-                    self._ledger.save_output(row)
+                for output in self._written:
+                    output.save(self._ledger)
             self._written.clear()
 
-    def saved(self, rows: Iterable[OutputRow]) -> None:
-        """Note that the ledger has the current state of these rows."""
-        for row in rows:
-            self._written.pop(row.id, None)
+    def saved(self, outputs: Iterable[Output]) -> None:
+        """Note that the ledger has the current state of these outputs."""
+        for output in outputs:
+            self._written.pop(output, None)
 
-    def _wrote(self, row: OutputRow, known: Known) -> None:
-        adopt(row, known)
-        row.made, row.intent, row.bounds = True, None, []
-        row.problem, row.attempts = "", 0
-        self._parked.pop(row.id, None)
-        self._written[row.id] = row
+    def _wrote(self, output: Output, known: FileFingerprint) -> None:
+        output.wrote(known)
+        self._parked.pop(output, None)
+        self._written[output] = None
 
-    def park(self, row: OutputRow, error: OutputError) -> None:
+    def park(self, output: Output, error: OutputError) -> None:
         """Retry an output later, at growing intervals."""
-        self._park(row, error, pause(row.attempts, first=_FIRST_RETRY, longest=_LONGEST_RETRY))
+        self._park(output, error, pause(output.row.attempts, first=_FIRST_RETRY, longest=_LONGEST_RETRY))
 
-    def _park(self, row: OutputRow, error: OutputError, wait: float) -> None:
-        row.attempts += 1
-        row.problem = f"{error.what} ({error.hint})" if error.hint else error.what
-        self._parked[row.id] = time.monotonic() + wait
-        if row.attempts == _SERIOUS:
-            self.tell(News.of("parked", row, row.problem))
-        self._log.output_parked(row.id, without_names(error.what, row), wait)
+    def _park(self, output: Output, error: OutputError, wait: float) -> None:
+        output.park(f"{error.what} ({error.hint})" if error.hint else error.what)
+        self._parked[output] = time.monotonic() + wait
+        if output.row.attempts == _SERIOUS:
+            self.tell(News.of("parked", output.row, output.row.problem))
+        self._log.output_parked(output.id, without_names(error.what, output.row), wait)

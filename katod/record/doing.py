@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from katod.agents import AGENTS, is_said_to_go_on, lifecycle_of, reported
+from katod.agents import AGENTS, heard, is_said_to_go_on, lifecycle_of
+from katod.errors import SourceError
 from katod.log import EventLog
 from katod.metadata import SessionStart
 from katod.model import Cursor, Identity, Line, Stat
 from katod.record.export import Stretch
 from katod.record.stream import NeverSeen, SessionStream
-from katod.states import Doing, Seen, is_over, judged
+from katod.states import Doing, JudgedEvents, is_over, judged
 from katod.tail.reader import SourceFile
 
 _LOOK_BACK: Final = 256 * 1024  # bytes
@@ -20,7 +21,7 @@ _LONGEST: Final = 1024 * 1024  # from the beginning of the line that is there
 class _End(NamedTuple):
     """What the end of a source says: what is done, None if that is not in it; and how the session began."""
 
-    seen: Seen | None = None
+    seen: JudgedEvents | None = None
     start: SessionStart = SessionStart()
 
 
@@ -35,10 +36,10 @@ def doing(sources: Iterable[tuple[str, Identity, Stat]], now: float) -> Doing | 
     if is_over(changed, now) and not is_said_to_go_on(path, identity.key):
         return None
     end = _end(path, identity, stat)
-    report = reported(path, identity.key, end.start)
+    report = heard(path, identity.key, end.start, end.seen or JudgedEvents(), now - changed)
     if end.seen is None and (report is None or report.is_gone):
         return None
-    return judged(end.seen or Seen(), report, changed, now)
+    return judged(end.seen or JudgedEvents(), report, changed, now)
 
 
 @lru_cache(maxsize=256)  # a command that shows it again and again reads only what has changed
@@ -47,15 +48,15 @@ def _end(path: str, identity: Identity, _: Stat) -> _End:
     try:
         with AGENTS[identity.key.agent].open(path) as file:
             head, lines = _ends(file, is_contained=AGENTS[identity.key.agent].is_contained(path))
-        return _after(path, identity, head, lines)
-    except Exception:  # noqa: BLE001 - commands go on without it; what is wrong with a session is said elsewhere
+            return _after(path, identity, head, lines)
+    except SourceError:  # commands go on without it; what is wrong with a session is said elsewhere
         return _End()
 
 
 def _after(path: str, identity: Identity, head: list[Line], lines: list[Line]) -> _End:
     """Return what the last lines of a source say; `head`: its first line, which says how they are to be read."""
     lifecycle, has_lines = lifecycle_of(identity.key), False
-    stream, source = SessionStream(identity.key, NeverSeen(), EventLog()), Stretch(path, identity)
+    stream, source = SessionStream(identity.key, NeverSeen(), EventLog(), whole=False), Stretch(path, identity)
     list(stream.events(source, head))  # what it says was long ago
     for event in stream.events(source, lines):
         has_lines |= bool(lifecycle.take(event))

@@ -26,7 +26,7 @@ from katod.model import Cursor, Identity, Options, SessionKey
 from katod.record.ranges import RangePrinter
 from katod.record.stream import NeverSeen, SeenHere, SessionStream, set_title
 from katod.store.rows import OutputRow, SourceRow
-from katod.write.output import Place, save_asset
+from katod.write.output import OutputPath, save_asset
 
 _READ_BYTES: Final = 512 * 1024
 _LOOK_AHEAD: Final = 400
@@ -47,14 +47,18 @@ def replay(
 ) -> Iterator[tuple[Event, SessionMetadata]]:
     """Yield each event of a session once, in order, with the metadata at that point. Raises SourceError."""
     seen = SeenHere() if AGENTS[key.agent].nature.has_native_ids else NeverSeen()
-    stream = SessionStream(key, seen, log)
+    stream, last = SessionStream(key, seen, log), None
     for stretch in stretches:
+        last = stretch
         try:
             for event in _events(stream, stretch):
                 yield event, stream.metadata
         except SourceError:
             if not skip_missing:
                 raise
+    if last is not None and last.limit is None:
+        for event in stream.settle(last):
+            yield event, stream.metadata
 
 
 def _events(stream: SessionStream, stretch: Stretch) -> Iterator[Event]:
@@ -206,7 +210,7 @@ def for_export(options: Options, format_name: str, folder: str) -> Options:
 
 def picture_saver(root: Path, parts: tuple[str, ...], folder: str) -> Callable[[str, str], None]:
     """Return what saves a picture in a folder beside a file, under its hash. It raises OutputError."""
-    place = Place(root, parts)
+    place = OutputPath(root, parts)
 
     def save(media: str, data: str) -> None:
         content = decoded(data)

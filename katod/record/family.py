@@ -54,7 +54,7 @@ def _parents(agent: str, ledger: Ledger) -> dict[int, str]:
     """Return the id of the session that started each of an agent's, as far as their first records name one."""
     if not AGENTS[agent].names_parents:
         return {}
-    sources = (row for row in ledger.sources(SourceRow) if row.identity.key.agent == agent and not row.gone)
+    sources = (row for row in ledger.sources() if row.identity.key.agent == agent and not row.gone)
     return {row.session: parent for row in sources if (parent := _parent(row))}
 
 

@@ -28,7 +28,7 @@ _TYPED: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND})
 
 
 @dataclass(slots=True, eq=False)
-class _Source:
+class _FollowedSource:
     """One source of the session, and how far it was read."""
 
     path: str
@@ -48,7 +48,7 @@ class Limited(NamedTuple):
     limit: Cursor | None
 
 
-class Mark(NamedTuple):
+class FollowPosition(NamedTuple):
     """A position in a session, from which another follower can go on: JSON, and how far each source was read."""
 
     metadata: bytes
@@ -56,7 +56,7 @@ class Mark(NamedTuple):
 
 
 class Admission(SeenByFollower):
-    """Also says which of all events were not admitted, by their numbers; or admits the same again.
+    """Also says which of all events were not new, by their numbers; or finds the same ones new again.
 
     A follower that resumes from a mark has not seen the earlier events, so it cannot recognise copies of them. `copies`
     are the numbers of those copies; `number` is that of the first event after the mark.
@@ -69,9 +69,9 @@ class Admission(SeenByFollower):
         self.number = number
         self.copies: list[int] = []
 
-    def admit(self, event: Event, source: Any) -> bool:
+    def is_new(self, event: Event, source: Any) -> bool:
         """Return whether the event is new."""
-        is_new = super().admit(event, source) if self._known is None else self.number not in self._known
+        is_new = super().is_new(event, source) if self._known is None else self.number not in self._known
         if not is_new:
             self.copies.append(self.number)
         self.number += 1
@@ -81,17 +81,17 @@ class Admission(SeenByFollower):
 class Follower:
     """A position in a session that moves towards the end of its sources with every look.
 
-    With a mark, it begins there, and `seen` is to be what admits the same events as before.
+    With a mark, it begins there, and `seen` is to be what finds the same events new as before.
     """
 
     def __init__(
-        self, key: SessionKey, log: EventLog, seen: SeenByFollower | None = None, mark: Mark | None = None
+        self, key: SessionKey, log: EventLog, seen: SeenByFollower | None = None, mark: FollowPosition | None = None
     ) -> None:
         self._seen = seen or SeenByFollower(native_ids=AGENTS[key.agent].nature.has_native_ids)
         self._stream = SessionStream(key, self._seen, log, None if mark is None else orjson.loads(mark.metadata))
-        self._sources: dict[str, _Source] = {}
+        self._sources: dict[str, _FollowedSource] = {}
         for path, identity, cursor, partial, state in mark.sources if mark is not None else ():
-            source = self._sources[path] = _Source(path, identity, cursor, partial)
+            source = self._sources[path] = _FollowedSource(path, identity, cursor, partial)
             self._stream.open(source, orjson.loads(state))
         self.restarts = 0  # how often a source was no longer what was read of it
         self.problem: SourceError | None = None  # why a source could not be read when it was last looked into
@@ -112,7 +112,7 @@ class Follower:
         """How many events were yielded."""
         return self._seen.count
 
-    def mark(self) -> Mark | None:
+    def mark(self) -> FollowPosition | None:
         """Return where it is; None if no other follower can go on there, as a source is only read as a whole."""
         if any(source.is_document for source in self._sources.values()):
             return None
@@ -120,7 +120,7 @@ class Follower:
             (path, one.identity, one.cursor, one.partial, orjson.dumps(self._stream.open(one).state()))
             for path, one in self._sources.items()
         ]
-        return Mark(orjson.dumps(self.metadata.state()), tuple(found))
+        return FollowPosition(orjson.dumps(self._stream.state()), tuple(found))
 
     def look(self, files: Iterable[tuple[str, Identity]]) -> Replay:
         """Yield the events that are new in these files and those of earlier looks, with the metadata at that point.
@@ -157,10 +157,10 @@ class Follower:
                 source.path = path
                 self._sources[path] = source
                 return
-        self._sources[path] = _Source(path, identity)
+        self._sources[path] = _FollowedSource(path, identity)
 
     def _look_into(
-        self, source: _Source, limit: Cursor | None = None, budget: int | None = None
+        self, source: _FollowedSource, limit: Cursor | None = None, budget: int | None = None
     ) -> Iterator[tuple[Event, SessionMetadata]]:
         now = limit or signature(source.path, source.identity)
         if now is None or now == source.read_at:
@@ -179,7 +179,7 @@ class Follower:
             self._seen.settle(source)
             source.read_at = now
 
-    def _verify(self, source: _Source, file: SourceFile) -> None:
+    def _verify(self, source: _FollowedSource, file: SourceFile) -> None:
         """Begin at the beginning of a source if what was read of it has changed."""
         try:
             file.verify_anchor(source.cursor)
@@ -190,7 +190,7 @@ class Follower:
             self.restarts += 1
 
     def _read(
-        self, source: _Source, file: SourceFile, limit: Cursor | None = None, budget: int | None = None
+        self, source: _FollowedSource, file: SourceFile, limit: Cursor | None = None, budget: int | None = None
     ) -> Iterator[Event]:
         """Yield the events up to the limit, or those of one batch if there is a budget."""
         source.more = True
@@ -207,7 +207,7 @@ class Follower:
                 return
 
 
-def _left(source: _Source, file: SourceFile, limit: Cursor | None, most: int) -> int:
+def _left(source: _FollowedSource, file: SourceFile, limit: Cursor | None, most: int) -> int:
     """Return how many bytes of a source may be read at once; a document is read as a whole."""
     return most if limit is None or file.is_document else min(most, limit.offset - source.cursor.offset)
 
@@ -234,7 +234,7 @@ def follow(
         wait()
 
 
-class Turn(NamedTuple):
+class LastTurn(NamedTuple):
     """The last turn of a session: its events, the metadata before them, and those after them."""
 
     events: list[Event]
@@ -247,7 +247,7 @@ class Turn(NamedTuple):
             yield event, self.before
 
 
-def last_turn(events: Replay) -> Turn | None:
+def last_turn(events: Replay) -> LastTurn | None:
     """Return what was said since the last message that a person typed, or all of it; None if there is nothing yet."""
     kept: list[Event] = []
     before = after = None
@@ -257,7 +257,7 @@ def last_turn(events: Replay) -> Turn | None:
             kept, before = [], _copy(metadata)
         kept.append(event)
         after = metadata
-    return None if before is None or after is None else Turn(kept, before, after)
+    return None if before is None or after is None else LastTurn(kept, before, after)
 
 
 def _is_part_of(event: Event, other: Event) -> bool:
@@ -292,7 +292,7 @@ def _render_whole(events: Replay, printer: Format) -> Iterator[str]:
     return render_begun(begun, printer) if begun is not None else iter(())
 
 
-def _render_turn(turn: Turn | None, printer: Format) -> Iterator[str]:
+def _render_turn(turn: LastTurn | None, printer: Format) -> Iterator[str]:
     if turn is not None:
         yield printer.head(turn.after, began(turn.events))
         yield from (printer.event(event, metadata) for event, metadata in turn.replay())

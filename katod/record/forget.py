@@ -1,16 +1,18 @@
 """Forgetting a session: deleting its transcripts on request, then all that the ledger has of it but tombstones."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
-from katod.discover.catalog import Catalog, Source
+from katod.discover.catalog import Catalog
+from katod.discover.source import Source
 from katod.errors import OutputError
 from katod.record.history import rest_of
 from katod.record.placed import place_of
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SessionRow
-from katod.write.output import Place
-from katod.write.remove import remove_folder, remove_output
+from katod.write.output import OutputPath
+from katod.write.remove import remove_empty, remove_folder, remove_output
 
 
 class Remains(NamedTuple):
@@ -41,7 +43,7 @@ class Remains(NamedTuple):
         paths = {*self.sources, *(str(row.path) for row in self.outputs)}
         return [text.encode("utf-8", "surrogateescape") for text in names | paths]
 
-    def folders(self) -> list[Place]:
+    def folders(self) -> list[OutputPath]:
         """Return the folders beside the transcripts, without those of attachments that other sessions have, too."""
         shared = {row.path.parent / row.options.assets for row in self.others}
         beside = {
@@ -51,6 +53,12 @@ class Remains(NamedTuple):
             if name
         }
         return sorted(place for place in beside if place.path not in shared)
+
+
+def followed_by(sessions: Iterable[SessionRow], outputs: Iterable[OutputRow]) -> list[OutputRow]:
+    """Take the ids of sessions out of the outputs that they followed; return those."""
+    names = {str(row.key) for row in sessions}
+    return [row._replace(successor="") for row in outputs if row.successor in names]
 
 
 def undeletable(row: OutputRow) -> str:
@@ -71,6 +79,16 @@ def delete_transcripts(remains: Remains) -> None:
     for place in remains.folders():
         with suppress(OutputError):
             remove_folder(place)
+    for folder in {_folder_of(row) for row in remains.outputs if row.marker}:  # in the output directory, katod's own
+        if folder.parts:
+            with suppress(OutputError):
+                remove_empty(folder)
+
+
+def _folder_of(row: OutputRow) -> OutputPath:
+    """Return the folder of the project in which an output is."""
+    place = place_of(row)
+    return place._replace(parts=place.parts[:-1])
 
 
 def bury(remains: Remains, ledger: Ledger, catalog: Catalog) -> list[Source]:
@@ -84,6 +102,8 @@ def bury(remains: Remains, ledger: Ledger, catalog: Catalog) -> list[Source]:
     tombstones = catalog.bury(rests)
     with ledger.transaction():
         ledger.forget(remains.sessions, tombstones)
+        for row in followed_by(remains.sessions, remains.others):
+            ledger.save_output(row)
         for _, rest in rests:
             ledger.add_applied([*rest.commands, *map(ledger.tombstones.mark, filter(None, rest.said))])
     catalog.forget(sources, tombstones)

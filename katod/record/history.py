@@ -10,15 +10,16 @@ from typing import Final
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.command.scan import find_command
-from katod.discover.catalog import Catalog, Source
+from katod.discover.catalog import Catalog
+from katod.discover.source import Source
 from katod.discover.sweep import stat_source
 from katod.errors import SourceError, SourceGone
 from katod.events import Event
 from katod.log import EventLog
-from katod.model import START, Cursor, Stat
+from katod.model import START, Cursor, NearMiss, Stat
 from katod.record.stream import NeverSeen, SessionStream
 from katod.store.ledger import Ledger
-from katod.store.tombstones import Rest
+from katod.store.tombstones import BuriedSource
 from katod.tail.reader import Batch, SourceFile
 
 _NS: Final = 1_000_000_000
@@ -55,7 +56,7 @@ def _is_inherited(event: Event, source: Source, catalog: Catalog) -> bool:
     worth searching: a clock may be wrong, so the id has to be found there too.
     """
     native = event.source.get("providerEventId", "")
-    if not native or _typed_ns(event, source.since_ns) >= source.since_ns - _LATE_NS:
+    if not native or _typed_ns(event, source.row.since_ns) >= source.row.since_ns - _LATE_NS:
         return False
     folder = os.path.dirname(source.path)
     beside = (other for other in catalog.sources.values() if other.history and os.path.dirname(other.path) == folder)
@@ -81,30 +82,37 @@ def _holds(source: Source, needle: bytes) -> bool:
 # -- documents: rewritten as a whole, so their commands are known by id and not by offset --------
 
 
+def set_baseline(source: Source, file: SourceFile, ledger: Ledger, log: EventLog) -> None:
+    """Set the baseline of a source that is opened for the first time: after the last newline of its history."""
+    if file.is_document and source.history:
+        note_document(source, file, ledger, log)
+    end = file.last_newline(source.history)
+    source.set_baseline(end, file.anchor(end))
+
+
 def note_document(source: Source, file: SourceFile, ledger: Ledger, log: EventLog) -> None:
     """Mark the commands that a document contains when it is first seen as applied."""
     batch = file.read(Cursor(), 0)
     if not batch.lines:
         raise SourceError("still being written", path=source.path)
-    if find_command(source.identity, batch)[0] is not None:
+    if any(find_command(source.identity, batch)):
+        commands, near_misses = said_in(source, batch, log)
         with ledger.transaction():
-            ledger.add_applied(_commands(source, batch, log))
+            ledger.add_applied([*commands, *(miss.message for _, miss in near_misses)])
 
 
-def has_new_command(source: Source, batch: Batch, ledger: Ledger, log: EventLog) -> bool:
-    """Return whether a document contains a command that has not been carried out yet."""
-    return not all(map(ledger.is_applied, _commands(source, batch, log)))
-
-
-def _commands(source: Source, batch: Batch, log: EventLog) -> list[str]:
+def said_in(source: Source, batch: Batch, log: EventLog) -> tuple[list[str], list[tuple[Event, NearMiss]]]:
+    """Return the dedup keys of the commands in a document, and its near misses with their messages."""
     stream = SessionStream(source.identity.key, NeverSeen(), log)
-    return [event.dedup_key for event in stream.events(source, batch.lines) if event.kind == ev.USER_COMMAND]
+    events = chain(stream.events(source, batch.lines), stream.settle(source))
+    commands = [event.dedup_key for event in events if event.kind == ev.USER_COMMAND]
+    return commands, stream.open(source).take_near_misses()
 
 
 # -- sessions that are forgotten --------------------------------------------------------------------
 
 
-def rest_of(source: Source) -> Rest:
+def rest_of(source: Source) -> BuriedSource:
     """Return what a source contains now; of one that was deleted or cannot be read, what the ledger knows of it."""
     found = stat_source(source.spec, source.path)
     if found is None:
@@ -115,23 +123,25 @@ def rest_of(source: Source) -> Rest:
     except SourceGone:
         return _rest_of_gone(source)
     except SourceError:
-        return Rest(found[1], found[1].size, None, START, source.read_ns)  # its end is found when it can be read
+        return BuriedSource(
+            found[1], found[1].size, None, START, source.row.read_ns
+        )  # its end is found when it can be read
 
 
-def _rest_of(source: Source, file: SourceFile, seen: Stat) -> Rest:
+def _rest_of(source: Source, file: SourceFile, seen: Stat) -> BuriedSource:
     typed, cursor = _typed(source, file)
     if file.is_document and not cursor.offset:
         raise SourceError("still being written", path=source.path)
     baseline = 0 if file.is_document else cursor.offset
     commands = [event.dedup_key for event in typed if event.kind == ev.USER_COMMAND]
-    return Rest(seen, seen.size, baseline, cursor, file.mtime_ns, commands, list(map(said, typed)))
+    return BuriedSource(seen, seen.size, baseline, cursor, file.mtime_ns, commands, list(map(said, typed)))
 
 
-def _rest_of_gone(source: Source) -> Rest:
+def _rest_of_gone(source: Source) -> BuriedSource:
     """Return the rest of a deleted source. Without times, all that comes back is history, as it may be longer."""
     if source.spec.nature.has_times:
-        return Rest(source.seen, source.history, source.baseline, source.cursor, source.read_ns)
-    return Rest(source.seen, _ALL, None, START, source.read_ns)
+        return BuriedSource(source.seen, source.history, source.baseline, source.cursor, source.row.read_ns)
+    return BuriedSource(source.seen, _ALL, None, START, source.row.read_ns)
 
 
 def _typed(source: Source, file: SourceFile) -> tuple[list[Event], Cursor]:
@@ -144,7 +154,7 @@ def _typed(source: Source, file: SourceFile) -> tuple[list[Event], Cursor]:
     if not has_any:
         beginning = stream.events(source, islice(lines, _BEGINNING))
         return list(islice((event for event in beginning if event.kind in _SAID), 1)), cursor
-    events = chain(stream.events(source, lines), stream.rest(source, None))
+    events = chain(stream.events(source, lines), stream.rest(source, None), stream.settle(source))
     messages = enumerate(event for event in events if event.kind in _SAID)
     return [event for number, event in messages if number == 0 or event.kind == ev.USER_COMMAND], cursor
 

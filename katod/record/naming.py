@@ -1,7 +1,7 @@
 """Which output a command means: the session's own, a named one, a generated one; and how a new one is created."""
 
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 from katod.agents import AGENTS
@@ -13,16 +13,17 @@ from katod.formats.when import When
 from katod.formatspec import FORMATS, split_name
 from katod.metadata import LONGEST_TITLE, SessionMetadata, first_words
 from katod.model import Options, SessionKey, Target, Word
+from katod.paths import name_of
 from katod.record.policy import Policy, refused_directory
 from katod.slug import slug
 from katod.store.ledger import Ledger
 from katod.store.rows import UNMARKED, OutputRow, SessionRow
 from katod.write.moved import find_moved
-from katod.write.output import Known, Place
+from katod.write.output import FileFingerprint, OutputPath
 from katod.write.safe import examine
 
 _MOST_NUMBERS: Final = 1000
-_IN_HEAD: Final = frozenset({"title", "cwd", "branch", "version", "model", "parent", "draft", "time"})
+_IN_HEAD: Final = frozenset({"title", "cwd", "branch", "version", "model", "parent", "session", "draft", "time"})
 
 
 class OutputNaming:
@@ -35,6 +36,7 @@ class OutputNaming:
 
     def in_project(self, cwd: str) -> "OutputNaming":
         """Return this as the allowed files of a project say, which are read now. Raises OSError as a policy does."""
+        self._remember_worktree(cwd)
         policy = self.policy.in_project(cwd)
         return self if policy is self.policy else OutputNaming(self._ledger, policy)
 
@@ -94,7 +96,7 @@ class OutputNaming:
     def untitled(self, metadata: SessionMetadata, time: str) -> SessionMetadata:
         """Return the metadata of a new output that has no words: its title is the project and the time."""
         when = When(self.policy.zone).stamp(time or metadata.time, "")
-        return _with_title(metadata, f"{PurePosixPath(metadata.cwd).name} {when}".strip())
+        return _with_title(metadata, f"{name_of(metadata.cwd)} {when}".strip())
 
     def _free(self, first: Target) -> Target:
         for number in range(1, _MOST_NUMBERS):
@@ -128,13 +130,13 @@ class OutputNaming:
         directory = self.policy.output_directory
         if not row.ino or row.root == directory or row.root.is_dir():
             return False  # one that was not created yet is only waiting
-        place, known = Place(row.root, row.parts), Known(row.dev, row.ino, row.committed, row.tail)
-        return find_moved(place, known, row.intent or b"", [Place(directory, ())]) is None
+        place, known = OutputPath(row.root, row.parts), FileFingerprint(row.dev, row.ino, row.committed, row.tail)
+        return find_moved(place, known, row.intent or b"", [OutputPath(directory, ())]) is None
 
     def make(self, session: SessionRow, target: Target, metadata: SessionMetadata) -> OutputRow:
         """Store a new output with its options and head fixed, and the folder of its project permanently."""
         if metadata.cwd:
-            self._ledger.add_project(self._folder(metadata.cwd), metadata.cwd)
+            self._remember(metadata.cwd)
         options = beside(target, self.policy.options())
         shown = {name: value for name, value in metadata.state().items() if name in _IN_HEAD}
         head = {"key": list(metadata.key), "metadata": shown}
@@ -146,13 +148,15 @@ class OutputNaming:
             )
         )  # fmt: skip
 
-    def rename(self, row: OutputRow, metadata: SessionMetadata) -> None:
-        """Give an output of which nothing was written a path and a title of its own. Raises TargetRefused."""
+    def rename(self, row: OutputRow, metadata: SessionMetadata) -> OutputRow:
+        """Store an output of which nothing was written with a path and a title of its own. Raises TargetRefused."""
         target = self.generated(metadata, row.format)
-        row.root, row.path, row.marker = target.root, target.path, self._marker(target.root)
-        row.options = beside(target, row.options)
-        row.head = row.head | {"metadata": row.head["metadata"] | {"title": metadata.title}}
-        self._ledger.rename_output(row)
+        renamed = row._replace(
+            root=target.root, path=target.path, marker=self._marker(target.root), options=beside(target, row.options),
+            head=row.head | {"metadata": row.head["metadata"] | {"title": metadata.title}},
+        )  # fmt: skip
+        self._ledger.rename_output(renamed)
+        return renamed
 
     def _marker(self, root: Path) -> str:
         """Return whether the root of a new output is to be marked, as its row says it."""
@@ -161,7 +165,18 @@ class OutputNaming:
     def _folder(self, cwd: str) -> str:
         if not cwd:
             return "no-project"
-        return self._ledger.project_folder(slug(Path(cwd).name) or "project", cwd)
+        path = self.policy.repository(cwd) or cwd
+        return self._ledger.projects.folder(slug(name_of(path)) or "project", path)
+
+    def _remember(self, cwd: str) -> None:
+        """Store the folder of a project permanently."""
+        self._ledger.projects.add(self._folder(cwd), self.policy.repository(cwd) or cwd)
+
+    def _remember_worktree(self, cwd: str) -> None:
+        """Store to which repository a worktree belongs, also if it is excluded: it may be gone the next time."""
+        repository = self.policy.repository(cwd)
+        if repository and self._ledger.projects.worktrees.get(cwd) != repository:
+            self._ledger.projects.add_worktree(cwd, repository)
 
 
 def name_fields(metadata: SessionMetadata, zone: str) -> dict[str, str]:
@@ -182,9 +197,7 @@ def target_of_subagent(parent: Target, folder: str, subagent: str) -> Target:
 
 
 def _with_title(metadata: SessionMetadata, title: str) -> SessionMetadata:
-    titled = SessionMetadata(metadata.key, metadata.state())
-    titled.title = title
-    return titled
+    return SessionMetadata(metadata.key, metadata.state() | {"title": title})
 
 
 def beside(target: Target, options: Options) -> Options:

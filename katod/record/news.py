@@ -6,13 +6,15 @@ from typing import Final, Literal, NamedTuple
 
 from katod.agents import AGENTS
 from katod.metadata import SessionMetadata
+from katod.paths import name_of
 from katod.states import Doing, State
 from katod.store.rows import OutputRow
 
 Kind = Literal[
     "recording", "waiting", "named", "stopped", "paused", "excluded", "parked", "unparked", "refused", "near miss",
-    "blocked", "done",
+    "blocked", "done", "left",
 ]  # fmt: skip
+NOT_RECORDED: Final = "is not recorded: type ::start there to record it, too"
 _QUIET: Final = "it is done, or a tool is still running"
 
 
@@ -40,7 +42,7 @@ class News(NamedTuple):
         """Return news of a recording."""
         head = row.head["metadata"]
         path = None if row.held is not None else row.path
-        return cls(kind, Path(head.get("cwd", "")).name, head.get("title", "") if path else "", path, what)
+        return cls(kind, name_of(head.get("cwd", "")), head.get("title", "") if path else "", path, what)
 
     @classmethod
     def of_state(cls, doing: Doing, row: OutputRow) -> "News":
@@ -49,13 +51,13 @@ class News(NamedTuple):
         if doing.state is State.BLOCKED:
             return cls.of("blocked", row)._replace(says=f"{agent} {doing.need.words}")
         if doing.is_quiet:
-            return cls.of("done", row, _QUIET)._replace(says=f"{agent} has been quiet for a minute")
+            return cls.of("done", row, _QUIET)._replace(says=f"{agent} has been quiet for a while")
         return cls.of("done", row)._replace(says=f"{agent} is done")
 
     @classmethod
     def about(cls, kind: Kind, metadata: SessionMetadata, what: str) -> "News":
         """Return news of a session."""
-        return cls(kind, Path(metadata.cwd).name, what=what)
+        return cls(kind, name_of(metadata.cwd), what=what)
 
 
 Tell = Callable[[News], None]

@@ -5,9 +5,10 @@ from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.agents.base import SPAWNED
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.errors import SelectionError
 from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.record.export import Stretch, replay
 
 _LOOK_AHEAD: Final = 400  # events
@@ -20,21 +21,32 @@ class Onward(NamedTuple):
     cwd: str
 
 
-def onward(main: Found) -> Onward:
+def onward(main: FoundSession) -> Onward:
     """Return how to go on with a session, or with the one that started it. Raises SelectionError if that is impossible.
 
     It is no sub-agent: these have no commands of their own.
     """
+    return _command(main, *_begun(main))
+
+
+def onward_from(main: FoundSession, metadata: SessionMetadata) -> Onward:
+    """Return the same from the metadata of the session, without reading it. Raises SelectionError."""
+    start = metadata.start
+    is_spawned = start.origin == SPAWNED and start.parent
+    return _command(main, start.parent if is_spawned else start.session or main.key.id, start.cwd)
+
+
+def _command(main: FoundSession, session: str, cwd: str) -> Onward:
+    """Return the command that goes on with the session of this id in this directory. Raises SelectionError."""
     spec = AGENTS[main.key.agent]
     if spec.resume is None:
         raise SelectionError(f"{spec.product} has no command that goes on with a session")
-    session, cwd = _begun(main)
     if session.startswith("-") or not session.isprintable():  # it would be an option, or worse
         raise SelectionError("its id is not one that can be typed", path=str(main.key))
     return Onward(spec.resume(session, main.files[-1][0]), cwd)
 
 
-def _begun(found: Found) -> tuple[str, str]:
+def _begun(found: FoundSession) -> tuple[str, str]:
     """Return the id by which its agent knows a session, that of the one that started it if there is one; and where."""
     session, cwd = found.key.id, ""
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]

@@ -4,7 +4,7 @@ import re
 
 from katod.errors import OutputError
 from katod.store.rows import UNMARKED, OutputRow
-from katod.write.output import Known, Place, detect_change
+from katod.write.output import FileFingerprint, OutputPath, detect_change
 
 
 def is_reverted(row: OutputRow) -> bool:
@@ -15,19 +15,14 @@ def is_reverted(row: OutputRow) -> bool:
         return False
 
 
-def place_of(row: OutputRow) -> Place:
+def place_of(row: OutputRow) -> OutputPath:
     """Return where an output is."""
-    return Place(row.root, row.parts, "" if row.marker == UNMARKED else row.marker)
+    return OutputPath(row.root, row.parts, "" if row.marker == UNMARKED else row.marker)
 
 
-def known_of(row: OutputRow) -> Known:
+def known_of(row: OutputRow) -> FileFingerprint:
     """Return an output as katod left it."""
-    return Known(row.dev, row.ino, row.committed, row.tail)
-
-
-def adopt(row: OutputRow, known: Known) -> None:
-    """Take an output as it is now for as katod left it."""
-    row.dev, row.ino, row.committed, row.tail = known
+    return FileFingerprint(row.dev, row.ino, row.committed, row.tail)
 
 
 def without_names(problem: str, row: OutputRow) -> str:

@@ -1,8 +1,8 @@
 """What the settings decide about recordings: which sessions, with which options, in which time zone."""
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,8 +14,10 @@ from katod.discover.roots import Root
 from katod.errors import TargetRefused
 from katod.formats.redact.version import RULES_VERSION
 from katod.model import Options, Tools
-from katod.project.allowed import Allowed, in_effect
+from katod.paths import comparable
+from katod.project.allowed import Allowed, in_effect, may_exclude
 from katod.project.form import NAME, ProjectFile
+from katod.project.worktree import repository_of
 from katod.write.safe import examine
 
 _ANY_NAME: Final = "transcript"
@@ -47,30 +49,46 @@ class Policy:
     paused: str = ""  # since when nothing is recorded at all
     allowed: Allowed | None = None  # the projects' files that count
     project: Project = _NO_PROJECT
+    worktrees: Mapping[str, str] = field(default_factory=dict)  # those of the ledger: they may be gone
 
     @classmethod
-    def of(
-        cls, settings: Settings, protected: tuple[Path, ...], paused: str = "", allowed: Allowed | None = None
-    ) -> "Policy":
+    def of(cls, settings: Settings, protected: tuple[Path, ...], paused: str = "") -> "Policy":
         """Return the policy of these settings."""
         zone = settings.output.time_zone
-        return cls(settings, protected, local_zone() if zone == "local" else zone, Path.home(), paused, allowed)
+        return cls(settings, protected, local_zone() if zone == "local" else zone, Path.home(), paused)
 
     @classmethod
-    def here(cls, settings: Settings, roots: Iterable[Root], state: Path, paused: str = "") -> "Policy":
+    def here(
+        cls,
+        settings: Settings,
+        roots: Iterable[Root],
+        state: Path,
+        paused: str = "",
+        worktrees: Mapping[str, str] | None = None,
+    ) -> "Policy":
         """Return the policy of these settings with the agents' roots and the state directory of this machine."""
         kept = [root.path for root in roots if not root.database]
-        return cls.of(settings, (*kept, Path(os.path.realpath(state))), paused, Allowed(state))
+        policy = cls.of(settings, (*kept, Path(os.path.realpath(state))), paused)
+        return replace(policy, allowed=Allowed(state), worktrees={} if worktrees is None else worktrees)
 
     def in_project(self, cwd: str) -> "Policy":
         """Return the policy in a project: what its allowed files say, each read once, the nearest last.
 
-        They exclude it, show less, and choose format and directory. Raises OSError if the machine is too busy.
+        They exclude it, show less, and choose format and directory. In a worktree, those of its repository count, too.
+        Raises OSError if the machine is too busy.
         """
         policy = self
-        for file in in_effect(cwd, self.home, self.allowed) if self.allowed else ():
+        for file in self._files(cwd):
             policy = policy._as_said(file)
         return policy
+
+    def _files(self, cwd: str) -> Iterator[ProjectFile]:
+        for directory in filter(None, (self.repository(cwd), cwd)):
+            yield from in_effect(directory, self.home, self.allowed) if self.allowed else ()
+
+    def repository(self, cwd: str) -> str:
+        """Return what a directory in a worktree is in its repository, empty if it is in none."""
+        return repository_of(cwd) or self.worktrees.get(cwd, "")
 
     def _as_said(self, file: ProjectFile) -> "Policy":
         project = self.project
@@ -114,16 +132,31 @@ class Policy:
         auto = self.settings.recording.auto
         return auto if isinstance(auto, bool) else self._matches(auto, cwd)
 
+    def doubt_without_project(self) -> str:
+        """Return why a session of an unknown project is not auto-recorded although others are; empty if it is."""
+        recording, doubt = self.settings.recording, ""
+        if not recording.auto:
+            return ""
+        if recording.exclude:
+            doubt = "`recording.exclude` may exclude it"
+        elif not isinstance(recording.auto, bool):
+            doubt = "`recording.auto` only lists some"
+        elif self.allowed is not None and may_exclude(self.allowed):
+            doubt = f"a {NAME} that you allowed may exclude it"
+        return doubt and f"its project is not known, and {doubt}"
+
     def may_auto_record(self) -> bool:
         """Return whether any session may be auto-recorded."""
         recording = self.settings.recording
         return not self.paused and bool(recording.auto or recording.subagents)
 
     def _matches(self, globs: tuple[str, ...], cwd: str) -> bool:
-        if not cwd:
+        """Return whether a directory, or what it is in its repository, is one of these or below."""
+        if not cwd or not globs:
             return False
-        patterns = [str(Path(pattern).expanduser()).rstrip("/") for pattern in globs]
-        return any(fnmatchcase(cwd, p) or fnmatchcase(cwd, f"{p}/*") for p in patterns)
+        patterns = [comparable(str(Path(pattern).expanduser()).rstrip("/")) for pattern in globs]
+        places = [comparable(place) for place in (cwd, self.repository(cwd)) if place]
+        return any(fnmatchcase(place, p) or fnmatchcase(place, f"{p}/*") for place in places for p in patterns)
 
     def options(self) -> Options:
         """Return the options for a new recording, which keeps them."""

@@ -1,5 +1,6 @@
 """From the events of a session to the text of one output: its ranges, in its format. Pure."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from katod.events import Event
@@ -16,7 +17,7 @@ class RangePrinter:
     """
 
     def __init__(
-        self, format_name: str, options: Options, ranges: list[Range], state: dict[str, Any] | None = None
+        self, format_name: str, options: Options, ranges: Sequence[Range], state: dict[str, Any] | None = None
     ) -> None:
         state = state or {}
         self._format = open_format(format_name, options, state.get("format"))
@@ -28,11 +29,15 @@ class RangePrinter:
         self.head_metadata: SessionMetadata | None = None
 
     @classmethod
-    def of(cls, row: OutputRow, state: dict[str, Any] | None) -> "RangePrinter":
-        """Return the printer of an output, at the given state (None: at its beginning)."""
-        printer = cls(row.format, row.options, row.ranges, state)
+    def of(cls, row: OutputRow, state: dict[str, Any] | None, format_name: str = "") -> "RangePrinter":
+        """Return the printer of an output, in its format or another, at the given state (None: at its beginning)."""
+        printer = cls(format_name or row.format, row.options, row.ranges, state)
         printer.head_metadata = head_metadata(row)
         return printer
+
+    def follow(self, ranges: Sequence[Range]) -> None:
+        """Print these ranges from now on: one was added, or the last one has ended."""
+        self.ranges = ranges
 
     def state(self) -> dict[str, Any]:
         """Return the position among the ranges and the format's state."""
@@ -134,7 +139,7 @@ def recorded(row: OutputRow, events: Replay) -> Replay:
     printer, title = RangePrinter("jsonl", row.options, row.ranges), head_metadata(row).title
     for event, metadata in events:
         if printer.take(event, metadata):  # JSONL has every event, and nothing else
-            metadata.title = title
+            metadata.rename(title)
             yield event, metadata
 
 

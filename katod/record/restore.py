@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from katod.errors import SourceError
+from katod.errors import OutputUnreadable, SourceError
 from katod.formats.redact.version import RULES_VERSION
 from katod.log import EventLog
 from katod.model import SessionKey
@@ -10,7 +10,7 @@ from katod.record.compare import missing
 from katod.record.export import Stretch, render_recording, replay
 from katod.record.placed import is_reverted
 from katod.record.ranges import RangePrinter
-from katod.record.session import LiveOutput
+from katod.record.reading import content_of
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SourceRow
 
@@ -18,20 +18,21 @@ from katod.store.rows import OutputRow, SourceRow
 class Missing:
     """The events of a recording whose text is not in its output, or was changed there.
 
-    Raises SourceError if the session files no longer have the recording, OSError if the output cannot be read.
+    Raises SourceError if the session files no longer have the recording, OutputUnreadable if the output cannot
+    be read.
     """
 
     def __init__(self, row: OutputRow, key: SessionKey, sources: Iterable[SourceRow], log: EventLog) -> None:
         self._row, self.key, self._log = row, key, log
         self._stretches = [Stretch(source.path, source.identity, row.reached(source)) for source in sources]
-        self.written = row.path.read_bytes()
+        self.written = content_of(row)
         self.content = self.written + (row.intent or b"")
         self.pieces = [text.encode("utf-8", "replace") for text in render_recording(row, key, self._stretches, log)]
         self.numbers = missing(self.content, self.pieces, in_order=not row.restored)
 
     @classmethod
     def of(cls, row: OutputRow, ledger: Ledger, log: EventLog) -> "Missing":
-        """Return what is missing of one output in the ledger. Raises SourceError, OSError."""
+        """Return what is missing of one output in the ledger. Raises SourceError, OutputUnreadable."""
         return cls(row, ledger.session(row.session).key, ledger.sources_of(row.session), log)
 
     def texts(self) -> Iterator[str]:
@@ -41,8 +42,10 @@ class Missing:
         """
         if self._row.options.redact and self._row.options.rules != RULES_VERSION:
             raise SourceError("its secrets were redacted by an older set of rules", path=self._row.path)
-        wanted, printer = frozenset(self.numbers), RangePrinter.of(self._row, None)
-        printer.headed = True  # front matter is for the beginning of a file
+        wanted, printer = (
+            frozenset(self.numbers),
+            RangePrinter.of(self._row, {"headed": True}),
+        )  # front matter is for a file's beginning
         follows = False
         for number, (event, metadata) in enumerate(replay(self.key, self._stretches, self._log)):
             if number in wanted and not follows:
@@ -51,17 +54,6 @@ class Missing:
             if number in wanted:
                 yield text
             follows = number in wanted if text else follows
-
-    def append_to(self, output: LiveOutput) -> None:
-        """Print what is missing again, below a mark. Raises SourceError."""
-        texts, redactions = [*self.texts()], self._row.redactions
-        if texts:
-            output.add(output.printer.restored())
-        for text in texts:
-            output.add(text)
-        self._row.redactions = redactions
-        self._row.restored += len(self.numbers)
-        self._row.reverted = False
 
 
 def count_missing(row: OutputRow, ledger: Ledger, log: EventLog) -> int | None:
@@ -73,5 +65,5 @@ def count_missing(row: OutputRow, ledger: Ledger, log: EventLog) -> int | None:
         return 0
     try:
         return len(Missing.of(row, ledger, log).numbers)
-    except (SourceError, OSError):
+    except (SourceError, OutputUnreadable):
         return None

@@ -8,9 +8,13 @@ one; if it repeats nothing, reading resumes at its end.
 from typing import Final
 
 from katod.agents.base import fingerprint
-from katod.discover.catalog import Source
+from katod.discover.catalog import Catalog
+from katod.discover.source import Source
+from katod.errors import SourceChanged
 from katod.log import EventLog
 from katod.model import Cursor
+from katod.record.catchup import CatchUp
+from katod.record.history import set_baseline
 from katod.record.session import ActiveSession
 from katod.record.stream import DISTINCTIVE, NeverSeen, SessionStream
 from katod.store.ledger import Ledger, id_hash
@@ -19,10 +23,44 @@ from katod.tail.reader import SourceFile
 _CHUNK: Final = 4 * 1024 * 1024
 
 
+class Resync:
+    """Decides where an opened source is read: after its history, at its cursor, or where changed content begins."""
+
+    def __init__(self, ledger: Ledger, catalog: Catalog, log: EventLog, catch_up: CatchUp) -> None:
+        self._ledger = ledger
+        self._catalog = catalog
+        self._log = log
+        self._catch_up = catch_up
+
+    def begin(self, source: Source, file: SourceFile) -> None:
+        """Set the baseline of a source that is opened for the first time."""
+        if source.baseline is None:
+            set_baseline(source, file, self._ledger, self._log)
+            self._catalog.changed(source)
+
+    def verify(self, source: Source, file: SourceFile, session: ActiveSession | None) -> bool:
+        """Check that what was read is unchanged, and resync the source if it is not; return whether it is."""
+        is_unchanged = True
+        try:
+            file.verify_anchor(source.cursor)
+        except SourceChanged as change:
+            self.resync(source, file, session, change.what)
+            is_unchanged = False
+        source.verified(file.mtime_ns)
+        return is_unchanged
+
+    def resync(self, source: Source, file: SourceFile, session: ActiveSession | None, change: str) -> None:
+        """Move the cursor of a changed source, for its session and for the outputs that catch up with it."""
+        if not file.is_document:  # a document is rewritten with every message
+            self._log.source_changed(str(source.identity.key), change)
+        resync(source, file, session, self._ledger, self._log)
+        self._catch_up.resynced(source)
+        self._catalog.changed(source)
+
+
 def resync(source: Source, file: SourceFile, session: ActiveSession | None, ledger: Ledger, log: EventLog) -> None:
     """Set the cursor of a changed source to where its new content begins."""
-    source.baseline, source.translated, source.state, source.scanned = 0, 0, None, None
-    source.read = None
+    source.was_rewritten()
     if session is None:
         _resync_unread(source, file)
     else:
@@ -32,12 +70,12 @@ def resync(source: Source, file: SourceFile, session: ActiveSession | None, ledg
 def _resync_unread(source: Source, file: SourceFile) -> None:
     """Resync a source that was never translated: only times are known, so only commands typed later count."""
     if not source.spec.nature.has_times:  # all of its present content may be old: only what follows is new
-        source.baseline = file.last_newline(file.size)
-        source.cursor = Cursor(source.baseline, file.anchor(source.baseline))
+        end = file.last_newline(file.size)
+        source.set_baseline(end, file.anchor(end))
         return
-    source.cursor = Cursor()
+    source.read_again()
     if not file.is_document:  # a document's commands are known by their ids
-        source.after_ns = max(source.after_ns, source.read_ns)
+        source.ignore_typed_before(source.row.read_ns)
 
 
 def _resync_active(source: Source, file: SourceFile, session: ActiveSession, ledger: Ledger, log: EventLog) -> None:
@@ -47,16 +85,15 @@ def _resync_active(source: Source, file: SourceFile, session: ActiveSession, led
         if offset == 0:
             offset = file.last_newline(file.size)
             for output in session.live:
-                output.printer.interrupt("gap")
-    session.stream.restart(source)
-    source.cursor = Cursor(offset, file.anchor(offset)) if offset else Cursor()
-    session.backfilled = False  # what was scanned of it, or of another source, may still have to be translated
+                output.interrupt("gap")
+    session.restart(source)
+    source.scanned_to(Cursor(offset, file.anchor(offset)) if offset else Cursor())
 
 
 def _repeated(source: Source, file: SourceFile, ledger: Ledger, log: EventLog) -> int:
     """Return the offset after the last line whose content is known, in the known order."""
     known = ledger.places(source.session)
-    stream = SessionStream(source.identity.key, NeverSeen(), log)
+    stream = SessionStream(source.identity.key, NeverSeen(), log, whole=False)
     cursor, at, found = Cursor(), -1, 0
     while True:
         batch = file.read(cursor, _CHUNK)

@@ -3,7 +3,7 @@
 import time
 from typing import Final
 
-from katod.discover.catalog import Source
+from katod.discover.source import Source
 from katod.log import EventLog
 from katod.metadata import Counts
 from katod.model import Cursor
@@ -27,7 +27,7 @@ def sample(source: Source, file: SourceFile, ledger: Ledger) -> None:
     agent, now = source.identity.key.agent, int(time.time())
     if file.is_document or file.size < _SMALLEST or abs(now - ledger.last_sample(agent)) < _EVERY:
         return
-    stream, counts = SessionStream(source.identity.key, NeverSeen(), EventLog()), Counts()
+    stream, counts = SessionStream(source.identity.key, NeverSeen(), EventLog(), whole=False), Counts()
     for event in stream.events(source, file.read(Cursor(), SAMPLE_BYTES).lines):
         counts = counts.add(event)
     with ledger.transaction():

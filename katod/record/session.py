@@ -1,93 +1,22 @@
 """One session while it is translated, and the outputs that follow it live."""
 
-from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from katod.agents import AGENTS
-from katod.discover.catalog import Catalog, Source, save_source
-from katod.events import Event
-from katod.formats.pictures import linked
-from katod.formats.redact.redactor import REDACTED
-from katod.formats.registry import open_format
+from katod.discover.catalog import Catalog
+from katod.discover.source import Source
 from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.record.attention import Attention
 from katod.record.export import reprint
-from katod.record.ranges import RangePrinter, head_metadata
+from katod.record.output import Output
 from katod.record.stream import SeenInLedger, SessionStream
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow, RefusalRow, SessionRow
+from katod.store.rows import Auto, RefusalRow, SessionRow, SourceRow
 
 _ATTENTION: Final = "attention"  # beside the metadata
-_MOST_HELD: Final = 64 * 1024  # characters
-
-
-class LiveOutput:
-    """One output being printed to: its row, its printer, and the text of the current step, event by event."""
-
-    def __init__(self, row: OutputRow) -> None:
-        self.row = row
-        self.printer = RangePrinter.of(row, row.printer)
-        self.assets: list[tuple[str, str]] = []
-        self._saves_pictures = row.options.attachments == "save" and not FORMATS[row.format].carries_pictures
-        self._chunks: list[bytes] = []
-
-    def take(self, event: Event, metadata: SessionMetadata) -> None:
-        """Print one event."""
-        text = self.printer.take(event, metadata)
-        self.add(text)
-        if event.blobs and self._saves_pictures:
-            self.assets += linked(event, text)
-
-    @property
-    def waits(self) -> bool:
-        """Whether the file is not made yet, because the words that name it are still to be typed."""
-        return self.row.held is not None
-
-    @property
-    def holds_too_much(self) -> bool:
-        """Whether so much text waits for a name that it should wait no longer."""
-        return self.row.held is not None and len(self.row.held["text"]) > _MOST_HELD
-
-    def release(self, naming: Callable[[OutputRow], None] = lambda _: None) -> None:
-        """Write what waited for a name, below the head of the row that `naming` may change before."""
-        held, self.row.held = self.row.held, None
-        if held is not None:
-            naming(self.row)
-            self.printer = RangePrinter.of(self.row, self.printer.state())
-            self.add(_head(self.row, held["time"]) + held["text"] if self.printer.headed else held["text"])
-
-    def add(self, text: str) -> None:
-        """Add text to the current step, or to what waits for a name: that has no head, as the title is to come."""
-        held = self.row.held
-        if held is not None:
-            before = held["text"]
-            self.row.held = held | {
-                "text": before + text if before else text.removeprefix(_head(self.row, held["time"]))
-            }
-        elif text:
-            self.row.redactions += text.count(REDACTED)
-            self._chunks.append(text.encode("utf-8", "replace"))
-
-    def stage(self) -> None:
-        """Make the text printed in this step the open intent of the row."""
-        if self.row.intent is not None:
-            raise RuntimeError("an intent that is not written yet would be lost")
-        self.row.printer = self.printer.state()
-        self.row.intent = b"".join(self._chunks) or None
-        self.row.bounds = []
-        total = 0
-        for chunk in self._chunks:
-            total += len(chunk)
-            self.row.bounds.append(total)
-        self._chunks = []
-
-
-def _head(row: OutputRow, time: str) -> str:
-    """Return what the file of an output begins with."""
-    return open_format(row.format, row.options).head(head_metadata(row), time)
 
 
 class Changes:
@@ -96,7 +25,7 @@ class Changes:
     def __init__(self) -> None:
         self.applied: dict[str, None] = {}  # dedup keys, in order; a message may contain very many
         self.refusals: list[tuple[str, str, str]] = []  # time, command, reason
-        self.outputs: dict[int, OutputRow] = {}
+        self.outputs: dict[int, Output] = {}
 
     def save(self, session: SessionRow, ledger: Ledger) -> None:
         """Store the changes, within the step's transaction."""
@@ -104,23 +33,23 @@ class Changes:
         for time, word, reason in self.refusals:
             ledger.add_refusal(RefusalRow(0, session.key, time, word, reason))
         for output in self.outputs.values():
-            ledger.save_output(output)
+            output.save(ledger)
 
 
 class ActiveSession:
     """A session under translation, with all its outputs; those in `live` follow it step by step."""
 
     def __init__(
-        self, row: SessionRow, sources: list[Source], outputs: dict[int, OutputRow], ledger: Ledger, log: EventLog
+        self, row: SessionRow, sources: list[Source], outputs: dict[int, Output], ledger: Ledger, log: EventLog
     ) -> None:
         self.row = row
         self.sources = sources
         self.outputs = outputs
-        self.live = [LiveOutput(output) for output in outputs.values() if output.open and output.behind is None]
+        self.live = [output for output in outputs.values() if output.open and output.row.behind is None]
         self.stream = SessionStream(row.key, SeenInLedger(row, ledger), log, row.metadata)
         self.attention = Attention(row.key, (row.metadata or {}).get(_ATTENTION))
         for source in sources:
-            self.stream.open(source, source.state)
+            self.stream.open(source, source.row.state)
         self.backfilled = False  # whether the stream has reached the cursors of all sources
         self.changes = Changes()
 
@@ -135,24 +64,24 @@ class ActiveSession:
         return cast("SeenInLedger", self.stream.seen)
 
     @property
-    def recording(self) -> OutputRow | None:
+    def recording(self) -> Output | None:
         """The output that the session is being recorded to, whether it follows live or is catching up."""
         return next((output for output in self.outputs.values() if output.open), None)
 
     @property
-    def present(self) -> OutputRow | None:
+    def present(self) -> Output | None:
         """The session's current output, recorded to or not."""
         return self.outputs.get(self.row.output) if self.row.output else None
 
     @property
     def is_read(self) -> bool:
         """Whether all of its sources were read to their ends."""
-        return self.backfilled and all(source.read is not None for source in self.sources)
+        return self.backfilled and all(source.is_read for source in self.sources)
 
     @property
     def is_wanted(self) -> bool:
         """Whether translation has to continue: the session is recorded, may be soon, or has text held back."""
-        return bool(self.recording or self.row.auto == "wanted" or self.stream.has_pending())
+        return bool(self.recording or self.row.auto == "wanted" or self.stream.is_pending)
 
     def add_source(self, source: Source) -> None:
         """Add a source that was found after the session was loaded."""
@@ -160,11 +89,47 @@ class ActiveSession:
             self.sources.append(source)
             self.backfilled = False
 
-    def live_output(self, output: OutputRow) -> LiveOutput | None:
-        """Return the live output for a row, None if it is catching up or closed."""
-        return next((live for live in self.live if live.row is output), None)
+    def go_live(self, output: Output) -> None:
+        """Let an output follow the session step by step, unless it has a stream of its own."""
+        if output.row.behind is None and output not in self.live:
+            self.live.append(output)
 
-    def keep(self, output: OutputRow) -> OutputRow:
+    def settle(self, output: Output) -> None:
+        """Print the marks of a live output after the last event, which has already been printed."""
+        if output in self.live:
+            output.settle(self.metadata)
+
+    def leave_live(self, *, closed: bool = False) -> None:
+        """Let the outputs follow no more that have a stream of their own, and those that are `closed` if that is said.
+
+        A closed one follows until the step is written that closed it, or in which what is missing of it is restored.
+        """
+        self.live = [one for one in self.live if one.row.behind is None and (one.open or not closed)]
+
+    def join(self, output: Output) -> None:
+        """Let an output that has caught up follow the session."""
+        self.outputs[output.id] = output
+        self.go_live(output)
+
+    def point_at(self, output: Output) -> None:
+        """Make an output the current one."""
+        self.row = self.row._replace(output=output.id)
+
+    def decide_auto(self, auto: Auto) -> None:
+        """Decide whether it is auto-recorded."""
+        self.row = self.row._replace(auto=auto)
+
+    def restart(self, source: Source) -> None:
+        """Translate a source from its beginning; what was scanned of any may still have to be translated."""
+        self.stream.restart(source)
+        self.backfilled = False
+
+    def end_backfill(self) -> None:
+        """Note that the stream has reached the cursors of all sources."""
+        self.backfilled = True
+        self.seen.end_backfill()
+
+    def keep(self, output: Output) -> Output:
         """Mark an output to be stored with this step."""
         self.outputs[output.id] = self.changes.outputs[output.id] = output
         return output
@@ -174,14 +139,14 @@ class ActiveSession:
         keep = self.recording is not None
         for source in self.sources:
             translation = self.stream.open(source)
-            source.state = translation.state() if keep else None
-            source.version = translation.version if keep else None
-            save_source(source, ledger)
+            source.keep_state(translation.state() if keep else None, translation.version if keep else None)
+            ledger.save_source(source.stored)
         for output in self.live:
             output.stage()
-            self.keep(output.row)
-        self.row.metadata = self.metadata.state() | {_ATTENTION: self.attention.kept()} if keep else None
-        self.row.cwd = self.metadata.cwd or self.row.cwd
+            self.keep(output)
+        metadata = self.stream.state() | {_ATTENTION: self.attention.kept()} if keep else None
+        cwd = self.metadata.cwd or self.row.cwd
+        self.row = self.row._replace(metadata=metadata, cwd=cwd, seq=self.seen.seq)
         ledger.save_session(self.row)
         self.seen.save()
         self.changes.save(self.row, ledger)
@@ -201,10 +166,7 @@ class ActiveSessions:
         self._log = log
         self._active: dict[int, ActiveSession] = {}
         self.failed: set[int] = set()  # sessions whose last step raised: they are loaded from the ledger again
-        self.failed_between: set[int] = set()  # those that failed outside of a step, and have to be stepped
-        self.to_resume: dict[
-            int, str
-        ] = {}  # those whose recording goes on, and since when, once they are read to the end
+        self._failed_between: set[int] = set()  # those that failed outside of a step, and have to be stepped
 
     def get(self, session_id: int) -> ActiveSession | None:
         """Return an active session, None if it is not active."""
@@ -214,18 +176,20 @@ class ActiveSessions:
         """Return every active session."""
         return list(self._active.values())
 
-    def load(self, session_id: int, following: dict[int, OutputRow]) -> ActiveSession:
+    def load(self, session_id: int, following: dict[int, Output]) -> ActiveSession:
         """Activate a session from the ledger's state, or from its beginning.
 
-        `following` are the outputs that are catching up: their rows are in use, so they are shared.
+        `following` are the outputs that are catching up: they are in use, so they are shared.
         """
         self.failed.discard(session_id)
         row = self._ledger.session(session_id)
         sources = self._catalog.of_session(session_id)
         if not self._restore(row, sources):
-            row.metadata = None
-        outputs = {output.id: following.get(output.id, output) for output in self._ledger.outputs(session_id)}
-        reprinted = [output for output in outputs.values() if self._reprint(output, row.key, sources)]
+            row = row._replace(metadata=None)
+        outputs = {row.id: following.get(row.id) or Output(row) for row in self._ledger.outputs(session_id)}
+        reprinted = [
+            output for output in outputs.values() if self._reprint(output, row.key, [source.row for source in sources])
+        ]
         session = self._active[session_id] = ActiveSession(row, sources, outputs, self._ledger, self._log)
         for output in reprinted:
             session.keep(output)
@@ -240,18 +204,25 @@ class ActiveSessions:
             for source, kept in zip(sources, stored, strict=True)
         )
         for source, kept in zip(sources, stored, strict=True):
-            source.state, source.translated = (kept.state, kept.translated) if usable else (None, 0)
+            source.restore_state(*(kept.state, kept.translated) if usable else (None, 0))
         return usable
 
-    def _reprint(self, output: OutputRow, key: SessionKey, sources: list[Source]) -> bool:
+    def _reprint(self, output: Output, key: SessionKey, sources: list[SourceRow]) -> bool:
         """After an upgrade that prints other text, recompute the state of an output's format; return whether it was."""
-        version = FORMATS[output.format].version
-        if output.version == version:
+        version = FORMATS[output.row.format].version
+        if output.row.version == version:
             return False
-        state: dict[str, Any] = output.printer or {}
-        output.version = version
-        output.printer = state | {"format": reprint(output, key, sources, self._log)}
+        output.upgrade(version, reprint(output.row, key, sources, self._log))
         return True
+
+    def step_soon(self, session_id: int) -> None:
+        """Note that a session failed outside of a step: a step of its sources is the retry."""
+        self._failed_between.add(session_id)
+
+    def take_failed_between(self) -> set[int]:
+        """Return the sessions that failed outside of a step, once."""
+        failed, self._failed_between = self._failed_between, set()
+        return failed
 
     def release(self, session: ActiveSession) -> None:
         """Stop translating a session that is no longer recorded."""
@@ -264,15 +235,12 @@ class ActiveSessions:
         """Forget a session that the ledger no longer has."""
         self._active.pop(session_id, None)
         self.failed.discard(session_id)
-        self.failed_between.discard(session_id)
-        self.to_resume.pop(session_id, None)
+        self._failed_between.discard(session_id)
 
     def drop(self, session_id: int) -> ActiveSession | None:
         """Drop an active session whose step failed; its sources return to the ledger's state."""
         session = self._active.pop(session_id, None)
         if session is not None:
             for row in self._ledger.sources_of(session_id):
-                source = self._catalog.sources[row.id]
-                source.rewind(row)
-                source.read, source.near_misses = None, []  # so that a step that fails again counts none twice
+                self._catalog.sources[row.id].rewind(row)
         return session

@@ -23,4 +23,4 @@ def not_understood(samples: Iterable[SampleRow]) -> list[tuple[SampleRow, str]]:
     """Return the agents of which the latest sample was not understood, and what to say about each."""
     latest = {sample.agent: sample for sample in sorted(samples, key=lambda sample: sample.time)}
     strange = [sample for sample in latest.values() if Counts(sample.events, sample.raw).is_strange]
-    return [(sample, _STRANGE.format(sample)) for sample in strange]
+    return [(sample, " ".join(_STRANGE.format(sample).split())) for sample in strange]  # a version may not be known

@@ -1,7 +1,7 @@
 """One pass over the events of a session: from the lines of its sources to events, each exactly once.
 
 Live recording, backfill, catch-up, replay and resync all read through `SessionStream`. They differ in what counts as
-already seen (the `Seen` policies) and in what they do with an event.
+already seen (the `SeenEvents` policies) and in what they do with an event.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,18 +12,24 @@ from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.base import Origin, fingerprint
 from katod.command.split import split
+from katod.errors import AgentFailed
 from katod.events import Event
 from katod.formats.mdtext import clean
 from katod.formats.redact.redactor import redact
 from katod.log import EventLog
 from katod.metadata import Counts, SessionMetadata
 from katod.model import Identity, Line, NearMiss, Record, SessionKey
+from katod.record.callorder import CallOrder
+from katod.record.echo import Echoes, Message, Passed
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import SeenRow, SessionRow
 from katod.tail.decode import decode
 
 # Kinds with content, or an id, of their own: turns, for example, all begin alike.
 DISTINCTIVE: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE, ev.TOOL_CALL, ev.TOOL_RESULT})
+
+_ECHOES: Final = "echoes"  # beside the metadata
+_ORDER: Final = "callOrder"  # likewise
 
 
 class Readable(Protocol):
@@ -38,21 +44,42 @@ class Readable(Protocol):
         """The session it belongs to."""
 
 
-class Seen(Protocol):
-    """What a stream counts as already seen."""
+class SeenEvents(Protocol):
+    """What a stream counts as already seen. An event that is new may be added a little later, or never."""
 
-    def admit(self, event: Event, source: Any) -> bool:
-        """Return whether the event is new to the stream, and remember it."""
+    def is_new(self, event: Event, source: Any) -> bool:
+        """Return whether the event is new to the stream; called once for each event, in order."""
+
+    def add(self, event: Event, source: Any) -> None:
+        """Remember an event that was new."""
 
 
 class SessionStream:
-    """A position in a session: its metadata so far, and an adapter for each of its sources."""
+    """A position in a session: its metadata so far, and an adapter for each of its sources.
 
-    def __init__(self, key: SessionKey, seen: Seen, log: EventLog, metadata: dict[str, Any] | None = None) -> None:
-        self.metadata = SessionMetadata(key, metadata)
+    What a client writes again is left out (`Echoes`), which can only be told by a stream that is `whole`: one that
+    passes through the session from its beginning. Any other one yields everything. Results follow their calls, unless
+    the lines have `gaps`: a call that is left out would be waited for.
+    """
+
+    def __init__(
+        self, key: SessionKey, seen: SeenEvents, log: EventLog, kept: dict[str, Any] | None = None, *,
+        whole: bool = True, gaps: bool = False,
+    ) -> None:  # fmt: skip
+        kept = kept or {}
+        self.metadata = SessionMetadata(key, kept)
         self.seen = seen
         self._log = log
         self._translations: dict[Readable, Translation] = {}
+        self._order = None if gaps else CallOrder(kept.get(_ORDER))
+        self._echoes = Echoes(key, kept.get(_ECHOES)) if whole else None
+        self._learns = self._echoes is not None and _ECHOES not in kept  # what passed before it began: read once more
+        self._again: set[str] = set()  # the paths of sources that are translated from their beginning once more
+
+    def state(self) -> dict[str, Any]:
+        """Return what has to be remembered of the session besides the states of its sources, as JSON."""
+        row = self.metadata.state() | ({_ECHOES: self._echoes.kept()} if self._echoes else {})
+        return row | ({_ORDER: self._order.kept()} if self._order else {})
 
     def open(self, source: Readable, state: dict[str, Any] | None = None) -> "Translation":
         """Return the translation of a source; if there is none yet, it starts with the given state."""
@@ -64,9 +91,14 @@ class SessionStream:
     def restart(self, source: Readable) -> None:
         """Translate a source from its beginning again."""
         self._translations.pop(source, None)
+        self._again.add(source.path)
+        if self._echoes:
+            self._echoes.restart(source.path)
+        if self._order:
+            self._order.restart(source.path)
 
     def events(
-        self, source: Readable, lines: Iterable[Line], *, seen: Seen | None = None, refold: bool = False
+        self, source: Readable, lines: Iterable[Line], *, seen: SeenEvents | None = None, refold: bool = False
     ) -> Iterator[Event]:
         """Yield the events of these lines that were not seen before.
 
@@ -83,18 +115,81 @@ class SessionStream:
             yield from self._new(translation.feed_if_whole(line), source, self.seen)
         yield from self._new(translation.finish(), source, self.seen)
 
-    def _new(self, events: Iterable[Event], source: Readable, seen: Seen, *, refold: bool = False) -> Iterator[Event]:
-        for event in events:
-            if seen.admit(event, source):
-                self.metadata.observe(event)
-                yield event
-                self.metadata.close(event)
-            elif refold:
-                self.metadata.fold(event)
+    def settle(self, source: Readable) -> Iterator[Event]:
+        """Yield the events that wait for a later record, of a session that is complete; `source` is its last one."""
+        if self._echoes:
+            yield from self._passed(self._echoes.settle(), source, self.seen)
+        if self._order:
+            yield from self._ordered(self._order.settle(), source, self.seen)
 
-    def has_pending(self) -> bool:
-        """Return whether text is held back for a later record."""
-        return any(translation.has_pending() for translation in self._translations.values())
+    def _new(
+        self, messages: Iterable[Message], source: Readable, seen: SeenEvents, *, refold: bool = False
+    ) -> Iterator[Event]:
+        if refold and self._echoes and not self._echoes.is_blank:
+            self._learns = False  # a document that was read before
+        for message in messages:
+            if new := tuple(event for event in message if seen.is_new(event, source)):
+                self._learns = self._learns and seen is not self.seen
+                yield from self._passed(self._take(new, source, seen), source, seen)
+            else:
+                yield from self._passed(self._take_known(message, source, seen, refold=refold), source, seen)
+
+    def _take(self, message: Message, source: Readable, seen: SeenEvents) -> list[Passed]:
+        is_old = seen is not self.seen and source.path in self._again  # a backfill of what passed before
+        if self._echoes is None or is_old:
+            return [Passed(event, source.path) for event in message]
+        return self._echoes.take(message, source.path)
+
+    def _take_known(self, message: Message, source: Readable, seen: SeenEvents, *, refold: bool) -> list[Passed]:
+        """Take a message that passed before. If this stream was not there, it goes through it once more.
+
+        So an echo that was cut, by a restart or a stop, is recognised to its end.
+        """
+        for event in message:
+            if refold:
+                self.metadata.fold(event)
+            if self._order:
+                self._order.know(event)
+        if self._echoes is None:
+            return []
+        if self._learns and seen is self.seen:
+            return self._echoes.take(message, source.path, is_past=True)
+        return [] if refold else self._echoes.note_known(message[0])
+
+    def _passed(self, passed: list[Passed], source: Readable, seen: SeenEvents) -> Iterator[Event]:
+        """Yield events that are no echo, each result after its call; those of an echo are only noted as seen."""
+        for one in passed:
+            if one.is_past:
+                continue
+            if one.is_echo:
+                seen.add(one.event, self._source_at(one.path, source))
+            else:
+                yield from self._ordered(self._order.take(one) if self._order else [one], source, seen)
+
+    def _ordered(self, passed: list[Passed], source: Readable, seen: SeenEvents) -> Iterator[Event]:
+        for one in passed:
+            event = one.event
+            seen.add(event, self._source_at(one.path, source))
+            self.metadata.observe(event)
+            yield event
+            self.metadata.close(event)
+
+    def _source_at(self, path: str, otherwise: Readable) -> Readable:
+        if path == otherwise.path:
+            return otherwise
+        return next((source for source in self._translations if source.path == path), otherwise)
+
+    def has_pending(self, source: Readable) -> bool:
+        """Return whether something of a source is held back for a later record."""
+        waiting = (self._echoes, self._order)
+        return (
+            any(one is not None and one.has_pending(source.path) for one in waiting) or self.open(source).has_pending()
+        )
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether something of any source is held back for a later record."""
+        return any(map(self.has_pending, list(self._translations)))
 
 
 class Translation:
@@ -104,11 +199,12 @@ class Translation:
         self, source: Readable, metadata: SessionMetadata, log: EventLog, state: dict[str, Any] | None = None
     ) -> None:
         origin = Origin(source.identity, Path(source.path))
-        self._adapter = AGENTS[source.identity.key.agent].adapter(origin, state)
+        self._spec = AGENTS[source.identity.key.agent]
+        self._adapter = self._spec.adapter(origin, state)
         self._key = str(source.identity.key)
         self._log = log
         self._metadata = metadata
-        self._near_misses: list[NearMiss] = []
+        self._near_misses: list[tuple[Event, NearMiss]] = []
         self.counts = Counts()
 
     @property
@@ -120,8 +216,8 @@ class Translation:
         """Return the adapter's state."""
         return self._adapter.state()
 
-    def take_near_misses(self) -> list[NearMiss]:
-        """Return the lines since the last call that looked like commands but were not."""
+    def take_near_misses(self) -> list[tuple[Event, NearMiss]]:
+        """Return the lines since the last call that looked like commands but were not, with their messages."""
         taken, self._near_misses = self._near_misses, []
         return taken
 
@@ -129,8 +225,8 @@ class Translation:
         """Return whether text is held back for a later record."""
         return self._adapter.has_pending()
 
-    def feed(self, lines: Iterable[Line]) -> Iterator[Event]:
-        """Yield the events of these lines.
+    def feed(self, lines: Iterable[Line]) -> Iterator[Message]:
+        """Yield the messages of these lines.
 
         Lazy on purpose: each event has to be part of the metadata before the next one is made, so that a head never
         depends on how much was read at once.
@@ -141,44 +237,39 @@ class Translation:
                     self._log.record_malformed(self._key, record.offset, record.problem)
                 for event in self._adapt(record, line):
                     self.counts = self.counts.add(event)
-                    if event.kind == ev.USER_MESSAGE:
-                        yield from self._split(event)
-                    else:
-                        yield event
+                    yield self._message(event)
 
-    def feed_if_whole(self, line: Line) -> Iterator[Event]:
-        """Yield the events of an unterminated line if it is a complete record nevertheless."""
+    def feed_if_whole(self, line: Line) -> Iterator[Message]:
+        """Yield the messages of an unterminated line if it is a complete record nevertheless."""
         records = decode(line)
         if records and all(record.value is not None for record in records):
             yield from self.feed([line._replace(records=tuple(records))])
 
-    def finish(self) -> list[Event]:
+    def finish(self) -> list[Message]:
         """Return what was held back, for a source that is complete."""
         try:
-            events = self._adapter.finish()
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - an adapter's failure affects only one record
-            self._log.record_unexpected(self._key, 0, type(error).__name__)
+            found = self._adapter.finish()
+        except AgentFailed as error:
+            self._log.record_unexpected(self._key, 0, type(error.__cause__).__name__)
             return []
-        return [part for event in events for part in (self._split(event) if event.kind == ev.USER_MESSAGE else [event])]
+        return list(map(self._message, found))
 
     def _adapt(self, record: Record, line: Line) -> list[Event]:
         try:
             return self._adapter.feed(record)
-        except MemoryError:
-            raise  # a problem of the machine, not of the record
-        except Exception as error:  # noqa: BLE001 - an adapter's failure affects only one record
-            self._log.record_unexpected(self._key, record.offset, type(error).__name__)
+        except AgentFailed as error:  # it affects only one record
+            self._log.record_unexpected(self._key, record.offset, type(error.__cause__).__name__)
             raw = line.data.decode("utf-8", "replace")
             return self._adapter.feed(Record(record.offset, None, record.part, raw, "unexpected shape"))
 
-    def _split(self, event: Event) -> list[Event]:
-        parts = split(event)
-        self._near_misses += parts.near_misses
+    def _message(self, event: Event) -> Message:
+        if event.kind != ev.USER_MESSAGE:
+            return (event,)
+        parts = split(event, marks_pastes=self._spec.marks_pastes)
+        self._near_misses += ((event, miss._replace(message=event.dedup_key)) for miss in parts.near_misses)
         if event.session.subagent == self._metadata.key.subagent:
             set_title(self._metadata, parts.words, event)
-        return parts.events
+        return tuple(parts.events)
 
 
 def set_title(metadata: SessionMetadata, words: str, event: Event) -> None:
@@ -191,33 +282,36 @@ def set_title(metadata: SessionMetadata, words: str, event: Event) -> None:
 
 
 class NeverSeen:
-    """Admits every event: for single passes in which nothing can occur twice, or everything counts."""
+    """Finds every event new: for single passes in which nothing can occur twice, or everything counts."""
 
-    def admit(self, _event: Event, _source: Any) -> bool:
+    def is_new(self, _event: Event, _source: Any) -> bool:
         """Return True."""
         return True
 
+    def add(self, _event: Event, _source: Any) -> None:
+        """Remember nothing."""
+
 
 class SeenHere:
-    """Admits each id once within one pass: for replays."""
+    """Finds each id new once within one pass: for replays."""
 
     def __init__(self) -> None:
         self._hashes: set[int] = set()
 
-    def admit(self, event: Event, _source: Any) -> bool:
+    def is_new(self, event: Event, _source: Any) -> bool:
         """Return whether the id is new."""
-        hashed = hash(event.id)  # only compared within this process, and much cheaper than id_hash
-        if hashed in self._hashes:
-            return False
-        self._hashes.add(hashed)
-        return True
+        return hash(event.id) not in self._hashes  # only compared within this process, and much cheaper than id_hash
+
+    def add(self, event: Event, _source: Any) -> None:
+        """Remember the id."""
+        self._hashes.add(hash(event.id))
 
 
 class SeenByFollower:
-    """Admits what a process that follows a session has not seen yet, whatever happens to its sources: for `follow`.
+    """Finds new what a process that follows a session has not seen yet, whatever happens to its sources: for `follow`.
 
-    With native ids, each id once. Without them everything is admitted, until a source is read again from its beginning:
-    then its events are compared with the known ones in their order, by their content, for as long as they repeat them.
+    With native ids, each id once. Without them everything is new, until a source is read again from its beginning: then
+    its events are compared with the known ones in their order, by their content, for as long as they repeat them.
     """
 
     def __init__(self, *, native_ids: bool) -> None:
@@ -229,27 +323,25 @@ class SeenByFollower:
 
     @property
     def count(self) -> int:
-        """How many events were admitted."""
+        """How many events were added."""
         return self._count
 
-    def admit(self, event: Event, source: Any) -> bool:
+    def is_new(self, event: Event, source: Any) -> bool:
         """Return whether the event is new."""
         if self._native_ids:
-            return self._admit_id(hash(event.id))
-        hashed = hash(fingerprint(event))
-        places, again = self._places.get(hashed, []), self._again.get(source)
-        is_known = again is not None and again.repeats(places, distinctive=event.kind in DISTINCTIVE)
-        if not is_known:
-            self._places.setdefault(hashed, []).append(self._count)
-            self._count += 1
-        return not is_known
+            return hash(event.id) not in self._ids
+        again = self._again.get(source)
+        if again is None:
+            return True
+        return not again.repeats(self._places.get(hash(fingerprint(event)), []), distinctive=event.kind in DISTINCTIVE)
 
-    def _admit_id(self, hashed: int) -> bool:
-        if hashed in self._ids:
-            return False
-        self._ids.add(hashed)
+    def add(self, event: Event, _source: Any) -> None:
+        """Remember an event."""
+        if self._native_ids:
+            self._ids.add(hash(event.id))
+        else:
+            self._places.setdefault(hash(fingerprint(event)), []).append(self._count)
         self._count += 1
-        return True
 
     def restart(self, source: Any) -> None:
         """Note that a source is read from its beginning again."""
@@ -287,45 +379,55 @@ class _Again:
 
 
 class SeenInLedger:
-    """Admits what is new to the ledger for a session, and numbers it: for live recording.
+    """Finds what is new to the ledger for a session, and numbers it: for live recording.
 
     With native ids, a record that is written again is recognised by its id. Otherwise an id is a position and cannot
-    recur: every event is admitted, and its content is remembered for a resync.
+    recur: every event is new, and its content is remembered for a resync.
     """
 
     def __init__(self, session: SessionRow, ledger: Ledger) -> None:
-        self._session = session
+        self.seq = session.seq  # the number of the next event
+        self._session = session.id
         self._ledger = ledger
         self._native_ids = AGENTS[session.key.agent].nature.has_native_ids
         self._new: list[SeenRow] = []
         self._fresh: set[int] = set()
-        self._backfilled = 0
+        self._backfilled = 0  # events, by position
+        self._scanned: set[int] = set()  # ids in a backfill that has not ended
 
-    def admit(self, event: Event, source: Any) -> bool:
+    def is_new(self, event: Event, _source: Any) -> bool:
         """Return whether this event is new to the session."""
-        if not self._native_ids:
-            hashed = id_hash(fingerprint(event))
-        else:
-            hashed = id_hash(event.id)
-            if hashed in self._fresh or self._ledger.place(self._session.id, hashed) is not None:
-                return False
+        return not (self._native_ids and self.knows(event))
+
+    def add(self, event: Event, source: Any) -> None:
+        """Number an event that is new to the session."""
+        hashed = id_hash(event.id) if self._native_ids else id_hash(fingerprint(event))
+        if self._native_ids:
             self._fresh.add(hashed)
-        self._new.append(SeenRow(self._session.id, hashed, self._session.seq, source.id))
-        self._session.seq += 1
-        return True
+        self._new.append(SeenRow(self._session, hashed, self.seq, source.id))
+        self.seq += 1
 
     def knows(self, event: Event) -> bool:
-        """Return whether an event with a native id is in the ledger."""
-        return self._ledger.place(self._session.id, id_hash(event.id)) is not None
+        """Return whether an event with a native id is in the ledger, or was added since the last step."""
+        hashed = id_hash(event.id)
+        return hashed in self._fresh or self._ledger.place(self._session, hashed) is not None
+
+    def is_to_backfill(self, event: Event) -> bool:
+        """Return whether an event that was only scanned before has not been noted in this backfill."""
+        return not self._native_ids or hash(event.id) not in self._scanned
 
     def backfill(self, event: Event, source: Any) -> None:
         """Note an event that was only scanned before; positions are counted, so that none is noted twice."""
-        if self._native_ids:
-            self.admit(event, source)
-            return
-        if self._backfilled >= self._session.seq:
-            self.admit(event, source)
+        is_noted = self.knows(event) if self._native_ids else self._backfilled < self.seq
+        if not is_noted:
+            self.add(event, source)
         self._backfilled += 1
+        if self._native_ids:
+            self._scanned.add(hash(event.id))
+
+    def end_backfill(self) -> None:
+        """Forget what matters to a backfill alone."""
+        self._scanned.clear()
 
     def save(self) -> None:
         """Store what is new, within the step's transaction."""
@@ -338,7 +440,7 @@ class SeenInLedger:
 
 
 class SeenWhenScanned:
-    """Admits what was only scanned so far, and notes it for the live stream: for backfills.
+    """Finds new what was only scanned so far, and notes it for the live stream: for backfills.
 
     With `known_only`, events that are not in the ledger are left out: a document is read as a whole, and newer content
     is read again from where reading resumes.
@@ -348,9 +450,10 @@ class SeenWhenScanned:
         self._live = live
         self._known_only = known_only
 
-    def admit(self, event: Event, source: Any) -> bool:
-        """Return whether the event belongs to the backfill."""
-        if self._known_only and not self._live.knows(event):
-            return False
+    def is_new(self, event: Event, _source: Any) -> bool:
+        """Return whether the event belongs to the backfill, and is new to it."""
+        return self._live.is_to_backfill(event) and not (self._known_only and not self._live.knows(event))
+
+    def add(self, event: Event, source: Any) -> None:
+        """Note an event."""
         self._live.backfill(event, source)
-        return True

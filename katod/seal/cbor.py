@@ -31,14 +31,14 @@ def encode(value: Any) -> bytes:
 
 def decode(data: bytes) -> Any:
     """Return the only value in these bytes. Raises SealError."""
-    reader = _Reader(data)
+    reader = _CborReader(data)
     value = reader.value()
     if reader.left:
         raise SealError(f"{reader.left} bytes too many at its end")
     return value
 
 
-class _Reader:
+class _CborReader:
     """Reads values of integers, texts, bytes, arrays, maps, false, true and null."""
 
     def __init__(self, data: bytes) -> None:

@@ -60,6 +60,8 @@ def read_signature(data: bytes) -> Signature:
         raise SealError("its protected header is not a map")
     if twice := headers.keys() & unprotected.keys():
         raise SealError(f"it has the header {min(map(str, twice))} twice")
+    if CRITICAL in unprotected:  # RFC 9052: what must be understood has to be signed, or else anyone can take it out
+        raise SealError("what it says that a reader must understand is not protected")
     return Signature(protected, _claims(headers), unprotected, value, _unknown(headers))
 
 

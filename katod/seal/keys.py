@@ -113,7 +113,7 @@ def read_private(path: Path) -> PrivateKey:
     try:
         data = read_small(path, _LARGEST, private=True)
     except FileNotFoundError:
-        raise SealError("there is no such key", path=path, hint=_MAKE) from None
+        raise SealError("no such key file", path=path, hint=_MAKE) from None
     except PermissionError as error:
         is_public = path.name.endswith(".pub.pem")
         hint = "this is a public key; the private one signs" if is_public else f"chmod 600 {path}"
@@ -128,7 +128,7 @@ def read_public(path: Path) -> PublicKey:
     try:
         data = read_small(path, _LARGEST)
     except FileNotFoundError:
-        raise SealError("there is no such key", path=path, hint="name the signer's public key with --key") from None
+        raise SealError("no such key file", path=path, hint="name the signer's public key with --key") from None
     except OSError as error:
         raise SealError(f"cannot be read: {error.strerror}", path=path) from error
     return _private(data, path).public if b"PRIVATE KEY-----" in data else _public(data, path)
@@ -144,9 +144,9 @@ def _private(data: bytes, path: Path) -> PrivateKey:
     except TypeError:
         raise SealError("has a passphrase, which katod cannot ask for", path=path, hint=_MAKE) from None
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise SealError("is no private key in PEM", path=path, hint=_MAKE) from error
+        raise SealError("is not a private key in PEM format", path=path, hint=_MAKE) from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise SealError("is no Ed25519 key", path=path, hint=_MAKE)
+        raise SealError("is not an Ed25519 key", path=path, hint=_MAKE)
     return PrivateKey(key)
 
 
@@ -158,7 +158,7 @@ def _public(data: bytes, path: Path) -> PublicKey:
     try:
         key = load_pem_public_key(data)
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise SealError("is no public key in PEM", path=path) from error
+        raise SealError("is not a public key in PEM format", path=path) from error
     if not isinstance(key, Ed25519PublicKey):
-        raise SealError("is no Ed25519 key", path=path)
+        raise SealError("is not an Ed25519 key", path=path)
     return PublicKey(key.public_bytes_raw())

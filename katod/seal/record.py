@@ -28,14 +28,14 @@ _FORM: Final = (
 Time = str | int  # RFC 3339, or milliseconds since 1970
 
 
-class Origin(NamedTuple):
+class RecordOrigin(NamedTuple):
     """The session that katod made a record of, and the last event in it."""
 
     key: SessionKey
     last: str
 
 
-class Record(NamedTuple):
+class SignedRecord(NamedTuple):
     """One agent record: its bytes, and what they say of its session. Unknown names are empty, unknown times None."""
 
     data: bytes
@@ -45,7 +45,7 @@ class Record(NamedTuple):
     agent: str
     start: Time | None
     end: Time | None
-    origin: Origin | None
+    origin: RecordOrigin | None
 
     def trace(self, *, checkpoint: bool) -> dict[str, Any]:
         """Return the trace metadata of a signature; empty if the record has no beginning, which they would need."""
@@ -58,7 +58,7 @@ class Record(NamedTuple):
         } | ended  # fmt: skip
 
 
-def read_record(path: Path, check: Callable[[bytes], None] = lambda _: None) -> Record:
+def read_record(path: Path, check: Callable[[bytes], None] = lambda _: None) -> SignedRecord:
     """Read a record and check its form and the fields that it has to have. Raises SealError.
 
     `check` is given the bytes before they are parsed: a record may come from anyone.
@@ -74,15 +74,15 @@ def read_record(path: Path, check: Callable[[bytes], None] = lambda _: None) -> 
         raise SealError(error.what, path=path, hint=error.hint) from error
 
 
-def parse_record(data: bytes) -> Record:
+def parse_record(data: bytes) -> SignedRecord:
     """Return the record in these bytes. Raises SealError."""
     try:
         value = json.loads(data.decode(), object_pairs_hook=_object, parse_constant=_constant)
         is_canonical = canonical(value).encode() == data
     except RecursionError:
-        raise SealError("is no agent record: it is nested too deeply") from None
+        raise SealError("is not an agent record: it is nested too deeply") from None
     except ValueError as error:  # not UTF-8, not JSON, half a character, or a number with thousands of digits
-        raise SealError("is no agent record: it is not valid JSON in UTF-8", hint=_AGAIN) from error
+        raise SealError("is not an agent record: it is not valid JSON in UTF-8", hint=_AGAIN) from error
     record = _Fields("the record", value).record(data)
     if not is_canonical:
         raise SealError("is not in the form that is signed", hint=_FORM)
@@ -92,12 +92,12 @@ def parse_record(data: bytes) -> Record:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise SealError("is no agent record: an object in it has the same key twice", hint=_AGAIN)
+        raise SealError("is not an agent record: an object in it has the same key twice", hint=_AGAIN)
     return value
 
 
 def _constant(name: str) -> Any:
-    raise SealError(f"is no agent record: {name} is not a number in JSON", hint=_AGAIN)
+    raise SealError(f"is not an agent record: {name} is not a number in JSON", hint=_AGAIN)
 
 
 class _Fields:
@@ -105,18 +105,18 @@ class _Fields:
 
     def __init__(self, name: str, value: Any) -> None:
         if not isinstance(value, dict):
-            raise SealError(f"is no agent record: {name} is not an object")
+            raise SealError(f"is not an agent record: {name} is not an object")
         self._name = name
         self._value = value
 
-    def record(self, data: bytes) -> Record:
+    def record(self, data: bytes) -> SignedRecord:
         """Return the record of which these are the fields. Raises SealError."""
         self.text("version")
         self.text("id")
         session = self.below("session")
         agent = session.below("agent-meta")
         session.entries()
-        return Record(
+        return SignedRecord(
             data=data,
             session=session.text("session-id"),
             provider=agent.text("model-provider"),
@@ -139,7 +139,7 @@ class _Fields:
         return value
 
     def time(self, key: str) -> Time | None:
-        """Return a time, None if there is no such key."""
+        """Return a time, None if no such key file."""
         if key not in self._value:
             return None
         value = self._value[key]
@@ -153,11 +153,11 @@ class _Fields:
         if not isinstance(self._value.get("entries"), list):
             raise self._wrong("entries", "a list")
 
-    def origin(self) -> Origin:
+    def origin(self) -> RecordOrigin:
         """Return the origin that katod noted."""
         key = SessionKey(self.text("agent"), self.text("session"), self.text("subagent", ""))
-        return Origin(key, self.text("last"))
+        return RecordOrigin(key, self.text("last"))
 
     def _wrong(self, key: str, kind: str) -> SealError:
         missing = "missing" if key not in self._value else f"not {kind}"
-        return SealError(f"is no agent record: `{key}` of {self._name} is {missing}", hint=_AGAIN)
+        return SealError(f"is not an agent record: `{key}` of {self._name} is {missing}", hint=_AGAIN)

@@ -6,7 +6,7 @@ from katod.errors import SealError
 from katod.seal import cose
 from katod.seal.cose import TRACE, Claims, Label, Signature
 from katod.seal.keys import THUMBPRINT_URN, PrivateKey, PublicKey
-from katod.seal.record import Record
+from katod.seal.record import SignedRecord
 
 
 class Verified(NamedTuple):
@@ -19,7 +19,7 @@ class Verified(NamedTuple):
     unsigned: tuple[Label, ...]
 
 
-def sign_record(record: Record, key: PrivateKey, *, checkpoint: bool) -> bytes:
+def sign_record(record: SignedRecord, key: PrivateKey, *, checkpoint: bool) -> bytes:
     """Return the signature of a record. Its issuer is the recorder, named by the key: not the vendor of the model."""
     claims = Claims(key.public.urn, record.session, key.public.thumbprint, checkpoint)
     trace = record.trace(checkpoint=checkpoint)
@@ -33,10 +33,12 @@ def verify_bytes(data: bytes, found: Signature, key: PublicKey) -> None:
         raise SealError("another key made it", hint="name the signer's public key with --key")
     if not found.signs(data, key.verify):
         hint = "the record may only have been formatted: ask for the file as it was signed"
-        raise SealError("it is not of this record and this key: one of them was changed or is another one", hint=hint)
+        raise SealError(
+            "it does not match this record and this key: one of them was changed, or is the wrong one", hint=hint
+        )
 
 
-def compare(record: Record, found: Signature) -> Verified:
+def compare(record: SignedRecord, found: Signature) -> Verified:
     """Return what is known of a verified signature. Raises SealError if it says else of its record than that does."""
     claims = found.claims
     if claims.subject != record.session:

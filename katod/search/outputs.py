@@ -1,7 +1,8 @@
 """Searches the transcripts that katod wrote: they outlive the agents' files, and people write into them."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
@@ -12,13 +13,15 @@ from katod.errors import OutputError
 from katod.formats.redact.redactor import redact
 from katod.formatspec import format_of
 from katod.model import Cursor
+from katod.paths import name_of
+from katod.record.reading import opened
 from katod.search.hits import Hit
 from katod.search.query import Query
 from katod.search.sessions import lines_with
 from katod.search.spoken import redacted_words_of, speaker_of, words_of
 from katod.search.transcripts import (
-    About,
     Passage,
+    TranscriptHead,
     about,
     jsonl_event,
     markdown_passages,
@@ -26,7 +29,10 @@ from katod.search.transcripts import (
     page_passages,
     plain,
 )  # fmt: skip
+from katod.store.rows import OutputRow
 from katod.tail.reader import SourceFile
+from katod.write.output import OutputPath
+from katod.write.reading import open_plain
 
 _LARGEST: Final = 1024**3  # bytes; no transcript comes near
 _WHOLE: Final = 16 * 1024 * 1024  # bytes of Markdown that are read at once
@@ -37,76 +43,82 @@ _PAGE: Final = b"<!DOCTYPE html>"
 
 
 class TranscriptFile(NamedTuple):
-    """A file that katod may have written, and when it last changed (ns)."""
+    """A file that katod may have written, when it last changed (ns), and what opens it; raises OutputUnreadable."""
 
     path: Path
     changed_ns: int
+    open: Callable[[], BufferedReader]
 
 
-def transcripts_below(folder: Path) -> Iterator[TranscriptFile]:
+def transcripts_below(root: Path) -> Iterator[TranscriptFile]:
     """Yield the files below a folder that may be transcripts; links are not followed, hidden files are left out."""
+    yield from _below(root, root)
+
+
+def _below(folder: Path, root: Path) -> Iterator[TranscriptFile]:
     try:
         with os.scandir(folder) as entries:
             found = [entry for entry in entries if not entry.name.startswith(".")]
     except OSError:
         return
     for entry in found:
+        path = Path(entry.path)
         if entry.is_dir(follow_symlinks=False):
-            yield from transcripts_below(Path(entry.path))
+            yield from _below(path, root)
         elif format_of(entry.name) is not None and entry.is_file(follow_symlinks=False):
-            yield from existing([Path(entry.path)])
+            yield from _existing(path, partial(open_plain, OutputPath(root, path.relative_to(root).parts)))
 
 
-def existing(paths: Iterable[Path]) -> Iterator[TranscriptFile]:
-    """Yield those of these files that exist and can be read; in a form for machines, the words are not found."""
-    for path in paths:
-        spec = format_of(path.name)
-        if spec is not None and not spec.in_chat:
-            continue
-        try:
-            yield TranscriptFile(path, path.lstat().st_mtime_ns)
-        except OSError:
-            continue
+def existing(rows: Iterable[OutputRow]) -> Iterator[TranscriptFile]:
+    """Yield the outputs that exist, whether or not they can be read; in a form for machines, words are not found."""
+    for row in rows:
+        yield from _existing(row.path, partial(opened, row))
 
 
-def search_transcript(path: Path, query: Query) -> tuple[About, Iterable[Hit]]:
+def _existing(path: Path, opens: Callable[[], BufferedReader]) -> Iterator[TranscriptFile]:
+    spec = format_of(path.name)
+    if spec is None or spec.in_chat:
+        with suppress(OSError):
+            yield TranscriptFile(path, path.lstat().st_mtime_ns, opens)
+
+
+def search_transcript(transcript: TranscriptFile, query: Query) -> tuple[TranscriptHead, Iterable[Hit]]:
     """Return what a transcript says of itself, and its hits in order. Raises OutputError if it cannot be read."""
+    path = transcript.path
     try:
-        with _opened(path) as file:
+        with transcript.open() as file:
             if file.peek(_HEAD).startswith(_EVENT):
-                return _search_events(path, SourceFile(file.fileno(), str(path)), query)
+                return _search_events(transcript, SourceFile(file.fileno(), str(path)), query)
             if os.fstat(file.fileno()).st_size > _WHOLE and not file.peek(_HEAD).startswith(_PAGE):
-                return _search_huge(path, file, query)
+                return _search_huge(transcript, file, query)
             data = file.read(_LARGEST).replace(b"\r\n", b"\n")
     except OSError as error:
         raise OutputError(f"cannot be read: {error.strerror}", path=path) from error
     is_page, lowered = data.startswith(_PAGE), data.lower()
     if not (query.may_be_in_page(lowered) if is_page else query.may_be_in_text(lowered)):
-        return About(), []
+        return TranscriptHead(), []
     text = data.decode("utf-8", "replace")
     if is_page:
         return page_about(text), _hits(page_passages(text), query, path)
     return about(text), _hits(markdown_passages([text]), query, path)
 
 
-def _search_huge(path: Path, file: BufferedReader, query: Query) -> tuple[About, Iterable[Hit]]:
+def _search_huge(
+    transcript: TranscriptFile, file: BufferedReader, query: Query
+) -> tuple[TranscriptHead, Iterable[Hit]]:
     """Return the same of a transcript that is too large to be kept in memory."""
     head = about(file.peek(_HEAD).decode("utf-8", "replace").replace("\r\n", "\n"))
-    return head, _hits(markdown_passages(_pieces(path)), query, path)
+    return head, _hits(markdown_passages(_pieces(transcript)), query, transcript.path)
 
 
-def _pieces(path: Path) -> Iterator[str]:
+def _pieces(transcript: TranscriptFile) -> Iterator[str]:
     """Yield a file in pieces of whole lines."""
     try:
-        with TextIOWrapper(_opened(path), "utf-8", "replace", newline="\n") as file:
+        with TextIOWrapper(transcript.open(), "utf-8", "replace", newline="\n") as file:
             while lines := file.readlines(_PIECE):
                 yield "".join(lines).replace("\r\n", "\n")
     except OSError as error:
-        raise OutputError(f"cannot be read: {error.strerror}", path=path) from error
-
-
-def _opened(path: Path) -> BufferedReader:
-    return open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+        raise OutputError(f"cannot be read: {error.strerror}", path=transcript.path) from error
 
 
 def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit]:
@@ -119,25 +131,25 @@ def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit
             yield Hit(f"{path}:{number}", speaker, time, text, partial(redact, text), until)
 
 
-def _search_events(path: Path, file: SourceFile, query: Query) -> tuple[About, Iterable[Hit]]:
+def _search_events(transcript: TranscriptFile, file: SourceFile, query: Query) -> tuple[TranscriptHead, Iterable[Hit]]:
     """Return the hits among canonical events, and the session that they are of."""
     first = next((event for line in file.read(Cursor(), 1).lines[:1] if (event := jsonl_event(line.data))), None)
     if first is None:
-        return About(), []
+        return TranscriptHead(), []
     agent, session, subagent, _ = first.session
     label = AGENTS[agent].label if agent in AGENTS else agent
-    named = About(agent, session, subagent, Path(str(first.payload.get("cwd", ""))).name)
-    return named, _events_with(path, query, label)
+    named = TranscriptHead(agent, session, subagent, name_of(str(first.payload.get("cwd", ""))))
+    return named, _events_with(transcript, query, label)
 
 
-def _events_with(path: Path, query: Query, label: str) -> Iterator[Hit]:
+def _events_with(transcript: TranscriptFile, query: Query, label: str) -> Iterator[Hit]:
     """Yield the events that have all words while they are read: a transcript of events may be huge."""
     try:
-        with _opened(path) as file:
-            for line, _ in lines_with(query, SourceFile(file.fileno(), str(path))):
+        with transcript.open() as file:
+            for line, _ in lines_with(query, SourceFile(file.fileno(), str(transcript.path))):
                 event = jsonl_event(line.data)
                 if event and query.matches(text := words_of(event)):
                     redacted = partial(redacted_words_of, event)
                     yield Hit(event.id, speaker_of(event, label), event.time, text, redacted)
     except OSError as error:
-        raise OutputError(f"cannot be read: {error.strerror}", path=path) from error
+        raise OutputError(f"cannot be read: {error.strerror}", path=transcript.path) from error

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.errors import OutputError, SourceError
 from katod.formats.ownlines import SIGN
 from katod.search.hits import Hit
@@ -16,10 +16,10 @@ from katod.search.outputs import TranscriptFile, search_transcript
 from katod.search.query import Query, like
 from katod.search.sessions import search_session
 from katod.search.snippet import closeness, gist, snippet, surroundings
-from katod.search.transcripts import About
+from katod.search.transcripts import TranscriptHead
 
 NANO: Final = 1_000_000_000
-Searched = Found | TranscriptFile
+Searched = FoundSession | TranscriptFile
 
 
 class ShownHit(NamedTuple):
@@ -38,7 +38,7 @@ class Match(NamedTuple):
     """
 
     place: Searched
-    about: About
+    about: TranscriptHead
     hits: tuple[ShownHit, ...]
     total: int
     latest: float  # seconds since 1970
@@ -67,7 +67,10 @@ class Search:
     """
 
     def __init__(
-        self, query: Query, terms: Terms = _ALL, wants: Callable[[Searched, About], bool] = lambda _place, _about: True
+        self,
+        query: Query,
+        terms: Terms = _ALL,
+        wants: Callable[[Searched, TranscriptHead], bool] = lambda _place, _about: True,
     ) -> None:
         self.problems: dict[str, str] = {}
         self.is_complete = True
@@ -127,7 +130,7 @@ class Search:
 
     def _match(self, place: Searched) -> Match | None:
         """Return the hits of one place, None if it has none that counts."""
-        about, kept = About(), _Kept(self._query, self._terms)
+        about, kept = TranscriptHead(), _Kept(self._query, self._terms)
         try:
             about, hits = self._hits(place)
             for hit in hits:
@@ -139,20 +142,20 @@ class Search:
             self.problems[str(error.path)] = error.what
         return Match(place, about, kept.shown(), kept.count, kept.latest, kept.score) if kept.count else None
 
-    def _hits(self, place: Searched) -> tuple[About, Iterable[Hit]]:
+    def _hits(self, place: Searched) -> tuple[TranscriptHead, Iterable[Hit]]:
         if isinstance(place, TranscriptFile):
-            return search_transcript(place.path, self._query)
-        return About(), search_session(place, self._query)
+            return search_transcript(place, self._query)
+        return TranscriptHead(), search_session(place, self._query)
 
-    def _counts(self, hit: Hit, place: Searched, about: About) -> bool:
+    def _counts(self, hit: Hit, place: Searched, about: TranscriptHead) -> bool:
         """Return whether a hit is wanted, and was not found before: in a fork, or in the other form of its session."""
         last = hit.time if hit.until is None else hit.until
         if _seconds(last, place) < self._terms.oldest or (self._terms.said and not _is_said(hit)):
             return False
         if self._terms.redacted and not self._query.matches(hit.redacted()):
             return False
-        is_source = isinstance(place, Found)
-        session = place.key.id if isinstance(place, Found) else about.session
+        is_source = isinstance(place, FoundSession)
+        session = place.key.id if isinstance(place, FoundSession) else about.session
         what = gist(surroundings(hit.text, self._query), self._query)
         if hit.id in self._ids or self._gists[session, not is_source, what] > 0:
             self._gists[session, not is_source, what] -= hit.id not in self._ids

@@ -7,8 +7,7 @@ from typing import Final
 import orjson
 
 from katod.agents import AGENTS
-from katod.agents.base import SPAWNED
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.events import Event
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
@@ -25,16 +24,16 @@ _HEAD: Final = 64 * 1024  # bytes
 _CHUNK: Final = 256 * 1024  # bytes; larger ones leave the processor's cache
 
 
-def search_session(found: Found, query: Query) -> Iterator[Hit]:
+def search_session(found: FoundSession, query: Query) -> Iterator[Hit]:
     """Yield the hits of one session, in its order, each once. Raises SourceError if a file of it cannot be read."""
     seen: set[str] = set()
     label = AGENTS[found.key.agent].label
     for path, identity, _ in found.files:
-        for event, metadata in _events(Stretch(path, identity), query):
+        for event, _ in _events(Stretch(path, identity), query):
             text = words_of(event)
             if event.id not in seen and query.matches(text):
                 seen.add(event.id)
-                speaker = speaker_of(event, label, spawned=metadata.start.origin == SPAWNED)
+                speaker = speaker_of(event, label)
                 said = partial(redacted_words_of, event)
                 yield Hit(event.dedup_key or event.id, speaker, event.time, text, said, event=event.id)
 
@@ -47,10 +46,10 @@ def _events(stretch: Stretch, query: Query) -> Replay:
             if any(query.may_be_in(line.data.lower()) for line in lines):
                 yield from replay(stretch.identity.key, [stretch], EventLog())
         else:
-            yield from _Lines(stretch, file).events(query)
+            yield from _PartialReader(stretch, file).events(query)
 
 
-class _Lines:
+class _PartialReader:
     """Translates the beginning of a file as a whole, and of the rest single lines.
 
     The beginning tells an adapter which version of the agent wrote the file, and what it has to expect there.
@@ -72,7 +71,7 @@ class _Lines:
             yield from ((event, self._metadata) for event in events)
 
     def _beginning(self) -> Iterator[Event]:
-        stream = SessionStream(self._stretch.identity.key, NeverSeen(), EventLog())
+        stream = SessionStream(self._stretch.identity.key, NeverSeen(), EventLog(), whole=False, gaps=True)
         batch = self._file.read(Cursor(), _HEAD)
         yield from stream.events(self._stretch, batch.lines)
         self._head = batch.cursor.offset
@@ -82,7 +81,7 @@ class _Lines:
 
     def _translated(self, line: Line, *, is_whole: bool) -> Iterator[Event]:
         """Yield the events of one line, with those that an adapter would hold back until the next one."""
-        stream = SessionStream(self._stretch.identity.key, NeverSeen(), EventLog())
+        stream = SessionStream(self._stretch.identity.key, NeverSeen(), EventLog(), whole=False, gaps=True)
         stream.open(self._stretch, orjson.loads(self._state))
         if is_whole:
             yield from stream.events(self._stretch, [line])

@@ -10,7 +10,8 @@ from katod.search.query import Query, fold
 
 _AROUND: Final = 4 * 1024  # characters before and behind a word
 _TRIED: Final = 50  # places of a word
-_BLANKS: Final = re.compile(r"\s+")
+# Characters for private use are pictures of some fonts, in prompts of shells and in lists, and boxes elsewhere.
+_BLANKS: Final = re.compile(r"[\s\ue000-\uf8ff\U000f0000-\U0010ffff]+")
 _LEAST: Final = 24  # characters of one of several pieces
 _CLOSE: Final = 200  # characters between words that are about one thing
 _GIST: Final = 60  # characters

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.events import Event
+from katod.formats import between
 from katod.formats.ownlines import SIGN
-from katod.formats.redact.redactor import redact_json
+from katod.formats.redact.redactor import redact, redact_json
 
 _FIELDS: Final = {
     ev.USER_MESSAGE: ("text",),
@@ -16,13 +17,15 @@ _FIELDS: Final = {
     ev.TOOL_CALL: ("name", "input"),
     ev.TOOL_RESULT: ("text",),
     ev.DECISION_PROMPT: ("prompt", "options"),
-    ev.SYSTEM_MESSAGE: ("text",),
+    ev.SYSTEM_MESSAGE: ("text", "summary"),
     ev.PROVIDER_RAW: ("raw",),
     ev.COMPACTION: ("summary",),
     ev.ERROR: ("message",),
     ev.AGENT_START: ("task",),
     ev.AGENT_END: ("result",),
 }
+# Messages that nobody says. The words of a notification are those of the sub-agent's report.
+_UNSAID: Final = {"context": "context", "task-notification": "notification"}
 _PERSON: Final = frozenset({ev.USER_MESSAGE, ev.DECISION_RESPONSE})
 BETWEEN: Final = "\n\0\n"  # no word spans two fields
 _DEEPEST: Final = 64  # levels of a tool's input
@@ -55,19 +58,21 @@ def _strings(value: Any, levels: int) -> Iterator[str]:
             yield from _strings(item, levels - 1)
 
 
-def speaker_of(event: Event, label: str, *, spawned: bool = False) -> str:
+def speaker_of(event: Event, label: str) -> str:
     """Return who said it: `You`, the agent's label, `Claude ▸ Bash` for a call, `Claude ▸ result`.
 
-    In a session that an agent has `spawned`, nobody types: it is given a `Task`.
+    Words between agents are said by who is named there, or by none: a `Task`, a `▸ Summary`.
     """
-    if event.kind in _PERSON:
-        return "Task" if spawned or event.session.subagent else "You"
-    about = {
+    if speaker := between.speaker_of(event, redact):
+        return f"{SIGN} {speaker}" if speaker == between.SUMMARY else speaker
+    about = _UNSAID.get(event.payload.get("subtype", ""), "")
+    if event.kind in _PERSON and not about:
+        return "You"
+    about = about or {
         ev.TOOL_CALL: str(event.payload.get("name", "")),
         ev.TOOL_RESULT: "result",
         ev.ASSISTANT_THINKING: "thinking",
         ev.ERROR: "error",
-        ev.COMPACTION: "summary",
         ev.PROVIDER_RAW: "unknown record",
     }.get(event.kind, "")
     return f"{label} {SIGN} {about}" if about else label

@@ -17,12 +17,13 @@ import orjson
 
 from katod import events as ev
 from katod.events import Event
+from katod.formats.between import SUMMARY
 from katod.formats.ownlines import SIGN, poses
 
 _FIELD: Final = re.compile(r'^(title|date|agent|project|session|subagent): "?(.*?)"?$', re.MULTILINE)
 _ZONE: Final = re.compile(r"\(([A-Za-z]+(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE)
 _STAMPED: Final = r"(?: · ((?:\d{4}-\d\d-\d\d )?\d\d:\d\d))?"
-_PERSON: Final = re.compile(rf"## (You|Task){_STAMPED}(?: · |$)", re.MULTILINE)
+_PERSON: Final = re.compile(rf"## (You){_STAMPED}(?: · |$)", re.MULTILINE)
 _AGENT: Final = re.compile(rf"### (\w[\w ]*?)(?: · [^·\n]+)??{_STAMPED}$", re.MULTILINE)
 _STAMP: Final = re.compile(r"(?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d)")
 # Where a passage may begin, and the fences of code, in which none does.
@@ -32,10 +33,12 @@ _BOUNDARY: Final = re.compile(
     re.MULTILINE,
 )
 _AFTER_ITEMS: Final = re.compile(r"\n+(?![- \n])")
+_BETWEEN: Final = re.compile(rf"<details>\n<summary>{SIGN} <b>([^<>\n]+)</b> ·")
+_PAGE_BETWEEN: Final = re.compile(r'<details class="between">\n<summary><b>([^<>\n]+)</b>')
 _NAME: Final = re.compile(r"(?:\*\*|<b>)(.+?)(?:\*\*|</b>)")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _TAG: Final = re.compile(r"(?<!\\)</?[a-z][^<>\n]*>")
-_PIECES: Final = re.compile(r'(?=<h[1-6][ >]|<details>|</details>|<div class="(?:tool|typed|question)"|<nav>)')
+_PIECES: Final = re.compile(r'(?=<h[1-6][ >]|<details[ >]|</details>|<div class="(?:tool|typed|question)"|<nav>)')
 _PAGE_SPEAKER: Final = re.compile(
     r'<h[1-6] class="speaker[^>]*>(?:<a [^>]*>)?([^<]*)(?:</a>)?(?:<span[^>]*>[^<]*</span>)?(?:<time>([^<]*)</time>)?'
 )
@@ -63,7 +66,7 @@ class Passage(NamedTuple):
     until: str = ""
 
 
-class About(NamedTuple):
+class TranscriptHead(NamedTuple):
     """What the head of a transcript says of it; `agent` is a slug of the product, or katod's name of the agent."""
 
     agent: str = ""
@@ -84,14 +87,14 @@ class _Heading(NamedTuple):
     end: int = 0
 
 
-def about(text: str) -> About:
+def about(text: str) -> TranscriptHead:
     """Return what the head of a Markdown transcript says, nothing if it has none of katod's."""
     if not text.startswith(_FRONT):
-        return About()
+        return TranscriptHead()
     head = text[:_HEAD]
     fields = dict(_FIELD.findall(head[: head.find("\n---\n", 4)]))
     zone = _ZONE.search(head)
-    return About(**fields, zone=zone[1] if zone else "")
+    return TranscriptHead(**fields, zone=zone[1] if zone else "")
 
 
 def plain(text: str) -> str:
@@ -140,12 +143,20 @@ def _read_text(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, st
         if found:
             heading = _next(heading, found)
         piece = _without_marks(text[begin:end].removeprefix("</details>").strip("\n"))
-        if not heading.speaker or not piece:
+        between = _BETWEEN.match(piece)
+        if not piece or not (heading.speaker or between):
             continue
-        if found:
+        if between:
+            yield heading, _named(between[1]), piece[between.end() :]
+        elif found:
             yield heading, heading.speaker, _without_heading(piece, found.end() - begin)
         else:
             yield from ((heading, speaker, words) for speaker, words in _pieces(piece, heading.speaker))
+
+
+def _named(name: str) -> str:
+    """Return who says words between agents, as `speaker_of` does for their event."""
+    return f"{SIGN} {name}" if name == SUMMARY else unescape(name)
 
 
 def _without_marks(piece: str) -> str:
@@ -216,6 +227,9 @@ def _dated(read: Iterable[tuple[_Heading, str, str]], zone_name: str) -> Iterato
 
 
 def _moment(heading: _Heading, zone: ZoneInfo) -> str:
+    """Return the time of a heading; before the first one, none is known."""
+    if not heading.speaker:
+        return ""
     try:
         return datetime.fromisoformat(f"{heading.day}T{heading.minute or '00:00'}").replace(tzinfo=zone).isoformat()
     except ValueError:
@@ -232,13 +246,13 @@ def _zone(name: str) -> ZoneInfo:
 # -- pages of HTML, and JSONL -------------------------------------------------------------------------
 
 
-def page_about(text: str) -> About:
+def page_about(text: str) -> TranscriptHead:
     """Return what the head of a page of HTML says; pages do not name their session."""
     title, found = _PAGE_TITLE.search(text, 0, _PAGE_HEAD), _PAGE_ABOUT.search(text, 0, _PAGE_HEAD)
     if found is None:
-        return About(title=unescape(title[1]) if title else "")
+        return TranscriptHead(title=unescape(title[1]) if title else "")
     product, project, date, zone = (unescape(part or "") for part in found.groups())
-    return About(product, "", "", project, unescape(title[1]) if title else "", date, zone)
+    return TranscriptHead(product, "", "", project, unescape(title[1]) if title else "", date, zone)
 
 
 def page_passages(text: str) -> Iterator[Passage]:
@@ -254,9 +268,11 @@ def _read_page(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, st
         found = _PAGE_SPEAKER.match(piece)
         if found:
             heading = _next(heading, found)
-        shown = unescape(_MARKUP.sub("", piece[found.end() if found else 0 :])).strip()
-        if heading.speaker and shown:
-            yield heading, heading.speaker, shown
+        between = _PAGE_BETWEEN.match(piece)
+        begin = between or found
+        shown = unescape(_MARKUP.sub("", piece[begin.end() if begin else 0 :])).strip()
+        if shown and (between or heading.speaker):
+            yield heading, _named(between[1]) if between else heading.speaker, shown
 
 
 def jsonl_event(line: bytes) -> Event | None:

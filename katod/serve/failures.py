@@ -1,4 +1,4 @@
-"""Failures that nobody expected: the log says in which session and where, never a word of what was said in it."""
+"""Unexpected failures in the log: the session, the kind of error and the line of katod, no content."""
 
 import traceback
 from typing import Final

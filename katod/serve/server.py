@@ -21,8 +21,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from katod.errors import ServeError
 from katod.formats.redact import filter  # noqa: A004 - a module
-from katod.serve import limits
-from katod.serve.guard import ABORT
+from katod.serve.access import limits
+from katod.serve.access.guard import ABORT
 
 _GRACE: Final = 1  # seconds that answers may still take when the server ends
 _BACKLOG: Final = 64
@@ -71,7 +71,7 @@ class _Connection(H11Protocol):
 
 
 def _end_oldest(connections: Iterable[Any]) -> None:
-    """End the oldest connection on which nothing is asked for: those that wait keep nobody out."""
+    """End the oldest connection on which nothing is asked for: idle ones keep no client out."""
     idle = [one for one in connections if isinstance(one, _Connection) and one.is_idle]
     min(idle, key=lambda one: one.began).transport.abort()  # the new one at least is idle
 
@@ -152,11 +152,11 @@ def listening(host: str, port: int) -> socket.socket:
         return _bound(family, address)
     except OSError as error:
         hint = _TAKEN if error.errno == errno.EADDRINUSE else ""
-        raise ServeError(f"cannot listen at {host}:{port}: {error.strerror or error}", hint=hint) from error
+        raise ServeError(f"cannot listen on {host}:{port}: {error.strerror or error}", hint=hint) from error
 
 
 def listening_at(path: Path) -> socket.socket:
-    """Return a UNIX socket that only this user can reach; one that nobody listens at is replaced. Raises ServeError."""
+    """Return a UNIX socket that only this user can reach; a dead one is replaced. Raises ServeError."""
     try:
         if path.exists() and stat.S_ISSOCK(path.lstat().st_mode) and _is_dead(path):
             path.unlink()
@@ -166,7 +166,7 @@ def listening_at(path: Path) -> socket.socket:
         finally:
             os.umask(before)
     except OSError as error:
-        raise ServeError(f"cannot listen there: {error.strerror or error}", path=path) from error
+        raise ServeError(f"cannot listen on this socket: {error.strerror or error}", path=path) from error
 
 
 def _bound(family: int, address: Any) -> socket.socket:

@@ -17,10 +17,10 @@ _AT_ONCE: Final = 64  # items that are handed over together, at most
 
 
 class Busy(Exception):
-    """Too many jobs wait: whoever asks is to ask again later."""
+    """Too many jobs wait: try again later."""
 
 
-class Worker:
+class WorkerThread:
     """One thread with a queue. It ends with the process, whatever it is doing then."""
 
     def __init__(self, name: str) -> None:
@@ -39,7 +39,7 @@ class Worker:
         self._jobs.put(None)
 
     async def run(self, job: Callable[[], T]) -> T:
-        """Return what a job returns, or raise what it raises. Raises Busy if too many wait."""
+        """Run a job in the thread: returns its result, raises its error. Raises Busy if too many jobs wait."""
         if self._jobs.qsize() >= _MOST:
             raise Busy
         loop = asyncio.get_running_loop()
@@ -49,9 +49,9 @@ class Worker:
             try:
                 result = job()
             except BaseException as error:  # noqa: BLE001 - raised where it was asked for
-                _tell(loop, _fail, future, error)
+                _call_in(loop, _fail, future, error)
             else:
-                _tell(loop, _finish, future, result)
+                _call_in(loop, _finish, future, result)
 
         self._jobs.put(work)
         return await future
@@ -94,11 +94,11 @@ def _take(items: Iterator[T]) -> tuple[list[T], bool]:
 
 
 def _close(close: Callable[[], None]) -> None:
-    with suppress(Exception):  # nobody is left who could be told
+    with suppress(Exception):  # no caller is left
         close()
 
 
-def _tell(loop: asyncio.AbstractEventLoop, what: Callable[..., None], *arguments: Any) -> None:
+def _call_in(loop: asyncio.AbstractEventLoop, what: Callable[..., None], *arguments: Any) -> None:
     with suppress(RuntimeError):  # the loop is closed
         loop.call_soon_threadsafe(what, *arguments)
 

@@ -14,8 +14,8 @@ from katod.errors import ServiceError, safe_message
 
 Mode = Literal["auto"] | bool  # `auto`: where a desktop is there
 _SERVER: Final = "org.freedesktop.Notifications"
-_REFUSED: Final = "the desktop did not take it"
-_NO_PROGRAM: Final = "the program that shows them is missing"
+_REFUSED: Final = "the desktop refused the notification"
+_NO_PROGRAM: Final = "the program that shows notifications is missing"
 _PATIENCE: Final = 2.0  # seconds
 _SCRIPT: Final = "on run {t, x}\ndisplay notification x with title t\nend run"
 

@@ -47,6 +47,12 @@ class Lock:
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         return cls(fd)
 
+    @property
+    def identity(self) -> tuple[int, int]:
+        """The device and the inode of the file that is locked, wherever it is by now."""
+        status = os.fstat(self._fd)
+        return status.st_dev, status.st_ino
+
     def release(self) -> None:
         """Release the lock."""
         os.close(self._fd)

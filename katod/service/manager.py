@@ -30,7 +30,7 @@ _RECENT: Final = 5  # lines of the log that are shown when katod does not start
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ServiceState:
     """What the service manager says about katod."""
 
     installed: bool
@@ -66,7 +66,7 @@ class Manager(ABC):
         return None
 
     @abstractmethod
-    def state(self) -> State:
+    def state(self) -> ServiceState:
         """Return what the manager says about katod."""
 
     def check_reachable(self) -> None:
@@ -131,7 +131,7 @@ class Systemd(Manager):
         """Return the directories in the strict drop-in."""
         return writable_in(_text(self._strict)) if self._strict.exists() else None
 
-    def state(self) -> State:
+    def state(self) -> ServiceState:
         """Return what `systemctl` says."""
         _check_reachable()
         names = "LoadState,ActiveState,SubState,MainPID,UnitFileState,StatusText,Result"
@@ -141,10 +141,10 @@ class Systemd(Manager):
         running = rows.get("ActiveState") in ("active", "reloading")
         said = rows.get("StatusText", "") if running else f"{rows.get('ActiveState', '')}: {rows.get('Result', '')}"
         pid = rows.get("MainPID", "0")
-        return State(self.path.exists(), rows.get("UnitFileState") == "enabled", running, int(pid or 0), said)
+        return ServiceState(self.path.exists(), rows.get("UnitFileState") == "enabled", running, int(pid or 0), said)
 
     def check_reachable(self) -> None:
-        """Raise ServiceError if systemd runs no services for users here."""
+        """Raise ServiceError if systemd does not run user services here."""
         _check_reachable()
 
     def install(self, launch: Launch, writable: list[str] | None) -> None:
@@ -188,7 +188,7 @@ class Systemd(Manager):
         except ServiceError as error:
             said = _run([*self.logs(_RECENT, follow=False), "--quiet"], check=False).strip()
             raise ServiceError(
-                f"katod does not start: {said.splitlines()[-1] if said else error}",
+                f"katod did not start: {said.splitlines()[-1] if said else error}",
                 hint="run `katod service logs` for more",
             ) from error
 
@@ -219,7 +219,7 @@ class Launchd(Manager):
         """Return the variables of the installed property list."""
         return environment_in_list(_read(self.path))
 
-    def state(self) -> State:
+    def state(self) -> ServiceState:
         """Return what `launchctl` says; an agent that is not loaded is not running."""
         said = _run(["launchctl", "print", self._target], check=False)
         rows = dict(line.strip().partition(" = ")[::2] for line in said.splitlines() if " = " in line)
@@ -227,12 +227,12 @@ class Launchd(Manager):
         number = int(pid) if pid.isdigit() else 0
         ended = f"last exit code {rows['last exit code']}" if "last exit code" in rows else "not loaded"
         installed = self.path.exists()
-        return State(installed, installed and bool(rows), bool(number), number, "" if number else ended)
+        return ServiceState(installed, installed and bool(rows), bool(number), number, "" if number else ended)
 
     def install(self, launch: Launch, writable: list[str] | None) -> None:
         """Write the property list, and load it."""
         if writable is not None:
-            raise ServiceError("launchd cannot restrict where katod writes", hint="leave out --strict")
+            raise ServiceError("launchd cannot restrict where katod writes", hint="omit --strict")
         _write(self.path, self.text(launch).encode())
         self._log.parent.mkdir(parents=True, exist_ok=True)
         _run(["launchctl", "bootout", self._target], check=False)  # what is loaded, if it is
@@ -308,7 +308,7 @@ def _check_reachable() -> None:
     try:
         _systemctl("show-environment")
     except ServiceError as error:
-        raise ServiceError("systemd runs no services for users here", hint=_without()) from error
+        raise ServiceError("systemd does not run user services here", hint=_without()) from error
 
 
 def _without() -> str:
@@ -317,9 +317,9 @@ def _without() -> str:
         return "set `systemd=true` below `[boot]` in /etc/wsl.conf, run `wsl --shutdown` in Windows, and try again"
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
         return (
-            "leave `katod run` or `katod serve` running in a terminal; in a container, make each a process of its own"
+            "leave `katod run` or `katod serve` running in a terminal; in a container, run each as a separate process"
         )
-    return "let your session start `katod run`, and `katod serve` if you want it, when you log in: they need no manager"
+    return "start `katod run`, and `katod serve` if you want it, from your login session"
 
 
 def _systemctl(*arguments: str) -> str:
@@ -361,7 +361,7 @@ def _is_ours(path: Path) -> bool:
     if not path.exists() and not path.is_symlink():
         return False
     if path.is_symlink() or MARKER.encode() not in _read(path):
-        raise ServiceError("not written by katod, so katod does not change it", path=path, hint="remove it first")
+        raise ServiceError("not written by katod, so it is not changed", path=path, hint="remove it first")
     return True
 
 

@@ -12,7 +12,7 @@ class Signals:
     def __init__(self) -> None:
         self.stop = ""  # the name of the signal that requested it
         self.reload = False
-        self.wake: Callable[[], None] = lambda: None
+        self._wake: Callable[[], None] = lambda: None
 
     @classmethod
     def install(cls) -> "Signals":
@@ -23,13 +23,22 @@ class Signals:
         signal.signal(signal.SIGHUP, signals._reload)
         return signals
 
+    def on_arrival(self, wake: Callable[[], None]) -> None:
+        """Call this, in the main thread, whenever a signal arrives."""
+        self._wake = wake
+
+    def take_reload(self) -> bool:
+        """Return, once, whether the settings are to be reloaded."""
+        reload, self.reload = self.reload, False
+        return reload
+
     def _stop(self, number: int, _: FrameType | None) -> None:
         """Let the step in progress finish; a second signal ends the process at once."""
         if self.stop:
             os._exit(1)
         self.stop = signal.Signals(number).name
-        self.wake()
+        self._wake()
 
     def _reload(self, _number: int, _: FrameType | None) -> None:
         self.reload = True
-        self.wake()
+        self._wake()

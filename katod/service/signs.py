@@ -2,6 +2,9 @@
 
 `recording/<agent>-<session>` has three lines: the PID of the daemon, the boot of the machine that it belongs to (empty
 where that is not known), and what to show. After a crash the files stay, and the first two lines say that they are old.
+
+A session that is not recorded has one, too, if the person of a recording went on there. Then there are also `left`, and
+`left-<agent>-<session>` until the hook of its agent has said so once.
 """
 
 import os
@@ -18,10 +21,13 @@ from katod.model import SessionKey
 from katod.smallfile import read_small
 from katod.store.rows import OutputRow
 
-Seen = tuple[SessionKey, Path, bool, bool]  # a session, its output, whether that is named, whether it can be written
+# A session, its output, whether that is named, whether it can be written, and the session in which its person went on.
+Seen = tuple[SessionKey, Path, bool, bool, str]
 FOLDER: Final = "recording"
 BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 _NAME: Final = re.compile(r"\w[\w.-]{0,199}", re.ASCII)
+LEFT: Final = "left"
+_NOT_RECORDED: Final = "○ not recorded: type ::start"
 _LONGEST: Final = 60  # characters of a file name
 _LARGEST: Final = 4096
 _PAUSE: Final = 30.0  # seconds after a failure
@@ -40,10 +46,10 @@ class Signs:
 
     def show(self, recordings: Iterable[tuple[SessionKey, OutputRow]]) -> None:
         """Show these recordings, and no others. A failure is logged once, and stops nothing."""
-        seen = [(key, row.path, row.held is None, not row.problem) for key, row in recordings]
+        seen = [(key, row.path, row.held is None, not row.problem, row.successor) for key, row in recordings]
         if seen == self._seen or (self._failed and time.monotonic() < self._retry):
             return
-        wanted = {name: _text(one) for one in seen if (name := _name(one[0]))}
+        wanted = _left(seen) | {name: _text(one) for one in seen if (name := _name(one[0]))}
         try:
             self._write(wanted)
         except OSError as error:
@@ -81,7 +87,7 @@ class Signs:
 def remove(state: Path, keys: Iterable[SessionKey]) -> None:
     """Remove the files of sessions that are forgotten, whoever wrote them. Raises OSError."""
     for name in filter(None, map(_name, keys)):
-        for path in (state / FOLDER / name, state / FOLDER / f".{name}"):
+        for path in (state / FOLDER / f"{prefix}{name}" for prefix in ("", ".", f"{LEFT}-", f".{LEFT}-")):
             path.unlink(missing_ok=True)
 
 
@@ -91,9 +97,18 @@ def _name(key: SessionKey) -> str:
     return name if not key.subagent and _NAME.fullmatch(name) else ""
 
 
+def _left(seen: Iterable[Seen]) -> dict[str, str]:
+    """Return what to show in sessions in which the persons of recordings went on, and what their hook is to say."""
+    keys = [SessionKey(*successor.split(":", 2)) for *_, successor in seen if successor.count(":") == 1]
+    recorded = {one[0] for one in seen}
+    names = [name for key in keys if key not in recorded and (name := _name(key))]
+    said = [*names, *(f"{LEFT}-{name}" for name in names), *([LEFT] if names else [])]
+    return dict.fromkeys(said, _NOT_RECORDED)
+
+
 def _text(seen: Seen) -> str:
     """Return what to show of a recording."""
-    _, path, is_named, is_written = seen
+    _, path, is_named, is_written, _ = seen
     if not is_named:
         return "● rec (waiting for your first words)"
     name = "".join(letter for letter in path.name if letter.isprintable())

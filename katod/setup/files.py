@@ -13,14 +13,16 @@ from katod.write.safe import PRIVATE_FILE, open_parent, require_plain_file
 LARGEST: Final = 1024 * 1024
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_LINKS: Final = "pass --follow-links to change what links lead to"
+_OWN_GROUP: Final = -1  # the group that a new file gets
+_LINKS: Final = "use --follow-links to change the target"
 
 
-class Found(NamedTuple):
-    """A file as it is: its content and its mode."""
+class FoundFile(NamedTuple):
+    """A file as it is: its content, its mode and its group."""
 
     data: bytes
     mode: int
+    group: int = _OWN_GROUP
 
 
 class Change(NamedTuple):
@@ -31,6 +33,7 @@ class Change(NamedTuple):
     after: bytes | None
     mode: int = PRIVATE_FILE
     note: str = ""
+    group: int = _OWN_GROUP
 
 
 class Files:
@@ -39,7 +42,7 @@ class Files:
     def __init__(self, *, follow: bool = False) -> None:
         self._follow = follow
 
-    def read(self, path: Path) -> Found | None:
+    def read(self, path: Path) -> FoundFile | None:
         """Return a file, None if it does not exist. Raises SetupError for what is not a plain file of this user."""
         try:
             with self._opened(path, make=False) as (parent, name):
@@ -53,11 +56,12 @@ class Files:
             _require_own(os.fstat(parent))
             found = _found(parent, name)
             if (found.data if found else None) != change.before:
-                raise SetupError("it was changed meanwhile", hint="run the command again")
+                raise SetupError("it was changed in the meantime", hint="run the command again")
             if change.after is None:
                 os.unlink(name, dir_fd=parent)
             else:
-                _replace(parent, name, change.after, found.mode if found else change.mode)
+                kept = found or FoundFile(b"", change.mode, change.group)
+                _replace(parent, name, kept._replace(data=change.after))
             os.fsync(parent)
 
     @contextmanager
@@ -92,14 +96,14 @@ def _require_own(folder: os.stat_result) -> None:
         raise SetupError("its directory belongs to another user")
 
 
-def _found(parent: int, name: str) -> Found | None:
+def _found(parent: int, name: str) -> FoundFile | None:
     try:
         return _read(parent, name)
     except FileNotFoundError:
         return None
 
 
-def _read(parent: int, name: str) -> Found:
+def _read(parent: int, name: str) -> FoundFile:
     """Return a file. Raises TargetRefused, SetupError, or FileNotFoundError."""
     if stat.S_ISLNK(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
         raise TargetRefused(f"{name} is a symbolic link")
@@ -114,18 +118,19 @@ def _read(parent: int, name: str) -> Found:
         os.close(fd)
     if len(data) > LARGEST:
         raise SetupError(f"it is larger than {LARGEST} bytes")
-    return Found(data, stat.S_IMODE(status.st_mode))
+    return FoundFile(data, stat.S_IMODE(status.st_mode), status.st_gid)
 
 
-def _replace(parent: int, name: str, data: bytes, mode: int) -> None:
-    """Write a file beside another one, and rename it into its place."""
+def _replace(parent: int, name: str, made: FoundFile) -> None:
+    """Write a file beside another one, and rename it into its place; its group is kept, so that it is read by them."""
     part = f".{name}.katod-{os.getpid()}"
     fd = os.open(part, _WRITE, PRIVATE_FILE, dir_fd=parent)
     try:
         with os.fdopen(fd, "wb") as file:
-            file.write(data)
+            file.write(made.data)
             file.flush()
-            os.fchmod(fd, mode)
+            os.fchown(fd, -1, made.group)
+            os.fchmod(fd, made.mode)
             os.fsync(fd)
         os.rename(part, name, src_dir_fd=parent, dst_dir_fd=parent)
     except BaseException:

@@ -15,8 +15,8 @@ from katod.service.lock import LOCK_NAME, holder
 from katod.service.pause import paused_since
 
 _LARGEST: Final = 32 * 1024 * 1024
-_NOT_RUNNING: Final = "katod is not running: the command acts when it starts (`katod service start`)"
-_PAUSED: Final = "katod is paused: only ::stop acts until `katod resume`"
+_NOT_RUNNING: Final = "katod is not running: the command takes effect when it starts (`katod service start`)"
+_PAUSED: Final = "katod is paused: only ::stop has an effect until `katod pause --end`"
 _NEVER_RAN: Final = "katod has never run: start it (`katod service install`), then type the command again"
 
 

@@ -2,20 +2,23 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, ParamSpec
 
 from katod.agents.base import AgentSpec
 from katod.errors import SetupError
+from katod.service.signs import LEFT
 from katod.setup import instructions, scripts, settings
-from katod.setup.files import Change, Files, Found
+from katod.setup.files import Change, Files, FoundFile
 from katod.setup.settings import Commands
 
 BACKUP: Final = ".katod-backup"
 _MOST_BACKUPS: Final = 9
 _SCRIPT_MODE: Final = 0o700
-_ALONE: Final = "katod knows no file with {}'s instructions: add these lines yourself\n{}"
-_OWN: Final = "{} has a status line of its own, which stays. To show katod's in it, add this line to its script:\n  {}"
+_ALONE: Final = "{} has no instruction file that katod knows: add these lines yourself\n{}"
+_OWN: Final = "{} has a status line, which is kept. To include katod's, add this line to its script:\n  {}"
+P = ParamSpec("P")
 _DISABLED: Final = "{} has `disableAllHooks`: the agent will run neither the hook nor the status line"
 
 
@@ -36,40 +39,63 @@ class Places(NamedTuple):
         return Commands(scripts.call(self.script(spec, scripts.HOOK)), scripts.call(status_line))
 
 
-class Plan:
-    """The changes, in the order in which they are made, and what has to be said beside them."""
+class SetupPlan:
+    """The changes, in the order in which they are made, and what has to be said beside them.
+
+    Each part is made as a whole or not at all: one whose files cannot be changed does not stop the others.
+    """
 
     def __init__(self, places: Places, files: Files) -> None:
-        self.changes: list[Change] = []
+        self.parts: list[list[Change]] = []
         self.notes: list[str] = []
+        self.refused: list[SetupError] = []  # why there is nothing of a part
         self._places = places
         self._files = files
 
+    @property
+    def changes(self) -> list[Change]:
+        """All changes."""
+        return list(chain.from_iterable(self.parts))
+
     def add(self, specs: Iterable[AgentSpec]) -> None:
-        """Plan to add everything to these agents. Raises SetupError if one of their files cannot be changed."""
+        """Plan to add everything to these agents."""
         for spec in specs:
             if spec.settings is not None:
-                self._add_settings(spec, spec.settings())
-            self._add_instructions(spec)
+                self._part(self._add_settings, spec, spec.settings())
+            self._part(self._add_instructions, spec)
 
     def remove(self, specs: Iterable[AgentSpec], others: Iterable[AgentSpec] = ()) -> None:
-        """Plan to take out what was added to these agents, but not to the others. Raises SetupError, likewise."""
+        """Plan to take out what was added to these agents, but not to the others."""
         kept = {spec.instructions().path for spec in others if spec.instructions}
         for spec in specs:
             if spec.settings is not None:
-                self._remove_settings(spec, spec.settings())
-                for name in (scripts.HOOK, scripts.STATUS_LINE):
-                    self._change(self._places.script(spec, name), None, note="the script")
+                self._part(self._remove_settings, spec, spec.settings())
+                self._part(self._remove_scripts, spec)
             for path in spec.instructions().all if spec.instructions else ():
                 if path not in kept:
-                    self._remove_instructions(path)
+                    self._part(self._remove_instructions, path)
+
+    def _part(self, plan: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Plan one part, or nothing of it."""
+        notes = len(self.notes)
+        self.parts.append([])
+        try:
+            plan(*args, **kwargs)
+        except SetupError as error:
+            self.refused.append(error)
+            self.parts.pop()
+            del self.notes[notes:]
+
+    def _remove_scripts(self, spec: AgentSpec) -> None:
+        for name in (scripts.HOOK, scripts.STATUS_LINE):
+            self._change(self._places.script(spec, name), None, note="the script")
 
     def _remove_instructions(self, path: Path) -> None:
         found = self._read(path, instructions.removed)
         if found is not None:
             self._change(path, instructions.removed(found.data))
 
-    def _read(self, path: Path, remove: Callable[[bytes], bytes | None]) -> Found | None:
+    def _read(self, path: Path, remove: Callable[[bytes], bytes | None]) -> FoundFile | None:
         """Return a file from which something may have to be removed.
 
         A link to a file without it is none: the user has it for reasons of their own. Raises SetupError.
@@ -91,7 +117,7 @@ class Plan:
         path = next(iter(found), own.path)
         present = found.get(path) or self._files.read(path)
         if present is not None and not _is_text(present.data):
-            raise SetupError("it is not text in UTF-8", path=path)
+            raise SetupError("it is not UTF-8 text", path=path)
         self._change(path, instructions.added(present.data if present else None))
 
     def _add_settings(self, spec: AgentSpec, path: Path) -> None:
@@ -101,11 +127,12 @@ class Plan:
             result = settings.added(found.data if found else None, commands)
         except SetupError as error:
             raise SetupError(error.what, path=path, hint=error.hint) from error
-        hook, status_line = scripts.hook(places.hook, places.state), scripts.status_line(places.recordings, spec.name)
+        hook = scripts.hook(places.hook, places.state, places.recordings / LEFT, spec.name)
+        status_line = scripts.status_line(places.recordings, spec.name)
         self._change(places.script(spec, scripts.HOOK), hook.encode(), note=_script(hook))
         self._change(places.script(spec, scripts.STATUS_LINE), status_line.encode(), note=_script(status_line))
         if found is not None and result.data != found.data:
-            self.changes.append(Change(self._free(path), None, found.data, found.mode, "a backup"))
+            self.parts[-1].append(Change(self._free(path), None, found.data, found.mode, "a backup", found.group))
         self._change(path, result.data)
         if result.own_status_line:
             self.notes.append(_OWN.format(path, f"""printf '%s' "$input" | ({commands.status_line})"""))
@@ -145,7 +172,7 @@ class Plan:
         planned = any(change.path == path for change in self.changes)  # one file may serve two agents
         if before != after and not planned:
             mode = _SCRIPT_MODE if path.suffix == ".sh" else Change._field_defaults["mode"]
-            self.changes.append(Change(path, before, after, mode, note))
+            self.parts[-1].append(Change(path, before, after, mode, note))
 
 
 def _backups(path: Path) -> list[Path]:

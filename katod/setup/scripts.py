@@ -14,8 +14,30 @@ NOT_RUNNING: Final = "○ katod is not running"
 # all of it passes or nothing. What begins like a command may still be none: katod's grammar decides.
 _HOOK_TEXT: Final = Template(r"""#!/bin/sh
 # Written by `katod setup`, removed by `katod setup --remove`.
-# Runs with each prompt: starts katod only if a line of it begins like a command.
-prompt=$$(LC_ALL=C grep -E '("|\\n)::[A-Za-z ]|( |\\t)::([Ss][Tt][AaOoPp]|[Cc][Aa][Pp]|[Ee][Xx][Pp])') || exit 0
+# Runs with each prompt: starts katod only if a line of it begins like a command. Says once that a session is not
+# recorded which began below a recording.
+LC_ALL=C
+export LC_ALL
+input=
+said=
+if [ -f $left ]; then
+  input=$$(cat)
+  id=$${input#*'"session_id"'}
+  id=$${id#*'"'}
+  id=$${id%%'"'*}
+  case $$id in '' | *[!0-9a-f-]*) id= ;; esac
+  [ -n "$$id" ] && [ -f $files"$$id" ] && said=$not_recorded
+fi
+pattern='("|\\n)::[A-Za-z ]|( |\\t)::([Ss][Tt][AaOoPp]|[Cc][Aa][Pp]|[Ee][Xx][Pp]|[Rr][Ee][Cc]|[Ii][Nn][Ii])'
+if [ -n "$$input" ]; then
+  prompt=$$(printf '%s' "$$input" | grep -E "$$pattern")
+else
+  prompt=$$(grep -E "$$pattern")
+fi
+if [ -z "$$prompt" ]; then
+  [ -z "$$said" ] || { printf '%s\n' "$$said"; rm -f $files"$$id"; }
+  exit 0
+fi
 [ -x $program ] || exit 0
 printf '%s' "$$prompt" | $command $state 2>/dev/null
 exit 0
@@ -43,12 +65,20 @@ else
   printf '%s\n' $not_running
 fi
 """)
+_SAYS_NOT_RECORDED: Final = '{"systemMessage": "katod: this session is not recorded: type ::start to record it"}'
 _BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 
 
-def hook(command: Sequence[str], state: Path) -> str:
-    """Return the script that runs with each prompt."""
-    words = {"program": shlex.quote(command[0]), "command": shlex.join(command), "state": shlex.quote(str(state))}
+def hook(command: Sequence[str], state: Path, left: Path, agent: str) -> str:
+    """Return the script that runs with each prompt.
+
+    The daemon keeps the file `left`, and one beside it for each session that began below a recording, unrecorded.
+    """
+    words = {
+        "program": shlex.quote(command[0]), "command": shlex.join(command), "state": shlex.quote(str(state)),
+        "left": shlex.quote(str(left)), "files": shlex.quote(f"{left}-{agent}-"),
+        "not_recorded": shlex.quote(_SAYS_NOT_RECORDED),
+    }  # fmt: skip
     return _HOOK_TEXT.substitute(words)
 
 

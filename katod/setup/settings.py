@@ -5,6 +5,7 @@ The settings are parsed and printed again, in their own order and with their own
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -38,15 +39,16 @@ class Added(NamedTuple):
 
 def added(data: bytes | None, commands: Commands) -> Added:
     """Return settings with the commands; None is a file that does not exist. Raises SetupError."""
-    before = b"{}\n" if data is None else data
+    mark, said = _without_mark(data or b"")
+    before = said if said.strip() else b"{}\n"
     tree = _parsed(before)
     changed = _add_hook(tree, commands.hook)
     own = _STATUS_LINE in tree and not _is_ours(tree[_STATUS_LINE], commands.status_line)
     if _STATUS_LINE not in tree:
         tree[_STATUS_LINE] = {"type": "command", "command": commands.status_line}
         changed = True
-    like = b"{\n  \n}\n" if data is None else data
-    return Added(_printed(tree, like) if changed else before, own, tree.get("disableAllHooks") is True)
+    like = before if said.strip() else b"{\n  \n}\n"
+    return Added(mark + _printed(tree, like) if changed else mark + before, own, tree.get("disableAllHooks") is True)
 
 
 def removed(data: bytes, backups: Sequence[bytes], commands: Commands) -> bytes | None:
@@ -59,13 +61,27 @@ def removed(data: bytes, backups: Sequence[bytes], commands: Commands) -> bytes 
             return backup
     if _makes(None, data, commands):
         return None
-    tree = _parsed(data)
+    if not _mentions(data, commands):
+        return data
+    mark, said = _without_mark(data)
+    tree = _parsed(said)
     before = _hooks_before(backups[-1]) if backups else {}
     taken = _take_hook(tree, commands.hook, before)
     if _is_ours(tree.get(_STATUS_LINE), commands.status_line):
         del tree[_STATUS_LINE]
         taken = True
-    return _printed(tree, data) if taken else data
+    return mark + _printed(tree, said) if taken else data
+
+
+def _mentions(data: bytes, commands: Commands) -> bool:
+    """Return whether settings, which may be nothing that can be parsed, have one of the commands somewhere."""
+    spelled = (json.dumps(command, ensure_ascii=plain)[1:-1] for command in commands for plain in (True, False))
+    return any(command.encode() in data for command in spelled)
+
+
+def _without_mark(data: bytes) -> tuple[bytes, bytes]:
+    """Return the byte order mark that an editor put before a text, if there is one, and the text."""
+    return (BOM_UTF8, data[len(BOM_UTF8) :]) if data.startswith(BOM_UTF8) else (b"", data)
 
 
 def _makes(backup: bytes | None, data: bytes, commands: Commands) -> bool:
@@ -135,7 +151,7 @@ def _is_ours(row: Any, command: str) -> bool:
 def _hooks_before(backup: bytes) -> Tree:
     """Return a backup, as far as it says which containers were there."""
     try:
-        tree = _parsed(backup)
+        tree = _parsed(_without_mark(backup)[1])
     except SetupError:
         return {}
     return tree if isinstance(tree.get(_HOOKS, {}), dict) else {}
@@ -152,7 +168,7 @@ def _parsed(data: bytes) -> Tree:
         tree = json.loads(data, object_pairs_hook=_unique)
     except orjson.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise SetupError(f"it is not valid JSON ({where})", hint="comments and trailing commas are not") from error
+        raise SetupError(f"it is not valid JSON ({where})", hint="remove comments and trailing commas") from error
     except RecursionError as error:
         raise SetupError("it is nested too deeply") from error
     if not isinstance(tree, dict):

@@ -5,6 +5,7 @@ import sqlite3
 import stat
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +31,7 @@ _LOG_HEADER: Final = struct.Struct(">8I")
 _LOG_FRAME: Final = struct.Struct(">6I")
 _LOG_MAGIC: Final = (0x377F0682, 0x377F0683)
 # SQLITE_ERROR: the tables are not those that katod created.
+_TABLES: Final = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
 _DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
@@ -47,7 +49,7 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def connect_read_only(path: Path, *, untouched: bool = False) -> sqlite3.Connection | None:
+def connect_read_only(path: Path, schema: str, *, untouched: bool = False) -> sqlite3.Connection | None:
     """Open a ledger that a daemon may be writing, None if there is none yet. Raises LedgerError.
 
     A reader may create the files beside it; `untouched` changes nothing at all, and reads a ledger without a log as one
@@ -59,7 +61,7 @@ def connect_read_only(path: Path, *, untouched: bool = False) -> sqlite3.Connect
         raise LedgerError("not a regular file", path=path, hint=HOW_TO_MEND)
     if path.stat().st_size == 0:
         return None
-    refuse_newer(stated_identity(path), path)
+    refuse_newer(path, schema)
     connection: sqlite3.Connection | None = None
     try:
         mode = _mode(path, untouched=untouched)
@@ -72,14 +74,18 @@ def connect_read_only(path: Path, *, untouched: bool = False) -> sqlite3.Connect
         raise LedgerError(f"cannot be read: {safe_database_message(error)}", path=path, hint=hint) from error
     if identity == (APPLICATION_ID, TABLES_VERSION):
         return connection
-    connection.close()
-    refuse_newer(identity, path)
-    writer = (
-        "an unreleased version of katod"
-        if identity[0] in (0, APPLICATION_ID) and identity[1] in _UNRELEASED
-        else "another program"
-    )
-    raise LedgerError(f"written by {writer}", path=path, hint="`katod run` quarantines it")
+    with closing(connection):
+        raise _foreign(identity, connection, path, schema)
+
+
+def _foreign(identity: tuple[int, int], ledger: sqlite3.Connection, path: Path, schema: str) -> LedgerError:
+    """Return why a ledger is not one of this version. Raises LedgerError for a newer one."""
+    application, version = identity
+    if application == APPLICATION_ID and version > TABLES_VERSION:  # as its log says, which was not read before
+        refuse_newer_tables(ledger, path, schema)
+    unreleased = application in (0, APPLICATION_ID) and version in _UNRELEASED
+    writer = "an unreleased version of katod" if unreleased else "another program"
+    return LedgerError(f"written by {writer}", path=path, hint="`katod run` quarantines it")
 
 
 def _mode(path: Path, *, untouched: bool) -> str:
@@ -134,11 +140,33 @@ def stated_identity(path: Path) -> tuple[int, int]:
     return application, version
 
 
-def refuse_newer(identity: tuple[int, int], path: Path) -> None:
-    """Raise LedgerError if the ledger was written by a newer katod."""
-    application, version = identity
-    if application == APPLICATION_ID and version > TABLES_VERSION:
-        raise LedgerError("written by a newer version of katod", path=path, hint="upgrade katod, or move the file away")
+def refuse_newer(path: Path, schema: str) -> None:
+    """Raise LedgerError if the ledger was written by a newer katod, LedgerDamaged if only its version says so.
+
+    A newer version has other tables. With those of `schema`, a bit of the number was flipped.
+    """
+    application, version = stated_identity(path)
+    if application != APPLICATION_ID or version <= TABLES_VERSION:
+        return
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as ledger:
+            refuse_newer_tables(ledger, path, schema)
+    except sqlite3.Error as error:
+        raise _newer(path) from error
+
+
+def refuse_newer_tables(ledger: sqlite3.Connection, path: Path, schema: str) -> None:
+    """Raise LedgerError for a ledger whose version is newer, LedgerDamaged if its tables are those of a schema."""
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.executescript(schema)
+        there, own = (set(database.execute(_TABLES)) for database in (ledger, empty))
+    if there and there <= own:
+        raise LedgerDamaged("the version in it is not that of its tables", path=path, hint=HOW_TO_MEND)
+    raise _newer(path)
+
+
+def _newer(path: Path) -> LedgerError:
+    return LedgerError("written by a newer version of katod", path=path, hint="upgrade katod, or move the file away")
 
 
 def refuse_link(path: Path) -> None:
@@ -196,7 +224,7 @@ def _code(error: Exception) -> int:
     return int(found) if isinstance(error, sqlite3.Error) else sqlite3.SQLITE_OK
 
 
-def check_database(connection: sqlite3.Connection, path: Path) -> None:
+def check_database(connection: sqlite3.Connection, path: Path, schema: str) -> None:
     """Check that an open ledger is intact and of this version.
 
     Raises LedgerDamaged, LedgerUnreleased, or SQLite's own error.
@@ -204,7 +232,7 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
     result = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if result != "ok":
         raise LedgerDamaged(result)
-    _check_identity(connection, path)
+    _check_identity(connection, path, schema)
     busy, read, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     if busy or read < 0:
         return  # it is being read, or there is no log: how much of it is intact cannot be determined
@@ -213,9 +241,10 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
         raise LedgerDamaged("its write-ahead log is damaged")
 
 
-def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
+def _check_identity(connection: sqlite3.Connection, path: Path, schema: str) -> None:
     application, version = _identity(connection)
-    refuse_newer((application, version), path)
+    if application == APPLICATION_ID and version > TABLES_VERSION:  # as the log says, which was not read before
+        refuse_newer_tables(connection, path, schema)
     if _is_unreleased((application, version)):
         raise LedgerUnreleased("it was written by an unreleased version of katod")
     if application != APPLICATION_ID and connection.execute("SELECT 1 FROM sqlite_master").fetchone():

@@ -10,16 +10,16 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import orjson
 
 from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
-from katod.model import Identity, SessionKey, Stat
-from katod.slug import distinct
+from katod.model import Identity, Range, SessionKey, Stat
 from katod.store import integrity
 from katod.store.deliveries import Deliveries
+from katod.store.projects import Projects
 from katod.store.rows import (
     UNMARKED,
     NearMissRow,
@@ -37,7 +37,6 @@ from katod.store.tables import (
     APPLIED,
     NEAR_MISSES,
     OUTPUTS,
-    PROJECTS,
     RANGES,
     REFUSALS,
     ROOTS,
@@ -53,7 +52,6 @@ from katod.store.tombstones import Tombstones
 
 LEDGER_NAME: Final = "ledger.db"
 MOST_REFUSALS: Final = 200
-S = TypeVar("S", bound=SourceRow)
 
 
 def id_hash(text: str) -> int:
@@ -91,7 +89,7 @@ class Ledger:
         try:
             integrity.check_files(path)
             integrity.make_private(path)
-            integrity.refuse_newer(integrity.stated_identity(path), path)
+            integrity.refuse_newer(path, SCHEMA)
             return cls._checked(path)
         except LedgerUnreleased as error:
             integrity.quarantine(path, error, log)
@@ -106,7 +104,7 @@ class Ledger:
         """Open a ledger after checking that its pages are consistent and its rows readable."""
         connection = integrity.connect(path)
         try:
-            integrity.check_database(connection, path)
+            integrity.check_database(connection, path, SCHEMA)
             integrity.create_tables(connection, SCHEMA, ADDED)
             ledger = cls(connection)
             ledger.read_all()
@@ -121,14 +119,14 @@ class Ledger:
         self.roots()
         self.sessions()
         self.outputs()
-        for _ in self.sources(SourceRow):
+        for _ in self.sources():
             pass
 
     @classmethod
     def read(cls, directory: Path) -> "Ledger | None":
         """Open the ledger for reading while a daemon may write, None if there is none yet. Raises LedgerError."""
         path = directory / LEDGER_NAME
-        connection = integrity.connect_read_only(path)
+        connection = integrity.connect_read_only(path, SCHEMA)
         return None if connection is None else cls(connection)
 
     @classmethod
@@ -142,7 +140,7 @@ class Ledger:
             integrity.refuse_link(path)
             if path.exists():
                 integrity.check_files(path)
-            connection = integrity.connect_read_only(path, untouched=True)
+            connection = integrity.connect_read_only(path, SCHEMA, untouched=True)
             if connection is None:
                 return None
             ledger = cls(connection)
@@ -185,6 +183,7 @@ class Ledger:
         except BaseException as error:
             with suppress(sqlite3.Error):
                 self.db.execute("ROLLBACK")
+                self.projects.reload()
             if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
                 hint = "" if integrity.is_damage(error) else "is the disk full?"
                 raise LedgerError(
@@ -220,8 +219,7 @@ class Ledger:
     def add_session(self, key: SessionKey) -> SessionRow:
         """Create a session."""
         row = SessionRow(0, key)
-        row.id = self._insert(SESSIONS.insert, SESSIONS.values(row))
-        return row
+        return row._replace(id=self._insert(SESSIONS.insert, SESSIONS.values(row)))
 
     def save_session(self, row: SessionRow) -> None:
         """Store a session."""
@@ -229,12 +227,11 @@ class Ledger:
 
     # -- sources ----------------------------------------------------------------------------------
 
-    def sources(self, kind: type[S]) -> Iterator[S]:
-        """Yield all sources as `kind`, without their states (those are loaded when a session is translated)."""
+    def sources(self) -> Iterator[SourceRow]:
+        """Yield all sources, without their states (those are loaded when a session is translated)."""
         for values in self.db.execute(f"{SOURCES.select} ORDER BY id"):
-            row = SOURCES.read_as(kind, values)
-            row.state = None
-            yield row
+            row = SOURCES.read(values)
+            yield row if row.state is None else row._replace(state=None)
 
     def count_sources(self) -> int:
         """Return how many sources there are."""
@@ -255,9 +252,9 @@ class Ledger:
             map(SOURCES.read, self.db.execute(f"{SOURCES.select} WHERE session = ? ORDER BY id", (session_id,)))
         )
 
-    def add_source(self, row: SourceRow) -> None:
-        """Create a source and set the id of the row."""
-        row.id = self._insert(SOURCES.insert, SOURCES.values(row))
+    def add_source(self, row: SourceRow) -> SourceRow:
+        """Create a source; return the row with its id."""
+        return row._replace(id=self._insert(SOURCES.insert, SOURCES.values(row)))
 
     def save_source(self, row: SourceRow) -> None:
         """Store how far a source was read."""
@@ -266,31 +263,34 @@ class Ledger:
     # -- outputs ----------------------------------------------------------------------------------
 
     def add_output(self, row: OutputRow) -> OutputRow:
-        """Create an output and set the id of the row."""
-        row.id = self._insert(OUTPUTS.insert, OUTPUTS.values(row))
-        return row
+        """Create an output; return the row with its id."""
+        return row._replace(id=self._insert(OUTPUTS.insert, OUTPUTS.values(row)))
 
     def rename_output(self, row: OutputRow) -> None:
         """Store an output with what never changes otherwise: its options and its head."""
         self.db.execute(OUTPUTS.insert.replace("INSERT", "INSERT OR REPLACE", 1), OUTPUTS.values(row))
 
-    def save_output(self, row: OutputRow) -> None:
-        """Store an output with its intent and its ranges."""
+    def save_output(self, row: OutputRow) -> OutputRow:
+        """Store an output with its intent and its ranges; return the row with the ids of the ranges."""
         self.db.execute(OUTPUTS.update, OUTPUTS.changes(row))
         stored = sum(item.id != 0 for item in row.ranges)
-        for item in row.ranges[max(0, stored - 1) :]:  # only the last one ever changes
-            item.output = row.id
-            upsert = RANGES.insert.replace("INSERT", "INSERT OR REPLACE", 1)
-            item.id = self._insert(upsert, RANGES.values(item)) or item.id
+        kept = max(0, stored - 1)  # only the last one ever changes
+        return row._replace(ranges=(*row.ranges[:kept], *(self._save_range(row, item) for item in row.ranges[kept:])))
+
+    def _save_range(self, row: OutputRow, item: Range) -> Range:
+        item = item._replace(output=row.id)
+        upsert = RANGES.insert.replace("INSERT", "INSERT OR REPLACE", 1)
+        return item._replace(id=self._insert(upsert, RANGES.values(item)) or item.id)
 
     def outputs(self, session_id: int | None = None) -> list[OutputRow]:
         """Return all outputs, or those of one session, each with its ranges."""
         where, values = ("", ()) if session_id is None else (" WHERE session = ?", (session_id,))
         rows = list(map(OUTPUTS.read, self.db.execute(f"{OUTPUTS.select}{where} ORDER BY id", values)))
-        for row in rows:
-            found = self.db.execute(f"{RANGES.select} WHERE output = ? ORDER BY id", (row.id,))
-            row.ranges = list(map(RANGES.read, found))
-        return rows
+        return [row._replace(ranges=self._ranges_of(row)) for row in rows]
+
+    def _ranges_of(self, row: OutputRow) -> tuple[Range, ...]:
+        found = self.db.execute(f"{RANGES.select} WHERE output = ? ORDER BY id", (row.id,))
+        return tuple(map(RANGES.read, found))
 
     def recorded_sessions(self) -> list[tuple[int, SessionKey, bool, bool]]:
         """Return the sessions that have an output, whether one is being recorded to, and whether one has its name."""
@@ -342,7 +342,7 @@ class Ledger:
         )
         return [row[0] for row in self.db.execute(query)]
 
-    # -- events, commands, refusals, projects -------------------------------------------------------
+    # -- events, commands, refusals ------------------------------------------------------------
 
     def place(self, session_id: int, hashed: int) -> tuple[int, int] | None:
         """Return the number of the first occurrence of an event in a session, and its source; None if never seen."""
@@ -363,12 +363,12 @@ class Ledger:
         self.db.executemany(SEEN.insert.replace("INSERT", "INSERT OR IGNORE", 1), rows)
 
     def is_applied(self, dedup_key: str) -> bool:
-        """Return whether a command has already been carried out, in any session."""
+        """Return whether a command was carried out, or the near misses of a message told, in any session."""
         query = f"{APPLIED.select} WHERE dedup_key = ?"
         return self.db.execute(query, (id_hash(dedup_key),)).fetchone() is not None
 
     def add_applied(self, dedup_keys: Iterable[str]) -> None:
-        """Remember permanently that commands were carried out."""
+        """Remember permanently that commands were carried out, and of which messages the near misses were told."""
         insert = APPLIED.insert.replace("INSERT", "INSERT OR IGNORE", 1)
         self.db.executemany(insert, ((id_hash(key),) for key in dedup_keys))
 
@@ -415,17 +415,10 @@ class Ledger:
         )
         return next((row.reason for row in found), "")
 
-    def project_folder(self, name: str, path: str) -> str:
-        """Return the folder name of a project: its base name, with a short hash if another project has that name."""
-        row = self.db.execute("SELECT name FROM projects WHERE path = ?", (path,)).fetchone()
-        if row:
-            return str(row[0])
-        taken = self.db.execute("SELECT 1 FROM projects WHERE name = ?", (name,)).fetchone()
-        return distinct(name, path) if taken else name
-
-    def add_project(self, name: str, path: str) -> None:
-        """Assign a folder name to a project permanently; does nothing if it has one."""
-        self.db.execute(PROJECTS.insert.replace("INSERT", "INSERT OR IGNORE", 1), (name, path))
+    @cached_property
+    def projects(self) -> Projects:
+        """The projects that were recorded."""
+        return Projects(self.db)
 
     # -- forgetting -----------------------------------------------------------------------------------
 
@@ -459,14 +452,9 @@ class Ledger:
             self.db.execute("DELETE FROM sessions WHERE id = ?", (session.id,))
         insert = TOMBSTONES.insert.replace("INSERT", "INSERT OR REPLACE", 1)
         self.db.executemany(insert, map(TOMBSTONES.values, tombstones))
-        self._forget_projects()
-        self._rewritten = False
-
-    def _forget_projects(self) -> None:
-        """Delete the folders of projects of which no session is known."""
         used = {row.cwd for row in self.sessions()} | {row.head["metadata"].get("cwd", "") for row in self.outputs()}
-        paths = [path for (path,) in self.db.execute("SELECT path FROM projects") if path not in used]
-        self.db.executemany("DELETE FROM projects WHERE path = ?", ((path,) for path in paths))
+        self.projects.forget_unless(used, {session.cwd for session in sessions})
+        self._rewritten = False
 
     def erase(self) -> bool:
         """Leave nothing of what was deleted in the ledger's files; return False while another program reads them.

@@ -1,6 +1,5 @@
 """The ledger's rows. Each class is one table: its fields are the columns, in order (see `tables`)."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
@@ -18,8 +17,7 @@ UNMARKED: Final = "?"
 Auto = Literal["", "wanted", "yes", "no", "off"]
 
 
-@dataclass(slots=True)
-class SessionRow:
+class SessionRow(NamedTuple):
     """One session: the state of its live stream, the number of its next event, and its current output."""
 
     id: Annotated[int, "PRIMARY KEY"]
@@ -31,8 +29,7 @@ class SessionRow:
     auto: Auto = ""
 
 
-@dataclass(slots=True, eq=False)
-class SourceRow:
+class SourceRow(NamedTuple):
     """One source: its latest stat, where its history ends, and how far it was read and translated."""
 
     id: Annotated[int, "PRIMARY KEY"]
@@ -53,8 +50,7 @@ class SourceRow:
     problem: str = ""
 
 
-@dataclass(slots=True)
-class OutputRow:
+class OutputRow(NamedTuple):
     """One output: its file as katod left it, its fixed options, the open intent, its own stream if it has one."""
 
     id: Annotated[int, "PRIMARY KEY"]
@@ -73,7 +69,7 @@ class OutputRow:
     tail: str = ""
     held: dict[str, str] | None = None  # `text` that waits for the words that name the file, and `time`, when it began
     intent: bytes | None = None
-    bounds: list[int] = field(default_factory=list)  # where the events of the intent end
+    bounds: tuple[int, ...] = ()  # where the events of the intent end
     behind: dict[str, Any] | None = None  # the position of its own stream, while that differs from the session's
     problem: str = ""
     attempts: int = 0
@@ -81,7 +77,8 @@ class OutputRow:
     marker: str = ""  # the name of the file that marks its root, UNMARKED, or empty if it needs none
     reverted: bool = False  # an older copy of the file was saved: it may lack what was written since
     restored: int = 0  # how many missing events were appended again, out of order
-    ranges: list[Range] = field(default_factory=list, metadata={"column": False})  # a table of their own
+    successor: str = ""  # the session in which its person went on, if they left the recorded one
+    ranges: tuple[Range, ...] = ()  # in a table of their own
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -111,8 +108,7 @@ class OutputRow:
         return self.limit(source) if offsets is None else offsets.get(str(source.id), 0)
 
 
-@dataclass(slots=True)
-class RefusalRow:
+class RefusalRow(NamedTuple):
     """A command that was refused, or the name in it, and why; never the line that was typed."""
 
     id: Annotated[int, "PRIMARY KEY"]
@@ -122,8 +118,7 @@ class RefusalRow:
     reason: str
 
 
-@dataclass(slots=True)
-class NearMissRow:
+class NearMissRow(NamedTuple):
     """A line that looked like a command but was not: when it was read, what was wrong, and what it resembles."""
 
     id: Annotated[int, "PRIMARY KEY"]
@@ -237,6 +232,13 @@ class DeliveringRow(NamedTuple):
     room: Annotated[str, "PRIMARY KEY"]
     homeserver: str
     token_file: str
+
+
+class WorktreeRow(NamedTuple):
+    """A directory that was recorded in a worktree, and what it is in the repository: the worktree may be gone later."""
+
+    path: Annotated[str, "PRIMARY KEY"]
+    repository: str
 
 
 class ProjectRow(NamedTuple):

@@ -33,10 +33,10 @@ from katod.store.rows import (
     SourceRow,
     TombstoneRow,
     UploadRow,
+    WorktreeRow,
 )
 
 R = TypeVar("R")
-S = TypeVar("S")
 Codec = Callable[[Any], Any]
 _PLAIN: Final[dict[Any, str]] = {int: "INTEGER", str: "TEXT", bool: "INTEGER", bytes: "BLOB", Path: "TEXT"}
 _KINDS: Final[dict[str, type]] = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
@@ -56,12 +56,15 @@ class Column(NamedTuple):
 
 
 class Table(Generic[R]):
-    """One table, with the fields of `row` as columns; `key` is a primary key of several columns."""
+    """One table, with the fields of `row` as columns, but one; `key` is a primary key of several columns."""
 
-    def __init__(self, name: str, row: type[R], *, key: str = "", index: str = "", fixed: Iterable[str] = ()) -> None:
+    def __init__(
+        self, name: str, row: type[R], *, key: str = "", index: str = "", fixed: Iterable[str] = (), without: str = ""
+    ) -> None:
         hints = get_type_hints(row, include_extras=True)
         self._row = row
-        self._columns = [_column(name, hints[name]) for name in _names(row)]
+        self._columns = [_column(name, hint) for name, hint in hints.items() if name != without]
+        self._decoders = [(n, column.decode) for n, column in enumerate(self._columns) if column.decode is not None]
         self._changing = [column for column in self._columns if column.name not in {"id", *fixed}]
         self.create = _create(name, self._columns, key, index)
         names = ", ".join(f'"{column.name}"' for column in self._columns)
@@ -75,18 +78,13 @@ class Table(Generic[R]):
 
         Raises LedgerDamaged if katod did not write it, LedgerError if a newer katod did.
         """
-        return self.read_as(self._row, values)
-
-    def read_as(self, kind: type[S], values: tuple[Any, ...]) -> S:
-        """Return the row as an instance of `kind`, a subclass of the row's class."""
-        if any(type(value) not in column.kinds for column, value in zip(self._columns, values, strict=False)):
+        if len(values) != len(self._columns) or any(map(_is_strange, self._columns, values)):
             raise LedgerDamaged(STRANGE)
         try:
-            row = {column.name: value for column, value in zip(self._columns, values, strict=True)}
-            for name, _, _, _, decode in self._columns:
-                if decode is not None:
-                    row[name] = decode(row[name])
-            return kind(**row)
+            row = list(values)
+            for number, decode in self._decoders:
+                row[number] = decode(row[number])
+            return self._row(*row)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             raise LedgerDamaged(STRANGE) from error
 
@@ -103,6 +101,11 @@ class Table(Generic[R]):
         return [*_encoded(row, self._changing), row.id]
 
 
+def _is_strange(column: Column, value: Any) -> bool:
+    """Return whether katod writes no value of this type to a column."""
+    return type(value) not in column.kinds
+
+
 def _create(name: str, columns: list[Column], key: str, index: str) -> str:
     definitions = [f'"{column.name}" {column.sql}' for column in columns]
     definitions += [f"PRIMARY KEY ({key})"] if key else []
@@ -117,13 +120,6 @@ def _encoded(row: object, columns: list[Column]) -> list[Any]:
         if column.encode is not None and values[number] is not None:
             values[number] = column.encode(values[number])
     return values
-
-
-def _names(row: type) -> list[str]:
-    """Return the fields of a row class that are columns."""
-    if not is_dataclass(row):
-        return list(row.__annotations__)
-    return [field.name for field in fields(row) if field.metadata.get("column", True)]
 
 
 def _column(name: str, hint: Any) -> Column:
@@ -195,7 +191,9 @@ def _build_dataclass(cls: type, names: frozenset[str], value: dict[str, Any]) ->
 
 SESSIONS: Final = Table("sessions", SessionRow, fixed=("key",))
 SOURCES: Final = Table("sources", SourceRow, index="session", fixed=("session", "identity", "history", "since_ns"))
-OUTPUTS: Final = Table("outputs", OutputRow, index="session", fixed=("session", "format", "options", "head"))
+OUTPUTS: Final = Table(
+    "outputs", OutputRow, index="session", fixed=("session", "format", "options", "head"), without="ranges"
+)
 RANGES: Final = Table("ranges", Range, index="output")
 REFUSALS: Final = Table("refusals", RefusalRow)
 NEAR_MISSES: Final = Table("near_misses", NearMissRow)
@@ -204,6 +202,7 @@ ROOTS: Final = Table("roots", RootRow)
 SEEN: Final = Table("seen", SeenRow, key="session, id, seq")
 APPLIED: Final = Table("applied", AppliedRow)
 PROJECTS: Final = Table("projects", ProjectRow)
+WORKTREES: Final = Table("worktrees", WorktreeRow)
 TOMBSTONES: Final = Table("tombstones", TombstoneRow)
 # A range is looked for by its room while it is not done.
 DELIVERIES: Final = Table("deliveries", DeliveryRow, key="room, done, output, number")
@@ -217,6 +216,6 @@ _FIRST: Final = (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, NEAR_MISSES, SAMP
 # Tables that a ledger of this version may lack, because they were added to it later.
 ADDED: Final = "".join(
     table.create.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
-    for table in (TOMBSTONES, DELIVERIES, SENT, UPLOADS, ROOMS, POSITIONS, DELIVERING)
+    for table in (WORKTREES, TOMBSTONES, DELIVERIES, SENT, UPLOADS, ROOMS, POSITIONS, DELIVERING)
 )
 SCHEMA: Final = "".join([*(table.create for table in _FIRST), ADDED])

@@ -13,13 +13,13 @@ from katod.model import NO_ANCHOR, Anchor, Cursor, Line, Partial
 from katod.tail.reader import LINE_CAP, Batch, SourceFile, short_hash
 
 
-class Document(SourceFile):
+class DocumentFile(SourceFile):
     """One document, open for the duration of a step."""
 
     is_document: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, file: SourceFile) -> "Document":
+    def of(cls, file: SourceFile) -> "DocumentFile":
         """Return an open file as a document."""
         return cls(file.fd, file.path)
 

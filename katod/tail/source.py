@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from katod.errors import SourceError, SourceGone
+from katod.errors import AgentFailed, SourceError, SourceGone
 from katod.tail.compressed import COMPRESSED_SUFFIX, Unpacked, decompressed
-from katod.tail.document import Document
+from katod.tail.document import DocumentFile
 from katod.tail.reader import SourceFile
 
 
@@ -25,6 +25,17 @@ def open_source(path: str) -> Iterator[SourceFile]:
                 yield Unpacked(plain, path)
         else:
             file = SourceFile(fd, path)
-            yield Document.of(file) if file.looks_like_document() else file
+            yield DocumentFile.of(file) if file.looks_like_document() else file
     finally:
         os.close(fd)
+
+
+@contextmanager
+def unreadable_skipped() -> Iterator[None]:
+    """Go on after a source that cannot be read, whose own step names the problem; a failure of katod is raised."""
+    try:
+        yield
+    except AgentFailed:
+        raise
+    except SourceError:
+        pass

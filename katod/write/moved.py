@@ -8,14 +8,16 @@ from typing import Final
 
 from katod.errors import OutputError
 from katod.model import signed
-from katod.write.output import Known, Place, ends_as_known
+from katod.write.output import FileFingerprint, OutputPath, ends_as_known
 
 _MOST_FILES: Final = 50_000  # of which the names are looked at
 # What editors add to the name of the copy that they keep.
 _COPIES: Final = ("~", ".bak", ".orig", ".tmp", ".swp")
 
 
-def find_moved(place: Place, known: Known, intent: bytes, directories: list[Place]) -> Place | None:
+def find_moved(
+    place: OutputPath, known: FileFingerprint, intent: bytes, directories: list[OutputPath]
+) -> OutputPath | None:
     """Return where an output is now, None if that cannot be determined.
 
     It is looked for in its own folder and below output directories (places without a file name). It keeps its suffix,
@@ -32,14 +34,16 @@ def find_moved(place: Place, known: Known, intent: bytes, directories: list[Plac
     return next(iter(alike.values())) if known.size and len(alike) == 1 else None
 
 
-def _is_it(there: Place, known: Known, intent: bytes, *, edited: bool) -> bool:
+def _is_it(there: OutputPath, known: FileFingerprint, intent: bytes, *, edited: bool) -> bool:
     try:
         return ends_as_known(there, known, intent, edited=edited)
     except OutputError:
         return False
 
 
-def _candidates(place: Place, known: Known, directories: list[Place]) -> Iterator[tuple[Place, int]]:
+def _candidates(
+    place: OutputPath, known: FileFingerprint, directories: list[OutputPath]
+) -> Iterator[tuple[OutputPath, int]]:
     """Yield the files that may be the output, each with its inode as the ledger stores it."""
     for there in _files(place, directories):
         with suppress(OSError):
@@ -49,7 +53,7 @@ def _candidates(place: Place, known: Known, directories: list[Place]) -> Iterato
                 yield there, inode
 
 
-def _files(place: Place, directories: list[Place]) -> Iterator[Place]:
+def _files(place: OutputPath, directories: list[OutputPath]) -> Iterator[OutputPath]:
     """Yield the files in the output's folder, and below the output directories, that have its suffix."""
     own = place._replace(parts=place.parts[:-1])
     with suppress(OSError):
@@ -64,7 +68,7 @@ def _files(place: Place, directories: list[Place]) -> Iterator[Place]:
             yield from _named(within, Path(folder), names, place.path.suffix)
 
 
-def _named(within: Place, folder: Path, names: list[str], suffix: str) -> Iterator[Place]:
+def _named(within: OutputPath, folder: Path, names: list[str], suffix: str) -> Iterator[OutputPath]:
     for name in sorted(names):
         path = Path(name)
         if path.suffix == suffix and not name.startswith(".") and not path.stem.endswith(_COPIES):

@@ -1,7 +1,7 @@
 """Appending to one output: inspect, append everything, sync. The file is opened for each append, then closed."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fcntl import LOCK_EX, LOCK_NB, flock
 from hashlib import blake2b
@@ -24,7 +24,7 @@ _LOOK_AROUND: Final = 2 * 1024 * 1024
 _sync = getattr(os, "fdatasync", os.fsync)
 
 
-class Place(NamedTuple):
+class OutputPath(NamedTuple):
     """Where an output is: below `root`, through `parts`. `marker` is the file that must be in the root, if any."""
 
     root: Path
@@ -37,7 +37,7 @@ class Place(NamedTuple):
         return self.root.joinpath(*self.parts)
 
 
-class Known(NamedTuple):
+class FileFingerprint(NamedTuple):
     """An output as katod left it: device, inode, size, hashes of its end (`_tail`). Inode 0: not created yet."""
 
     dev: int = 0
@@ -54,10 +54,10 @@ class Comparison(NamedTuple):
     """How an output changed since katod last wrote it, and its state."""
 
     change: Change
-    known: Known
+    known: FileFingerprint
 
 
-def detect_change(place: Place, known: Known) -> Comparison:
+def detect_change(place: OutputPath, known: FileFingerprint) -> Comparison:
     """Compare an output with its known state. Raises OutputError if it cannot be opened, or its disk is not mounted.
 
     An edited output is adopted: `known` is its present state.
@@ -69,10 +69,10 @@ def detect_change(place: Place, known: Known) -> Comparison:
             return _compare_open(fd, known)
     except FileNotFoundError:
         require_root(place.path, place.root, place.marker, dev=known.dev)
-        return Comparison("gone", Known())
+        return Comparison("gone", FileFingerprint())
 
 
-def make(place: Place, owner: int) -> Known:
+def make(place: OutputPath, owner: int) -> FileFingerprint:
     """Create an output, or claim an empty file with that name. Raises OutputError if any other file has the name.
 
     The ledger stores the inode before anything is written. After a crash the content is therefore known to be katod's,
@@ -96,7 +96,7 @@ def owner_number(name: str) -> int:
     return _CLAIMS[int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) % len(_CLAIMS)]
 
 
-def _claim(fd: int, place: Place, owner: int) -> Known:
+def _claim(fd: int, place: OutputPath, owner: int) -> FileFingerprint:
     """Claim an empty file, for which its modification time is used: nothing may be written to it yet."""
     _lock(fd)  # until it is closed, so that only one katod claims it
     status = os.fstat(fd)
@@ -121,7 +121,7 @@ def _is_claimed(status: os.stat_result, owner: int) -> bool:
     return int(status.st_mtime) in _CLAIMS and int(status.st_mtime) != owner
 
 
-def append(place: Place, data: bytes) -> Known:
+def append(place: OutputPath, data: bytes) -> FileFingerprint:
     """Append all of `data` and sync it to disk; return the state of the output afterwards.
 
     Whatever else the file contains is left alone: the data is written after it. Raises OutputError; OutputReplaced if
@@ -137,7 +137,9 @@ def append(place: Place, data: bytes) -> Known:
         raise _gone(place) from None
 
 
-def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tuple[Known, bool]:
+def complete(
+    place: OutputPath, known: FileFingerprint, intent: bytes, bounds: Sequence[int]
+) -> tuple[FileFingerprint, bool]:
     """Complete an intent that may have been partly written.
 
     Returns the output's state afterwards, and whether the file also contains other text. Raises OutputError;
@@ -161,7 +163,7 @@ def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tu
         raise _gone(place) from None
 
 
-def ends_as_known(place: Place, known: Known, intent: bytes, *, edited: bool) -> bool:
+def ends_as_known(place: OutputPath, known: FileFingerprint, intent: bytes, *, edited: bool) -> bool:
     """Return whether a file has what katod wrote last; if that is nothing, whether it begins as the intent does.
 
     An `edited` file may have it anywhere, any other one only where it was written. Raises OutputError if it cannot be
@@ -179,7 +181,20 @@ def ends_as_known(place: Place, known: Known, intent: bytes, *, edited: bool) ->
         raise _gone(place) from None
 
 
-def save_asset(place: Place, folder: str, name: str, content: bytes) -> None:
+def is_known(fd: int, known: FileFingerprint) -> bool:
+    """Return whether an open file is the output: by its inode, or by its last bytes, wherever they are in it now.
+
+    The very last bytes alone are not enough: sessions end alike, above all as lines of JSON.
+    """
+    status = os.fstat(fd)
+    if signed(status.st_ino) == known.ino:
+        return True
+    begin = max(0, status.st_size - _LOOK_AROUND)
+    data, far = os.pread(fd, status.st_size - begin, begin), _hashes(known)[0]
+    return next(_ends_like(data, far, min(known.size, TAIL_SIZE)), None) is not None
+
+
+def save_asset(place: OutputPath, folder: str, name: str, content: bytes) -> None:
     """Save an attachment beside an output under its hash, or complete one that a crash cut short.
 
     Raises OutputError.
@@ -193,7 +208,7 @@ def save_asset(place: Place, folder: str, name: str, content: bytes) -> None:
             _write(fd, content[os.fstat(fd).st_size :], there.path)
 
 
-def _committed_end(fd: int, size: int, known: Known) -> int | None:
+def _committed_end(fd: int, size: int, known: FileFingerprint) -> int | None:
     """Return where the committed text ends now, None if that cannot be determined.
 
     An edit further up shifts it. It is then found by the hash of its last bytes; if the edit was close to the end, by
@@ -212,7 +227,7 @@ def _committed_end(fd: int, size: int, known: Known) -> int | None:
     return None
 
 
-def _is_reverted(fd: int, size: int, known: Known) -> bool:
+def _is_reverted(fd: int, size: int, known: FileFingerprint) -> bool:
     """Return whether the last bytes that katod wrote are nowhere in the file. A line alone could be there by chance."""
     if not known.size or (size >= known.size and _is_tail(fd, known.size, known.tail)):
         return False
@@ -225,7 +240,7 @@ def _is_reverted(fd: int, size: int, known: Known) -> bool:
     return next(ends, None) is None
 
 
-def _hashes(known: Known) -> list[str]:
+def _hashes(known: FileFingerprint) -> list[str]:
     """Return the hashes of an output's end, empty for those that an older version did not store."""
     return [*known.tail.split("."), "", ""][:3]
 
@@ -257,12 +272,12 @@ def _ends(data: bytes) -> Iterator[int]:
             yield at
 
 
-def _gone(place: Place) -> OutputReplaced:
+def _gone(place: OutputPath) -> OutputReplaced:
     return OutputReplaced("no longer exists", path=place.path)
 
 
 @contextmanager
-def _opened(place: Place, *, create: bool, writes: bool = False) -> Iterator[int]:
+def _opened(place: OutputPath, *, create: bool, writes: bool = False) -> Iterator[int]:
     """Open an output. Whether it exists passes through; any other failure becomes an OutputError with the path.
 
     `writes` checks afterwards that the name still leads to this file.
@@ -291,14 +306,14 @@ def _opened(place: Place, *, create: bool, writes: bool = False) -> Iterator[int
         raise OutputError(f"cannot be written: {error.strerror}", path=place.path) from error
 
 
-def _require_name(parent: int, place: Place, fd: int) -> None:
+def _require_name(parent: int, place: OutputPath, fd: int) -> None:
     """Raise OutputReplaced unless the output's name leads to the open file."""
     there = os.stat(place.parts[-1], dir_fd=parent, follow_symlinks=False)
     if not os.path.samestat(there, os.fstat(fd)):
         raise OutputReplaced("was replaced while katod wrote to it", path=place.path)
 
 
-def _compare_open(fd: int, known: Known) -> Comparison:
+def _compare_open(fd: int, known: FileFingerprint) -> Comparison:
     status = os.fstat(fd)
     if (signed(status.st_ino), status.st_size) == (known.ino, known.size) and _is_tail(fd, known.size, known.tail):
         return Comparison("same", known)  # whatever the device is called now: its number may change with a restart
@@ -310,9 +325,9 @@ def _ends_mid_line(fd: int) -> bool:
     return size > 0 and os.pread(fd, 1, size - 1) != b"\n"
 
 
-def _known(fd: int) -> Known:
+def _known(fd: int) -> FileFingerprint:
     status = os.fstat(fd)
-    return Known(signed(status.st_dev), signed(status.st_ino), status.st_size, _tail(fd, status.st_size))
+    return FileFingerprint(signed(status.st_dev), signed(status.st_ino), status.st_size, _tail(fd, status.st_size))
 
 
 def _tail(fd: int, size: int) -> str:

@@ -1,5 +1,6 @@
 """What to write after a crash: compares the open intent with what follows the committed length. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,7 +10,7 @@ _UNAMBIGUOUS: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RecoveryPlan:
     """Truncate the file to `cut` bytes after the committed length (None: do not), then append `data`.
 
     `foreign` is true if the file also contains other text there.
@@ -20,7 +21,7 @@ class Plan:
     cut: int | None = None
 
 
-def plan(following: bytes, intent: bytes, bounds: list[int], *, anchored: bool = True) -> Plan:
+def plan(following: bytes, intent: bytes, bounds: Sequence[int], *, anchored: bool = True) -> RecoveryPlan:
     """Decide how to complete an intent.
 
     `bounds` are the ends of its events within the intent. `following` is what follows the committed length, or, if the
@@ -30,30 +31,30 @@ def plan(following: bytes, intent: bytes, bounds: list[int], *, anchored: bool =
         return whole
     sure = anchored or len(intent) >= _UNAMBIGUOUS or following.endswith(intent)
     if sure and intent in following:
-        return Plan(b"", foreign=True)
+        return RecoveryPlan(b"", foreign=True)
     done, at = _written(following, intent, bounds)
     if not anchored and done < _UNAMBIGUOUS:
         done = at = 0
     return _rest(following, intent[done:], at)
 
 
-def _plan_anchored(following: bytes, intent: bytes) -> Plan | None:
+def _plan_anchored(following: bytes, intent: bytes) -> RecoveryPlan | None:
     """Plan for an intent that begins right at the committed length; None if other text is mixed in."""
     if intent.startswith(following):
-        return Plan(intent[len(following) :])
+        return RecoveryPlan(intent[len(following) :])
     if following.startswith(intent):
-        return Plan(b"", foreign=True)
+        return RecoveryPlan(b"", foreign=True)
     same = _common(following, intent)
-    return Plan(intent[same:], cut=same) if _is_hole(following, intent, same) else None
+    return RecoveryPlan(intent[same:], cut=same) if _is_hole(following, intent, same) else None
 
 
-def _rest(following: bytes, rest: bytes, at: int) -> Plan:
+def _rest(following: bytes, rest: bytes, at: int) -> RecoveryPlan:
     """Plan for the missing events. The first may be partly written, from `at` on or at the end of the file."""
     tail = len(following) - at if rest.startswith(following[at:]) else _torn(following, rest)
     if rest and tail:
-        return Plan(rest[tail:], foreign=True)
+        return RecoveryPlan(rest[tail:], foreign=True)
     newline = b"" if not rest or not following or following.endswith(b"\n") else b"\n"
-    return Plan(newline + rest, foreign=True)
+    return RecoveryPlan(newline + rest, foreign=True)
 
 
 def _is_hole(following: bytes, intent: bytes, same: int) -> bool:
@@ -67,7 +68,7 @@ def _is_hole(following: bytes, intent: bytes, same: int) -> bool:
     )
 
 
-def _written(following: bytes, intent: bytes, bounds: list[int]) -> tuple[int, int]:
+def _written(following: bytes, intent: bytes, bounds: Sequence[int]) -> tuple[int, int]:
     """Return how much of the intent is written as complete events, in order, and where the last of them ends.
 
     Other lines may be mixed in.

@@ -16,6 +16,7 @@ from katod.errors import TargetRefused
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _TRANSIENT: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR})
 PRIVATE_DIRECTORY: Final = 0o700
 PRIVATE_FILE: Final = 0o600
@@ -72,7 +73,15 @@ def _step(fd: int, part: str, *, make: bool) -> int:
 
 def open_file(parent: int, name: str, *, create: bool) -> int:
     """Open a file for appending, a new one exclusively. Raises OSError; TargetRefused if it is not a regular file."""
-    flags = _FILE | os.O_CREAT | os.O_EXCL if create else _FILE
+    return _open_plain(parent, name, _FILE | os.O_CREAT | os.O_EXCL if create else _FILE)
+
+
+def open_to_read(parent: int, name: str) -> int:
+    """Open a file for reading, under the same conditions. Raises OSError; TargetRefused."""
+    return _open_plain(parent, name, _READ)
+
+
+def _open_plain(parent: int, name: str, flags: int) -> int:
     try:
         fd = os.open(name, flags, PRIVATE_FILE, dir_fd=parent)
     except FileNotFoundError:

@@ -22,19 +22,19 @@ _HEAD: Final = 64 * 1024
 _sync = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
-class Stamp(NamedTuple):
+class FileStamp(NamedTuple):
     """What a stat says of a file: while it is the same, so is the file."""
 
     size: int
     mtime_ns: int
 
 
-def stamp(status: os.stat_result) -> Stamp:
+def stamp(status: os.stat_result) -> FileStamp:
     """Return the stamp in a stat."""
-    return Stamp(status.st_size, status.st_mtime_ns)
+    return FileStamp(status.st_size, status.st_mtime_ns)
 
 
-def stamp_at(root: int, name: str) -> Stamp | None:
+def stamp_at(root: int, name: str) -> FileStamp | None:
     """Return the stamp of what has a name below a root, whatever it is, without opening it; None if nothing has."""
     try:
         return stamp(os.stat(name, dir_fd=root, follow_symlinks=False))
@@ -71,7 +71,7 @@ def _opened(root: Path, parts: tuple[str, ...]) -> Iterator[FileIO | None]:
         yield file
 
 
-class Draft:
+class UnfinishedFile:
     """A file that is being written, under a name of its own in the root."""
 
     def __init__(self, root: int, name: str, fd: int) -> None:
@@ -95,13 +95,13 @@ class Draft:
         self._hash.update(data)
         self._file.write(data)
 
-    def complete(self) -> Stamp:
+    def complete(self) -> FileStamp:
         """Write everything to the disk; return the stamp, which a new name does not change. Raises OSError."""
         self._file.flush()
         _sync(self.fd)
         return stamp(os.fstat(self.fd))
 
-    def publish(self, root: Path, parts: tuple[str, ...], expected: Stamp | None) -> None:
+    def publish(self, root: Path, parts: tuple[str, ...], expected: FileStamp | None) -> None:
         """Give the complete draft its name, in place of a file with the expected stamp; None: there must be no file.
 
         Raises OutputReplaced if that is not what is there, OSError, and TargetRefused for links.
@@ -132,10 +132,10 @@ class Draft:
 
 
 @contextmanager
-def drafted(root: int, name: str) -> Iterator[Draft]:
+def drafted(root: int, name: str) -> Iterator[UnfinishedFile]:
     """Yield an empty draft; what a killed run left under its name is removed, and so is what is not published."""
     remove_draft(root, name)
-    draft = Draft(root, name, os.open(name, _CREATE, PRIVATE_FILE, dir_fd=root))
+    draft = UnfinishedFile(root, name, os.open(name, _CREATE, PRIVATE_FILE, dir_fd=root))
     try:
         yield draft
     finally:

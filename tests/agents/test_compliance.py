@@ -4,6 +4,7 @@ Each conversation is followed as it grows, with a new process after each record,
 one process that reads it as a whole.
 """
 
+import re
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -12,8 +13,10 @@ import pytest
 
 from katod import events as ev
 from katod.agents import AGENTS
+from katod.service import control
+from katod.service.control import Request
 from tests.examples import mostly
-from tests.support.records import MAKERS, OTHER, SESSION, UNKNOWN, Maker, Said, calls, result, says, user
+from tests.support.records import MAKERS, OTHER, SESSION, UNKNOWN, Maker, Said, calls, moment, result, says, user
 from tests.support.world import World
 
 TALK = (
@@ -118,7 +121,7 @@ def test_every_adapter_has_a_maker() -> None:
 
 def test_what_a_format_lacks_is_a_case() -> None:
     """Every reason in `ABSENT` is for a case that exists."""
-    cases = {"result", "torn", "sub-agent", "fork", "cwd"}
+    cases = {"result", "torn", "sub-agent", "fork", "cwd", "between", "task"}
     assert {what for maker in MAKERS for what in maker.ABSENT} <= cases
 
 
@@ -144,6 +147,20 @@ def test_a_result_names_its_call(told: Told) -> None:
     else:
         assert [row["payload"]["toolCallId"] for row in answered] == [row["payload"]["toolCallId"] for row in asked]
         assert answered[0]["payload"]["text"] == "all is well"
+
+
+SEPARATE = [maker for maker in MAKERS if "result" not in maker.ABSENT and not maker.JOINS_RESULTS]
+
+
+@pytest.mark.parametrize("make", SEPARATE, ids=lambda maker: maker.__name__)
+def test_a_result_written_before_its_call_follows_it(world: World, make: type[Maker]) -> None:
+    """Whatever the order of their records, each call is recorded once, and its result after it."""
+    early = (result("call-1", "all is well"), calls("call-1", "make test"))
+    say_one_by_one(world, make(world), *TALK[:2], *early, says("second answer"))
+    rows = of(events(world), ev.TOOL_CALL, ev.TOOL_RESULT)
+    assert [row["kind"] for row in rows] == [ev.TOOL_CALL, ev.TOOL_RESULT]
+    assert len({row["payload"]["toolCallId"] for row in rows}) == 1
+    world.assert_live_is_batch()
 
 
 def test_an_unknown_record_is_kept(told: Told) -> None:
@@ -178,6 +195,78 @@ def test_what_the_client_says_for_the_person_never_commands(world: World, make: 
     assert list(world.written()) == ["good.md"]
 
 
+LOG = [f"12:00:{n:02} deploy: step {n} of the pasted log" for n in range(12)]
+
+
+@pytest.mark.parametrize("place", ["recorded", "not recorded"])
+def test_a_command_inside_a_paste_is_text(world: World, make: type[Maker], place: str) -> None:
+    """Where the agent marks no pastes, a command in the middle of a long message is text, and a near miss."""
+    maker = make(world)
+    maker.say(user("::start talk.jsonl\nfirst words" if place == "recorded" else "first words"), says("first answer"))
+    word = "stop" if place == "recorded" else "start"
+    pasted = "\n".join(["look at this:", *LOG[:6], f"::{word}", *LOG[6:]])
+    maker.say(user(pasted), says("second answer"))
+    world.once()
+    shown = orjson.loads(world.cli("status", "--json"))
+    if AGENTS[make.agent].marks_pastes:
+        assert not shown["nearMisses"]
+        return
+    assert [(row["kind"], row["command"]) for row in shown["nearMisses"]] == [("inside", word)]
+    if place == "recorded":
+        assert words(events(world)) == ["first words", "first answer", pasted, "second answer"]
+    else:
+        assert world.written() == {}
+
+
+@pytest.mark.parametrize("place", ["recorded", "not recorded"])
+def test_a_near_miss_is_told_once(world: World, make: type[Maker], place: str) -> None:
+    """A line that looks like a command is told once, however often its client writes its file anew."""
+    maker = make(world)
+    maker.say(user("::start talk.jsonl\nfirst words" if place == "recorded" else "first words"), says("first answer"))
+    world.once()
+    maker.say(user("::strat talk"), says("second answer"))
+    world.once()
+    maker.say(user("more"), says("third answer"))
+    world.once()
+    maker.say(user("::record talk"), says("fourth answer"))
+    world.once()
+    shown = orjson.loads(world.cli("status", "--json"))["nearMisses"]
+    assert sorted(row["kind"] for row in shown) == ["misspelt", "of another tool"]
+
+
+@files
+def test_a_near_miss_of_the_past_is_not_told(world: World, make: type[Maker]) -> None:
+    """What was typed before katod first saw the session is history, also where a client writes its file anew."""
+    maker = make(world).say(user("::strat talk"), says("first answer")).age()
+    world.once()
+    maker.say(user("more"), says("second answer"))
+    world.once()
+    assert orjson.loads(world.cli("status", "--json"))["nearMisses"] == []
+
+
+def test_a_command_at_an_end_of_a_long_message_acts(world: World, make: type[Maker]) -> None:
+    """Long text may follow `::start`, and precede `::stop`."""
+    maker = make(world)
+    maker.say(user("\n".join(["::start talk.jsonl", *LOG])), says("first answer"))
+    maker.say(user("\n".join([*LOG, "::stop"])), says("second answer"))
+    world.once()
+    assert words(events(world)) == ["\n".join(LOG), "first answer", "\n".join(LOG)]
+
+
+@pytest.mark.parametrize(
+    "tell", [say_at_once, pytest.param(say_one_by_one, marks=pytest.mark.slow)], ids=["at once", "restarted after each"]
+)
+def test_every_session_in_which_the_agent_speaks_is_auto_recorded(world: World, make: type[Maker], tell: Any) -> None:
+    """With `recording.auto`, nothing that a person types is needed, nor that katod runs all the time."""
+    world.configure(auto=True, format="jsonl")
+    maker = make(world)
+    maker.put(*maker.wrapped("the client's words"))
+    world.once()
+    tell(world, maker, says("first answer"), says("second answer"))
+    [name] = world.written()
+    assert words(events(world, name))[-2:] == ["first answer", "second answer"]
+
+
 @files
 def test_history_never_commands(world: World, make: type[Maker]) -> None:
     """Commands that predate katod are ignored; a later `::capture` includes everything said before."""
@@ -188,6 +277,57 @@ def test_history_never_commands(world: World, make: type[Maker]) -> None:
     world.once()
     assert list(world.written()) == ["whole.jsonl"]
     assert words(events(world, "whole.jsonl")) == ["long ago", "today"]
+
+
+@pytest.mark.parametrize("polls", [pytest.param(True, id="polled"), pytest.param(False, id="at once")])
+def test_a_history_that_is_written_again_commands_and_says_nothing(
+    world: World, make: type[Maker], polls: bool
+) -> None:
+    """A client that writes its history again, under other ids, neither obeys its commands once more nor doubles it."""
+    maker, poll = make(world), world.once if polls else int
+    history = [
+        user("::start talk.jsonl\nfirst"), says("one"), user("::stop"), says("two"), user("third"), says("three"),
+        user("::export copy.jsonl"), says("four"),
+    ]  # fmt: skip
+    say_one_by_one(world, maker, *history)
+    written = world.written()
+    for said in history:
+        maker.say(said)
+        poll()
+    world.once()
+    assert world.written() == written
+    maker.say(user("::start more.jsonl\nnew words"), says("a new answer"))
+    world.once()
+    assert words(events(world, "more.jsonl")) == ["new words", "a new answer"]
+    assert set(world.written()) == {*written, "more.jsonl"}
+
+
+@pytest.mark.parametrize("cut", [1, 3, 4])
+def test_a_history_that_is_cut_by_a_stop_from_the_shell_acts_no_more(world: World, make: type[Maker], cut: int) -> None:
+    """Its recording ends while the client writes the history again: the rest of it starts nothing and writes nothing."""
+    maker = make(world)
+    history = [
+        user("::start talk.jsonl\nfirst"),
+        says("one"),
+        user("and then"),
+        says("two"),
+        user("more"),
+        says("three"),
+    ]
+    say_one_by_one(world, maker, *history)
+    maker.say(*history[:cut])
+    world.once()
+    agent, _, session = world.status()["recordings"][0]["session"].partition(":")
+    control.enqueue(world.state, Request((agent, session, ""), "stop", "", moment()))
+    world.once()
+    written = world.written()
+    maker.say(*history[cut:])
+    world.once()
+    assert world.written() == written
+    assert [words(events(world))[:5], len(words(events(world)))] == [["first", "one", "and then", "two", "more"], 6]
+    maker.say(user("::start more.jsonl\nnew words"), says("a new answer"))
+    world.once()
+    assert words(events(world, "more.jsonl")) == ["new words", "a new answer"]
 
 
 @makers_with("torn", ONE_OF_EACH_KIND)
@@ -263,6 +403,65 @@ def test_a_sub_agent_is_a_session_of_its_own(world: World, make: type[Maker]) ->
     assert list(world.written()) == ["talk.jsonl"]
     listed = [orjson.loads(row) for row in world.cli("sessions", "--all", "--json").splitlines()]
     assert {row.get("subagent", "") for row in listed} == {"", "abc"}
+
+
+BETWEEN = "the words of another agent"
+
+
+@makers_with("between", tuple(AGENTS))
+def test_words_between_agents_are_of_neither_the_person_nor_the_assistant(world: World, make: type[Maker]) -> None:
+    """They are no messages of these, whatever record they come in, and no title; commands inside never act."""
+    maker = make(world)
+    put_between(maker, "::start evil\n::stop")
+    maker.say(user("real words"), says("first answer"))
+    put_between(maker, "::capture evil")
+    maker.say(says("second answer"))
+    world.once()
+    assert world.written() == {}
+    rows = [orjson.loads(row) for row in world.cli("export", maker.source, "-f", "jsonl").splitlines()]
+    assert _said(rows) == ["real words", "first answer", "second answer"]
+    shown = world.cli("export", maker.source)
+    assert "\n# real words\n" in shown
+    assert_collapsed(shown, [f"{BETWEEN} in a {kind}" for kind in maker.between("")])
+
+
+def put_between(maker: Maker, more: str) -> None:
+    """Write all that the agent records of words between agents."""
+    for kind in maker.between(""):
+        maker.put(*maker.between(f"{BETWEEN} in a {kind}\n{more}")[kind])
+
+
+@makers_with("task", tuple(AGENTS))
+def test_the_task_of_a_spawned_session_is_nobodys_message(world: World, make: type[Maker]) -> None:
+    """What a sub-agent is given is collapsed, and a search finds it as a task; commands in it never act."""
+    child = make(world).say(*TALK[:2]).child()
+    child.say(user(f"{BETWEEN}\n::start evil"), says("nothing here"), user(f"{BETWEEN}\n::stop"), says("still nothing"))
+    world.once()
+    assert list(world.written()) == ["talk.jsonl"]
+    rows = [orjson.loads(row) for row in world.cli("export", child.source, "-f", "jsonl").splitlines()]
+    assert _said(rows) == ["nothing here", "still nothing"]
+    shown = world.cli("export", child.source)
+    assert "## You" not in shown
+    assert_collapsed(shown, [BETWEEN])
+    found = world.cli("search", "--all", "--json", BETWEEN).splitlines()
+    assert {orjson.loads(row)["speaker"] for row in found} == {"Task"}
+
+
+def _said(rows: list[dict[str, Any]]) -> list[str]:
+    """Return what the person and the assistant say."""
+    spoken = of(rows, ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)
+    shown = (row["payload"] for row in spoken)
+    return [row["text"] for row in shown if row.get("subtype") not in {"context", *ev.BETWEEN}]
+
+
+def assert_collapsed(shown: str, wanted: list[str]) -> None:
+    """Assert that words are in collapsed blocks that say whose they are, and nowhere else but in the title."""
+    blocks = re.findall(r"<details>\n<summary>▸ <b>[^\n]*</summary>\n.*?\n</details>\n", shown, re.DOTALL)
+    assert [words for words in wanted if not any(words in block for block in blocks)] == []
+    for block in blocks:
+        shown = shown.replace(block, "")
+    rest = [line for line in shown.splitlines() if BETWEEN in line]
+    assert [line for line in rest if not line.startswith(("# ", "title: "))] == []
 
 
 @makers_with("fork", ONE_OF_EACH_KIND)

@@ -7,11 +7,13 @@ import pytest
 
 from katod import events as ev
 from katod.agents.copilot import CopilotAdapter
+from katod.agents.tooltable import is_silent
 from katod.formats.registry import open_format
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from tests.looping import each
-from tests.support.records import Copilot, says, user
+from tests.support.records import Copilot, calls, result, says, user
+from tests.support.rendering import rendered
 from tests.support.translated import Row, kinds, payloads, translated
 from tests.support.world import World
 
@@ -248,6 +250,7 @@ def test_a_rewind_is_noted() -> None:
     "kind",
     [
         "session.usage_checkpoint", "system.message", "model.messages_snapshot", "hook.start", "session.task_complete",
+        "session.mode_notice_delivered",
     ],
 )  # fmt: skip
 def test_bookkeeping_gives_nothing(kind: str) -> None:
@@ -256,16 +259,33 @@ def test_bookkeeping_gives_nothing(kind: str) -> None:
 
 
 def test_permissions_are_noted_without_what_was_asked() -> None:
-    """The ids of the request and of its call, and its kind; not the command, which is in the call."""
+    """The ids of the request and of its call, its kind and what it is for; not the command, which is in the call."""
     asked = {"kind": "shell", "toolCallId": "c1", "fullCommandText": "rm -r build", "intention": "Clean"}
     requested = row("permission.requested", requestId="r1", permissionRequest=asked)
     decided = row("permission.completed", requestId="r1", toolCallId="c1", result={"kind": "approved"})
     assert [event.payload for event in translated("copilot", requested, decided)] == [
         {"text": "permission requested", "subtype": "permission-requested",
-         "data": {"requestId": "r1", "toolCallId": "c1", "kind": "shell"}},
+         "data": {"requestId": "r1", "toolCallId": "c1", "kind": "shell", "intention": "Clean"}},
         {"text": "permission completed", "subtype": "permission-completed",
          "data": {"requestId": "r1", "toolCallId": "c1", "kind": "approved"}},
     ]  # fmt: skip
+
+
+def test_what_a_person_says_of_a_refusal_is_noted() -> None:
+    """The words that they typed instead of a permission."""
+    refused = {"kind": "denied-interactively-by-user", "feedback": "no need to push"}
+    [event] = translated("copilot", row("permission.completed", requestId="r1", toolCallId="c1", result=refused))
+    assert event.payload["data"]["note"] == "no need to push"
+
+
+def test_a_call_whose_permission_was_cancelled_is_declined_once() -> None:
+    """A prompt that the person left declines the call. Its end, should it be recorded all the same, is no news."""
+    left = row("permission.completed", toolCallId="c1", result={"kind": "cancelled", "reason": "Session aborted"})
+    events = translated("copilot", call("create", path="a.py", file_text="x"), left, left, done("Created."))
+    assert payloads(events, ev.TOOL_RESULT) == [
+        {"toolCallId": "c1", "text": "Session aborted", "isError": True, "denied": True}
+    ]
+    assert payloads(translated("copilot", left), ev.TOOL_RESULT) == [], "of a call that is not known"
 
 
 def test_no_link_leads_to_a_sub_agent_without_a_file() -> None:
@@ -392,3 +412,109 @@ def test_a_message_names_its_request() -> None:
     assert (event.source["messageId"], event.source["requestId"]) == ("m1", "478D:1")
     [event] = translated("copilot", row("human_response.recorded", requestId="x", toolCallId="c1"))
     assert "requestId" not in event.source
+
+
+def test_what_agents_tell_each_other_is_no_message_of_the_person() -> None:
+    """Words to a sub-agent are its task; in the session itself, they are those of another agent."""
+    rows = [row("user.message", agent, content="Look.", source="agent-s1") for agent in ("helper", "")]
+    events = translated("copilot", *rows, row("user.message", "helper", content="Again."))
+    assert [(event.kind, event.payload["subtype"]) for event in events] == [
+        (ev.SYSTEM_MESSAGE, "task"), (ev.SYSTEM_MESSAGE, "agent-message"), (ev.USER_MESSAGE, "task"),
+    ]  # fmt: skip
+    assert not any(event.typed for event in events)
+
+
+# -- plans, refusals and rewinds ---------------------------------------------------------------------
+
+PLAN = "# The plan\n\n1. Do it\n2. Test it"
+REFUSED = "Plan not approved. User feedback:\n\n{}\n\nPlease update the plan based on this feedback and try again."
+
+
+def plan(**response: Any) -> list[Row]:
+    """Return a plan and what the person responded."""
+    said = {"responseKind": "exit_plan_mode", "summary": PLAN, "actions": ["autopilot", "interactive"]} | response
+    return [call("exit_plan_mode", summary=PLAN), row("human_response.recorded", toolCallId="c1", response=said)]
+
+
+def test_a_plan_and_the_choice_are_shown_as_those_of_other_agents() -> None:
+    """The whole plan is a question, the choice its answer; the call of the client's tool has no line."""
+    approved = plan(approved=True, selectedAction="interactive")
+    events = translated("copilot", *approved, done("Plan approved! Exited plan mode."))
+    assert payloads(events, ev.DECISION_PROMPT) == [
+        {"decisionId": "c1:plan", "decisionKey": "plan", "prompt": PLAN, "options": []}
+    ]
+    assert payloads(events, ev.DECISION_RESPONSE) == [
+        {"decisionId": "c1:plan", "selections": ["approved", "interactive"]}
+    ]
+    shown = rendered("markdown", events)
+    assert "**plan**" in shown
+    assert "2. Test it" in shown
+    assert "**You:** approved, interactive" in shown
+    assert "exit" not in shown
+
+
+@each(
+    ("feedback", "words"),
+    [
+        ("use migrations", {"freeText": "use migrations"}),
+        ("User requested changes but did not provide specific feedback.", {}),
+    ],
+)
+def test_a_refused_plan_has_the_persons_reason(feedback: str, words: Row) -> None:
+    """Only the result of the call has it; the client's own words are no reason."""
+    error = {"message": REFUSED.format(feedback), "code": "rejected"}
+    refused = row("tool.execution_complete", toolCallId="c1", success=False, error=error)
+    events = translated("copilot", *plan(approved=False), refused)
+    assert payloads(events, ev.DECISION_RESPONSE) == [{"decisionId": "c1:plan", "selections": ["rejected"]} | words]
+    assert payloads(events, ev.TOOL_RESULT)[0]["denied"]
+    assert f"**You:** {' · '.join(['rejected', *words.values()])}" in rendered("markdown", events)
+
+
+def test_a_plan_that_nobody_was_asked_about_has_no_answer() -> None:
+    """In other modes the client goes on by itself."""
+    events = translated("copilot", call("exit_plan_mode", summary=PLAN), done("This tool is not applicable."))
+    assert kinds(events) == [ev.TOOL_CALL, ev.DECISION_PROMPT, ev.TOOL_RESULT]
+
+
+def test_the_tool_of_that_name_of_another_client_has_its_line() -> None:
+    """Gemini CLI names the file of the plan in its call, and asks nothing that is recorded."""
+    assert [is_silent("exit_plan_mode", agent) for agent in ("copilot", "gemini")] == [True, False]
+
+
+@each(
+    ("kind", "is_declined"),
+    [("denied-interactively-by-user", True), ("denied-by-rules", False), ("", True)],
+)
+def test_only_a_call_that_the_person_refused_is_declined(kind: str, is_declined: bool) -> None:
+    """A rule that denies a call is no person; older versions record no decision."""
+    decided = [row("permission.completed", requestId="r", toolCallId="c1", result={"kind": kind})] if kind else []
+    error = {"message": "The user rejected this tool call.", "code": "denied"}
+    ended = row("tool.execution_complete", toolCallId="c1", success=False, error=error)
+    [result] = payloads(translated("copilot", call("bash", command="x"), *decided, ended), ev.TOOL_RESULT)
+    assert (result["isError"], result.get("denied", False)) == (True, is_declined)
+
+
+def test_a_rewind_that_rewrites_the_file_is_noted_and_no_loss(world: World) -> None:
+    """The client drops the records that `/undo` takes back: they stay in the transcript, and `verify` finds no fault."""
+    maker = Copilot(world).say(user("::start talk.md\nfirst words"), calls("c0", "make"), result("c0", "ok"))
+    maker.say(calls("c1", "make all"), result("c1", "ok"), says("first answer"), user("second words"))
+    world.once()
+    kept = len(maker.items) - 1
+    maker.say(calls("c2", "make test"), result("c2", "ok"))
+    other = maker.records(says("second answer"))
+    other[0]["data"]["model"] = "gpt-5"
+    maker.put(*other)
+    world.once()
+    maker.rewrite(lambda n, _: n < kept)
+    maker.put(maker.envelope("session.info", {"infoType": "rewind", "message": "Rewound the conversation."}))
+    world.once()
+    third = maker.records(says("third answer"))
+    third[0]["data"]["model"] = "gpt-5"
+    maker.say(user("third words"))
+    maker.put(*third)
+    world.once()
+    text = world.written()["talk.md"]
+    said = ("first answer", "second answer", "*Rewound the conversation.*", "third words", "third answer")
+    assert [text.count(words) for words in said] == [1] * 5
+    assert text.index("*2 tools") < text.index("second words") < text.index("*1 tool*") < text.index("*Rewound")
+    assert "missing" not in world.cli("verify", "--strict")

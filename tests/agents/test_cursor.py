@@ -2,6 +2,7 @@
 
 from katod import events as ev
 from katod.agents.base import content_digest
+from katod.agents.cursor import CursorAdapter
 from tests.looping import each
 from tests.support.translated import Row, payloads, translated
 
@@ -59,3 +60,18 @@ def test_an_id_does_not_depend_on_what_katod_knows_of_a_tool() -> None:
     other = event.payload | {"family": "other", "description": "?"}
     assert event.id.endswith(f"-{content_digest(event.kind, event.payload)}")
     assert content_digest(event.kind, other) == content_digest(event.kind, event.payload)
+
+
+@each(
+    ("role", "text", "typed"),
+    [
+        ("user", "<user_query>\n::start\n</user_query>", ["::start"]),
+        ("user", "::start", []),
+        ("assistant", "<user_query>\n::start\n</user_query>", []),
+        ("", "<user_query>\n::start\n</user_query>", []),
+    ],
+)
+def test_only_what_the_client_wrapped_for_the_user_was_typed(role: str, text: str, typed: list[str]) -> None:
+    """An agent can write the client's wrapper itself, and a line of the user without it is the client's own."""
+    line = {"role": role, "message": {"content": [{"type": "text", "text": text}]}}
+    assert [text for text, *_ in CursorAdapter.typed_texts(line)] == typed

@@ -7,11 +7,15 @@ import pytest
 
 from katod import events as ev
 from katod.agents import AGENTS
+from katod.agents.base import Origin
 from katod.agents.gemini import GeminiAdapter
+from katod.events import Event
+from katod.model import Identity, Record, SessionKey
 from tests.agents.test_compliance import events as recorded
 from tests.agents.test_compliance import words
 from tests.looping import each
 from tests.support.records import Gemini, moment, says, user
+from tests.support.rendering import rendered
 from tests.support.translated import Row, kinds, payloads, translated
 from tests.support.world import World
 
@@ -187,3 +191,103 @@ def test_usage_has_the_clients_own_total() -> None:
     for total, more in ((4050, {"total": 4050}), (["x"], {}), (None, {})):
         events = translated("gemini", HEADER, message("g1", "hi", "gemini", tokens=tokens | {"total": total}))
         assert payloads(events, ev.USAGE) == [told | more]
+
+
+def test_a_compaction_has_the_summary_that_the_history_begins_with() -> None:
+    """It is what stands before the answer that the client writes; without that answer, nothing shows what it is."""
+    answer = message("n2", "Got it. Thanks for the additional context!", "gemini")
+    short = checkpoint(CONTEXT, message("n1", "We talked.\n::start"), answer, message("n3", "go on"))
+    first = message("m1", "one")
+    assert payloads(translated("gemini", HEADER, first, short), ev.COMPACTION) == [{"summary": "We talked.\n::start"}]
+    other = checkpoint(message("n1", "one"), message("n2", "Yes.", "gemini"))
+    assert payloads(translated("gemini", HEADER, first, other), ev.COMPACTION) == [{}]
+    alone = checkpoint(answer)
+    assert payloads(translated("gemini", HEADER, first, alone), ev.COMPACTION) == [{}]
+
+
+# -- what the client says for the person, and calls that they left -----------------------------------
+
+LEFT = "User has manually exited Plan Mode. Switching to Default mode (edits will require confirmation)."
+
+
+def test_leaving_the_mode_for_plans_is_the_clients_word() -> None:
+    """The client tells the model in the person's name: it is not theirs, and heads no turn. A quotation is."""
+    events = translated("gemini", HEADER, message("m1", LEFT), message("m2", f"what is '{LEFT}'?"))
+    assert kinds(events)[1:] == [ev.SYSTEM_MESSAGE, ev.USER_MESSAGE]
+    assert events[1].payload == {"text": LEFT, "subtype": "context"}
+    assert [len(GeminiAdapter.typed_texts(message("m1", text))) for text in (LEFT, f"{LEFT} Why?")] == [0, 1]
+    assert rendered("markdown", events).count("## You") == 1
+
+
+CALLED = {"id": "t1", "name": "run_shell_command", "args": {"command": "sleep 60"}, "status": "cancelled"}
+RESULT = {"functionResponse": {"response": {"error": "[Operation Cancelled] Reason: Operation cancelled by user"}}}
+CANCELLED = message("i1", "Request cancelled.", "info")
+
+
+def left(*more: Row) -> list[Event]:
+    """Return the events of a call that the person left; the client records the call after that it was left."""
+    call = message("g2", "", "gemini", toolCalls=[CALLED | {"result": [RESULT]}])
+    before = [message("m1", "wait"), message("g1", "let me look", "gemini"), CANCELLED, {"$set": {"lastUpdated": "x"}}]
+    return translated("gemini", HEADER, *before, call, message("m2", "next"), *more)
+
+
+def test_an_interruption_is_below_the_call_that_it_interrupted() -> None:
+    """Each event keeps the id of its own record."""
+    events = left()
+    assert kinds(events)[3:] == [ev.TOOL_CALL, ev.TOOL_RESULT, ev.TURN_END, ev.USER_MESSAGE]
+    assert [event.id for event in events if event.kind == ev.TURN_END] == [f"gemini:{PARENT}:i1:0"]
+    shown = rendered("markdown", events)
+    assert shown.index("let me look") < shown.index("sleep 60") < shown.index("*Interrupted*") < shown.index("next")
+    assert shown.count("*Interrupted*") == 1
+
+
+@each("then", [message("m2", "next"), {"$rewindTo": "m1"}, HEADER])
+def test_an_interruption_without_a_call_stays_where_it_is(then: Row) -> None:
+    """What follows shows that no call was interrupted; at the end of a file nothing does."""
+    before = [HEADER, message("m1", "wait"), message("g1", "let me look", "gemini"), CANCELLED]
+    assert kinds(translated("gemini", *before, then))[3] == ev.TURN_END
+    assert kinds(translated("gemini", *before))[3:] == []
+    adapter = AGENTS["gemini"].adapter(Origin(Identity(SessionKey("gemini", "s")), Path("/nowhere/s")))
+    found = [event for n, row in enumerate(before) for event in adapter.feed(Record(n, row))]
+    assert adapter.has_pending()
+    assert kinds([*found, *adapter.finish()])[3:] == [ev.TURN_END]
+
+
+def test_an_interrupted_answer_ends_its_turn_at_once() -> None:
+    """No call can follow a prompt that was not answered, or calls that were recorded."""
+    assert kinds(translated("gemini", HEADER, message("m1", "wait"), CANCELLED))[-1] == ev.TURN_END
+    called = message("g1", "", "gemini", toolCalls=[CALLED | {"result": [RESULT]}])
+    assert kinds(translated("gemini", HEADER, message("m1", "wait"), called, CANCELLED))[-1] == ev.TURN_END
+
+
+@each(
+    ("output", "text"),
+    [
+        (f"{WRAPPED.format('one')}\n{WRAPPED.format('two')}", "one\ntwo"),
+        (f"{WRAPPED.format('one')}\n\n<hook_context>x</hook_context>", "one\n\n<hook_context>x</hook_context>"),
+        (WRAPPED.format("<untrusted_context>\nquoted"), "<untrusted_context>\nquoted"),
+        (f"a page about\n{WRAPPED.format('it')}", f"a page about\n{WRAPPED.format('it')}"),
+    ],
+)
+def test_the_tags_around_a_result_are_not_shown(output: str, text: str) -> None:
+    """A server may give several blocks, a hook adds to them; the same tags within a result are its own."""
+    events = translated("gemini", HEADER, call("mcp_docs_search", output, {"query": "x"}))
+    assert payloads(events, ev.TOOL_RESULT) == [{"toolCallId": "t1", "text": text}]
+
+
+def test_the_tags_around_a_long_result_are_not_shown() -> None:
+    """The client writes a line above a result that it cut, and then its head and its tail in the same tags."""
+    head = "Output too large. Showing first 8,000 and last 32,000 characters. For full output see: /tmp/x.txt\n"
+    inner = "Output: first\n\n... [9 characters omitted] ...\n\nlast\nExit Code: 3"
+    output = head + WRAPPED.format(f"{inner}\nProcess Group PGID: 118")
+    events = translated("gemini", HEADER, call("run_shell_command", output, {"command": "x"}))
+    wanted = {"toolCallId": "t1", "text": f"{head}{inner}", "exitCode": 3, "isError": True}
+    assert payloads(events, ev.TOOL_RESULT) == [wanted]
+
+
+def test_the_front_matter_has_the_whole_id(world: World) -> None:
+    """A path has its first eight digits; recorded and exported, a session is named by the id that resumes it."""
+    maker = Gemini(world).say(user("::start talk.md\nfirst words"), says("first answer"))
+    world.once()
+    assert f'session: "{maker.session}"' in world.written()["talk.md"]
+    assert f'session: "{maker.session}"' in world.cli("export", maker.source)

@@ -1,6 +1,7 @@
 """Records of any shape: whatever an agent writes, nothing raises, and every event can be rendered."""
 
 import copy
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -77,7 +78,7 @@ def run(agent: str, records: list[dict[str, Any]]) -> None:
     translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), metadata, EventLog())
     renderings = [Rendering(name, options) for name in FORMATS for options in (OPTIONS, Options())]
     lines = [Line(n * 100, n * 100 + 100, orjson.dumps(record)) for n, record in enumerate(records)]
-    for event in [*translation.feed(lines), *translation.finish()]:
+    for event in chain.from_iterable([*translation.feed(lines), *translation.finish()]):
         metadata.observe(event)
         for rendering in renderings:
             rendering.take(event, metadata)

@@ -59,13 +59,13 @@ def play(world: World, agent: str, states: list[bytes]) -> list[dict[str, Any]]:
     chats.write_text("/home/me/app")
     (path.parent.parent.parent / ".workspace-trusted").write_text("/home/me/app")
     for state in states:
-        path.write_bytes(_in_storage(path, state) if agent == "opencode" else state)
+        path.write_bytes(in_storage(path, state) if agent == "opencode" else state)
         world.once()
     rows = [orjson.loads(row) for row in only(world, ".jsonl").splitlines()]
     return [row | {"source": 0} for row in rows if row["kind"] not in KEPT[agent]]
 
 
-def _in_storage(path: Path, state: bytes) -> bytes:
+def in_storage(path: Path, state: bytes) -> bytes:
     """Write an exported session as the tree of files it came from; return the content of the session's own file."""
     storage, value = path.parents[2], json.loads(state)
     for message in value["messages"]:

@@ -1,9 +1,8 @@
 """Calls that wait for their results."""
 
-import pytest
-
 from katod.agents.toolcalls import OpenCalls, words_of_refusal
 from katod.model import LONGEST_NAME
+from tests.looping import each
 
 
 def test_a_call_is_open_until_its_result_comes() -> None:
@@ -36,7 +35,7 @@ def test_the_oldest_of_many_calls_is_forgotten() -> None:
     assert "call-0" not in calls
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("It was rejected. To tell you how to proceed, the user said:\nno,\nthe other", "no,\nthe other"),

@@ -6,6 +6,7 @@ The typed field is the positive control; a command anywhere else is never obeyed
 import copy
 import os
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -88,7 +89,7 @@ def fires(agent: str, records: list[Record]) -> bool:
     identity = Identity(SessionKey(agent, "s"))
     translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), SessionMetadata(identity.key), EventLog())
     lines = [Line(n * 100, n * 100 + 100, orjson.dumps(record)) for n, record in enumerate(records)]
-    return any(event.kind == ev.USER_COMMAND for event in translation.feed(lines))
+    return any(event.kind == ev.USER_COMMAND for event in chain.from_iterable(translation.feed(lines)))
 
 
 def tried(agent: str, records: list[Record], tried_records: list[int]) -> tuple[int, list[str]]:

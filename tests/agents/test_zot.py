@@ -32,3 +32,14 @@ def test_encrypted_thinking_is_noted() -> None:
         {"text": "Hm."},
         {"text": "", "encrypted": "gAAAA"},
     ]
+
+
+def test_a_message_with_another_sender_is_not_the_persons() -> None:
+    """A mark names the sender; a mark without a name is of another agent all the same."""
+    rows = []
+    for mark in ({"source": "swarm"}, {"x": 1}):
+        message = {"role": "user", "content": [{"text": "Look."}], "meta": mark}
+        rows.append({"type": "message", "message": message})
+    said = payloads(translated("zot", meta(), *rows), ev.USER_MESSAGE)
+    shared = {"text": "Look.", "subtype": "agent-message"}
+    assert said == [shared | {"speaker": "swarm"}, shared]

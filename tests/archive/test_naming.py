@@ -59,7 +59,7 @@ def test_no_name_leads_into_the_output_directory(world):
         assert one.target(metadata("/srv/katod")).parts[0].startswith("katod-")
         world.configure(filename="katod/{title}")
         other = ExportNaming(folder, Policy.of(load(world.config), ()), "markdown")
-        with pytest.raises(TargetRefused, match="leads into the output directory"):
+        with pytest.raises(TargetRefused, match="is inside the output directory"):
             other.target(metadata())
 
 

@@ -1,8 +1,8 @@
 """What is to do for a session: a table."""
 
 from katod.archive.manifest import Entry
-from katod.archive.plan import Look, Task, decide
-from katod.discover.found import Found
+from katod.archive.plan import FileLook, Task, decide
+from katod.discover.found import FoundSession
 from katod.model import SessionKey
 from tests.looping import each
 
@@ -49,9 +49,9 @@ def test_a_session_of_which_a_part_is_gone(sources, state, step):
 
 def test_what_is_replaced():
     """A task knows the name that the file keeps, and the hash of what is there."""
-    task = Task(Found(KEY), ENTRY.slot, [NEW], "made", "replace", ENTRY, Look("same", None))
+    task = Task(FoundSession(KEY), ENTRY.slot, [NEW], "made", "replace", ENTRY, FileLook("same", None))
     assert (task.name, task.present) == ("a.md", "hash")
-    assert task._replace(look=Look("older", None)).present == "before"
-    assert task._replace(look=Look("gone", None)).present == ""
+    assert task._replace(look=FileLook("older", None)).present == "before"
+    assert task._replace(look=FileLook("gone", None)).present == ""
     assert (task._replace(step="beside").name, task._replace(entry=None).name) == ("", "")
     assert task._replace(entry=None).present == ""

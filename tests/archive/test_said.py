@@ -5,7 +5,7 @@ import pytest
 from katod import events as ev
 from katod.archive import said
 from katod.archive.manifest import Entry
-from katod.archive.said import Said, has_less
+from katod.archive.said import SaidTally, has_less
 from katod.events import Event, SessionRef
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
@@ -16,7 +16,7 @@ NATIVE, PLACED = SessionKey("claude", "6f1c2c1e"), SessionKey("codex", "6f1c2c1e
 
 def entry(*words, key=NATIVE, sources=()):
     """Return the entry of a session with messages that have these ids, or these texts."""
-    collected = Said(key)
+    collected = SaidTally(key)
     ref = SessionRef(key.agent, key.id)
     events = [Event(f"id:{word}", ev.USER_MESSAGE, ref, {"text": word}, {}) for word in words]
     events.append(Event("noise", ev.USAGE, ref, {}, {}))
@@ -54,7 +54,7 @@ def test_a_message_is_known_by_its_id_if_it_has_one():
         pair = []
         for number in (1, 2):
             event = Event(f"id{number}", ev.USER_MESSAGE, SessionRef(*key), {"text": f"{number}"}, {})
-            collected = Said(key)
+            collected = SaidTally(key)
             list(collected.over([(event._replace(**kept), SessionMetadata(key))]))
             pair.append(Entry((key, "markdown"), said=collected.text))
         assert not has_less(*pair)

@@ -12,7 +12,7 @@ from katod.archive.folder import opened
 from katod.archive.update import bring_up_to_date
 from katod.cli.context import Context
 from katod.config import load
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.errors import OutputError, SourceGone
 from katod.model import Identity, SessionKey, Stat
 from katod.record.policy import Policy
@@ -107,6 +107,6 @@ def test_what_makes_a_session_another():
     """The numbers of disks change with a restart; in a database, they count rows."""
     status = Stat(1, 2, 3, 4)
     for key, path, number in (("claude", "/a.jsonl", 0), ("opencode", "/a.db#ses_1", 3)):
-        found = Found(SessionKey(key, "ses_1"))
+        found = FoundSession(SessionKey(key, "ses_1"))
         found.files.append((path, Identity(found.key), status))
         assert update._sources(found) == [[path, 1, 2, 4, number]]

@@ -59,7 +59,7 @@ def _fill(folder: Path, sessions: int) -> list[Path]:
     """Create sessions of Claude Code, of a few kinds, each with an id of its own."""
     home = folder / ".claude/projects/-home-me-lantern"
     home.mkdir(parents=True)
-    paths = []
+    paths: list[Path] = []
     for number in range(sessions):
         made = generate.GeneratedClaude(seed=number)
         body = b"".join(generate.session("claude", _SESSION, seed=number)) if number < _KINDS else b""

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from katod.service.signs import BOOT_ID, FOLDER
+from katod.service.signs import BOOT_ID, FOLDER, LEFT
 from katod.setup.scripts import hook, status_line
 from tests.benchmarks.daemon import world_at
 from tests.benchmarks.idle import fill
@@ -46,7 +46,8 @@ def _scripts(report: Report, world: World, times: int) -> None:
     folder = world.state / FOLDER
     folder.mkdir(exist_ok=True)
     (folder / f"claude-{_SESSION}").write_text(f"{os.getpid()}\n{_boot()}\n● rec login.md\n")
-    texts = {"status line": status_line(folder, "claude"), "hook": hook(("/bin/false",), world.state)}
+    asked = hook(("/bin/false",), world.state, folder / LEFT, "claude")
+    texts = {"status line": status_line(folder, "claude"), "hook": asked}
     for name, text in texts.items():
         script = world.home / "script.sh"
         script.write_text(text)

@@ -99,8 +99,8 @@ class Store:
         self._part(self._prompt, {"type": "text", "text": text}, at)
 
     def _answer(self, part: dict[str, object], at: int) -> None:
-        ended = {"created": at, "completed": at}
-        data = {"role": "assistant", "parentID": self._prompt, "modelID": "m", "time": ended, "finish": "tool-calls"}
+        data: dict[str, object] = {"role": "assistant", "parentID": self._prompt, "modelID": "m"}
+        data |= {"time": {"created": at, "completed": at}, "finish": "tool-calls"}
         self._part(self._message(data, at), part | {"time": {"start": at, "end": at}}, at)
 
     def _message(self, data: dict[str, object], at: int) -> str:

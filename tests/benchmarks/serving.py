@@ -84,12 +84,12 @@ class Process:
 
     def weighed(self, after: str) -> None:
         """Print what it needs now, and what it ever needed."""
-        now, most = (memory(self.server.process.pid, field) / 1024 for field in ("VmRSS", "VmHWM"))
+        now, most = (memory(self.server.pid, field) / 1024 for field in ("VmRSS", "VmHWM"))
         self._report.line(f"memory {after}", f"{now:.1f} MB, at most {most:.1f} MB", (most, RSS))
 
     def cpu(self) -> float:
         """Return the CPU time so far, in seconds."""
-        return time.clock_gettime(~self.server.process.pid << 3 | 2)  # clock_getcpuclockid(3)
+        return time.clock_gettime(~self.server.pid << 3 | 2)  # clock_getcpuclockid(3)
 
     def rests(self) -> None:
         """Wait until it does nothing."""
@@ -217,7 +217,10 @@ def _lists(report: Report, process: Process, mode: str) -> None:
             f"{name}, {mode}", f"first {first:.0f}, then {median(again):.0f}", (first, LISTED), (median(again), LISTED)
         )
     time.sleep(_SWEEP)
-    late = {name: process.took(path) for name, path in _LISTS.items() if not time.sleep(_PAUSE)}
+    late = {}
+    for name, path in _LISTS.items():
+        time.sleep(_PAUSE)
+        late[name] = process.took(path)
     what = ", ".join(f"{took:.0f}" for took in late.values())
     report.line(f"each after {_SWEEP:.0f} s of rest, {mode}", what, (max(late.values()), LISTED))
 
@@ -226,7 +229,8 @@ def _paging(report: Report, process: Process, growing: Growing) -> None:
     """Measure pages of 100 messages through a whole session, from either end."""
     path = f"/projects/{generate.CWD.replace('/', '%2F')}/sessions/{_name(growing)}/messages?limit=100"
     for order, way in (("asc", "after"), ("desc", "before")):
-        waits, cursor = [], ""
+        waits: list[float] = []
+        cursor: str | None = ""
         while cursor is not None:
             began = time.perf_counter()
             paging = json.loads(process.text(f"{path}&order={order}{cursor}"))["pagination"]

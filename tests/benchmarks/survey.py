@@ -6,23 +6,34 @@ FOLDER, by default $KATOD_CORPUS, has session files of any agents at any depth.
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from katod.agents import sniff
 from katod.errors import KatodError
-from katod.formats.content import Agent, Fold, Footer, MarkLine, Outcome, Person, Span, Stamp, Tool
+from katod.formats.content import (
+    AgentHeading,
+    Fold,
+    Footer,
+    Inline,
+    MarkLine,
+    Outcome,
+    PassedTime,
+    Person,
+    Piece,
+    ToolLine,
+)
 from katod.formats.markdown import print_piece, printed
 from katod.formats.place import PAUSE
 from katod.formats.redact.redactor import REDACTED
 from katod.formats.transcript import Transcript
 from katod.formats.when import When
 from katod.log import EventLog
-from katod.model import Options
+from katod.model import Identity, Options
 from katod.record.export import Stretch, replay
 
 LARGE = 65_536  # characters, the most that a forge takes
-TIMED = (Agent, Person, Stamp, MarkLine)
+TIMED = (AgentHeading, Person, PassedTime, MarkLine)
 
 
 def main() -> None:
@@ -41,7 +52,7 @@ def main() -> None:
         print(f"{count:12,} {name}")
 
 
-def survey(path, identity, counts) -> None:
+def survey(path: Path, identity: Identity, counts: Counter[str]) -> None:
     """Add the counts of one session, shown as a summary and in full."""
     for tools in ("summary", "full"):
         options = Options(tools=tools)
@@ -67,12 +78,12 @@ def survey(path, identity, counts) -> None:
     counts["titles that are cut"] += title.endswith("…")
 
 
-def _add(counts, pieces, tools) -> None:
+def _add(counts: Counter[str], pieces: Sequence[Piece], tools: str) -> None:
     for piece in pieces:
-        if isinstance(piece, Tool):
+        if isinstance(piece, ToolLine):
             counts["tool lines"] += 1
-            line = print_piece(piece)
-            counts["tool lines that are altered"] += not all(_is_in(span, line) for span in piece.about)
+            printed_line = print_piece(piece)
+            counts["tool lines that are altered"] += not all(_is_in(span, printed_line) for span in piece.about)
             counts["calls that say nothing but their name"] += not piece.about
         for line in _outcomes(piece):
             failed = line[0].text.startswith("failed")
@@ -81,18 +92,18 @@ def _add(counts, pieces, tools) -> None:
             counts["commits"] += line[0].text == "committed"
         if isinstance(piece, Fold) and tools == "full":
             counts["folds"] += 1
-            counts["results in a fold of their own"] += piece.about[-1:] == (Span("text", "result"),)
+            counts["results in a fold of their own"] += piece.about[-1:] == (Inline("text", "result"),)
         counts["footers"] += isinstance(piece, Footer) and tools == "summary"
 
 
-def _outcomes(piece) -> Iterator[tuple[Span, ...]]:
+def _outcomes(piece: Piece) -> Iterator[tuple[Inline, ...]]:
     if isinstance(piece, Outcome):
         yield piece.line
-    elif isinstance(piece, Tool) and piece.outcome:
+    elif isinstance(piece, ToolLine) and piece.outcome:
         yield piece.outcome
 
 
-def _is_in(span: Span, line: str) -> bool:
+def _is_in(span: Inline, line: str) -> bool:
     return span.kind != "code" or span.text.strip() in line or REDACTED in span.text
 
 

@@ -16,8 +16,8 @@ directory = "docs/chats"
 auto = true
 """
 STAYS = (
-    "Running recordings stay as they are. Once the file changes, only what it leaves out goes on counting, until you "
-    "allow it again."
+    "Running recordings are not affected. If the file changes, you have to allow it again; until then, only what it "
+    "excluded stays excluded."
 )
 
 
@@ -112,7 +112,7 @@ def test_what_is_allowed_is_listed_and_taken_back(world, shop):
     assert "it has changed since you allowed it" in world.cli("allow", "--list")
     (shop / NAME).unlink()
     assert world.cli("allow", "--list") == f"{shop / NAME}: it no longer exists\n"
-    assert world.cli("allow", "--remove", "src") == f"{shop / NAME} changes nothing any more\n"
+    assert world.cli("allow", "--remove", "src") == f"{shop / NAME} is no longer allowed\n"
     assert stored(world) == {}
     assert world.cli("allow", "--remove", code=1) == ""
     assert "nothing to remove" in world.said
@@ -124,13 +124,15 @@ def test_a_damaged_list_is_said_everywhere_and_kept(world, shop):
     (world.state / STORE).write_text("{")
     for command in (["allow"], ["allow", "--list"], ["allow", "--remove"]):
         world.cli(*command, code=1)
-        assert "what you allowed is not known, and no project's file counts: it is damaged" in world.said
+        assert (
+            "the list of allowed files cannot be read, so no project's file has an effect: it is damaged" in world.said
+        )
     assert (world.state / STORE).read_text() == "{"
     world.once()
-    assert "what you allowed is not known" in world.cli("status")
+    assert "the list of allowed files cannot be read" in world.cli("status")
     assert "→ move it away, then run `katod allow` in each project again" in world.cli("status")
     world.cli("config", "show")
-    assert "what you allowed is not known" in world.said
+    assert "the list of allowed files cannot be read" in world.said
 
 
 def test_listing_and_removing_do_not_go_together(world):
@@ -146,7 +148,7 @@ def test_a_project_that_is_recorded_is_mentioned_once(world, shop):
     assert world.status()["projects"] == []
     world.once()
     [row] = world.status()["projects"]
-    assert (row["path"], row["problem"]) == (str(shop / NAME), "it is not allowed, and changes nothing")
+    assert (row["path"], row["problem"]) == (str(shop / NAME), "it is not allowed, and has no effect")
     assert f"→ read it, then run `katod allow {shop}`" in world.cli("status")
     world.cli("status", "--clear")
     assert world.status()["projects"] == []
@@ -161,9 +163,7 @@ def test_the_configuration_is_shown_with_what_the_project_changes(world, shop):
     """On standard error: what is printed can still be saved as a configuration."""
     shown = world.cli("config", "show")
     assert shown == world.config.read_text()
-    assert (
-        f"{shop / NAME}: it is not allowed, and changes nothing (read it, then run `katod allow {shop}`)" in world.said
-    )
+    assert f"{shop / NAME}: it is not allowed, and has no effect (read it, then run `katod allow {shop}`)" in world.said
     world.cli("allow")
     world.cli("config", "show")
     assert world.said == f"{shop / NAME}: transcripts are written to docs/chats/, inside the project\n"

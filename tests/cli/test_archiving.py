@@ -55,7 +55,7 @@ def texts(folder):
 
 
 def test_new_sessions_are_named_by_the_template_and_private(world, folder, export, two):
-    """Every session gets a file like that of a recording; nobody else can read it, or the list."""
+    """Every session gets a file like that of a recording; only you can read it, or the list."""
     assert export() == "wrote 2"
     assert list(files(folder)) == [
         "app/2026-02-10-words-1-00000001.md",
@@ -499,9 +499,9 @@ def test_a_full_disk_ends_the_run(world, folder, export, two, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(whole.Draft, "complete", full)
+    monkeypatch.setattr(whole.UnfinishedFile, "complete", full)
     export(code=1)
-    assert "nothing more can be exported: No space left on device" in world.said
+    assert "the export cannot continue: No space left on device" in world.said
     assert files(folder) == {}
     monkeypatch.undo()
     world.cli("export", "--all", "-o", str(folder))
@@ -532,7 +532,7 @@ def test_wrong_usage(world, two):
     world.cli("export", "--all", code=2)
     assert "--all needs a directory" in world.said
     world.cli("export", "--all", "-o", "x", "--for", "pr", code=2)
-    assert "--for is for one session" in world.said
+    assert "--for exports one session" in world.said
     world.cli("export", "--all", "latest", "-o", "x", code=2)
     assert "at most one" in world.said
 
@@ -559,11 +559,16 @@ def test_titles_and_projects_lead_nowhere_else(world, folder, export, text):
     for said in (user("TITLE"), says("answer")):
         for record in one.records(said):
             one.append(json.dumps(record).replace("CWD", f"/srv/{text}").replace("TITLE", text) + "\n")
-    before = {path for path in world.home.rglob("*") if folder not in path.parents}
+    before = outside(world, folder)
     assert export() == "wrote 1"
     assert export() == "unchanged 1"
-    assert {path for path in world.home.rglob("*") if folder not in path.parents} - before <= {folder}
+    assert outside(world, folder) - before <= {folder}
     assert len(files(folder)) == 1
+
+
+def outside(world, folder):
+    """Return every path outside of a folder and of katod's own state."""
+    return {path for path in world.home.rglob("*") if not {folder, world.state} & set(path.parents)}
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import pytest
 
 from katod.cli.choices import Choices
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.model import SessionKey
 
 TITLES = ["Login page", "Basket", None, "login test", "Ünïcode"]
@@ -18,7 +18,7 @@ def opened():
 @pytest.fixture
 def sessions():
     """Return five sessions; nothing was said in the third."""
-    return [Found(SessionKey("claude" if n % 2 else "codex", f"id-{n}")) for n in range(5)]
+    return [FoundSession(SessionKey("claude" if n % 2 else "codex", f"id-{n}")) for n in range(5)]
 
 
 def choices(sessions, opened=None, marked=None):
@@ -78,7 +78,7 @@ def test_all_words_must_be_found(sessions):
 
 def test_only_what_is_shown_is_opened(sessions, opened):
     """And, when there is time, all others, each once."""
-    many = [Found(SessionKey("claude", f"id-{n}")) for n in range(1_000)]
+    many = [FoundSession(SessionKey("claude", f"id-{n}")) for n in range(1_000)]
     made = choices(many, opened)
     made.shown(4)
     assert opened == [0, 1, 2, 3, 4]  # one of them was empty

@@ -1,11 +1,65 @@
-"""`katod`: the group of all commands."""
+"""`katod`: all commands, and their groups."""
 
+import re
+from importlib import import_module
+from pkgutil import iter_modules
+
+import click
 import pytest
 
+import katod.cli
+from katod.cli import GROUPS, app
+from tests.documents import README, commands, text
 from tests.support.records import Claude
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("statsu", "status"), ("verfy", "verify"), ("recrod", "record")])
+def defined():
+    """Return the names of all commands that are defined in the package, apart from those of a group of commands."""
+    found = {}
+    for module in iter_modules(katod.cli.__path__):
+        found |= {
+            id(value): value
+            for value in vars(import_module(f"katod.cli.{module.name}")).values()
+            if isinstance(value, click.Command)
+        }
+    inner = {
+        id(command) for group in found.values() if isinstance(group, click.Group) for command in group.commands.values()
+    }
+    return sorted(command.name for key, command in found.items() if key not in inner)
+
+
+def test_each_command_is_in_one_group():
+    """Every command that is defined is in exactly one of the groups."""
+    assert sorted(name for group in GROUPS.values() for name in group) == defined()
+
+
+def test_the_help_shows_the_groups(world):
+    """`katod --help` lists the commands below the titles of their groups, each with the first line of its own help."""
+    parts = re.split(r"^(\w[\w ]*):\n", world.cli("--help"), flags=re.MULTILINE)
+    shown = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert [title for title in shown if title in GROUPS] == list(GROUPS)
+    assert {title: re.findall(r"^  (\w+)", shown[title], re.MULTILINE) for title in GROUPS} == {
+        title: list(group) for title, group in GROUPS.items()
+    }
+    summaries = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+    assert {words[0]: command.get_short_help_str(200) for words, command in commands() if len(words) == 1} == summaries
+
+
+def test_completion_offers_the_commands_in_the_order_of_the_help():
+    """Those of one group follow each other."""
+    offered = [item.value for item in app.shell_complete(click.Context(app), "")]
+    assert offered[: sum(map(len, GROUPS.values()))] == [name for group in GROUPS.values() for name in group]
+
+
+def test_the_readme_has_the_same_groups():
+    """The table of everyday use is divided into the groups of the help."""
+    table = text(README).partition("| | you want to | type |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| \*\*(.*?)\*\*", table, re.MULTILINE) == list(GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("statsu", "status"), ("verfy", "verify"), ("record", "start"), ("unpause", "pause")]
+)
 def test_a_misspelt_command_is_answered_with_the_nearest_one(world, typed, meant):
     """The exit code is 2, and the nearest command is suggested."""
     world.cli(typed, code=2)
@@ -23,7 +77,7 @@ def test_nothing_that_is_printed_reaches_the_terminal_as_a_command(world):
     """A project named with escape codes, a bell or a change of direction is listed without them."""
     name = "a\x1b]52;c;AAAA\x07b\u202ec"
     world.claude().append(Claude(cwd=f"/home/me/{name}").user("hello \x1b[31mred\x07"))
-    world.cli("record", "start", "latest", "\x1b]0;x\x07", code=1)
+    world.cli("start", "latest", "\x1b]0;x\x07", code=1)
     for printed in (world.cli("sessions"), world.said, world.cli("status")):
         assert not set(printed) & set("\x1b\x07\u202e")
     assert "hello red" in world.cli("sessions")

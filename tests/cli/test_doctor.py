@@ -66,7 +66,7 @@ def test_nothing_wrong_is_exit_code_0(world, monkeypatch):
     said = world.cli("doctor")
     lock.release()
     assert said.endswith("0 problems, 0 warnings\n")
-    assert f"output:\n  ✓ {world.out} is writable\n  ✓ nobody else can read it\n  ✓ its marker is there" in said
+    assert f"output:\n  ✓ {world.out} is writable\n  ✓ only you can read it\n  ✓ its marker is present" in said
     assert "Claude Code" in said
 
 
@@ -119,7 +119,7 @@ def test_the_defaults_need_no_file(quiet, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(quiet.home / "none"))
     monkeypatch.delitem(quiet.variables, "KATOD_CONFIG")
     monkeypatch.delenv("KATOD_CONFIG")
-    assert "the defaults are in effect" in findings(quiet)["configuration.valid"]["text"]
+    assert "using the defaults" in findings(quiet)["configuration.valid"]["text"]
 
 
 def test_a_damaged_ledger_is_a_finding(quiet):

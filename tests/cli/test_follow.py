@@ -49,8 +49,8 @@ def test_in_a_pipe_it_prints_events(spoken):
 
 
 @each("options, first", [(["--all"], "one"), ([], "three"), (["--all", "--no-redact"], "one")])
-def test_markdown_has_a_head(world, options, first, monkeypatch):
-    """And ends with what was held back: a call that has no result yet."""
+def test_markdown_has_a_title(world, options, first, monkeypatch):
+    """But no front matter; and it ends with what was held back: a call that has no result yet."""
     source, make = world.claude(), Claude()
     source.path.unlink(missing_ok=True)
     source.append(make.user("one"), make.says("two"), make.user("three"), make.runs("t1", "make"))
@@ -60,9 +60,8 @@ def test_markdown_has_a_head(world, options, first, monkeypatch):
 
     monkeypatch.setattr(SessionWatch, "wait", end)
     shown = world.cli("follow", SESSION, "-f", "md", *options)
-    assert shown.startswith("---\n")
-    assert shown.count("\n# one\n") == 1
-    assert f"## You · 23:{37 if first == 'one' else 39} · {first}\n" in shown.partition("\n# one\n")[2]
+    assert shown.startswith("# one\n")
+    assert f"## You · 23:{37 if first == 'one' else 39} · {first}\n" in shown
     assert "`make`" in shown.splitlines()[-3]
 
 

@@ -1,6 +1,7 @@
 """`katod forget`: what it shows, what it asks, and what becomes of transcripts."""
 
 import os
+import shutil
 
 import click
 import pytest
@@ -27,7 +28,7 @@ def test_without_a_terminal_it_has_to_be_sure(world):
     shown = world.cli("forget", "1", code=1)
     assert f"katod forgets claude:{SESSION}" in shown
     assert "notes.md stays" in shown
-    assert "there is no terminal to ask on" in world.said
+    assert "confirmation needs a terminal" in world.said
     assert len(world.outputs()) == 1
 
 
@@ -47,8 +48,53 @@ def test_transcripts_are_deleted_on_request(world, maker, text):
     path.write_text(path.read_text() + "mine\n")
     shown = world.cli("forget", str(path) if text == "notes" else text, "--outputs", "--yes")
     assert f"recording 1 (ends now): {path} is deleted" in shown
-    assert list(path.parent.iterdir()) == []
+    assert not path.parent.exists()
+    assert path.parent.parent.exists()
     assert world.outputs() == []
+
+
+def test_copies_in_folders_of_exports_go_too(world, maker):
+    """With --outputs, and with what the list of the folder says of the session; those of other sessions stay."""
+    Claude(world, OTHER, cwd="/home/me/other").say(user("something else"), says("yes"))
+    world.once()
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    [copy] = folder.glob("app/*.md")
+    copy.write_text(copy.read_text() + "mine\n")
+    assert f"the copy {copy} stays" in world.cli("forget", "1", code=1)
+    shown = world.cli("forget", "1", "--outputs", "--yes")
+    assert f"the copy {copy} is deleted" in shown
+    assert "katod's log and all other copies stay" in shown
+    assert [path.name for path in folder.iterdir() if path.is_dir()] == ["other"]
+    manifest = (folder / ".katod-export.jsonl").read_text()
+    assert SESSION not in manifest
+    assert "/home/me/app" not in manifest
+    assert OTHER in manifest
+
+
+def test_a_copy_that_cannot_be_deleted_is_named(world, maker):
+    """What a link leads to is not touched."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    [copy] = folder.glob("app/*.md")
+    mine = copy.rename(world.home / "mine.md")
+    copy.symlink_to(mine)
+    world.cli("forget", "1", "--outputs", "--yes", code=1)
+    assert str(copy) in world.said
+    assert mine.exists()
+
+
+def test_a_folder_of_exports_that_is_gone_is_no_obstacle(world, maker):
+    """Nor a list of folders that is damaged."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    shutil.rmtree(folder)
+    said = world.cli("forget", "1", code=1)
+    assert "the copy" not in said
+    assert f"copies in {folder} stay" in said
+    assert not folder.exists()
+    (world.state / "archives.json").write_text('{"a": [')
+    world.cli("forget", "1", "--outputs", "--yes")
 
 
 def test_what_may_not_be_deleted_is_named(world, maker):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from katod.cli import layout
-from katod.cli.layout import Span, cropped, cut, line, table
+from katod.cli.layout import TextSpan, cropped, cut, line, table
 from tests.examples import texts
 
 
@@ -18,20 +18,32 @@ def plain(lines):
 
 def test_columns_are_aligned_by_cells():
     """Wide characters count for two; the last column is not padded."""
-    rows = [[Span("a"), Span("b")], [Span("你好"), Span("x")]]
+    rows = [[TextSpan("a"), TextSpan("b")], [TextSpan("你好"), TextSpan("x")]]
     assert plain(table(rows, width=None)) == ["a     b", "你好  x"]
 
 
 def test_the_widest_flexible_column_is_cut_first():
     """Other columns keep their width, and the cut is visible."""
-    rows = [[Span("x" * 12), Span("y" * 30), Span("z" * 20)]]
+    rows = [[TextSpan("x" * 12), TextSpan("y" * 30), TextSpan("z" * 20)]]
     assert plain(table(rows, width=50, flexible=(1, 2))) == [f"{'x' * 12}  {'y' * 16}…  {'z' * 16}…"]
+
+
+def test_one_long_cell_of_a_loose_column_costs_the_other_rows_nothing():
+    """It takes its room from the end of its own row."""
+    rows = [
+        [TextSpan("id"), TextSpan("title")],
+        [TextSpan("a" * 30), TextSpan("t" * 20)],
+        [TextSpan("b" * 8), TextSpan("t" * 20)],
+    ]
+    assert plain(table(rows, width=40, flexible=(1,), loose={0: 10})) == [
+        "id          title", f"{'a' * 30}  ttttttt…", f"bbbbbbbb    {'t' * 20}",
+    ]  # fmt: skip
 
 
 @given(st.lists(st.lists(texts(), min_size=3, max_size=3), min_size=1, max_size=4), st.integers(40, 90))
 def test_whatever_is_in_a_cell_a_row_is_one_line(rows, width):
     """No character of a cell breaks a line or moves the cursor."""
-    for shown in plain(table([[Span(text) for text in row] for row in rows], width=width, flexible=(0, 1, 2))):
+    for shown in plain(table([[TextSpan(text) for text in row] for row in rows], width=width, flexible=(0, 1, 2))):
         assert not any(char in shown for char in "\n\r\t\x1b\b")
         assert cell_len(shown) <= width
 
@@ -39,7 +51,7 @@ def test_whatever_is_in_a_cell_a_row_is_one_line(rows, width):
 @pytest.mark.parametrize(("width", "shown"), [(20, "one two"), (7, "one two"), (5, "one…"), (1, "…")])
 def test_a_line_is_cropped_to_a_width(width, shown):
     """With an ellipsis where something is missing."""
-    assert "".join(span.text for span in cropped((Span("one "), Span("two", "bold")), width)) in (
+    assert "".join(span.text for span in cropped((TextSpan("one "), TextSpan("two", "bold")), width)) in (
         shown,
         f"{shown[:-1]} …",
     )

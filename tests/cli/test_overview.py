@@ -14,7 +14,7 @@ ONE = {
     "waiting": False, "parked": False, "format": "markdown", "bytes": 12_345, "redactions": 0,
 }  # fmt: skip
 EMPTY = {
-    "daemon": {"running": True, "pid": 7}, "delivery": {"on": False}, "sources": 1203, "recordings": [], "blocked": [], "ended": [], "parked": [], "missing": [],
+    "daemon": {"running": True, "pid": 7}, "delivery": {"on": False}, "sources": 1203, "recordings": [], "blocked": [], "ended": [], "interrupted": [], "parked": [], "missing": [],
     "refused": [], "problems": [], "nearMisses": [], "projects": [],
 }  # fmt: skip
 
@@ -64,10 +64,21 @@ def test_signs_tell_the_state_of_a_recording():
     assert UNNAMED in lines[6]
 
 
+def test_recordings_that_ended_with_the_state_directory_are_named():
+    """When that was noticed, the file or that there is none yet, the session, what to do, and how to hide it."""
+    one = {"time": "2026-02-10T22:30:00.000Z", "id": 1, "session": KEY, "output": "/home/me/katod/shop/login.md"}
+    text = shown(interrupted=[one, one | {"id": 2, "output": ""}])
+    assert "ended, because katod's state directory was removed while it ran" in text
+    assert "22:30  ~/katod/shop/login.md (claude:6f1c2c1e)" in text
+    assert UNNAMED in text
+    assert "type ::start in its chat to record it again" in text
+    assert "`katod status --clear` clears this list" in text
+
+
 def test_sleeping_recordings_are_counted():
     """After two weeks without a word; with `everything` they are shown, and a parked one always is."""
     old = ONE | {"changed": "2026-01-10T22:34:00+00:00"}
-    assert "1 more recording without a word for two weeks (--all shows them)" in shown(recordings=[old])
+    assert "1 more recording without new messages for two weeks (--all shows them)" in shown(recordings=[old])
     assert "login.md" not in shown(recordings=[old])
     assert "login.md" in shown(recordings=[old], everything=True)
     assert "login.md" in shown(recordings=[old | {"parked": True}])

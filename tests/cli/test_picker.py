@@ -8,9 +8,9 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from katod.cli.choices import Choices
-from katod.cli.layout import Span
+from katod.cli.layout import TextSpan
 from katod.cli.picker import Picker, _fragments
-from katod.discover.found import Found
+from katod.discover.found import FoundSession
 from katod.model import SessionKey
 from tests.looping import each
 from tests.support.pane import Pane
@@ -21,7 +21,7 @@ TITLES = ["Login page", "Basket", "login test"]
 
 def chosen(keys):
     """Return the title of the session that is chosen with these keys, None if none is."""
-    found = [Found(SessionKey("claude", f"id-{n}")) for n in range(3)]
+    found = [FoundSession(SessionKey("claude", f"id-{n}")) for n in range(3)]
     rows = {
         one.key: {
             "agent": "claude",
@@ -70,12 +70,12 @@ HOSTILE = "a\x1b[2Jb\x1b]0;c\x07\u202ed\x9b\ne"
 
 def test_nothing_in_a_line_affects_the_terminal():
     """Whatever it is made from: the last step before the library cleans it."""
-    assert "".join(text for _, text, *_ in _fragments([Span(HOSTILE, "bold")], 80)) == "abd e\n"
+    assert "".join(text for _, text, *_ in _fragments([TextSpan(HOSTILE, "bold")], 80)) == "abd e\n"
 
 
 def test_what_sessions_say_of_themselves_is_cleaned():
     """Agent, id, project and title are drawn without what would affect the terminal, or stand for a key."""
-    found = Found(SessionKey("claude", HOSTILE))
+    found = FoundSession(SessionKey("claude", HOSTILE))
     row = {"agent": "claude", "session": HOSTILE, "title": HOSTILE, "project": f"/{HOSTILE}", "outputs": []}
     row |= {"last": "2026-02-10T10:00:00+00:00", "recording": False}
     with create_app_session(output=DummyOutput()):

@@ -1,4 +1,4 @@
-"""`katod record`: the commands of the chat, from the shell."""
+"""`katod start`, `stop` and `capture`: the commands of the chat, from the shell."""
 
 from tests.support.records import Claude
 
@@ -6,14 +6,14 @@ from tests.support.records import Claude
 def test_without_a_daemon_the_person_is_told_so(world):
     """The new recording is named, with a note that it does not continue by itself."""
     world.claude().append(Claude().user("hello"))
-    assert "recording to" in world.cli("record", "start", "latest", "notes")
+    assert "recording to" in world.cli("start", "latest", "notes")
     assert "katod is not running" in world.said
 
 
 def test_a_refusal_is_the_answer(world):
     """A name outside the allowed folders is refused with the reason, exit code 1."""
     world.claude().append(Claude().user("hello"))
-    world.cli("record", "start", "latest", "/etc/x.md", code=1)
+    world.cli("start", "latest", "/etc/x.md", code=1)
     assert "outside" in world.said
 
 
@@ -21,8 +21,8 @@ def test_a_session_that_is_not_recorded_cannot_be_stopped(world):
     """The second stop says so, instead of naming the previous file."""
     world.claude().append(Claude().user("::start notes\nhello"))
     world.once()
-    assert "stopped recording to" in world.cli("record", "stop", "latest")
-    assert "is not being recorded" in world.cli("record", "stop", "latest")
+    assert "stopped recording to" in world.cli("stop", "latest")
+    assert "is not being recorded" in world.cli("stop", "latest")
 
 
 def test_a_ledger_that_is_set_aside_is_named(world):
@@ -31,7 +31,7 @@ def test_a_ledger_that_is_set_aside_is_named(world):
     world.once()
     ledger = world.state / "ledger.db"
     ledger.write_bytes(b"no database at all" * 1000)
-    world.cli("record", "start", "latest", "again")
+    world.cli("start", "latest", "again")
     assert f"{ledger}.damaged-1" in world.said
 
 
@@ -41,9 +41,9 @@ def test_a_recording_can_be_stopped_after_its_session_file_is_gone(world):
     world.once()
     session.path.unlink()
     [recording] = world.status()["recordings"]
-    assert "stopped recording to" in world.cli("record", "stop", recording["session"])
+    assert "stopped recording to" in world.cli("stop", recording["session"])
     assert not world.status()["recordings"]
-    world.cli("record", "stop", recording["session"], code=1)
+    world.cli("stop", recording["session"], code=1)
     assert "no session matches" in world.said
 
 

@@ -1,4 +1,4 @@
-"""`katod resume`: the end of a pause, or the agent's own command."""
+"""`katod resume`: the command with which an agent resumes a session."""
 
 import shlex
 import subprocess
@@ -103,13 +103,11 @@ def test_an_id_that_would_be_more_than_an_id_is_refused(world, name):
     assert "not one that can be typed" in world.said
 
 
-def test_while_katod_is_paused_it_ends_the_pause(world, shop):
-    """Without SESSION; with one, or when it is not paused, it changes nothing."""
+def test_a_pause_makes_no_difference(world, shop):
+    """While katod is paused, too, it prints the agent's command; only `katod pause --end` ends the pause."""
     world.cli("pause")
     assert "claude --resume" in world.cli("resume", SESSION)
-    assert world.status()["daemon"]["paused"]
-    assert "katod is no longer paused" in world.cli("resume")
-    assert "paused" not in world.status()["daemon"]
     world.cli("resume", code=1)  # no session is in this directory, and there is no terminal to ask on
     assert "no session in this directory" in world.said
     assert Path.cwd() != shop
+    assert world.status()["daemon"]["paused"]

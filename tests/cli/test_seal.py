@@ -53,8 +53,8 @@ def test_a_key_is_made_once(world, key):
     assert key.parent.name == "katod"
     world.cli("seal", "--new-key", "--key", str(world.home / "other"))
     shown = world.cli("seal", "--new-key", "--key", str(world.home / "third.pem"))
-    assert f"wrote {world.home}/third.pem: it signs" in shown
-    assert f"wrote {world.home}/third.pub.pem: it verifies" in shown
+    assert f"wrote {world.home}/third.pem: the private key" in shown
+    assert f"wrote {world.home}/third.pub.pem: the public key" in shown
     assert read_public(world.home / "third.pub.pem").urn in shown
     world.cli("seal", "--new-key", code=1)
     assert "seal-key.pem: already exists" in world.said
@@ -89,7 +89,7 @@ def test_a_changed_record_does_not_verify(world, talk):
     signature = world.home / "talk.acr.sig.cbor"
     talk.write_bytes(talk.read_bytes().replace(b"hello", b"hallo"))
     world.cli("seal", "--verify", str(talk), code=1)
-    assert f"{signature}: does not verify: it is not of this record and this key" in world.said
+    assert f"{signature}: does not verify: it does not match this record and this key" in world.said
     other = world.home / "other.json"
     other.write_bytes(written(a_record()))
     world.cli("seal", "--verify", str(other), "--signature", str(signature), code=1)
@@ -121,7 +121,7 @@ def test_a_signature_is_never_overwritten(world, talk):
     signature = world.home / "talk.acr.sig.cbor"
     before = signature.read_bytes()
     world.cli("seal", str(talk), code=1)
-    assert "there is a signature already" in world.said
+    assert "a signature already exists" in world.said
     assert signature.read_bytes() == before
     link = world.home / "link.sig.cbor"
     link.symlink_to(world.home / "elsewhere")
@@ -197,12 +197,12 @@ def test_what_cannot_be_checked_is_sealed_and_said(world, talk, monkeypatch):
     """The session is not on this machine, or the record is another tool's."""
     (world.home / f".claude/projects/-home-me-app/{SESSION}.jsonl").unlink()
     world.cli("seal", str(talk))
-    assert f"claude:{SESSION} was not found on this machine: whether it still grows was not checked" in world.said
+    assert f"claude:{SESSION} was not found on this machine: whether it is still growing was not checked" in world.said
     other = world.home / "other.json"
     other.write_bytes(written(a_record()))
     monkeypatch.chdir(world.home)
     assert "wrote other.sig.cbor" in world.cli("seal", "other.json")
-    assert "not known to be a record of katod's" in world.said
+    assert "not known to have been written by katod" in world.said
 
 
 @pytest.mark.usefixtures("key")
@@ -214,7 +214,7 @@ def test_a_session_that_cannot_be_read_is_refused(world, talk, monkeypatch):
 
     monkeypatch.setattr(seal, "replay", replay)
     world.cli("seal", str(talk), code=1)
-    assert "whether its session still grows cannot be told: /a: cannot be read: Permission denied" in world.said
+    assert "cannot determine whether its session is still growing: /a: cannot be read: Permission denied" in world.said
     world.cli("seal", str(talk), "--checkpoint")
 
 
@@ -226,16 +226,16 @@ def test_a_record_in_another_form_is_refused(world, talk):
     world.cli("seal", str(talk), "--signature", str(world.home / "b"), code=1)
     assert "is not in the form that is signed" in world.said
     world.cli("seal", str(talk), "--verify", code=1)
-    assert "it is not of this record" in world.said
+    assert "it does not match this record" in world.said
 
 
 def test_without_a_key_it_is_said_how_to_make_one(world, talk, monkeypatch):
     """To verify, the signer's is needed."""
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     world.cli("seal", str(talk), code=1)
-    assert "there is no such key" in world.said
+    assert "no such key file" in world.said
     world.cli("seal", "--verify", str(talk), code=1)
-    assert "seal-key.pub.pem: there is no such key" in world.said
+    assert "seal-key.pub.pem: no such key file" in world.said
 
 
 def test_a_key_that_others_can_read_is_not_used(world, key, talk):

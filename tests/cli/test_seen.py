@@ -2,17 +2,17 @@
 
 import os
 
-from katod.cli.seen import NAME, Seen
+from katod.cli.seen import NAME, ClearedRows
 
 ONE, TWO = {"session": "a", "reason": "x"}, {"session": "b", "reason": "y"}
 
 
 def test_what_was_cleared_is_hidden(tmp_path):
     """Only these rows, for every later reader; and what is cleared later takes their place."""
-    Seen(tmp_path).clear([ONE])
-    assert Seen(tmp_path).unseen([ONE, TWO]) == [TWO]
-    Seen(tmp_path).clear([TWO])
-    assert Seen(tmp_path).unseen([ONE, TWO]) == [ONE]
+    ClearedRows(tmp_path).clear([ONE])
+    assert ClearedRows(tmp_path).unseen([ONE, TWO]) == [TWO]
+    ClearedRows(tmp_path).clear([TWO])
+    assert ClearedRows(tmp_path).unseen([ONE, TWO]) == [ONE]
 
 
 def test_a_file_that_katod_did_not_write_hides_nothing(tmp_path):
@@ -20,14 +20,14 @@ def test_a_file_that_katod_did_not_write_hides_nothing(tmp_path):
     path = tmp_path / NAME
     for content in (b"{", b"1", b'{"a": 1}', b"[1, {}]"):
         path.write_bytes(content)
-        assert Seen(tmp_path).unseen([ONE]) == [ONE]
+        assert ClearedRows(tmp_path).unseen([ONE]) == [ONE]
     path.unlink()
     os.mkfifo(path)
-    assert Seen(tmp_path).unseen([ONE]) == [ONE]
+    assert ClearedRows(tmp_path).unseen([ONE]) == [ONE]
 
 
 def test_the_file_tells_nothing(tmp_path):
     """It holds hashes, and only its owner can read it."""
-    Seen(tmp_path).clear([ONE])
+    ClearedRows(tmp_path).clear([ONE])
     assert b"session" not in (tmp_path / NAME).read_bytes()
     assert (tmp_path / NAME).stat().st_mode & 0o777 == 0o600

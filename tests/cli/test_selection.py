@@ -113,12 +113,13 @@ def test_a_recording_selects_its_session(recorded, world, text):
 
 
 def test_a_number_of_eight_digits_is_an_id(world):
-    """Short numbers are recordings; the ids that are shown have at least eight characters."""
+    """Short numbers are recordings, also those that are gone: another session must not be forgotten in their place."""
     name = "12345678-8a53-4c3e-9b5e-0a1d5f8f2c11"
     world.claude(name).append(Claude(session=name).user("hello"))
     assert select(Context(None), "12345678").key.id == name
-    with pytest.raises(SelectionError, match="no session matches '7'"):
-        select(Context(None), "7")
+    for text in ("1", "1234567"):
+        with pytest.raises(SelectionError, match=f"there is no recording {text}"):
+            select(Context(None), text)
 
 
 def test_the_latest_session_is_that_of_the_directory(recorded, world, monkeypatch):
@@ -173,7 +174,7 @@ def test_a_bare_stop_leaves_the_recording_of_another_directory(recorded, world, 
     monkeypatch.chdir(world.home)
     here = world.claude(TWO, folder="-here")
     here.append(Claude(session=TWO, cwd=str(world.home)).user("hello"))
-    with pytest.raises(SelectionError, match="one recording is running, but not of this directory"):
+    with pytest.raises(SelectionError, match="one recording is running, but none of this directory"):
         select_recorded(recorded, "", to_stop=True)
     world.cli("stop", "1")
     with pytest.raises(SelectionError, match="recording 1 has ended"):

@@ -7,9 +7,11 @@ import stat
 import pytest
 
 from katod.errors import ServeError
+from katod.serve.access.policy import SHORTEST_TOKEN
+from katod.serve.access.token import own_token, read_token
 from katod.serve.server import listening, listening_at
-from katod.serve.token import own_token, read_token
 from tests.looping import each
+from tests.serve.serving import Served
 
 
 def test_the_address_has_the_token_where_it_is_not_sent(world):
@@ -24,13 +26,38 @@ def test_the_address_has_the_token_where_it_is_not_sent(world):
     assert file.read_text().strip() == token
 
 
+def test_the_port_in_use_is_printed(world):
+    """While a server runs, its own address; afterwards, and when one is named, that one."""
+    with Served(world) as server:
+        assert world.cli("serve", "--url").startswith(f"http://127.0.0.1:{server.port}/#token=")
+        assert world.cli("serve", "--url", "--port", "99").startswith("http://127.0.0.1:99/#token=")
+        assert stat.S_IMODE((world.state / "serve-address").stat().st_mode) == 0o600
+    assert world.cli("serve", "--url").startswith("http://127.0.0.1:3100/#token=")
+
+
+def test_an_address_that_a_killed_server_left_is_none(world):
+    """Its number may be that of another program by now."""
+    (world.state / "serve-address").write_text(f"127.0.0.1\n9\n{os.getpid()}\n")
+    assert world.cli("serve", "--url").startswith("http://127.0.0.1:3100/#token=")
+
+
+@each(
+    "text",
+    ["", "x", "127.0.0.1\n1\n0\n", f"127.0.0.1\n1\n{10**30}\n", "127.0.0.1\n1\n-1\n", "127.0.0.1\nx\n1\n", "\ud800"],
+)
+def test_a_file_that_no_server_wrote_is_no_address(world, text):
+    """It says nothing of a process of this user."""
+    (world.state / "serve-address").write_bytes(text.encode("utf-8", "surrogatepass"))
+    assert world.cli("serve", "--url").startswith("http://127.0.0.1:3100/#token=")
+
+
 def test_other_machines_are_not_let_in_by_accident(world):
     """An address that they reach has to be named, and needs a token that somebody chose."""
     world.cli("serve", "--url", "--host", "192.168.1.5", code=1)
     assert "can be reached from other machines" in world.said
     for host in ("0.0.0.0", "::"):
         world.cli("serve", "--url", "--host", host, code=1)
-        assert "every address" in world.said
+        assert "all addresses" in world.said
     token = world.home / "token"
     token.write_text("x" * 32)
     token.chmod(0o600)
@@ -49,8 +76,11 @@ def test_a_wrong_configuration_is_wrong_usage(world):
 
 @each(
     "content, mode",
-    [(b"short", 0o600), (b"x" * 32, 0o644), (b"two words " * 9, 0o600), (b"\xff" * 40, 0o600), (b"x" * 9999, 0o600)],
-)
+    [
+        (b"x" * (SHORTEST_TOKEN - 1), 0o600), (b"x" * 32, 0o644), (b"two words " * 9, 0o600), (b"\xff" * 40, 0o600),
+        (b"x" * 9999, 0o600), ("é".encode() * 40, 0o600), (b"x\ay" * 40, 0o600),
+    ],
+)  # fmt: skip
 def test_a_token_that_is_not_secret_is_refused(tmp_path_factory, content, mode):
     """Or not long enough, or no single word."""
     file = tmp_path_factory.mktemp("token") / "token"
@@ -58,6 +88,14 @@ def test_a_token_that_is_not_secret_is_refused(tmp_path_factory, content, mode):
     file.chmod(mode)
     with pytest.raises(ServeError):
         read_token(file)
+
+
+def test_a_token_of_ones_own_is_one_word(tmp_path):
+    """The shortest one that is accepted is, and white space around it does not count."""
+    file = tmp_path / "token"
+    file.write_text(f"{'x' * SHORTEST_TOKEN}\n")
+    file.chmod(0o600)
+    assert read_token(file) == "x" * SHORTEST_TOKEN
 
 
 def test_a_token_that_cannot_be_written_is_an_error(tmp_path):

@@ -206,7 +206,7 @@ def test_one_that_does_not_start_says_why(world, programs):
     """The last line of the log is the reason."""
     (programs.folder / "broken").touch()
     world.cli("service", "install", code=1)
-    assert world.said == "katod does not start: the last line of the log"
+    assert world.said == "katod did not start: the last line of the log"
 
 
 def test_it_is_removed_without_a_trace(world, programs):
@@ -247,7 +247,7 @@ def test_without_systemd_it_says_what_to_do(world, programs, monkeypatch):
     """No bus, as in a container; a machine without systemd; and Windows' Linux, where it can be switched on."""
     (programs.folder / "down").touch()
     world.cli("service", "install", code=1)
-    assert "systemd runs no services for users here" in world.said
+    assert "systemd does not run user services here" in world.said
     assert not world.unit.exists()
     monkeypatch.setenv("PATH", "/nowhere")
     world.cli("service", "status", code=1)

@@ -121,7 +121,7 @@ def test_without_a_terminal_nothing_is_changed(homes):
     """There is nobody to ask: the changes are printed, and --yes is named."""
     before = homes.everything()
     homes.world.cli("setup", code=1)
-    assert "there is no terminal to ask on" in homes.world.said
+    assert "confirmation needs a terminal" in homes.world.said
     assert homes.everything() == before
 
 
@@ -149,7 +149,7 @@ def test_only_the_named_agents_are_changed(homes):
 def test_an_agent_without_a_known_file_is_explained(homes):
     """The user is told the lines."""
     said = homes.setup("cursor")
-    assert "katod knows no file with Cursor's instructions: add these lines yourself\n  Lines in user" in said
+    assert "Cursor has no instruction file that katod knows: add these lines yourself\n  Lines in user" in said
 
 
 def test_where_there_is_no_agent_it_says_so(homes):
@@ -157,24 +157,55 @@ def test_where_there_is_no_agent_it_says_so(homes):
     for name in (".claude", ".codex"):
         shutil.rmtree(homes.world.home / name)
     homes.setup(code=1)
-    assert "no agent was found here" in homes.world.said
+    assert "no agent was found" in homes.world.said
 
 
 def test_a_status_line_of_the_user_is_not_replaced(homes):
     """It stays, and the line that would show katod's in it is printed."""
     homes.settings.write_text('{"statusLine": {"type": "command", "command": "mine"}}')
     said = homes.setup("claude", "--yes")
-    assert "has a status line of its own, which stays" in said
+    assert "has a status line, which is kept" in said
     assert "printf '%s' \"$input\" | " in said
     assert json.loads(homes.settings.read_text())["statusLine"]["command"] == "mine"
 
 
-def test_settings_that_are_not_json_stop_everything(homes):
-    """Nothing is changed in any file."""
-    homes.settings.write_text('{\n  // why\n  "theme": "dark"\n}')
-    before = homes.everything()
+COMMENTED = '{\n  // why\n  "theme": "dark"\n}'
+
+
+def test_settings_that_are_not_json_are_left_out_and_named(homes):
+    """They are not touched; everything else is added, also for the same agent, and the command fails."""
+    homes.settings.write_text(COMMENTED)
     homes.setup("--yes", code=1)
-    assert f"{homes.settings}: it is not valid JSON (line 2, column 3)" in homes.world.said
+    assert f"not changed: {homes.settings}: it is not valid JSON (line 2, column 3)" in homes.world.said
+    assert homes.settings.read_text() == COMMENTED
+    assert not homes.hook.exists()
+    assert "katod setup: begin" in homes.claude.read_text()
+    assert "katod setup: begin" in homes.codex.read_text()
+
+
+def test_settings_that_are_no_longer_json_do_not_stop_a_removal(homes):
+    """If the lines are still in them, they are named; everything else is taken out."""
+    before = homes.everything()
+    homes.setup("--yes")
+    homes.settings.write_text("// mine\n" + homes.settings.read_text())
+    homes.setup("--remove", "--yes", code=1)
+    assert f"not changed: {homes.settings}: it is not valid JSON" in homes.world.said
+    assert (homes.claude.read_text(), homes.codex.exists(), homes.hook.exists()) == ("* mine", False, False)
+    homes.settings.write_text(COMMENTED)
+    assert homes.setup("--remove", "--yes") == "Nothing to remove.\n"
+    assert before.keys() <= homes.everything().keys()
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\ufeff" + SETTINGS, "\ufeff"])
+def test_settings_that_are_empty_or_marked_are_as_they_were_afterwards(homes, text):
+    """An empty file is one without settings; the mark that some editors write before a text is kept."""
+    homes.settings.write_text(text)
+    before = homes.everything()
+    homes.setup("--yes")
+    changed = homes.settings.read_text()
+    assert changed.startswith("\ufeff") == text.startswith("\ufeff")
+    assert "UserPromptSubmit" in json.loads(changed.removeprefix("\ufeff"))["hooks"]
+    homes.setup("--remove", "--yes")
     assert homes.everything() == before
 
 
@@ -186,6 +217,8 @@ def test_a_link_is_followed_only_if_asked(homes):
     before = homes.everything()
     homes.setup("--yes", code=1)
     assert "settings.json is a symbolic link" in homes.world.said
+    assert kept.read_text() == SETTINGS
+    homes.setup("--remove", "--yes")
     assert homes.everything() == before
     homes.setup("--yes", "--follow-links")
     assert homes.settings.is_symlink()
@@ -230,8 +263,9 @@ def test_a_failure_in_the_middle_says_what_is_left(homes, monkeypatch):
 
     monkeypatch.setattr(Files, "change", changed)
     homes.setup("--yes", code=1)
-    assert f"{homes.claude}: it was changed meanwhile; not changed: {homes.claude}, {homes.codex}" in homes.world.said
+    assert f"{homes.claude}: it was changed in the meantime; not changed: {homes.claude}\n" in homes.world.said
     assert homes.claude.read_text() == "written meanwhile"
+    assert "katod setup: begin" in homes.codex.read_text()
 
 
 def test_a_path_with_a_line_break_is_one_line(homes, monkeypatch):

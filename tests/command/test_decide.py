@@ -1,7 +1,5 @@
 """What a command does, given the state of its session: the whole table."""
 
-import pytest
-
 from katod.command.decide import Action, RecordingState, decide
 from katod.model import Command
 from tests.looping import each
@@ -52,7 +50,7 @@ def test_switches_do_not_change_what_a_command_does(word, state, named, decision
     assert decide(Command(word, switches=(("tools", True),)), state, named) == plain
 
 
-@pytest.mark.parametrize("state", [IDLE, STOPPED, RECORDING])
+@each("state", [IDLE, STOPPED, RECORDING])
 def test_started_recording_is_started_once(state):
     """A second `::start` for the same output does nothing more."""
     path = state.present or "/out/new.md"
@@ -71,7 +69,7 @@ def test_nothing_is_ended_where_nothing_is_recorded(word, state):
     assert not decide(Command(word), state, "/out/x.md").end
 
 
-@pytest.mark.parametrize("state", [IDLE, STOPPED, RECORDING])
+@each("state", [IDLE, STOPPED, RECORDING])
 def test_export_leaves_the_recording_untouched(state):
     """An export neither ends nor begins a recording."""
     action = decide(Command("export"), state)

@@ -1,13 +1,13 @@
 """The grammar of commands: which lines of typed text are commands, and how they are parsed."""
 
 from itertools import pairwise
+from typing import get_args
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.command.grammar import MOST_NEAR_MISSES, WORDS, parse_line, parse_message
-from katod.model import Command
+from katod.command.grammar import MOST_NEAR_MISSES, MOST_SHORT, WORDS, parse_line, parse_message
+from katod.model import Command, NearMiss, Word
 from tests.examples import texts
 from tests.looping import each
 
@@ -26,13 +26,13 @@ def commands(text):
 # -- one line --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("word", WORDS)
+@each("word", WORDS)
 def test_word_alone_is_a_command(word):
     """Each word is a command without a name."""
     assert parse_line(f"::{word}") == Command(word, line=f"::{word}")
 
 
-@pytest.mark.parametrize("line", ["::START", "::Start", "::sTaRt"])
+@each("line", ["::START", "::Start", "::sTaRt"])
 def test_case_of_the_word_does_not_matter(line):
     """A word is a command in any case."""
     assert parse_line(line).word == "start"
@@ -68,7 +68,7 @@ def test_name_is_one_bare_word_a_quotation_or_a_link(word, typed, name):
     assert parse_line(f"::{word} {typed}") == Command(word, name, (), f"::{word} {typed}")
 
 
-@pytest.mark.parametrize("blank", [" ", "   ", "\t", " \t "])
+@each("blank", [" ", "   ", "\t", " \t "])
 def test_blanks_between_the_parts_do_not_matter(blank):
     """Spaces and tabs separate the word, the name and the options, in any number."""
     command = parse_line(f"::start{blank}auth{blank}+tools{blank}")
@@ -82,9 +82,7 @@ def test_option_stands_after_any_word(word, option, switch):
     assert parse_line(f"::{word} {option}").switches == (switch,)
 
 
-@pytest.mark.parametrize(
-    "line", ["::start auth +thinking -tools", "::start +THINKING auth -Tools", "::start -tools +thinking auth"]
-)
+@each("line", ["::start auth +thinking -tools", "::start +THINKING auth -Tools", "::start -tools +thinking auth"])
 def test_options_and_name_stand_in_any_order_and_case(line):
     """However the parts are ordered, the command is the same."""
     command = parse_line(line)
@@ -163,7 +161,7 @@ def test_blank_lines_around_commands_are_no_piece():
     assert len(parse_message("\n\n::start\n \n\t\n::stop\n").pieces) == 2
 
 
-@pytest.mark.parametrize("text", ["", "\n", "hello", "a\n\nb\n", "std::cout << 1;\n"])
+@each("text", ["", "\n", "hello", "a\n\nb\n", "std::cout << 1;\n"])
 def test_text_without_commands_is_one_piece_as_it_is(text):
     """Text without commands is not changed, including blank lines at its ends."""
     assert "".join(piece.text for piece in parse_message(text).pieces).strip() == text.strip()
@@ -189,7 +187,7 @@ def test_command_inside_a_code_fence_is_code(opening, closing):
     assert commands(f"{opening}\n::start inside\n{closing}\n::start behind") == [("start", "behind")]
 
 
-@pytest.mark.parametrize("inner", ["~~~", "``", "```bash", "``` x", "    ```"])
+@each("inner", ["~~~", "``", "```bash", "``` x", "    ```"])
 def test_fence_is_closed_only_by_its_own_kind(inner):
     """A shorter run, another character, words after it or a deep indent do not close a fence."""
     assert commands(f"```\n{inner}\n::start inside\n```\n::stop") == [("stop", "")]
@@ -220,6 +218,8 @@ def test_what_is_no_fence_hides_nothing(line):
         ("::start please look", [("extra words", "start")]),
         ("::strat auth", [("misspelt", "start")]),
         ("::Stopp", [("misspelt", "stop")]),
+        ("::record notes", [("of another tool", "start")]),
+        ("::init", [("of another tool", "start")]),
         ("::captrue", [("misspelt", "capture")]),
         ("::capturrre", [("misspelt", "capture")]),
         ("::expotr it", [("misspelt", "export")]),
@@ -240,7 +240,45 @@ def test_what_is_no_fence_hides_nothing(line):
 )
 def test_a_line_that_looks_like_a_command_is_a_near_miss(text, found):
     """It is known what is wrong with it and which command it resembles; other text with colons is none."""
-    assert [tuple(miss) for miss in parse_message(text).near_misses] == found
+    assert [(miss.kind, miss.word) for miss in parse_message(text).near_misses] == found
+
+
+def misspelt(word):
+    """Return a word with one mistake, of every kind and in every place: a letter missing, twice, wrong, or swapped."""
+    for at, letter in enumerate(word):
+        yield f"{word[:at]}{word[at + 1 :]}"
+        yield f"{word[:at]}{letter}{word[at:]}"
+        yield f"{word[:at]}q{word[at + 1 :]}"
+        yield f"{word[:at]}{word[at + 1 : at + 2]}{letter}{word[at + 2 :]}"
+
+
+@each("word", get_args(Word))
+def test_one_mistake_is_a_near_miss_wherever_it_is(word):
+    """A command is recognised with one letter that is wrong, missing, too many, or in the place of the next one."""
+    wrong = {text for text in misspelt(word) if text != word}
+    found = {text: [(miss.kind, miss.word) for miss in parse_message(f"::{text}").near_misses] for text in wrong}
+    assert found == {text: [("misspelt", word)] for text in wrong}
+
+
+def test_words_that_are_too_far_from_a_command_are_none():
+    """Whatever letters of a command they have: two mistakes in a short one, three in a long one."""
+    words = [
+        "sp",
+        "tpo",
+        "tos",
+        "ast",
+        "sta",
+        "atsrt",
+        "stoppp",
+        "sttoop",
+        "captu",
+        "cptu",
+        "axporrt",
+        "xe",
+        "capturerrr",
+    ]
+    found = {word: [miss.word for miss in parse_message(f"::{word}").near_misses] for word in words}
+    assert {word: misses for word, misses in found.items() if misses} == {"captu": ["capture"], "axporrt": ["export"]}
 
 
 def test_a_message_has_few_near_misses():
@@ -262,7 +300,7 @@ def test_a_pasted_line_is_no_command():
     text = "look:\n::stop\n::start here"
     parsed = parse_message(text, ((6, 13),))
     assert [command.line for command in parsed.commands] == ["::start here"]
-    assert [tuple(miss) for miss in parsed.near_misses] == [("pasted", "stop")]
+    assert [(miss.kind, miss.word) for miss in parsed.near_misses] == [("pasted", "stop")]
 
 
 def test_the_pieces_of_a_message_know_what_of_them_is_pasted():
@@ -362,3 +400,58 @@ def test_any_quoted_name_comes_back(word, name, quote):
     name = "".join(c for c in name if c not in f"{quote}\n\r") or "x"
     command = parse_line(f"::{word} {quote}{name}{quote} +thinking")
     assert (command.word, command.name, command.switches) == (word, name, (("thinking", True),))
+
+
+# -- agents that do not mark what is pasted ----------------------------------------------------------
+
+
+def unmarked(text):
+    """Return what is parsed of a message of an agent that does not mark what is pasted."""
+    return parse_message(text, marks_pastes=False)
+
+
+@each(
+    ("before", "after", "acts"),
+    [
+        (0, 99, True),
+        (1, 99, True),
+        (2, 99, False),
+        (99, 2, False),
+        (99, 1, True),
+        (99, 0, True),
+        (3, 4, True),
+        (4, 4, False),
+    ],
+)
+def test_command_counts_at_the_ends_of_a_long_message(before, after, acts):
+    """In a message of more than eight lines, a command counts in its first two and its last two lines."""
+    parsed = unmarked("\n".join([*["text"] * before, "::stop", *["text"] * after]))
+    assert [command.word for command in parsed.commands] == (["stop"] if acts else [])
+    assert parsed.near_misses == (() if acts else (NearMiss("inside", "stop"),))
+
+
+def test_blank_lines_are_no_end_of_a_message():
+    """Blank lines around a message, and between its lines, are not counted among the lines at its ends."""
+    assert unmarked("\n \n\ntitle\n\n::start\n" + "text\n" * 9 + "\n\n").commands
+    assert unmarked("\n" * 9 + "one\ntwo\n::start\n" + "text\n" * 5 + "\n" * 9).commands
+    assert not unmarked("one\ntwo\n::start\n\n\n\n\nthree\nfour\n").commands
+
+
+@given(st.lists(st.sampled_from(["::start", "::stop", "::strat", "text", "", "  ", "```", " ::stop"]), max_size=30))
+def test_position_alone_tells_a_command_from_what_may_be_pasted(rows):
+    """Of the lines that are commands elsewhere, exactly those at the ends of a long message count; no text is lost."""
+    text = "\n".join(rows)
+    filled = [n for n, row in enumerate(rows) if row.strip()]
+    is_short = not filled or filled[-1] - filled[0] < MOST_SHORT
+    ends = range(len(rows)) if is_short else {*filled[:2], *filled[-2:]}
+    commands, fence = [], False
+    for n, row in enumerate(rows):
+        fence ^= row == "```"
+        if row in ("::start", "::stop") and not fence and n in ends:
+            commands.append(row[2:])
+    parsed = unmarked(text)
+    assert [command.word for command in parsed.commands] == commands
+    lines = [
+        line for piece in parsed.pieces for line in (piece.command.line if piece.command else piece.text).split("\n")
+    ]
+    assert [line for line in lines if line.strip()] == [row for row in rows if row.strip()]

@@ -3,8 +3,6 @@
 import json
 from unittest import mock
 
-import pytest
-
 from katod.command import scan
 from katod.model import START, Identity, NearMiss, SessionKey
 from katod.tail.framing import frame
@@ -39,14 +37,14 @@ def lines(*records):
     return frame(b"".join(r if isinstance(r, bytes) else json.dumps(r).encode() + b"\n" for r in records), 0)
 
 
-@pytest.mark.parametrize(("identity", "record"), [(CLAUDE, claude), (CODEX, codex)])
+@each(("identity", "record"), [(CLAUDE, claude), (CODEX, codex)])
 def test_first_line_with_a_command_is_found(identity, record):
     """The first line with a typed command is returned, none before it."""
     found = lines(record("hello"), record("now\n::start auth"), record("::stop"))
     assert plain(find_command(identity, found)) == (found[1], [])
 
 
-@pytest.mark.parametrize("word", ["::START", "::Stop", "::cApTuRe", "::export"])
+@each("word", ["::START", "::Stop", "::cApTuRe", "::export"])
 def test_case_does_not_matter(word):
     """The search finds a word in any case."""
     found = lines(claude(word))
@@ -103,7 +101,7 @@ def test_no_lines_hold_no_command():
     assert find_command(CLAUDE, []) == (None, [])
 
 
-@each("text", ["  ::start", ":: stop", "hello\n\t::capture it", "::strat"])
+@each("text", ["  ::start", ":: stop", "hello\n\t::capture it", "::strat", "::record", "  ::init notes"])
 def test_near_misses_are_found_in_the_raw_bytes(text):
     """An indented command or a misspelt one is decoded and named, although it begins no line like a command."""
     found, near_misses = find_command(CLAUDE, lines(claude(text)))
@@ -118,7 +116,23 @@ def test_a_pasted_command_is_no_command():
     assert find_command(CLAUDE, lines(claude(f"{pasted}::stop")))[0] is not None
 
 
+def test_a_command_inside_a_long_message_is_found():
+    """The place of a command in its message is not judged here, as a record may have more text than the message."""
+    found = lines(codex("\n".join(["text"] * 9 + ["::stop"] + ["text"] * 9)))
+    assert find_command(CODEX, found)[0] is not None
+
+
 def test_the_line_comes_decoded():
     """The records of the line can be used as they are: the line is decoded once."""
     line, _ = find_command(CLAUDE, lines(claude("::start")))
     assert [record.value["message"]["content"] for record in line.records] == ["::start"]
+
+
+def test_rows_of_a_database_are_scanned_like_the_lines_of_a_file():
+    """A batch that was put together of lines, and is no part of a file, is searched line by line."""
+    found = lines(claude("hello"), claude("::strat"), claude("now\n::start auth"), claude("::stop"))
+    batch = Batch(b"", 0, START, more=False, lines=found)
+    line, near_misses = plain(scan.find_command(CLAUDE, batch))
+    assert line == found[2]
+    assert near_misses == [NearMiss("misspelt", "start")]
+    assert scan.find_command(CLAUDE, Batch(b"", 0, START, more=False, lines=found[:1])) == (None, [])

@@ -1,6 +1,5 @@
 """Splitting a typed message at its command lines."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +8,7 @@ from katod.command.grammar import parse_message
 from katod.command.split import command_of, split
 from katod.events import Event, SessionRef
 from katod.model import Command
+from tests.looping import each
 
 IMAGE = {"type": "image", "mediaType": "image/png", "bytes": 3, "sha256": "ab"}
 
@@ -33,14 +33,14 @@ def kinds(parts):
     return [part.kind for part in parts.events]
 
 
-@pytest.mark.parametrize("text", ["hello", "", "std::cout", "::start please look", "```\n::start\n```"])
+@each("text", ["hello", "", "std::cout", "::start please look", "```\n::start\n```"])
 def test_message_without_commands_is_the_same_event(text):
     """A message without commands is passed on unchanged, including its id."""
     event = message(text)
     assert split(event).events == [event]
 
 
-@pytest.mark.parametrize("text", ["::start", "one\n::stop\ntwo"])
+@each("text", ["::start", "one\n::stop\ntwo"])
 def test_text_that_nobody_typed_stays_whole(text):
     """A command in text that is not known to be typed is text, and no near miss."""
     event = message(text, typed=False)
@@ -77,9 +77,7 @@ def test_command_event_holds_the_parse_only():
     assert bare.payload == {"command": "stop", "options": [], "line": "::stop"}
 
 
-@pytest.mark.parametrize(
-    "line", ["::start", "::stop -tools", "::capture 'a b' +thinking", "::export x.md -thinking +tools"]
-)
+@each("line", ["::start", "::stop -tools", "::capture 'a b' +thinking", "::export x.md -thinking +tools"])
 def test_command_is_read_back_from_its_event(line):
     """Reading a command's event gives the command that was parsed."""
     [event] = split(message(line)).events
@@ -119,6 +117,15 @@ def test_pasted_spans_follow_their_text():
     event = message("::start\nlook: pasted")
     parts = split(event._replace(payload=event.payload | {"pasted": [[14, 20]]}))
     assert parts.events[1].payload == {"text": "look: pasted", "pasted": [[6, 12]]}
+
+
+def test_message_of_an_agent_that_marks_no_pastes_stays_whole_around_its_middle():
+    """A command between the ends of a long message is a part of its text."""
+    text = "\n".join(["::start", *["log"] * 5, "::stop", *["log"] * 5, "::export"])
+    parts = split(message(text), marks_pastes=False)
+    assert kinds(parts) == [ev.USER_COMMAND, ev.USER_MESSAGE, ev.USER_COMMAND]
+    assert parts.words == "\n".join(text.split("\n")[1:-1])
+    assert [str(miss) for miss in parts.near_misses] == ["::stop inside a long message"]
 
 
 PARTS = st.sampled_from(["::start a", "::stop", "text", "", "```", "::strat", " x"])

@@ -61,13 +61,13 @@ def test_path_with_a_slash_is_relative_to_the_project(scope):
     assert resolve("docs/auth", scope) == Target(scope.project, ("docs", "auth.md"), "markdown")
 
 
-@pytest.mark.parametrize("form", ["{home}/notes/a/b.md", "~/notes/a/b.md"])
+@each("form", ["{home}/notes/a/b.md", "~/notes/a/b.md"])
 def test_absolute_path_lies_in_an_allowed_root(scope, form):
     """An absolute path, or one from the home directory, is accepted if the configuration allows its root."""
     assert resolve(form.format(home=scope.home), scope) == Target(scope.home / "notes", ("a", "b.md"), "markdown")
 
 
-@pytest.mark.parametrize(("folder", "root"), [("katod/x", "katod"), ("work/app/docs", "work/app")])
+@each(("folder", "root"), [("katod/x", "katod"), ("work/app/docs", "work/app")])
 def test_absolute_path_lies_in_the_output_directory_or_the_project(scope, folder, root):
     """The output directory and the project are roots without being listed."""
     target = resolve(f"{scope.home}/{folder}/a.md", scope)
@@ -82,7 +82,7 @@ def test_absolute_path_may_name_a_root_by_its_real_path(scope, tmp_path):
     assert resolve(f"{tmp_path}/link/a.md", linked).root == tmp_path / "link"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "file", "form"),
     [
         ("auth", "auth.md", "markdown"),
@@ -115,19 +115,37 @@ def test_name_is_composed(scope):
 # -- what is refused -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", ["txt", "pdf", "py", "2", "", "md~", "md.bak"])
+@each("suffix", ["txt", "pdf", "py", "2", "", "md~", "md.bak"])
 def test_unknown_suffix_is_refused(scope, suffix):
     """A suffix that is not that of a format is refused, and the known ones are named."""
     assert "jsonl" in refused(f"auth.{suffix}", scope)
 
 
-@pytest.mark.parametrize("name", ["talk.stream.jsonl", "talk.matrix.jsonl"])
+@each("name", ["talk.stream.jsonl", "talk.matrix.jsonl"])
 def test_the_suffix_of_a_format_for_the_shell_is_refused(scope, name):
     """It is no name with another suffix: nobody would find a stream in what is called JSONL."""
     assert ".html, .jsonl, .md" in refused(name, scope)
 
 
-@pytest.mark.parametrize("name", ["CLAUDE.md", "docs/agents.md", "./Gemini", "skill", "copilot-instructions.md"])
+@each(
+    "name",
+    [
+        "CLAUDE.md",
+        "docs/agents.md",
+        "./Gemini",
+        "skill",
+        "copilot-instructions.md",
+        "AGENT",
+        "WARP.md",
+        "docs/Crush.md",
+        "CONVENTIONS.md",
+        "python.instructions.md",
+        "x/review.prompt.md",
+        "memory-bank/progress",
+        "./commands/fix.md",
+        "docs/prompts/deep/a.md",
+    ],
+)
 def test_names_that_agents_obey_are_refused(scope, name):
     """What a chat says must not become instructions, in whatever case the name is written."""
     assert "instructions" in refused(name, scope)
@@ -136,30 +154,35 @@ def test_names_that_agents_obey_are_refused(scope, name):
 def test_a_generated_name_is_none_that_agents_obey(scope):
     """A title may be anything."""
     assert generated("{title}", {"title": "Claude"}, scope).parts == ("session-Claude.md",)
+    assert generated("{title}", {"title": "my.prompt"}, scope).parts == ("session-my-prompt.md",)
 
 
-@pytest.mark.parametrize("name", [".git/hooks/x", "docs/.hidden/a.md", ".auth.md", ".md", ".", "..", "..."])
+def test_a_project_may_be_called_like_a_folder_that_agents_obey(scope):
+    """In katod's own directory no agent looks for instructions."""
+    other = replace(scope, project_folder="prompts")
+    assert resolve("auth", other).parts == ("prompts", "auth.md")
+
+
+@each("name", [".git/hooks/x", "docs/.hidden/a.md", ".auth.md", ".md", ".", "..", "..."])
 def test_hidden_component_is_refused(scope, name):
     """No part of a path may begin with a dot, whatever follows it."""
     refused(name, scope)
 
 
-@pytest.mark.parametrize("name", ["../a.md", "docs/../../a.md", "docs/./a.md", "docs//a.md", "docs/", "docs/..", ""])
+@each("name", ["../a.md", "docs/../../a.md", "docs/./a.md", "docs//a.md", "docs/", "docs/..", ""])
 def test_path_that_steps_up_or_is_empty_is_refused(scope, name):
     """Parts that are empty, `.` or `..` are refused, even if they would lead to an allowed place."""
     refused(name, scope)
 
 
-@pytest.mark.parametrize("root", ["~", "{home}"])
-@pytest.mark.parametrize(
-    "way", ["/notes/../x.md", "/notes/a/../../x.md", "/notes//x.md", "/notes/.ssh/x.md", "/notes/", "/notes"]
-)
+@each("root", ["~", "{home}"])
+@each("way", ["/notes/../x.md", "/notes/a/../../x.md", "/notes//x.md", "/notes/.ssh/x.md", "/notes/", "/notes"])
 def test_absolute_path_is_checked_part_by_part(scope, root, way):
     """Below an allowed root, the same parts are refused as in any name."""
     refused(f"{root.format(home=scope.home)}{way}", scope)
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["/etc/passwd.md", "/x.md", "//x.md", "{home}/x.md", "~/x.md", "~/other/x.md", "{home}/notes2/x.md", "~/", "/"],
 )
@@ -168,51 +191,55 @@ def test_path_outside_the_roots_is_refused(scope, name):
     assert "outside" in refused(name.format(home=scope.home), scope)
 
 
-@pytest.mark.parametrize("name", ["~", "~bob/x.md", "~bob"])
+@each("name", ["~", "~bob/x.md", "~bob"])
 def test_home_of_another_user_is_refused(scope, name):
     """A tilde followed by a slash means the user's own home directory, and nothing else."""
     refused(name, scope)
 
 
-@pytest.mark.parametrize("odd", ["\0", "\n", "\r", "\t", "\x1b", "\x7f", "\x85", "\x9b", "\\", "$"])
+@each("odd", ["\0", "\n", "\r", "\t", "\x1b", "\x7f", "\x85", "\x9b", "\\", "$"])
 def test_control_characters_and_shell_signs_are_refused(scope, odd):
     """A name contains no control character, backslash or dollar sign."""
     refused(f"a{odd}b", scope)
     refused(f"docs/a{odd}b/c.md", scope)
 
 
-@pytest.mark.parametrize("odd", ["\u202a", "\u202e", "\u2066", "\u2069"])
+@each("odd", ["\u202a", "\u202e", "\u2066", "\u2069"])
 def test_characters_that_turn_text_around_are_refused(scope, odd):
     """Direction controls are refused: with them, a name could be displayed as a different one."""
     refused(f"a{odd}dm.", scope)
 
 
-@pytest.mark.parametrize("name", ["c:/x.md", "z:\\x.md"])
+@each("name", ["c:/x.md", "z:\\x.md"])
 def test_drive_letters_are_refused(scope, name):
     """A Windows path is not a valid name."""
     refused(name, scope)
 
 
-@pytest.mark.parametrize(
-    "name", ["con", "CON.md", "nul.txt.md", "aux", "prn.md", "com1", "LPT9.md", "docs/con/a.md", "con/a.md"]
-)
+@each("name", ["con", "CON.md", "nul.txt.md", "aux", "prn.md", "com1", "LPT9.md", "docs/con/a.md", "con/a.md"])
 def test_reserved_names_are_refused(scope, name):
     """A name that some systems reserve for devices is refused: it would be unreadable there."""
     refused(name, scope)
 
 
-@pytest.mark.parametrize("name", ["-rf", "-a.md", "docs/-x/a.md", "--help"])
+@each("name", ["-rf", "-a.md", "docs/-x/a.md", "--help"])
 def test_parts_that_look_like_options_are_refused(scope, name):
     """A part that begins with a hyphen is refused: other programs would take it for an option."""
     refused(name, scope)
 
 
-@pytest.mark.parametrize(
-    "name", ["x" * 201, "é" * 101, "日" * 67, "docs/" + "x" * 201 + "/a.md", "/".join(["x" * 150] * 8)]
-)
+@each("name", ["x" * 201, "é" * 101, "日" * 67, "docs/" + "x" * 201 + "/a.md", "/".join(["x" * 150] * 8)])
 def test_long_names_are_refused(scope, name):
     """A part of more than 200 bytes, or a very long path, is refused."""
     assert "too long" in refused(name, scope)
+
+
+def test_path_of_1000_bytes_is_taken(scope):
+    """The longest path is taken, one byte more is refused."""
+    longest = "/".join(["x" * 200, *["y" * 199] * 4])
+    assert len(longest) == 1000
+    assert str(resolve(longest, scope).path).endswith(f"/{longest}.md")
+    assert "too long" in refused(f"x{longest[1:]}y", scope)
 
 
 def test_name_of_200_bytes_is_taken(scope):
@@ -220,7 +247,7 @@ def test_name_of_200_bytes_is_taken(scope):
     assert resolve("x" * 200, scope).parts[-1] == "x" * 200 + ".md"
 
 
-@pytest.mark.parametrize("project", [None, "relative/app", "/", "home", "around an agent", "an agent"])
+@each("project", [None, "relative/app", "/", "home", "around an agent", "an agent"])
 def test_path_is_refused_where_the_session_has_no_good_project(scope, project):
     """A relative path needs a project that is not the root, the home directory or a parent of an agent's folder."""
     there = {"home": scope.home, "around an agent": scope.home / "x", "an agent": scope.home / ".claude"}
@@ -274,7 +301,7 @@ def test_generated_name_fills_the_template(scope):
     assert (other.parts, other.format) == (("claude", "6f1c2c1e-8a53.jsonl"), "jsonl")
 
 
-@pytest.mark.parametrize(
+@each(
     ("template", "parts"),
     [
         ("{title}", ("add-auth.md",)),
@@ -348,7 +375,7 @@ def test_any_title_gives_a_name_that_could_have_been_typed(title, template):
     )
 
 
-@pytest.mark.parametrize(("name", "second"), [("auth.md", "auth-2.md"), ("a.b.jsonl", "a.b-2.jsonl")])
+@each(("name", "second"), [("auth.md", "auth-2.md"), ("a.b.jsonl", "a.b-2.jsonl")])
 def test_number_stands_before_the_suffix(scope, name, second):
     """A name that is taken gets a number, and is otherwise unchanged."""
     target = resolve(name, scope)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from katod.agents import AGENTS
-from katod.discover.catalog import Catalog, save_source
+from katod.discover.catalog import Catalog
 from katod.discover.roots import Root
 from katod.model import Cursor, NearMiss
-from tests.support.parts import Parts
+from tests.support.parts import Parts, put
 from tests.support.records import OTHER, SESSION, Claude, Codex, OpenCode, says, user
 from tests.support.world import World
 
@@ -43,7 +43,7 @@ def test_at_the_first_sight_of_a_root_all_is_history(unseen):
     """A file found by the first sweep of a root is history up to its size; the baseline is set when it is opened."""
     unseen.world.claude().append("{}\n{}")
     source = unseen.source()
-    assert (source.history, source.baseline, source.since_ns) == (5, None, 0)
+    assert (source.history, source.baseline, source.row.since_ns) == (5, None, 0)
 
 
 def test_a_file_that_comes_later_is_new_from_its_beginning(parts):
@@ -51,14 +51,14 @@ def test_a_file_that_comes_later_is_new_from_its_beginning(parts):
     before = swept(parts)
     parts.world.claude().append("{}\n")
     source = parts.source()
-    assert (source.history, source.baseline, source.since_ns) == (0, 0, before)
+    assert (source.history, source.baseline, source.row.since_ns) == (0, 0, before)
 
 
 def test_a_file_that_is_older_than_the_last_sweep_is_history(parts):
     """A new file older than the last sweep was restored, synced or unarchived, and is history."""
     parts.world.claude().append("{}\n").age()
     source = parts.source()
-    assert (source.history, source.baseline, source.since_ns) == (3, None, 0)
+    assert (source.history, source.baseline, source.row.since_ns) == (3, None, 0)
 
 
 def test_a_file_of_the_moment_of_the_sweep_is_new(parts):
@@ -165,7 +165,7 @@ def test_a_moved_file_is_the_same_source(parts):
     """A file that is archived or restored keeps its cursor, and the ledger gets its new path."""
     file = parts.world.codex().append("{}\n")
     source = parts.source()
-    source.cursor = Cursor(3)
+    put(source, cursor=Cursor(3))
     archive = parts.world.home / ".codex/archived_sessions" / file.path.name
     archive.parent.mkdir()
     file.path.rename(archive)
@@ -328,7 +328,7 @@ def test_a_hint_for_a_source_with_a_problem_is_another_try(parts):
     """A hint for a source with a problem retries it: its permissions may have changed, but not its size or time."""
     file = parts.world.claude().append("{}\n")
     source = parts.source()
-    source.problem = "cannot be opened"
+    put(source, problem="cannot be opened")
     assert parts.catalog.hint(root_of(parts, "claude"), str(file.path)) == [source]
 
 
@@ -363,7 +363,8 @@ def test_what_changed_is_stored_at_the_next_flush(parts):
     """A changed source is stored by the next flush, and its near misses are counted once."""
     parts.world.claude().append("{}\n")
     source = parts.source()
-    source.cursor, source.near_misses = Cursor(3), [NearMiss("pasted", "stop")]
+    put(source, cursor=Cursor(3))
+    source.add_near_misses([NearMiss("pasted", "stop")])
     assert not parts.catalog.unsaved
     parts.catalog.changed(source)
     for _ in range(2):
@@ -372,7 +373,7 @@ def test_what_changed_is_stored_at_the_next_flush(parts):
     assert parts.ledger.sources_of(source.session)[0].cursor == Cursor(3)
     [stored] = parts.ledger.near_misses()
     assert (stored.session, stored.kind, stored.word) == (source.identity.key, "pasted", "stop")
-    assert source.near_misses == []
+    assert source.near_misses == ()
     parts.catalog.flush()
     assert not parts.catalog.unsaved
 
@@ -381,7 +382,7 @@ def test_what_a_step_stored_need_not_be_flushed(parts):
     """A step has stored the source and its near misses, so there is nothing left to flush."""
     parts.world.claude().append("{}\n")
     source = parts.source()
-    source.near_misses = [NearMiss("misspelt", "start")]
+    source.add_near_misses([NearMiss("misspelt", "start")])
     parts.catalog.changed(source)
     parts.catalog.saved([source])
     assert not parts.catalog.unsaved
@@ -415,8 +416,7 @@ def test_a_start_takes_up_what_was_not_read_to_its_end(parts, fields, unread):
     """A source is unread if it was never opened, not read to its end, or not readable; one that is gone is not."""
     parts.world.claude().append("{}\n")
     source = parts.source()
-    for name, value in fields.items():
-        setattr(source, name, value)
+    put(source, **fields)
     assert parts.catalog.unread() == [source] * unread
 
 
@@ -425,8 +425,9 @@ def test_a_source_that_holds_text_back_is_stored_where_it_has_to_be_read_again(p
     """The stored cursor is where the held-back text begins, unless the state is kept; the one in memory stays."""
     parts.world.claude().append("{}\n")
     source = parts.source()
-    source.cursor, source.resume_at, source.state = Cursor(3), Cursor(1), state
-    save_source(source, parts.ledger)
+    put(source, cursor=Cursor(3), state=state)
+    source.hold(Cursor(1), pending=True)
+    parts.ledger.save_source(source.stored)
     assert parts.ledger.sources_of(source.session)[0].cursor == Cursor(stored)
     assert source.cursor == Cursor(3)
 
@@ -435,7 +436,8 @@ def test_a_moved_source_keeps_the_place_to_resume_from(parts):
     """While text is held back, the ledger has the cursor before it; that the file is moved does not change this."""
     file = parts.world.claude().append(Claude().user("one"))
     source = parts.source()
-    source.cursor, source.resume_at = Cursor(100), Cursor(40)
+    put(source, cursor=Cursor(100))
+    source.hold(Cursor(40), pending=True)
     moved = file.path.parent.parent / "-home-me-moved" / file.path.name
     moved.parent.mkdir()
     file.path.rename(moved)

@@ -7,11 +7,12 @@ import pytest
 
 from katod.agents import AGENTS
 from katod.discover import discovery as module
-from katod.discover.catalog import Source
 from katod.discover.discovery import ACTIVE_EVERY, ACTIVE_FOR, FULL_EVERY, FULL_EVERY_WHEN_QUIET, Discovery
 from katod.discover.roots import Root
+from katod.discover.source import Source
 from katod.log import EventLog
 from katod.model import Identity, SessionKey, Stat
+from katod.store.rows import SourceRow
 from tests.support.inprocess import InProcess
 from tests.support.records import OpenCode, user
 
@@ -74,7 +75,7 @@ def discovery(disk, clock):
 
 
 def source(path="/r/projects/a/s.jsonl", written=2_000_000.0):
-    return Source(0, 1, path, Identity(SessionKey("claude", path)), Stat(0, int(written * 1e9), 0, 0))
+    return Source(SourceRow(0, 1, path, Identity(SessionKey("claude", path)), Stat(0, int(written * 1e9), 0, 0)))
 
 
 # -- full sweeps -------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from katod.agents import AGENTS
-from katod.config import Agent, Settings
+from katod.config import AgentSettings, Settings
 from katod.discover.roots import find_roots
 from tests.support.world import World
 
@@ -45,17 +45,17 @@ def test_an_agents_variable_moves_its_root(
 def test_every_agent_has_a_root_and_can_be_switched_off(world: World, agent: str) -> None:
     """The configuration overrides the defaults."""
     assert paths(agent)
-    off = Settings(agents={agent: Agent(enabled=False)})
+    off = Settings(agents={agent: AgentSettings(enabled=False)})
     assert find_roots(off, AGENTS) == []
-    [root] = find_roots(Settings(agents={agent: Agent(roots=("/x/own",))}), AGENTS)
+    [root] = find_roots(Settings(agents={agent: AgentSettings(roots=("/x/own",))}), AGENTS)
     assert (root.agent, str(root.path)) == (agent, "/x/own")
     assert root.folders
 
 
 def test_a_single_database_claims_nothing_beside_it() -> None:
     """A root that is a single database claims no other files: its folder may be the home directory."""
-    settings = Settings(agents={"opencode": Agent(roots=("/x/home/mine.db",))})
+    settings = Settings(agents={"opencode": AgentSettings(roots=("/x/home/mine.db",))})
     [root] = find_roots(settings, AGENTS)
     assert (root.prefix, root.folders) == ("/x/home/mine.db#", ())
-    [whole] = find_roots(Settings(agents={"opencode": Agent(roots=("/x/home",))}), AGENTS)
+    [whole] = find_roots(Settings(agents={"opencode": AgentSettings(roots=("/x/home",))}), AGENTS)
     assert whole.prefix == "/x/home/"

@@ -10,7 +10,7 @@ from katod.doctor import daemon
 from katod.doctor.daemon import examine
 from katod.errors import ServiceError
 from katod.service.lock import Lock
-from katod.service.manager import State
+from katod.service.manager import ServiceState
 from katod.service.sandbox import Sandbox
 
 PROGRAM = "/home/me/.local/bin/katod"
@@ -44,7 +44,7 @@ class Installed:
 @pytest.fixture
 def service(home, monkeypatch):
     """Return a manager; katod runs as its service."""
-    now = State(installed=True, at_login=True, running=True, pid=os.getpid(), detail="following 3 sessions")
+    now = ServiceState(installed=True, at_login=True, running=True, pid=os.getpid(), detail="following 3 sessions")
     found = Installed(now, {"KATOD_STATE_DIR": str(home.state), "LANG": "C.UTF-8"})
     monkeypatch.setattr(daemon, "manager", lambda: found)
     monkeypatch.setattr(daemon, "version_of", lambda _: __version__)
@@ -70,41 +70,42 @@ def test_without_a_manager_katod_may_run_by_itself(home):
 @pytest.mark.parametrize("running", [True, False])
 def test_without_a_service_it_says_how_to_install_one(home, monkeypatch, running):
     """Running in a terminal is no problem."""
-    monkeypatch.setattr(daemon, "manager", lambda: Installed(State(installed=False), {}))
+    monkeypatch.setattr(daemon, "manager", lambda: Installed(ServiceState(installed=False), {}))
     monkeypatch.setattr(daemon, "holder", lambda _: 42 if running else None)
     finding = home.examined(examine)["daemon.running"]
     assert finding.level == ("ok" if running else "problem")
     assert "`katod service install`" in finding.advice
 
 
-def test_a_service_that_fits_is_fine(home, service):
+def test_a_service_that_fits_is_fine(home, service, monkeypatch):
     """Nothing is to be done."""
+    monkeypatch.setattr(daemon, "failure", lambda: "D-Bus is missing")
     found = home.examined(examine)
     assert {finding.level for finding in found.values()} == {"ok"}
-    assert set(found) == {"daemon.running", "daemon.program", "daemon.variable"}
+    assert set(found) == {"daemon.running", "daemon.program", "daemon.variable", "daemon.notifications"}
 
 
 def test_a_service_that_does_not_run_is_a_problem(home, service, monkeypatch):
     """What the manager says is passed on."""
     monkeypatch.setattr(daemon, "holder", lambda _: None)
-    service.now = State(installed=True, at_login=True, detail="failed: exit-code")
+    service.now = ServiceState(installed=True, at_login=True, detail="failed: exit-code")
     finding = home.examined(examine)["daemon.running"]
     assert finding.level == "problem"
     assert "(failed: exit-code)" in finding.text
 
 
-@pytest.mark.parametrize("now", [State(installed=True), State(installed=True, running=True, pid=1)])
+@pytest.mark.parametrize("now", [ServiceState(installed=True), ServiceState(installed=True, running=True, pid=1)])
 def test_another_process_is_not_the_service(home, service, now):
     """Katod in a terminal keeps the service from starting."""
     service.now = now
-    assert "but not as the service" in home.examined(examine)["daemon.running"].text
+    assert "but not as the installed service" in home.examined(examine)["daemon.running"].text
 
 
 def test_a_manager_that_refuses_is_no_failure(home, monkeypatch):
     """Its reason and hint are shown."""
 
     def refuse():
-        raise ServiceError("systemd runs no services for users here", hint="let your session start it")
+        raise ServiceError("systemd does not run user services here", hint="let your session start it")
 
     monkeypatch.setattr(daemon, "manager", refuse)
     finding = home.examined(examine)["daemon.running"]
@@ -115,7 +116,7 @@ def test_when_it_starts_and_stops_is_said(home, service, monkeypatch):
     """Not at login is a warning; stopping at logout is only said."""
     monkeypatch.setattr(daemon, "lingers", lambda: False)
     assert home.examined(examine)["daemon.login"].level == "ok"
-    service.now = State(installed=True, running=True, pid=os.getpid())
+    service.now = ServiceState(installed=True, running=True, pid=os.getpid())
     assert home.examined(examine)["daemon.login"].level == "warning"
 
 
@@ -128,7 +129,7 @@ def test_another_program_than_this_one_is_a_problem(home, service, monkeypatch, 
     assert said in finding.text
     assert finding.data == {"program": PROGRAM, "version": version, "this": __version__}
     service.arguments = []
-    assert "names no program" in home.examined(examine)["daemon.program"].text
+    assert "has no command" in home.examined(examine)["daemon.program"].text
 
 
 def test_another_configuration_is_a_problem(home, service):
@@ -183,7 +184,7 @@ def test_a_katod_that_looks_elsewhere_is_a_problem(home, monkeypatch):
     monkeypatch.setenv("CODEX_HOME", "/else")
     finding = home.examined(examine)["daemon.variable"]
     assert (finding.level, finding.data["name"]) == ("problem", "CODEX_HOME")
-    assert "not set for the katod that runs" in finding.text
+    assert "not set for the running katod" in finding.text
     lock.release()
 
 
@@ -196,11 +197,11 @@ def test_a_unit_that_forbids_connections_is_a_problem(home, service):
     assert "daemon.network" not in home.examined(examine)
 
 
-@pytest.mark.parametrize("notify", ["true", '"auto"'])
-def test_a_desktop_that_is_missing_is_a_warning_where_one_is_wanted(home, monkeypatch, notify):
-    """With "auto", none may be there."""
+@pytest.mark.parametrize(("notify", "level"), [("true", "warning"), ('"auto"', "ok"), ("false", None)])
+def test_a_desktop_that_is_missing_is_a_warning_where_one_is_wanted(home, monkeypatch, notify, level):
+    """With "auto", none may be there, and it is only said."""
     monkeypatch.setattr(daemon, "failure", lambda: "D-Bus is missing")
     home.config.write_text(f"[recording]\nnotify = {notify}\n")
     found = home.examined(examine).get("daemon.notifications")
-    assert (found is not None) is (notify == "true")
+    assert (found and found.level) == level
     assert found is None or "D-Bus is missing" in found.text

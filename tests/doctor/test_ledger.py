@@ -78,8 +78,7 @@ def test_parked_recordings_are_problems(home):
     """Each with its reason; the list is short."""
     ledger = ledger_with(*((home.out, f"{number}.md", "", True) for number in range(7)))
     for row in ledger.outputs():
-        row.problem = "No space left on device"
-        ledger.save_output(row)
+        ledger.save_output(row._replace(problem="No space left on device"))
     found = [finding for finding in examine_errors(home.case(ledger=ledger)) if finding.check == "errors.parked"]
     assert len(found) == 6
     assert found[0].text == f"{home.out}/0.md: No space left on device"

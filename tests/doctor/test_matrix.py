@@ -24,7 +24,7 @@ def test_without_a_room_nothing_is_asked(home, server):
     assert home.examined(matrix.examine) == {}
     home.configure(homeserver=server.url, room=ROOM)
     finding = home.examined(matrix.examine)["matrix.off"]
-    assert (finding.level, "`matrix.token_file` must be set" in finding.text) == ("warning", True)
+    assert (finding.level, "`matrix.token_file` must also be set" in finding.text) == ("warning", True)
     assert server.requests == []
 
 
@@ -80,7 +80,7 @@ def test_settings_that_are_not_in_effect_are_named(home, server):
     assert "not in effect" not in status(None)
     with held(home.state):
         assert "delivers to !room:localhost" in found().text
-        assert f"not in effect: katod began with other settings, and delivers to {ROOM}" in status(ROOM)
+        assert f"not in effect: katod started with other settings, and delivers to {ROOM}" in status(ROOM)
         server.configure(home)
         assert found() is None
         status(None)
@@ -89,7 +89,7 @@ def test_settings_that_are_not_in_effect_are_named(home, server):
             assert found().level == "warning"
             status(other.room if other else "")
         deliver(None)
-        assert found().text == "`[matrix]` is not in effect: katod began with other settings, and delivers nothing"
+        assert found().text == "`[matrix]` is not in effect: katod started with other settings, and delivers nothing"
         assert "SIGHUP" in found().advice
 
 

@@ -22,8 +22,8 @@ def ledger_with(*rows):
     """Return a ledger with outputs: root, name, marker, and whether each is being recorded."""
     ledger = memory_ledger()
     for root, name, marker, is_open in rows:
-        row = OutputRow(0, 1, root, root / name, "markdown", 1, Options(), {}, made=True, marker=marker)
-        row.ranges = [Range("a", end="" if is_open else "b")]
+        ranges = (Range("a", end="" if is_open else "b"),)
+        row = OutputRow(0, 1, root, root / name, "markdown", 1, Options(), {}, made=True, marker=marker, ranges=ranges)
         ledger.save_output(ledger.add_output(row))
     return ledger
 
@@ -61,7 +61,7 @@ def test_a_directory_that_is_not_writable_is_a_problem(home, monkeypatch):
     assert home.examined(examine)["output.writable"].level == "ok"
     with monkeypatch.context() as now:
         now.setattr(os, "access", lambda *_: False)
-        assert "not writable for you" in home.examined(examine)["output.writable"].text
+        assert "not writable by you" in home.examined(examine)["output.writable"].text
     system = os.statvfs(home.out)
     values = {name: getattr(system, name) for name in dir(system) if name.startswith("f_")}
     for changed, said in (({"f_flag": os.ST_RDONLY}, "read-only"), ({"f_bavail": 1}, "of free space")):

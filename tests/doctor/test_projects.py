@@ -38,7 +38,7 @@ def test_the_file_of_a_project_that_was_recorded_is_to_be_allowed(home):
         make = Claude(home, f"{number:08x}-8a53-4c3e-9b5e-0a1d5f8f2c11", cwd=str(path.parent))
         make.append(make.user(f"::start n{number}\nhello"))
     home.process()
-    what, advice = f"{path}: it is not allowed, and changes nothing", f"read it, then run `katod allow {path.parent}`"
+    what, advice = f"{path}: it is not allowed, and has no effect", f"read it, then run `katod allow {path.parent}`"
     assert found(home) == [("warning", what, advice)]
 
 
@@ -50,7 +50,7 @@ def test_what_an_allowed_file_is_refused_is_found(home):
     fine, refused = found(home)
     assert fine[:2] == ("ok", f"{path} is allowed: transcripts are written to docs/, inside the project")
     assert refused[1] == f"{path}: the directory that {NAME} chose was refused: docs is a symbolic link, and 2 more"
-    assert refused[2] == f"the rest of it counts; `katod allow {path.parent}` lists what does not"
+    assert refused[2] == f"its other settings have effect; `katod allow {path.parent}` lists those that have none"
 
 
 def test_a_file_that_changed_and_one_that_cannot_count_are_found(home):
@@ -62,8 +62,8 @@ def test_a_file_that_changed_and_one_that_cannot_count_are_found(home):
     link.unlink()
     link.symlink_to("/etc/passwd")
     assert [(level, text.partition(": ")[2]) for level, text, _ in found(home)] == [
-        ("warning", "it has changed since you allowed it, and counts for nothing"),
-        ("warning", "it cannot count: it is a symbolic link"),
+        ("warning", "it has changed since you allowed it, and has no effect"),
+        ("warning", "it has no effect: it is a symbolic link"),
     ]
 
 
@@ -73,7 +73,7 @@ def test_a_store_that_cannot_be_read_is_a_problem(home):
     Allowed(home.state).allow(path, path.read_bytes())
     Allowed(home.state).path.write_text("{")
     [(level, text, advice)] = found(home)
-    what = "what you allowed is not known, and no project's file counts: it is damaged"
+    what = "the list of allowed files cannot be read, so no project's file has an effect: it is damaged"
     assert (level, text) == ("problem", f"{Allowed(home.state).path}: {what}")
     assert advice == "move it away, then run `katod allow` in each project again"
 

@@ -45,4 +45,6 @@ def difference(wanted, found):
     twice = sorted({mark for mark in found if found.count(mark) > 1}) if len(found) != len(set(found)) else []
     lost = sorted(set(wanted) - set(found))
     strange = sorted(set(found) - set(wanted))
-    return f"twice: {twice[:5]}, lost: {lost[:5]}, strange: {strange[:5]}, {len(found)} of {len(wanted)}"
+    at = next((n for n, pair in enumerate(zip(wanted, found, strict=False)) if pair[0] != pair[1]), 0)
+    there = f"from {at} on {found[at : at + 4]}, not {wanted[at : at + 4]}"
+    return f"twice: {twice[:5]}, lost: {lost[:5]}, strange: {strange[:5]}, {len(found)} of {len(wanted)}, {there}"

@@ -362,8 +362,20 @@ def test_a_running_daemon_appends_what_is_missing(talk):
     save(talk.path, stale)
     run = InProcess(talk.world)
     row = talk.row
-    assert run._pipeline.restore(row.session, row.id) == ""
+    assert run._requests.restore(row.session, row.id) == ""
     talk.speak()
     run.turn()
     run.stop()
+    talk.assert_whole()
+
+
+@pytest.mark.fault("older copy of an output saved")
+def test_what_is_missing_of_a_recording_that_ended_is_appended_too(talk):
+    """Its output follows nothing any more, and is complete afterwards."""
+    stale = talk.path.read_text()
+    talk.go_on()
+    talk.session.append(talk.session.user("::stop"))
+    talk.world.process()
+    save(talk.path, stale)
+    talk.world.cli("verify", "--append-missing", "--yes")
     talk.assert_whole()

@@ -123,13 +123,13 @@ def test_a_change_between_the_look_and_the_rename_stays(quick, monkeypatch):
     export(world)
     [name] = exports(world)
     one.say(user("more"))
-    complete = whole.Draft.complete
+    complete = whole.UnfinishedFile.complete
 
     def meanwhile(self):
         (world.home / "all" / name).write_text("mine")
         return complete(self)
 
-    monkeypatch.setattr(whole.Draft, "complete", meanwhile)
+    monkeypatch.setattr(whole.UnfinishedFile, "complete", meanwhile)
     world.cli("export", "--all", "-o", str(world.home / "all"), code=1)
     monkeypatch.undo()
     assert "was changed while it was exported" in world.said
@@ -142,7 +142,7 @@ def test_a_file_that_appears_meanwhile_stays(quick, monkeypatch):
     """A new export never replaces a file; its session is exported under another name the next time."""
     world = World(quick / "home", seen_empty=False)
     world.session(1).say(user("words"))
-    complete = whole.Draft.complete
+    complete = whole.UnfinishedFile.complete
     path = world.home / "all" / "app" / "2026-02-10-words-00000001.md"
 
     def meanwhile(self):
@@ -150,7 +150,7 @@ def test_a_file_that_appears_meanwhile_stays(quick, monkeypatch):
         path.write_text("mine")
         return complete(self)
 
-    monkeypatch.setattr(whole.Draft, "complete", meanwhile)
+    monkeypatch.setattr(whole.UnfinishedFile, "complete", meanwhile)
     world.cli("export", "--all", "-o", str(world.home / "all"), code=1)
     monkeypatch.undo()
     assert "wrote 1" in export(world)

@@ -9,7 +9,7 @@ import pytest
 
 from katod.errors import OutputError
 from katod.record import delivery
-from katod.write.output import Known, Place, append, detect_change, make, owner_number
+from katod.write.output import FileFingerprint, OutputPath, append, detect_change, make, owner_number
 from tests.examples import mostly
 from tests.support.inprocess import InProcess
 from tests.support.live import Live, until
@@ -151,16 +151,16 @@ def test_a_project_directory_is_never_created(world):
 @pytest.mark.fault("output directory missing")
 def test_an_empty_directory_on_another_device_is_not_taken_for_a_project(tmp_path):
     """Without a marker, an empty root with another device number is a mount point; a deleted file is gone."""
-    place = Place(tmp_path / "project", ("talk.md",))
+    place = OutputPath(tmp_path / "project", ("talk.md",))
     place.root.mkdir()
     make(place, owner_number("ledger.db"))
     known = append(place, b"one\n")
     place.path.unlink()
-    assert detect_change(place, known) == ("gone", Known())
+    assert detect_change(place, known) == ("gone", FileFingerprint())
     with pytest.raises(OutputError, match="on another disk than before"):
         detect_change(place, known._replace(dev=known.dev + 1))
     (place.root / "README.md").touch()
-    assert detect_change(place, known._replace(dev=known.dev + 1)) == ("gone", Known())
+    assert detect_change(place, known._replace(dev=known.dev + 1)) == ("gone", FileFingerprint())
 
 
 @pytest.mark.fault("output directory missing")

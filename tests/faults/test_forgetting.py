@@ -510,3 +510,17 @@ def ends(world, maker, cut):
             forget(world, maker, "--outputs")
 
     return in_new_process(act, ends=(0, CUT)) == CUT
+
+
+def test_a_session_in_which_the_person_went_on_is_forgotten_with_its_name(world):
+    """A recording that it followed does not name it any more, in the ledger or in `katod status`."""
+    Claude(world).say(user("::start talk.md\nhello"), says("hi"))
+    running = InProcess(world)
+    later = Claude(world, "11111111-4e08-49a9-b1df-7f5d23a36a11", start=60).say(user("something else"), says("fine"))
+    running.turn()
+    assert "successor" in world.status()["recordings"][0]
+    control.enqueue(world.state, Request(("claude", later.session, ""), "forget", "", moment()))
+    running._take_requests()
+    assert "successor" not in world.status()["recordings"][0]
+    running.stop()
+    assert [row.successor for row in world.outputs()] == [""]

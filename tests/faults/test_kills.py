@@ -31,6 +31,7 @@ WINDOWS = (dut.READING, dut.COMMITTED, dut.INSIDE, dut.APPENDED)
 ENOUGH = int(os.environ.get("KATOD_FAULTS_KILLS", "10"))  # kills in each window
 MANY = 200 * ENOUGH  # events
 SECONDS = max(900, 24 * ENOUGH)  # at most; on a quiet machine it takes a sixth of that
+LEFT_OVER = ("opencode.db", "ses_torn.json", "deadbeef-8a53-4c3e-9b5e-0a1d5f8f2c11.jsonl", "_left.jsonl")  # damaged
 LEADS = (0, 0, 0.02, 0.1)
 DIRECTORIES = ("katod", "katod-2", "katod-3")
 SETTINGS = {
@@ -171,7 +172,8 @@ def test_every_event_stands_in_its_output_once_however_often_the_daemon_is_kille
     wanted = json.loads((world.home / "truth.json").read_text())
     marks = sum(len(rows["all"]) for rows in wanted.values())
     status = world.status()
-    wrong = [str(row) for name in ("parked", "problems", "refused") for row in status[name]]
+    problems = [row for row in status["problems"] if not row["path"].endswith(LEFT_OVER)]
+    wrong = [str(row) for row in (*status["parked"], *status["refused"], *problems)]
     wrong += check_outputs(world, wanted) + person.missing(outputs(world)) + check_exports(world)
     assert not wrong, "\n".join(wrong)
     assert not unexpected(world.home / "daemon.log")

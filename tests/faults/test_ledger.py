@@ -9,6 +9,7 @@ import pytest
 
 from katod.store.integrity import check_database
 from katod.store.ledger import Ledger
+from katod.store.tables import SCHEMA
 from tests.examples import mostly
 from tests.support.live import read_only, without_privileges
 from tests.support.world import CUT
@@ -217,7 +218,7 @@ def test_a_ledger_that_somebody_reads_is_no_damage(world):
     """A log whose progress cannot be determined because of another reader is not damage."""
     recorded(world)
     with closing(sqlite3.connect(ledger_of(world))) as connection:
-        check_database(Contended(connection), ledger_of(world))
+        check_database(Contended(connection), ledger_of(world), SCHEMA)
 
 
 @pytest.mark.fault("ledger damaged")
@@ -288,6 +289,7 @@ def test_a_ledger_of_a_newer_katod_is_refused(world, command):
     """The command exits with one line that says what to do, and the file stays unchanged."""
     recorded(world)
     with sqlite3.connect(closed(world)) as ledger:
+        ledger.execute("CREATE TABLE later (id INTEGER)")
         ledger.execute("PRAGMA user_version = 999")
     ledger.close()
     before, outputs = ledger_of(world).read_bytes(), world.contents()

@@ -93,7 +93,7 @@ class LostPower(RuleBasedStateMachine):
 @pytest.mark.slow
 @pytest.mark.fault("power loss")
 @given(hole=st.tuples(st.integers(0, 4000), st.integers(1, 4000)), end=st.integers(0, 4000), before=st.booleans())
-@examples(3, 150)
+@examples(2, 150)
 def test_a_hole_before_bytes_that_arrived(hole, end, before):
     """NUL bytes in an append whose later bytes reached the disk are replaced by the lost text."""
     with tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY) as folder:
@@ -116,7 +116,7 @@ def test_a_hole_before_bytes_that_arrived(hole, end, before):
         assert path.read_bytes() == world.export(world.outputs()[0])
 
 
-TestLostPower = pytest.mark.fault("power loss")(examples(3, 60, stateful_step_count=15)(LostPower.TestCase))
+TestLostPower = pytest.mark.fault("power loss")(examples(2, 60, stateful_step_count=15)(LostPower.TestCase))
 
 
 @pytest.mark.slow

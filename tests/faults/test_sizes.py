@@ -9,7 +9,6 @@ import pytest
 
 from katod.command.grammar import MOST_COMMANDS
 from katod.store.ledger import Ledger
-from katod.store.rows import SourceRow
 from katod.tail.reader import LINE_CAP
 from tests.support.records import line
 from tests.support.world import World
@@ -67,7 +66,7 @@ class Scene:
         """Return how far the session was read."""
         ledger = Ledger.read(self.world.state)
         try:
-            (source,) = ledger.sources(SourceRow)
+            (source,) = ledger.sources()
             return source.cursor.offset
         finally:
             ledger.close()

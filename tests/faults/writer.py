@@ -6,6 +6,9 @@ to `{"said": […], "all": […], "ok": number}`: the marks that the output must
 
 A mark ends a text; in a message it is on a line of its own. A session's id and the names of its outputs contain its
 number as 8 hexadecimal digits. A person writes only to outputs with odd numbers.
+
+Like real clients, these write some results before their calls, and now and then their history again, under other ids
+and times, which says nothing new. Beside their sessions are those that older versions left, and damaged ones.
 """
 
 import json
@@ -37,10 +40,49 @@ class Talk:
         self.outputs = {}
         self.present = self.recording = None
         self.calling = False
+        self.copies = 0
+        self.written = []  # the kind of each record, and the record
 
     def turn(self):
         """Return the records of the next thing that happens in the session."""
         self.left -= 1
+        if self.written and not self.calling and self.rng.random() < 0.02 and (again := self._again()):
+            return again
+        before = len(self.history)
+        records = self._next()
+        kind = "user" if any(kind == "user" for kind, _ in self.history[before:]) else "other"
+        kind = "says" if [one for one, _ in self.history[before:]] in (["says"], ["ok"]) else kind
+        self.written += [(kind if record is records[-1] else "other", record) for record in records]
+        return records
+
+    def _again(self):
+        """Return a part of the history, in order and with an answer, as a client writes it again within a moment."""
+        prompts = [at for at, (kind, _) in enumerate(self.written) if kind == "user"]
+        answers = [at for at, (kind, _) in enumerate(self.written) if kind == "says"]
+        begin = self.rng.choice([0, *prompts[-8:]]) if prompts else len(self.written)
+        begin = min((at for at in prompts if at >= begin), default=len(self.written))
+        later = [at for at in answers if at > begin]
+        if not later:
+            return []
+        end = self.rng.choice(later[:12])
+        between = [at for at in range(begin + 1, end) if self.rng.random() < 0.7]
+        return [self._copied(self.written[at][1], n) for n, at in enumerate((begin, *between, end))]
+
+    def _copied(self, record, number):
+        """Return a record under another id, within the moment of the last one."""
+        copy = json.loads(json.dumps(record)) | {
+            "timestamp": self.written[-1][1]["timestamp"].replace(".000Z", f".{number:03}Z")
+        }
+        self.copies += 1
+        if "uuid" in copy:
+            copy["uuid"] = f"{self.number:08x}-0001-4000-8000-{self.copies:012d}"
+            copy["message"] |= {"id": f"msg_copy_{self.copies}"} if "id" in copy["message"] else {}
+        else:
+            copy["ordinal"] = self.session.count
+            self.session.count += 1
+        return copy
+
+    def _next(self):
         first = [] if self.session.count else self.session.opening()
         if self.calling:
             self.calling = False
@@ -54,15 +96,20 @@ class Talk:
             return [*first, self.session.says("ok")]
         if kind == "runs":
             self.calling, self.call = True, f"call-{self.marks}"
-            return [*first, self.session.runs(self.call, f"true {self._mark(kind)}")]
+            call = self.session.runs(self.call, f"true {self._mark(kind)}")
+            if self.rng.random() < 0.8:
+                return [*first, call]
+            self.calling = False
+            return [*first, self.session.result(self.call, self._text("result")), call]
         make = {"user": self.session.typed, "says": self.session.says, "thinks": self.session.thinks}[kind]
         return [*first, make(self._text(kind))]
 
     def _command(self):
-        """Return a typed message with a command in the middle."""
-        before = self._text("user")
+        """Return a typed message with a command: where pastes are marked in the middle, elsewhere at its ends."""
+        parts = [True, True] if self.session.agent == "claude" else self.rng.choice(([True, False], [False, True]))
+        before = f"{self._text('user')}\n" if parts[0] else ""
         line = self._act(self.rng.random())
-        return self.session.typed(f"{before}\n{line}\n{self._text('user')}")
+        return self.session.typed(f"{before}{line}\n{self._text('user') if parts[1] else ''}")
 
     def _act(self, chance):
         name = f"{self.number:08x}-{self.marks}.{self.rng.choice(('md', 'jsonl'))}"
@@ -112,9 +159,32 @@ def truth(talks):
     return found
 
 
+def leftovers(home):
+    """Write what older versions of agents leave beside their sessions, and damaged files of each."""
+    data = home / ".local/share/opencode/storage"
+    info = {"id": "ses_left", "directory": "/home/me/app", "version": "1.1.65", "time": {"created": 1, "updated": 2}}
+    message = {"id": "msg_left", "sessionID": "ses_left", "role": "user", "time": {"created": 1}}
+    part = {"id": "prt_left", "messageID": "msg_left", "type": "text", "text": "old words"}
+    found = {
+        data / "session/p1/ses_left.json": json.dumps(info),
+        data / "message/ses_left/msg_left.json": json.dumps(message),
+        data / "part/msg_left/prt_left.json": json.dumps(part),
+        data / "session/p1/ses_torn.json": '{"id": "ses_torn", "tim',
+        home / ".local/share/opencode/opencode.db": "no database",
+        home / ".gemini/tmp/app/chats/session-2025-01-01T00-00-00000000.json": "[[[[",
+        home
+        / ".claude/projects/-home-me-app/deadbeef-8a53-4c3e-9b5e-0a1d5f8f2c11.jsonl": '{"type": ["user"]}\n\0\0\n{',
+        home / ".pi/agent/sessions/--app--/2025-01-01T00-00-00-000Z_left.jsonl": '{"type": 7, "message": []}\n',
+    }
+    for path, text in found.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
 def main(folder, seed, target):
     rng = random.Random(seed)
     world = SimpleNamespace(home=Path(folder))
+    leftovers(world.home)
     talks = []
     while not select.select([sys.stdin], [], [], rng.uniform(0.002, 0.012))[0]:
         busy = [talk for talk in talks if talk.left > 0]

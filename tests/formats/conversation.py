@@ -3,7 +3,7 @@
 from katod import events as ev
 from katod.agents.toolcalls import family
 from katod.events import Event, SessionRef
-from katod.formats.content import Tool
+from katod.formats.content import ToolLine
 from katod.formats.edits import edit_size
 from katod.formats.markdown import Markdown, print_piece
 from katod.formats.ownlines import SIGN
@@ -106,6 +106,6 @@ def full(**more):
 
 def call_line(payload, cwd="", redact=str):
     """Return the line of a call without what begins every such line."""
-    return print_piece(Tool(payload["name"], View(redact, cwd).about(payload, *edit_size(payload)))).removeprefix(
+    return print_piece(ToolLine(payload["name"], View(redact, cwd).about(payload, *edit_size(payload)))).removeprefix(
         f"- {SIGN} "
     )

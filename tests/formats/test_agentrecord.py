@@ -7,11 +7,13 @@ from hypothesis import given
 
 from katod import events as ev
 from katod.events import Event, SessionRef
-from katod.model import Options
+from katod.model import Identity, Options, SessionKey
 from tests.examples import examples
 from tests.formats.schemas import schema
+from tests.looping import each
 from tests.support.anyevents import conversations
 from tests.support.rendering import rendered
+from tests.support.translated import payloads, translated
 
 SESSION = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"
 TIME = "2026-02-10T22:36:18.000Z"
@@ -115,18 +117,20 @@ def test_what_an_agent_says_only_later_completes_the_start():
 
 def test_lines_are_attributed_to_the_model_that_wrote_them():
     """To the one that speaks then, in the session or in its sub-agent: not to the latest one that is new."""
-    file = {"path": "a.py", "change": "update", "ranges": [[1, 2]]}
 
-    def edits(number, **more):
+    def edits(number, path, **more):
+        file = {"path": path, "change": "update", "ranges": [[1, 2]]}
         return event(number, ev.TOOL_RESULT, {"toolCallId": "t", "text": "", "structured": {"files": [file]}}, **more)
 
     made = record(
-        says(1, model="a"), says(2, model="b"), says(3, model="a"), edits(4),
-        says(5, model="c", subagent="s"), edits(6, subagent="s"), edits(7),
+        says(1, model="a"), says(2, model="b"), says(3, model="a"), edits(4, "a.py"),
+        says(5, model="c", subagent="s"), edits(6, "b.py", subagent="s"), edits(7, "c.py"),
     )  # fmt: skip
-    [file] = made["file-attribution"]["files"]
-    found = [(row["contributor"]["model-id"], len(row["ranges"])) for row in file["conversations"]]
-    assert found == [("a", 2), ("c", 1)]
+    found = [
+        (file["path"], file["conversations"][0]["contributor"]["model-id"])
+        for file in made["file-attribution"]["files"]
+    ]
+    assert found == [("a.py", "a"), ("b.py", "c"), ("c.py", "a")]
 
 
 def test_usage_is_never_that_of_another_speaker():
@@ -250,3 +254,51 @@ def test_what_is_nested_too_deep_is_left_out():
         deep = [deep]
     [row] = entries(event(1, ev.PROVIDER_RAW, {"rawType": "x", "raw": deep}))
     assert row["data"]["raw"].startswith("nested too deep")
+
+
+# -- parents, models, and the session ------------------------------------------------------------------
+
+
+def test_the_parent_of_an_entry_is_its_nearest_ancestor():
+    """The agent's own parent may be a record of which there is no event; what is above that is known beside it."""
+    rows = entries(user(1), says(2, parentId="ignored", ancestorId="u1"), call(3, parentId="u2", ancestorId="u1"))
+    assert [row.get("parent-id") for row in rows] == [None, "u1", "u2"]
+
+
+def test_a_record_has_an_entry_even_if_none_is_called_like_it():
+    """A setting, or only usage: what is below it is below its first entry, or the answer that has the usage."""
+    change = event(1, ev.CONFIG_CHANGE, {"what": "title", "after": "x"}, part="title")
+    assert entries(change, user(2, parentId="u1"))[1]["parent-id"] == "u1:title"
+    rows = entries(
+        says(1), event(2, ev.USAGE, {"scope": "message", "output": 1}, part="u", messageId="m1"), user(3, parentId="u2")
+    )
+    assert [(row["id"], row.get("parent-id")) for row in rows] == [("u1", None), ("u3", "u1")]
+    used = event(2, ev.USAGE, {"scope": "message", "output": 1}, part="u", messageId="m1", parentId="u1")
+    rows = entries(user(1), used, says(3, parentId="u2"), user(4, parentId="u2"))
+    assert [(row["id"], row.get("parent-id")) for row in rows] == [("u1", None), ("u3", "u1"), ("u4", "u3")]
+
+
+def test_answers_thoughts_and_calls_name_their_model():
+    """What a model made, and nothing else."""
+    thought = event(1, ev.ASSISTANT_THINKING, {"text": "hm"}, model="m")
+    rows = entries(thought, says(2, model="m"), call(3, model="m"), event(4, ev.ERROR, {"message": "x"}, model="m"))
+    assert [row.get("model-id") for row in rows] == ["m", "m", "m", None]
+
+
+def test_a_renamed_file_is_the_record_of_its_session():
+    """The session says itself which one it is; katod's own names stay those of the file."""
+    made = record(event(0, ev.SESSION_START, {"id": "0198-own"}, part="start"), user(1))
+    assert (made["session"]["session-id"], made["x-katod"]["session"]) == ("0198-own", SESSION)
+
+
+@each("name, record", [
+    ("claude", {"type": "user", "uuid": "u", "cwd": "/p", "sessionId": "own", "message": {"content": "go"}}),
+    ("codex", {"type": "session_meta", "payload": {"id": "own", "cwd": "/p"}}),
+    ("copilot", {"type": "session.start", "id": "1", "data": {"sessionId": "own"}}),
+    ("pi", {"type": "session", "id": "own", "cwd": "/p"}), ("zot", {"type": "meta", "meta": {"id": "own", "cwd": "/p"}}),
+])  # fmt: skip
+def test_each_agent_says_which_session_a_renamed_file_is(name, record):
+    """Only if the name of the file is no id of its own: else it may be a copy, or a part of several."""
+    identities = [Identity(SessionKey(name, one)) for one in ("my-talk", SESSION)]
+    starts = [payloads(translated(name, record, identity=one), ev.SESSION_START) for one in identities]
+    assert [start[0].get("id") for start in starts] == ["own", None]

@@ -2,10 +2,10 @@
 
 import json
 
-from katod.formats.calls import Call, Held, Known
-from katod.formats.content import Code, Span
+from katod.formats.calls import Call, HeldCalls, OpenCallTable
+from katod.formats.content import Code, Inline
 
-ABOUT = (Span("code", "npm test"),)
+ABOUT = (Inline("code", "npm test"),)
 
 
 def body(text="make"):
@@ -23,7 +23,7 @@ def shown(folds):
 
 def test_call_waits_for_its_result():
     """A call is one block with its result, printed when the result comes."""
-    held = Held()
+    held = HeldCalls()
     assert held.add("t1", "Bash", ABOUT, body()) == []
     [fold] = answer(held, "t1")
     assert (fold.name, fold.about, fold.notes) == ("Bash", ABOUT, ("1 line",))
@@ -33,7 +33,7 @@ def test_call_waits_for_its_result():
 
 def test_calls_are_printed_in_their_order():
     """Whatever the order of the results, a run of calls is printed when all have come, in the order of the calls."""
-    held = Held()
+    held = HeldCalls()
     for number in (1, 2, 3):
         held.add(f"t{number}", f"call {number}", (), body())
     assert (answer(held, "t3"), answer(held, "t1")) == ([], [])
@@ -42,7 +42,7 @@ def test_calls_are_printed_in_their_order():
 
 def test_flushed_call_has_no_result():
     """Calls that must be printed now have the results that have come; a later result is not theirs."""
-    held = Held()
+    held = HeldCalls()
     held.add("t1", "one", (), body())
     held.add("t2", "two", (), body())
     answer(held, "t2")
@@ -52,7 +52,7 @@ def test_flushed_call_has_no_result():
 
 def test_second_result_of_a_call_is_not_held():
     """A call has one result; another one is a block of its own."""
-    held = Held()
+    held = HeldCalls()
     held.add("t1", "one", (), body())
     held.add("t2", "two", (), body())
     answer(held, "t1")
@@ -61,7 +61,7 @@ def test_second_result_of_a_call_is_not_held():
 
 def test_at_most_64_kb_are_held():
     """If calls or results are large, all that is held is printed at once."""
-    held = Held()
+    held = HeldCalls()
     held.add("t1", "one", (), body())
     assert shown(held.add("t2", "two", (), body("x" * 65_536))) == [("one", 1), ("two", 1)]
     held.add("t3", "three", (), body())
@@ -71,27 +71,27 @@ def test_at_most_64_kb_are_held():
 
 def test_held_calls_go_on_from_their_state():
     """Calls that were stored as JSON are printed as if nothing had happened."""
-    held = Held()
+    held = HeldCalls()
     held.add("t1", "one", ABOUT, body())
     held.add("t2", "two", (), body())
     answer(held, "t2")
-    again = Held(json.loads(json.dumps(held.state())))
+    again = HeldCalls(json.loads(json.dumps(held.state())))
     assert answer(again, "t1") == answer(held, "t1")
 
 
 def test_known_calls_name_their_late_results():
     """What is known of a call is there once, also after a restart."""
-    known = Known()
+    known = OpenCallTable()
     call = Call("Bash", ABOUT, commits=True, edits=(("a.py", 1, 2), ("b.py", 0, 0)))
     known.add("t1", call)
-    again = Known(json.loads(json.dumps(known.state())))
+    again = OpenCallTable(json.loads(json.dumps(known.state())))
     assert again.take("t1") == call
     assert again.take("t1") is None
 
 
 def test_few_calls_are_remembered():
     """Of too many open calls the oldest are forgotten; a call without an id is not remembered."""
-    known = Known()
+    known = OpenCallTable()
     for number in range(400):
         known.add(f"t{number}", Call("Bash"))
     known.add("", Call("Bash"))

@@ -2,10 +2,14 @@
 
 import importlib.util
 import json
+from datetime import datetime
 from functools import cache
 from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import UUID
 
 import pytest
+from jsonschema import Draft7Validator, FormatChecker
 
 from katod.log import EventLog
 from katod.model import Options
@@ -27,6 +31,28 @@ def wrong_in(name, text):
 
 
 @cache
+def group():
+    """Return the schema of the working group of vCon, with the forms of times and ids. Skips without it."""
+    path = SPECIFICATIONS / "vcon-core.wg-2026-07-01.schema.json"
+    if not path.exists():
+        pytest.skip("the working group's schema of vCon is not here")
+    forms = FormatChecker(formats=())
+    forms.checks("date-time", raises=ValueError)(lambda text: datetime.fromisoformat(text).tzinfo is not None)
+    forms.checks("uuid", raises=ValueError)(lambda text: str(UUID(text)) == text)
+    forms.checks("uri")(lambda text: bool(urlsplit(text).scheme))
+    return Draft7Validator(json.loads(path.read_text()), format_checker=forms)
+
+
+def refused(text):
+    """Return what the working group's schema refuses in a vCon, and what refers to nothing in it."""
+    made = json.loads(text)
+    wrong = [f"{error.json_path}: {error.message[:200]}" for error in group().iter_errors(made)]
+    turns, parties = range(len(made["dialog"])), range(len(made["parties"]))
+    wrong += [f"turn {row['dialog']}" for row in made["attachments"] if row["dialog"] not in turns]
+    return wrong + [f"party {row['party']}" for row in made["attachments"] if row["party"] not in parties]
+
+
+@cache
 def cddl():
     """Return the schema of the draft itself, in the words that its checker understands. Skips without it."""
     pycddl = pytest.importorskip("pycddl", reason="the checker of CDDL is not installed")
@@ -43,6 +69,13 @@ def cddl():
 def test_fixtures_give_valid_documents(name, case):
     """By the JSON Schema of each."""
     assert wrong_in(name, "".join(render_all(case.events(), name, Options()))) == []
+
+
+@pytest.mark.skipif(not SPECIFICATIONS.exists(), reason=f"there are no specifications in {SPECIFICATIONS}")
+@each("case", cases()[::4], ids=str)
+def test_fixtures_give_vcons_that_the_working_group_takes(case):
+    """By its own schema: a schema of katod's may leave out what katod leaves out."""
+    assert refused("".join(render_all(case.events(), "vcon", Options()))) == []
 
 
 @pytest.mark.slow
@@ -68,6 +101,7 @@ def test_every_real_session_gives_valid_documents(source):
     ids = [entry["id"] for entry in record["session"]["entries"]]
     assert len(ids) == len(set(ids))
     assert json.loads(made["vcon"])["analysis"][0]["body"] == made["agent-record"]
+    assert refused(made["vcon"]) == []
     cddl().validate_cbor(cbor2.dumps(record))
 
 

@@ -165,6 +165,7 @@ def _as_jsonl(case, redact):
 def _comparable(name, text):
     """Return a text without what katod's JSONL cannot say: pictures, and the id in the name of a session's file."""
     text = re.sub(r"<img [^>]*>|<p class=\"note\">image: [^<]*</p>", "", text) if name == "html" else text
+    text = re.sub(r'"width":\d+,"height":\d+,|,"width":\d+,"height":\d+', "", text) if name == "matrix" else text
     text = re.sub(r"<p></p>\n|(?<=\n)\n", "", text) if name == "html" else text
     text = re.sub(r'^(\{"type":"session",)"id":"[^"]*",', r"\1", text) if name == "lifecycle" else text
     return re.sub(r"^session: .*\n", "", text, count=1, flags=re.MULTILINE) if name == "markdown" else text

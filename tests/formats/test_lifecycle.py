@@ -2,10 +2,12 @@
 
 import json
 
+import pytest
+
 from katod.formats.registry import open_format
 from katod.formatspec import FORMATS
 from katod.model import Options
-from tests.support.records import Claude
+from tests.support.records import Claude, Gemini, says, user
 
 
 def test_a_recording_is_the_same_as_its_export(world):
@@ -36,3 +38,14 @@ def test_its_state_is_small():
     """Nothing is kept where nothing is open."""
     assert open_format("lifecycle", Options()).state() == {}
     assert FORMATS["lifecycle"].in_chat is False
+
+
+@pytest.mark.parametrize(("name", "ended"), [("lifecycle", "agent_end"), ("stream", "idle")])
+def test_an_export_ends_an_answer_that_may_be_the_last(world, name, ended):
+    """The agent does not record that it is; a recording says so with the next prompt."""
+    source = Gemini(world)
+    source.say(user("Look."), says("I looked."))
+    lines = world.cli("export", source.source, "-f", name, "-o", "-").splitlines()
+    assert ended in lines[-1]
+    printer = open_format(name, Options())
+    assert printer.end() == ""

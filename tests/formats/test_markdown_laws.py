@@ -115,7 +115,7 @@ def everything(tools):
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(tools=TOOLS, text=TEXTS, first=st.booleans())
 @example(tools="summary", text="\n## FAKE\n\n<div><script>", first=True)
 @example(tools="full", text="\n## FAKE\n\n<div><script>", first=True)
@@ -181,7 +181,7 @@ def test_a_transcript_in_a_conversation_changes_nothing_around_it(tools, data):
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(TEXTS)
 @example("\n```\n# FAKE\n````")
 def test_no_fence_ends_early(text):

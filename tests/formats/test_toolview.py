@@ -1,7 +1,8 @@
 """What a tool call is about, in one line and in full."""
 
 from katod.agents.toolcalls import family
-from katod.formats.toolview import LONGEST, View, command_of, is_quiet, unwrapped
+from katod.agents.tooltable import is_silent
+from katod.formats.toolview import LONGEST, View, command_of, unwrapped
 from tests.formats.conversation import MINUS, call_line
 from tests.looping import each
 
@@ -59,6 +60,7 @@ def test_a_hostile_commit_takes_linear_time():
         (call("Agent", description="Look *here*"), "**Agent** *Look \\*here\\**"),
         (call("WebFetch", url="https://x.org/a_b"), "**WebFetch** `https://x.org/a_b`"),
         (call("teleport", to="moon", speed=9, why=["x"]), "**teleport** `moon 9`"),
+        (call("teleport", fast=True, safe=False, to="Moon"), "**teleport** `true false Moon`"),
         (call("teleport", given={}), "**teleport**"),
         (call("Read", file_path="a", offset=150, limit=100), "**Read** `a` lines 150–249"),  # noqa: RUF001
         (call("Read", file_path="a", limit=50), "**Read** `a` lines 1–50"),  # noqa: RUF001
@@ -145,8 +147,8 @@ def test_input_of_an_unknown_form_has_no_command(given):
 @each("name", ["ToolSearch", "TaskList", "AskUserQuestion", "request_user_input"])
 def test_bookkeeping_is_quiet(name):
     """The client's own tools, and those that become questions, print nothing."""
-    assert is_quiet(name)
-    assert not is_quiet("Bash")
+    assert is_silent(name, "claude")
+    assert not is_silent("Bash", "claude")
 
 
 # -- in full -----------------------------------------------------------------------------------------

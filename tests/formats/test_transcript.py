@@ -8,23 +8,25 @@ from hypothesis import strategies as st
 from katod import events as ev
 from katod.events import Event, SessionRef
 from katod.formats.content import (
-    Agent,
-    Answer,
+    AgentHeading,
+    AskedQuestion,
     Attachment,
+    ChosenAnswer,
+    Delegation,
     Fold,
     Footer,
+    Inline,
     Link,
     MarkLine,
     Note,
     Outcome,
+    PassedTime,
     Person,
     Prose,
-    Question,
     Quoted,
-    Stamp,
     Thinking,
-    Tool,
-    Typed,
+    ToolLine,
+    TypedWords,
 )  # fmt: skip
 from katod.formats.pictures import asset_name
 from katod.formats.transcript import Transcript
@@ -61,11 +63,16 @@ def only(kind, found):
 def lines(found):
     """Return tools and outcomes as words."""
     shown = []
-    for piece in only((Tool, Outcome), found):
-        name = [piece.name] if isinstance(piece, Tool) else ["  "]
-        spans = (*piece.about, *piece.outcome) if isinstance(piece, Tool) else piece.line
+    for piece in only((ToolLine, Outcome), found):
+        name = [piece.name] if isinstance(piece, ToolLine) else ["  "]
+        spans = (*piece.about, *piece.outcome) if isinstance(piece, ToolLine) else piece.line
         shown.append(" ".join([*name, *(span.text for span in spans)]))
     return shown
+
+
+def between(name, words, text="", notes=()):
+    """Return words between agents as they are shown."""
+    return Delegation(name, (Inline("text", f"· {words}"),), notes, (Prose(text or words),))
 
 
 # -- the head ----------------------------------------------------------------------------------------
@@ -104,29 +111,47 @@ def test_each_message_has_a_heading_with_its_first_words():
     long = "I want to add authentication to my shop, and I want it today. Can you help?"
     assert pieces(user("one"), user("two\nlines", "b"), user(long, "b")) == [
         Person("You", "2026-02-10 23:36", "one", whole=True),
-        Person("You", "23:52", "two"), Typed("two\nlines"),
-        Person("You", "23:52", "I want to add authentication to my shop, and I want it…"), Typed(long),
+        Person("You", "23:52", "two"), TypedWords("two\nlines"),
+        Person("You", "23:52", "I want to add authentication to my shop, and I want it…"), TypedWords(long),
     ]  # fmt: skip
 
 
 @each("text", ["# one", "a  b", "  indented", "[Image #1] look", "@a.py", "> quoted"])
 def test_message_that_its_heading_changes_is_shown_below(text):
     """A heading has no markup; the message below it has what was typed."""
-    assert only(Typed, pieces(user(text))) == [Typed(text)]
+    assert only(TypedWords, pieces(user(text))) == [TypedWords(text)]
 
 
 def test_task_of_a_sub_agent_is_no_message_of_the_person():
-    """In the transcript of a sub-agent, the task that it was given is called so."""
+    """In the transcript of a sub-agent, the task that it was given is collapsed, and called so."""
     key = SessionKey("claude", KEY.id, "a1")
-    step = Event("id", ev.USER_MESSAGE, SessionRef("claude", KEY.id, "a1"), {"text": "Look."}, {})
-    assert pieces(step, known=SessionMetadata(key)) == [Person("Task", "", "Look.", whole=True)]
+    task = {"text": "# Look.\nAt all.", "subtype": ev.Between.TASK}
+    step = Event("id", ev.USER_MESSAGE, SessionRef("claude", KEY.id, "a1"), task, {})
+    assert pieces(step, known=SessionMetadata(key)) == [between("Task", "Look.", "# Look.\nAt all.")]
+
+
+@each("subtype", sorted(ev.BETWEEN))
+def test_words_between_agents_are_collapsed_and_what_follows_has_its_speaker(subtype):
+    """Whoever sent them and however, they are one line; the agent's next words have a heading of their own."""
+    for kind in (ev.USER_MESSAGE, ev.SYSTEM_MESSAGE):
+        step = event(kind, {"text": "Done.\nAll of it.", "subtype": subtype})
+        before, fold, heading, after = pieces(says("I wait."), step, says("Thanks."))[1:]
+        assert (before, after) == (Prose("I wait."), Prose("Thanks."))
+        assert (type(fold), fold.about, type(heading)) == (Delegation, (Inline("text", "· Done."),), AgentHeading)
+
+
+def test_summary_of_a_compaction_is_collapsed():
+    """It follows the note of the compaction, whichever record it comes in."""
+    step = event(ev.COMPACTION, {"summary": "We talked."})
+    assert pieces(step) == [Note("Context compacted"), between("Summary", "We talked.")]
+    assert pieces(event(ev.COMPACTION, {"summary": " "})) == [Note("Context compacted")]
 
 
 def test_pasted_text_is_folded():
     """What the agent marks as pasted is a fold with its number of lines, at its place in the message."""
     text = "what is this?\na\nb\nc\nAnd why?"
     assert pieces(user(text, pasted=[[14, 19]]))[1:] == [
-        Typed("what is this?"), Quoted("Pasted: 3 lines", "a\nb\nc"), Typed("And why?"),
+        TypedWords("what is this?"), Quoted("Pasted: 3 lines", "a\nb\nc"), TypedWords("And why?"),
     ]  # fmt: skip
 
 
@@ -144,10 +169,9 @@ def test_message_of_nothing_prints_nothing():
     assert pieces(user(""), user("  \n")) == []
 
 
-@each("subtype", ["context", "delegated"])
-def test_words_that_nobody_typed_are_no_message(subtype):
-    """Context and delegated tasks in the person's name are not the person's words."""
-    assert pieces(user("hidden", subtype=subtype)) == []
+def test_words_that_nobody_typed_are_no_message():
+    """Context in the person's name is not the person's words."""
+    assert pieces(user("hidden", subtype="context")) == []
 
 
 def blobs(*images):
@@ -209,14 +233,14 @@ def test_model_is_shown_where_it_changes():
     found = pieces(
         user("1"), says("2"), says("3"), user("4"), says("5"), says("6", "claude-haiku-4-5-20251001"), says("7", "")
     )
-    assert [piece.model for piece in only(Agent, found)] == ["opus-4-6", "", "haiku-4-5"]
+    assert [piece.model for piece in only(AgentHeading, found)] == ["opus-4-6", "", "haiku-4-5"]
     assert [piece.text for piece in only(Prose, found)] == ["2", "3", "5", "6", "7"]
 
 
 def test_date_is_shown_where_the_day_changes():
     """On a new day the turn gets a heading with the date."""
     found = pieces(user("1", "b"), says("2", at="b"), says("3", at="c"), user("4", "c"))
-    assert [piece.stamp for piece in only((Person, Agent), found)] == [
+    assert [piece.stamp for piece in only((Person, AgentHeading), found)] == [
         "2026-02-10 23:52", "23:52", "2026-02-11 09:02", "09:02",
     ]  # fmt: skip
 
@@ -226,7 +250,7 @@ def test_time_is_shown_after_five_minutes():
     at = "2026-02-10T22:{}:00Z".format
     found = pieces(*(says(minute, at=at(minute)) for minute in ("00", "05", "11", "12", "09", "40")))
     assert found[1:] == [
-        Prose("00"), Prose("05"), Stamp("23:11"), Prose("11"), Prose("12"), Prose("09"), Stamp("23:40"), Prose("40"),
+        Prose("00"), Prose("05"), PassedTime("23:11"), Prose("11"), Prose("12"), Prose("09"), PassedTime("23:40"), Prose("40"),
     ]  # fmt: skip
 
 
@@ -234,7 +258,7 @@ def test_event_without_a_time_or_a_model_invents_none():
     """What is not known is not shown."""
     assert pieces(user("hi", ""), says("ho", "", "")) == [
         Person("You", "", "hi", whole=True),
-        Agent("Claude", "", ""),
+        AgentHeading("Claude", "", ""),
         Prose("ho"),
     ]
 
@@ -243,9 +267,10 @@ def test_turn_ends_with_a_footer():
     """Before the next message, a footer says what the turn did and how long it took since the message."""
     found = pieces(
         user("go"), call(1, "Bash", command="make"), result(1, at="2026-02-10T22:40:30Z"),
-        call(2, "Edit", file_path="/home/me/app/a", old_string="x", new_string="y\nz"), user("next", "b"), user("last", "b"),
+        call(2, "Edit", file_path="/home/me/app/a", old_string="x", new_string="y\nz"), result(2, at="2026-02-10T22:40:30Z"),
+        user("next", "b"), user("last", "b"),
     )  # fmt: skip
-    assert only(Footer, found) == [Footer(f"2 tools · 1 file (+2 {MINUS}1) · 4 min")]
+    assert only(Footer, found) == [Footer(f"2 tools · 1 file (+2 {MINUS}1) · 4 min", (("a", 2, 1),))]
     assert isinstance(found[found.index(Person("You", "23:52", "next", whole=True)) - 1], Footer)
 
 
@@ -281,7 +306,14 @@ def test_edit_that_failed_does_not_count(more):
     """The files and lines of the footer are those that were changed, whatever the results come after."""
     edits = [call(number, "Edit", file_path="a", old_string="x", new_string="y") for number in (1, 2)]
     found = pieces(*edits, result(1, "no", **more), result(2, "ok"), paused=True)
-    assert only(Footer, found) == [Footer(f"2 tools · 1 file (+1 {MINUS}1)")]
+    assert only(Footer, found) == [Footer(f"2 tools · 1 file (+1 {MINUS}1)", (("a", 1, 1),))]
+
+
+def test_an_edit_counts_in_the_turn_of_its_result():
+    """An edit whose result comes after the end of its turn belongs to the next footer; one without a result to none."""
+    edits = [call(number, "Edit", file_path="a", old_string="x", new_string="y") for number in (1, 2)]
+    found = pieces(*edits, user("next"), result(1, "ok"), paused=True)
+    assert only(Footer, found) == [Footer("2 tools"), Footer(f"1 file (+1 {MINUS}1)", (("a", 1, 1),))]
 
 
 def test_footer_counts_tokens_if_wanted():
@@ -370,7 +402,7 @@ def test_full_call_is_one_block_with_its_result():
 )
 def test_full_result_says_how_it_ended(more, notes, shown):
     """The title has the exit code or what else went wrong, the number of lines and a duration worth mentioning."""
-    [fold] = only(Fold, pieces(call(1, "Agent", prompt="x"), result(1, **more), options=full()))
+    [fold] = only(Fold, pieces(call(1, "AgentHeading", prompt="x"), result(1, **more), options=full()))
     assert (fold.notes, [part.text for part in fold.parts[1:]]) == (notes, shown)
 
 
@@ -393,14 +425,14 @@ def test_full_calls_are_in_call_order():
 def test_held_calls_are_printed_before_a_footer_and_a_mark():
     """What is held belongs to the turn: it stands before the end of it."""
     found = pieces(call(1, "Read", file_path="a"), Mark("stopped"), options=full())
-    assert [type(piece) for piece in found] == [Agent, Fold, Footer, MarkLine]
+    assert [type(piece) for piece in found] == [AgentHeading, Fold, Footer, MarkLine]
 
 
 def test_images_of_a_result_follow_its_block():
     """An image that a tool returned stands below the block of its call."""
     image = {"type": "image", "mediaType": "image/png", "bytes": 9}
     steps = (call(1, "Read", file_path="a"), call(2, "Read", file_path="b"), result(1, "", attachments=[image]))
-    assert [type(piece) for piece in pieces(*steps, options=full())] == [Agent, Fold, Fold, Attachment]
+    assert [type(piece) for piece in pieces(*steps, options=full())] == [AgentHeading, Fold, Fold, Attachment]
 
 
 def test_long_result_is_shortened_as_configured():
@@ -414,13 +446,15 @@ def test_long_result_is_shortened_as_configured():
 
 
 def test_report_of_a_sub_agent_is_a_fold():
-    """It is shown with `content.subagent_reports` or `+tools`, below the line of the sub-agent; a link if recorded."""
+    """It is shown with `content.subagent_reports` or `+tools`; a link if recorded. One that came as a message always."""
     step = event(ev.AGENT_END, {"subagent": "a1", "status": "completed", "result": "Looks good."})
     assert pieces(step) == []
     for options in (Options(subagent_reports=True), Options(tools="full")):
-        assert Fold("Answer of the sub-agent", (), ("completed",), (Prose("Looks good."),)) in pieces(
-            step, options=options
-        )
+        assert pieces(step, options=options) == [between("Sub-agent", "Looks good.", notes=("completed",))]
+    told = step._replace(payload=step.payload | {"speaker": "Review"})
+    for tools in ("summary", "none"):
+        found = pieces(told, options=Options(tools=tools))
+        assert found == [between("Review", "Looks good.", notes=("completed",))]
     assert pieces(step, options=Options(subagents=True, subagents_folder="x")) == [
         Link("sub-agent", "transcript", "x/agent-a1.md")
     ]
@@ -442,17 +476,17 @@ def test_switches_hold_for_their_range():
     read = [call(number, "Read", file_path="a") for number in (1, 2)]
     found = pieces(on, thinks("one"), read[0], off, thinks("two"), read[1])
     assert only(Thinking, found) == [Thinking("one")]
-    assert [type(piece) for piece in only((Fold, Tool), found)] == [Fold, Tool]
+    assert [type(piece) for piece in only((Fold, ToolLine), found)] == [Fold, ToolLine]
 
 
 def test_several_questions_are_told_apart():
     """If more than one question is open, an answer names its question; one question needs no name."""
     steps = (asks("A?", key="Store"), asks("B?", ("80", ""), key="Port", number=1))
     found = pieces(*steps, answers("80", number=1), answers("x", freeText="my own"))
-    assert only((Question, Answer), found) == [
-        Question("Store", "A?", ()), Question("Port", "B?", (("80", ""),)), Answer("Port", "80"), Answer("Store", "x · my own"),
+    assert only((AskedQuestion, ChosenAnswer), found) == [
+        AskedQuestion("Store", "A?", ()), AskedQuestion("Port", "B?", (("80", ""),)), ChosenAnswer("Port", "80"), ChosenAnswer("Store", "x · my own"),
     ]  # fmt: skip
-    assert only(Answer, pieces(asks("A?"), answers("yes"))) == [Answer("", "yes")]
+    assert only(ChosenAnswer, pieces(asks("A?"), answers("yes"))) == [ChosenAnswer("", "yes")]
 
 
 @each(

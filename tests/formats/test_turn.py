@@ -2,13 +2,13 @@
 
 import json
 
-from katod.formats.turn import Turn, duration
+from katod.formats.turn import TurnTally, duration
 from tests.formats.conversation import MINUS
 from tests.looping import each
 
 
 def busy():
-    turn = Turn()
+    turn = TurnTally()
     turn.pass_time(1_000.0)
     turn.add("tools", 3)
     turn.edit("a.py", 40, 2)
@@ -22,14 +22,14 @@ def busy():
 def test_footer_says_what_a_turn_did():
     """Tools, files with their lines, commits and the duration, each only if there is something to say."""
     assert busy().footer() == f"3 tools · 2 files (+43 {MINUS}18) · 1 commit · 4 min"
-    one = Turn()
+    one = TurnTally()
     one.add("tools")
     assert one.footer() == "1 tool"
 
 
 def test_turn_without_tools_has_no_footer():
     """A turn in which the agent only talked has no footer."""
-    turn = Turn()
+    turn = TurnTally()
     turn.pass_time(1.0)
     turn.pass_time(900.0)
     turn.add("tokens", 5)
@@ -38,7 +38,7 @@ def test_turn_without_tools_has_no_footer():
 
 def test_tokens_are_the_last_part():
     """The tokens of a turn are written with separators."""
-    turn = Turn()
+    turn = TurnTally()
     turn.add("tools")
     turn.add("tokens", 1_234_567)
     assert turn.footer() == "1 tool · 1,234,567 tokens"
@@ -46,7 +46,7 @@ def test_tokens_are_the_last_part():
 
 def test_time_that_goes_back_does_not_count():
     """A record that is older than the one before it makes no turn shorter; an unknown time is no time."""
-    turn = Turn()
+    turn = TurnTally()
     turn.add("tools")
     for seconds in (100.0, 0.0, 160.0, 90.0):
         turn.pass_time(seconds)
@@ -55,30 +55,24 @@ def test_time_that_goes_back_does_not_count():
 
 def test_footer_counts_many_files_without_their_names():
     """Of very many files, only the number is remembered."""
-    turn = Turn()
+    turn = TurnTally()
     turn.add("tools")
     for number in range(800):
         turn.edit(f"{number}.py", 1, 0)
     assert "800 files" in turn.footer()
-    assert len(turn.state()["files"]) == 500
+    assert len(turn.state()["edited"]) == 500
 
 
-def test_failed_edit_is_taken_back():
-    """An edit that failed changes neither the lines nor the files of a turn; one of another turn is none of its own."""
-    turn = busy()
-    turn.take_back("b.py", 1, 0)
-    turn.take_back("a.py", 2, 16)
-    turn.take_back("elsewhere.py", 9, 9)
-    assert turn.footer() == f"3 tools · 1 file (+40 {MINUS}2) · 1 commit · 4 min"
-    turn.take_back("a.py", 40, 2)
-    assert turn.footer() == "3 tools · 1 commit · 4 min"
+def test_files_of_a_turn_have_their_lines():
+    """Edits of one file are added up."""
+    assert busy().files == (("a.py", 42, 18), ("b.py", 1, 0))
 
 
 def test_turn_goes_on_from_its_state():
     """A turn that was stored as JSON has the same footer."""
     turn = busy()
-    assert Turn(json.loads(json.dumps(turn.state()))).footer() == turn.footer()
-    assert Turn().state() == {}
+    assert TurnTally(json.loads(json.dumps(turn.state()))).footer() == turn.footer()
+    assert TurnTally().state() == {}
 
 
 @each(

@@ -8,27 +8,27 @@ from katod import events as ev
 from katod.events import Event, SessionRef
 from katod.formats.brief import brief
 from katod.formats.content import (
-    Agent,
-    Answer,
+    AgentHeading,
+    AskedQuestion,
     Attachment,
+    ChosenAnswer,
     Code,
     Fold,
     Footer,
+    Inline,
     Note,
     Outcome,
+    PassedTime,
     Person,
     Prose,
-    Question,
     Quoted,
-    Span,
-    Stamp,
     Thinking,
-    Tool,
-    Typed,
+    ToolLine,
+    TypedWords,
 )  # fmt: skip
 from katod.formats.markdown import printed
 from katod.formats.pullrequest import LIMIT, pull_request, shareable
-from katod.formats.turns import Turn, fitted, gathered
+from katod.formats.turns import TypedTurn, fitted, gathered
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from tests.examples import examples
@@ -69,6 +69,10 @@ def edited(path, number=2):
     return event(ev.TOOL_CALL, payload, number)
 
 
+def done(number):
+    return event(ev.TOOL_RESULT, {"toolCallId": f"t{number}", "text": "ok"}, number)
+
+
 def work(turns=3, words="words"):
     """Return a conversation of some turns, with a decision, edits, a commit and a list of things to do."""
     todos = [{"content": "Write tests", "status": "pending"}, {"content": "Create tables", "status": "completed"}]
@@ -78,7 +82,7 @@ def work(turns=3, words="words"):
         said("Add sign-in to the shop."),
         event(ev.DECISION_PROMPT, asked, 1),
         event(ev.DECISION_RESPONSE, {"decisionId": "d:0", "selections": ["SQLite"]}, 2),
-        edited("src/a.ts", 3), edited("src/a.ts", 4), edited("src/b.ts", 5),
+        edited("src/a.ts", 3), edited("src/a.ts", 4), edited("src/b.ts", 5), done(3), done(4), done(5),
         event(ev.TOOL_CALL, commit, 6),
         event(ev.TOOL_RESULT, {"toolCallId": "c", "text": "[main 3f2a91c] Add sign-in"}, 7),
         event(ev.TOOL_CALL, {"toolCallId": "d", "name": "TodoWrite", "family": "think", "input": {"todos": todos}}, 8),
@@ -112,17 +116,17 @@ WORDS = st.sampled_from(
     ]
 )
 TEXT = st.lists(WORDS, min_size=1, max_size=12).map("".join)
-LINE = (Span("code", "npm i @types/node"), Span("text", "(+1 \N{MINUS SIGN}2)"))
+LINE = (Inline("code", "npm i @types/node"), Inline("text", "(+1 \N{MINUS SIGN}2)"))
 OTHERS = [
-    Agent("Claude", "opus", "23:36"), Tool("Edit", LINE), Outcome((Span("text", "failed:"), Span("code", "x"))), Footer("1 tool"),
-    Stamp("23:40"), Attachment("image: x.png", "image/png", "", "x.assets/x.png"),
+    AgentHeading("Claude", "opus", "23:36"), ToolLine("Edit", LINE), Outcome((Inline("text", "failed:"), Inline("code", "x"))), Footer("1 tool"),
+    PassedTime("23:40"), Attachment("image: x.png", "image/png", "", "x.assets/x.png"),
 ]  # fmt: skip
 PIECE = st.sampled_from(OTHERS) | st.one_of(
-    TEXT.map(lambda text: Question("Key", text, (("@a", "b"),))), TEXT.map(lambda text: Answer("", text)),
-    TEXT.map(Prose), TEXT.map(Typed), TEXT.map(Thinking), TEXT.map(lambda text: Code(text, "text")), TEXT.map(Note),
+    TEXT.map(lambda text: AskedQuestion("Key", text, (("@a", "b"),))), TEXT.map(lambda text: ChosenAnswer("", text)),
+    TEXT.map(Prose), TEXT.map(TypedWords), TEXT.map(Thinking), TEXT.map(lambda text: Code(text, "text")), TEXT.map(Note),
     TEXT.map(lambda text: Quoted("Pasted", text)), TEXT.map(lambda text: Fold("Read", (), (), (Prose(text), Code(text, "")))),
 )  # fmt: skip
-TURN = st.lists(PIECE, min_size=1, max_size=5).map(lambda pieces: Turn([Person("You", "23:36", "words"), *pieces]))
+TURN = st.lists(PIECE, min_size=1, max_size=5).map(lambda pieces: TypedTurn([Person("You", "23:36", "words"), *pieces]))
 
 
 @pytest.mark.slow
@@ -144,7 +148,7 @@ def test_what_fits_is_within_the_limit_and_whole(turns, limit, first, show):
 
 def test_the_first_and_the_last_turns_are_kept():
     """What is left out is in the middle, and is named."""
-    turns = [Turn([Prose(f"{number}" * 30)]) for number in range(9)]
+    turns = [TypedTurn([Prose(f"{number}" * 30)]) for number in range(9)]
     shown = fitted(turns, 150, printed, left_out)
     assert shown.startswith("\n" + "0" * 30)
     assert shown.endswith("8" * 30 + "\n")
@@ -154,7 +158,7 @@ def test_the_first_and_the_last_turns_are_kept():
 def test_of_a_turn_that_is_too_long_the_heading_and_the_end_are_shown():
     """A note in between says that it was cut; a fence that is cut begins again."""
     words = "Before.\n\n```py\n" + "x = 1\n" * 100 + "```\n\nDone."
-    shown = fitted([Turn([Person("You", "23:36", "Go on"), Prose(words)])], 300, printed, left_out)
+    shown = fitted([TypedTurn([Person("You", "23:36", "Go on"), Prose(words)])], 300, printed, left_out)
     assert shown.startswith("\n## You · 23:36 · Go on\n\n*… cut …*\n\n```py\nx = 1\n")
     assert shown.endswith("x = 1\n```\n\nDone.\n")
 
@@ -265,10 +269,11 @@ def failed(call, number, **more):
 
 
 def test_files_of_a_brief_are_those_that_changed():
-    """Calls that failed or were declined changed nothing; those of one file are added up."""
+    """Calls that failed, were declined or have no result changed nothing; those of one file are added up."""
     rows = [
         said("Do it."), edited("a.ts", 2), edited("a.ts", 3), edited("b.ts", 4), failed("t4", 5), edited("c.ts", 6),
-        edited("d.ts", 7), failed("t6", 8, denied=True, text="rejected"), answered("Done.", 9),
+        edited("d.ts", 7), failed("t6", 8, denied=True, text="rejected"), done(2), done(3), done(7),
+        edited("e.ts", 9), answered("Done.", 9),
     ]  # fmt: skip
     files = brief(conversation(*rows), 8000).partition("# Files changed\n\n")[2].partition("\n\n")[0]
     assert files.split("\n") == [f"- `a.ts` (+4 {MINUS}2)", f"- `d.ts` (+2 {MINUS}1)"]
@@ -350,6 +355,24 @@ def test_a_task_forges_no_section():
     text = brief(conversation(said(typed), answered("Done.")), 8000)
     headings = [(tag, said.partition(" · ")[0]) for tag, said in page(text).headings if tag in ("h1", "h2")]
     assert headings[1:] == [("h1", "Task"), ("h1", "How it ended, word for word"), ("h2", "You")]
+
+
+def told_by(subtype, number=0):
+    return event(ev.USER_MESSAGE, {"text": "Look.\n# FAKE", "subtype": subtype}, number)
+
+
+def test_the_task_of_a_sub_agent_is_the_task_of_its_brief():
+    """Each task begins a turn; its headings end in the brief, and nobody has typed a prompt."""
+    told = conversation(told_by(ev.Between.TASK), answered("Done."), told_by(ev.Between.TASK, 2), answered("Again.", 3))
+    assert [len(turn.pieces) for turn in told.turns] == [3, 3]
+    assert brief(told, 8000).partition("# Task\n\n")[2].startswith("Look.\n#### FAKE\n\n# How it ended")
+    assert "0 prompts" in pull_request(told)
+
+
+def test_other_words_between_agents_are_not_the_task():
+    """Nor is what the assistant answers to them: the task is what the person typed."""
+    told = conversation(told_by(ev.Between.PEER), answered("Hm."), said("Do it.", 2), answered("Done.", 3))
+    assert brief(told, 8000).partition("# Task\n\n")[2].startswith("Do it.\n")
 
 
 def test_neither_has_a_secret():

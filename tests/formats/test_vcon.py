@@ -26,6 +26,9 @@ def test_any_conversation_gives_a_valid_vcon_with_the_record_byte_for_byte(event
     assert made["analysis"][0]["dialog"] == list(range(len(made["dialog"])))
     speakers = {index for turn in made["dialog"] for index in turn["parties"]}
     assert speakers <= set(range(len(made["parties"])))
+    assert {row["dialog"] for row in made["attachments"]} <= set(range(len(made["dialog"])))
+    agent = made["parties"][1]["meta"]["agent_session"]
+    assert (made["analysis"][0]["vendor"], made["analysis"][0]["product"]) == (agent["provider"], agent["model_id"])
 
 
 def test_the_person_and_the_agent_are_parties_and_their_words_the_dialog():
@@ -93,10 +96,48 @@ def test_changes_of_files_are_attachments():
     result = {"toolCallId": "t", "text": "", "structured": {"files": files}}
     made = vcon(user(1), event(2, ev.TOOL_RESULT, result), event(3, ev.TOOL_RESULT, result | {"isError": True}))
     assert [json.loads(row["body"]) for row in made["attachments"]] == [
-        {"path": "a.py", "operation": "update", "line_range": [1, 2]},
-        {"path": "a.py", "operation": "update", "line_range": [7, 7]},
-        {"path": "b.py", "operation": "delete"},
+        {"path": "a.py", "contributor": "agent", "operation": "update", "line_range": [1, 2]},
+        {"path": "a.py", "contributor": "agent", "operation": "update", "line_range": [7, 7]},
+        {"path": "b.py", "contributor": "agent", "operation": "delete"},
     ]
+
+
+def test_a_change_says_where_the_file_is_and_what_it_is_then():
+    """Its path is relative to the session's directory; its hash is in the form of vCon, if the agent keeps one."""
+    file = {"path": "/home/me/app/src/a.py", "change": "update", "after": "00" * 31 + "ff"}
+    result = {"toolCallId": "t", "text": "", "structured": {"files": [file]}}
+    start = event(0, ev.SESSION_START, {"cwd": "/home/me/app"}, part="start")
+    [row] = vcon(start, user(1), event(2, ev.TOOL_RESULT, result))["attachments"]
+    about = {"path": "src/a.py", "content_hash": "sha256-" + "A" * 41 + "P8"}
+    assert json.loads(row["body"]).items() >= about.items()
+
+
+def changes(call):
+    files = [{"path": "a.py", "change": "delete"}]
+    return event(9, ev.TOOL_RESULT, {"toolCallId": call, "text": "", "structured": {"files": files}})
+
+
+def test_a_change_belongs_to_the_turn_that_called_for_it():
+    """Whatever is said meanwhile; without a call, to the last one, or the first if nothing was said before."""
+    meanwhile = vcon(user(1), says(2), call(3), user(4, "and"), changes("t1"))
+    assert [row["dialog"] for row in meanwhile["attachments"]] == [1]
+    assert [row["dialog"] for row in vcon(user(1), says(2), changes("gone"))["attachments"]] == [1]
+    assert [row["dialog"] for row in vcon(changes("gone"), user(1), says(2))["attachments"]] == [0]
+
+
+def test_without_a_dialog_nothing_is_attached():
+    """An attachment has to belong to a turn of it; the record has the change all the same."""
+    made = vcon(call(1), changes("t1"))
+    assert (made["dialog"], made["attachments"]) == ([], [])
+    assert '"change":"delete"' in made["analysis"][0]["body"]
+
+
+def test_the_analysis_is_of_the_model():
+    """Not of katod, which only recorded it; what no agent says is unknown."""
+    made = vcon(user(1), says(2), says(3, model="gpt-5.5"))["analysis"][0]
+    assert (made["vendor"], made["product"]) == ("anthropic", "claude-opus-4-6")
+    made = vcon(user(1))["analysis"][0]
+    assert (made["vendor"], made["product"]) == ("unknown", "unknown")
 
 
 def test_the_same_session_has_the_same_uuid_and_a_longer_one_another():

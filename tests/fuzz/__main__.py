@@ -5,6 +5,7 @@ The target of an agent takes lines, translates them, and renders the events in e
 """
 
 import sys
+from itertools import chain
 from pathlib import Path
 
 import atheris
@@ -49,7 +50,7 @@ class Agent:
         is_document = data[:2] in (b"{\n", b"{\r")
         lines = [Line(0, len(data), data)] if is_document else frame(data + b"\n", 0)
         for part in (lines[: len(lines) // 2], lines[len(lines) // 2 :]):
-            for event in translation.feed(part):
+            for event in chain.from_iterable(translation.feed(part)):
                 metadata.observe(event)
                 for rendering in renderings:
                     rendering.take(event, metadata)

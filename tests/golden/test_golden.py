@@ -18,7 +18,7 @@ from tests.support.world import World
 CASES = cases()
 SECRET = b"vq7Lr2"  # prefix of the passwords in the fixtures
 SAID = {"user.message": True, "assistant.message": False}
-HIDDEN = ("context", "delegated")
+HIDDEN = ("context", "delegated", "agent-message")
 PERSONS = ("You", "Task")
 PLAIN = re.compile(r"[A-Za-z][\w .,:;?!/'\"()$+-]*[.:!?]")  # of which Markdown changes nothing
 LONGEST = 15_000  # bytes of a handwritten fixture; real ones are longer

@@ -4,6 +4,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 import orjson
@@ -44,6 +45,7 @@ INJECTED: Final = re.compile(
 PASTED: Final = re.compile(
     r'<pasted_content id="(\w+)">(?:(?!<pasted_content id="\1").)*</pasted_content id="\1">', re.DOTALL
 )
+CONTEXT: Final = ("# Context from my IDE setup:", "# Files mentioned by the user:")
 REQUEST: Final = "## My request for Codex:"
 PERSONS: Final = ("typed", "queued", "suggestion_accepted", "sdk")
 NOT_PERSONS: Final = ("isMeta", "isCompactSummary", "isSidechain", "isVisibleInTranscriptOnly", "planContent")
@@ -122,7 +124,8 @@ class _Reader:
 
     def commands(self, lines: list[bytes]) -> bool:
         """Read these lines; return whether they produced the evil command."""
-        events = [*self.translation.feed([Line(0, len(line), line) for line in lines]), *self._rest(lines)]
+        messages = [*self.translation.feed([Line(0, len(line), line) for line in lines]), *self._rest(lines)]
+        events = list(chain.from_iterable(messages))
         return any(e.kind == "user.kato-command" and e.payload["line"].strip() == EVIL for e in events)
 
     def _rest(self, lines: list[bytes]) -> list[Any]:
@@ -237,4 +240,5 @@ def _codex_typed(record: dict[str, Any], text: str, meta: dict[str, Any]) -> boo
     if record["payload"].get("kind") in ("environment_context", "user_instructions"):
         return False
     copied = "forked_from_id" in meta and not paginated and meta["turn"][:13] < meta["id"][:13]
-    return EVIL in text.rpartition(REQUEST)[2] and not copied
+    said = text.rpartition(REQUEST)[2] if text.startswith(CONTEXT) else text
+    return EVIL in said and not copied

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from katod.matrix.lines import Line, lines_of
+from katod.matrix.lines import RoomEvent, lines_of
 from katod.record.export import Stretch, replay
 from katod.record.ranges import RangePrinter
 from katod.store.ledger import Ledger
@@ -30,7 +30,7 @@ class Delivering(InProcess):
     def configured(self) -> None:
         """Use the present settings, as after a reload."""
         self._settings.reload()
-        policy = self._settings.policy(self._settings.roots())
+        policy = self._settings.policy(self._settings.roots(), {})
         self._pipeline.use(policy)
         self._room.use(policy)
 
@@ -84,11 +84,11 @@ class Delivering(InProcess):
         return [fields for event, fields in self.logged if event == name]
 
 
-def expected(world: World) -> list[Line]:
+def expected(world: World) -> list[RoomEvent]:
     """Return the lines of all recordings, one after the other, as the format has them."""
     ledger = Ledger.read(world.state)
     assert ledger is not None
-    lines: list[Line] = []
+    lines: list[RoomEvent] = []
     try:
         for row in ledger.outputs():
             printer = RangePrinter("matrix", row.options, row.ranges)

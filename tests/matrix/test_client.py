@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from katod.config import Matrix
+from katod.config import MatrixSettings
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped
 from katod.matrix import client as client_
-from katod.matrix.client import Answer, Client, read_token
+from katod.matrix.client import Client, Response, read_token
 from tests.matrix.homeserver import ROOM, TOKEN, Homeserver
 
 
@@ -17,7 +17,7 @@ def client(server: Homeserver, tmp_path: Path) -> Client:
     token = tmp_path / "token"
     token.touch(0o600)
     token.write_text(f"{TOKEN}\n")
-    found = Client(Matrix(server.url, str(token), ROOM))
+    found = Client(MatrixSettings(server.url, str(token), ROOM))
     yield found
     found.close()
 
@@ -58,10 +58,10 @@ def test_a_limit_says_how_long_to_wait(client, server):
     with pytest.raises(DeliveryError) as caught:
         client.send("t", "x", {})
     assert caught.value.wait == 2.5
-    assert Answer(429, {}, "7").wait == 7
-    assert Answer(429, {}, "\N{SUPERSCRIPT TWO}").wait is None  # a digit for Python alone
-    assert Answer(429, {"retry_after_ms": 1e15}).wait == 3600
-    assert Answer(429, {"retry_after_ms": "soon"}, "Wed, 21 Oct 2026 07:28:00 GMT").wait is None
+    assert Response(429, {}, "7").wait == 7
+    assert Response(429, {}, "\N{SUPERSCRIPT TWO}").wait is None  # a digit for Python alone
+    assert Response(429, {"retry_after_ms": 1e15}).wait == 3600
+    assert Response(429, {"retry_after_ms": "soon"}, "Wed, 21 Oct 2026 07:28:00 GMT").wait is None
 
 
 @pytest.mark.parametrize("fault", ["refuse", "forbid", "large"])
@@ -78,11 +78,11 @@ def test_what_is_refused_for_good(client, server, fault):
 
 def test_a_proxy_refuses_nothing_for_good():
     """An answer without an error code is not the homeserver's, except where a request is too large."""
-    assert not Answer(403, {}).is_final
-    assert not Answer(404, {"errcode": 7}).is_final
-    assert Answer(413, {}).is_final
-    assert Answer(403, {"errcode": "M_FORBIDDEN"}).is_final
-    assert Answer(403, {"errcode": "my words \x1b[31m"}).problem == "the homeserver answers 403"
+    assert not Response(403, {}).is_final
+    assert not Response(404, {"errcode": 7}).is_final
+    assert Response(413, {}).is_final
+    assert Response(403, {"errcode": "M_FORBIDDEN"}).is_final
+    assert Response(403, {"errcode": "my words \x1b[31m"}).problem == "the homeserver answers 403"
 
 
 def test_a_redirect_is_not_followed(client, server, monkeypatch):

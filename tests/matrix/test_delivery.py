@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from katod.matrix import reader as reader_
-from katod.matrix.reader import Reader
+from katod.matrix.reader import RecordingReader
 from katod.service.control import Request
 from katod.store.ledger import Ledger
 from katod.store.rows import PositionRow
@@ -155,7 +155,7 @@ def test_only_recordings_that_start_while_delivery_is_configured_are_sent(world:
     maker.say(user("not this"), says("nor this"))
     katod.deliver()
     assert server.requests == [] or server.events == []
-    maker.say(user("::stop"), user("::start\nbut this"), says("is sent"), user("::stop"))
+    maker.say(user("::stop"), user("::start\nbut this"), says("is sent"), user("::stop"), says("it has stopped"))
     katod.deliver()
     katod.stop()
     assert server.texts() == ["but this", "is sent"]
@@ -595,14 +595,14 @@ def test_a_session_that_cannot_be_translated_stops_no_other(
     """It is tried again; what went wrong is in the log and the status with its number, without a word of it."""
     server.configure(world)
     katod = Delivering(world)
-    reads = Reader.read
+    reads = RecordingReader.read
 
-    def read(reader: Reader) -> bool:
+    def read(reader: RecordingReader) -> bool:
         if reader.recording.row.id == 1:
             raise KeyError("secret words")
         return reads(reader)
 
-    monkeypatch.setattr(Reader, "read", read)
+    monkeypatch.setattr(RecordingReader, "read", read)
     for number in (1, 2):
         world.session(number).say(user(f"::start notes-{number}\nhello {number}"), says("yes"), user("::stop"))
         katod.turn()
@@ -611,7 +611,7 @@ def test_a_session_that_cannot_be_translated_stops_no_other(
     [found] = world.status()["delivery"]["incomplete"]
     assert found == {"id": 1, "problem": "internal error: KeyError"}
     assert "secret" not in str(katod.logged)
-    monkeypatch.setattr(Reader, "read", reads)
+    monkeypatch.setattr(RecordingReader, "read", reads)
     katod.deliver()
     katod.stop()
     assert sorted(server.texts()) == ["hello 1", "hello 2", "yes", "yes"]
@@ -719,13 +719,13 @@ def test_the_last_answer_is_sent_after_a_while(
 def test_what_rests_is_not_read_again(world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many recordings go on: each is read once, and again only where it has more."""
     made: list[int] = []
-    begin = Reader.__init__
+    begin = RecordingReader.__init__
 
-    def init(reader: Reader, recording: Any, *more: Any) -> None:
+    def init(reader: RecordingReader, recording: Any, *more: Any) -> None:
         made.append(recording.row.id)
         begin(reader, recording, *more)
 
-    monkeypatch.setattr(Reader, "__init__", init)
+    monkeypatch.setattr(RecordingReader, "__init__", init)
     monkeypatch.setattr("katod.matrix.readers._LOOK_EVERY", 0.0)
     monkeypatch.setattr("katod.matrix.readers._QUIET", 0.0)
     server.configure(world)

@@ -18,9 +18,15 @@ def exchange() -> Exchange:
 
 
 @pytest.fixture
-def progress(exchange: Exchange) -> ProgressReporter:
+def logged() -> list[tuple[str, dict[str, Any]]]:
+    """Return what is logged, by name."""
+    return []
+
+
+@pytest.fixture
+def progress(exchange: Exchange, logged: list[tuple[str, dict[str, Any]]]) -> ProgressReporter:
     """Return the progress of a room."""
-    return ProgressReporter("!room", exchange, EventLog())
+    return ProgressReporter("!room", exchange, EventLog(lambda _, name, fields: logged.append((name, fields))))
 
 
 def test_a_limit_without_a_time_makes_no_busy_loop(progress: ProgressReporter) -> None:
@@ -50,3 +56,73 @@ def test_one_failure_is_not_told_to_people(progress: ProgressReporter, exchange:
     progress.postponed(recording, "broken", 1, failures=2)
     progress.postponed(recording, "broken", 1, failures=3)
     assert exchange.take()[0] == [Progress(recording, False, "broken")]
+
+
+def rows(exchange: Exchange) -> list[tuple[str, str, bool, bool]]:
+    """Return what was reported of the room: its id, why events wait, whether they do, and whether that is for good."""
+    return [(row.room, row.problem, bool(row.since), row.stopped) for row in exchange.take()[0]]
+
+
+def test_an_outage_is_reported_once(progress: ProgressReporter, exchange: Exchange, logged: list[Any]) -> None:
+    """When it begins, when there is another reason for it, and when nothing waits any more."""
+    progress.started()
+    for problem in ("no answer", "no answer", "limit"):
+        progress.wait(DeliveryError(problem))
+    assert rows(exchange) == [
+        ("!room", "", False, False), ("!room", "no answer", True, False), ("!room", "limit", True, False)
+    ]  # fmt: skip
+    progress.started()
+    assert rows(exchange) == []  # events wait until one was sent
+    progress.idle()
+    progress.idle()
+    assert rows(exchange) == [("!room", "", False, False)]
+    assert logged == [
+        ("delivery.started", {"room": "!room"}),
+        ("delivery.waits", {"problem": "no answer", "retry_seconds": 1.0}),
+        ("delivery.waits", {"problem": "limit", "retry_seconds": 4.0}),
+        ("delivery.resumed", {}),
+    ]
+
+
+def test_a_homeserver_is_well_again_after_a_minute_without_failure(
+    progress: ProgressReporter, exchange: Exchange, logged: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One event that was sent says little: the next one may fail again."""
+    now = [1000.0]
+    monkeypatch.setattr("katod.matrix.progress.monotonic", lambda: now[0])
+    progress.wait(DeliveryError("limit"))
+    exchange.take()
+    for seconds in (30, 30, 1):
+        assert rows(exchange) == []
+        now[0] += seconds
+        progress.sent()
+    assert rows(exchange) == [("!room", "", False, False)]
+    assert logged[-1] == ("delivery.resumed", {})
+
+
+def test_an_end_is_reported(progress: ProgressReporter, exchange: Exchange, logged: list[Any]) -> None:
+    """With the reason, and that only other settings help."""
+    progress.stop("the room is encrypted")
+    assert rows(exchange) == [("!room", "the room is encrypted", True, True)]
+    assert logged == [("delivery.stopped", {"problem": "the room is encrypted"})]
+
+
+def test_what_became_of_a_recording_is_logged(
+    progress: ProgressReporter, exchange: Exchange, logged: list[Any]
+) -> None:
+    """All of it was sent, or it cannot be; while neither is so, nothing is logged."""
+    reader: Any = SimpleNamespace(recording=SimpleNamespace(row=SimpleNamespace(id=1), last=0), done=False, problem="")
+    progress.note(reader)
+    assert logged == []
+    reader.problem = "gone"
+    progress.note(reader)
+    reader.done, reader.problem = True, ""
+    progress.note(reader)
+    progress.note(reader)
+    assert logged == [
+        ("delivery.incomplete", {"output": 1, "problem": "gone"}), ("delivery.completed", {"output": 1}),
+    ]  # fmt: skip
+    assert exchange.take()[0] == [
+        Progress(reader.recording, False, ""), Progress(reader.recording, False, "gone"),
+        Progress(reader.recording, True, ""),
+    ]  # fmt: skip

@@ -4,8 +4,8 @@ import pytest
 
 from katod.agents import AGENTS
 from katod.log import EventLog
-from katod.matrix.exchange import Recording
-from katod.matrix.reader import Reader
+from katod.matrix.exchange import OfferedRecording
+from katod.matrix.reader import RecordingReader
 from katod.model import Options, Range
 from katod.record.follow import Limited
 from katod.store.rows import OutputRow
@@ -21,7 +21,7 @@ def session(world: World) -> Claude:
     return found
 
 
-def reader_of(session: Claude, *, end: str = "", after: str = "") -> Reader:
+def reader_of(session: Claude, *, end: str = "", after: str = "") -> RecordingReader:
     """Return a position in a recording of all of a session, up to an event."""
     identity = AGENTS["claude"].named(session.path)
     assert identity is not None
@@ -29,10 +29,12 @@ def reader_of(session: Claude, *, end: str = "", after: str = "") -> Reader:
     row = OutputRow(
         1, 1, session.path.parent, session.path, "markdown", 1, Options(), head, ranges=[Range("", end=end)]
     )
-    return Reader(Recording(1, identity.key, row, 0, (Limited(str(session.path), identity, None),)), EventLog(), after)
+    return RecordingReader(
+        OfferedRecording(1, identity.key, row, 0, (Limited(str(session.path), identity, None),)), EventLog(), after
+    )
 
 
-def read(reader: Reader) -> list[str]:
+def read(reader: RecordingReader) -> list[str]:
     """Return the texts of all lines that can be read now."""
     found: list[str] = []
     while reader.read():
@@ -44,8 +46,8 @@ def read(reader: Reader) -> list[str]:
 def test_a_missing_end_is_looked_for_once(session: Claude, monkeypatch: pytest.MonkeyPatch) -> None:
     """Again only when the session has changed, and after a while; one that nobody knows, never."""
     looks: list[set[str]] = []
-    find = Reader._found
-    monkeypatch.setattr(Reader, "_found", lambda self, ends: looks.append(ends) or find(self, ends))
+    find = RecordingReader._found
+    monkeypatch.setattr(RecordingReader, "_found", lambda self, ends: looks.append(ends) or find(self, ends))
     reader = reader_of(session, end="gone")
     assert [reader.read() for _ in range(5)] == [False] * 5
     assert (len(looks), reader.problem) == (1, "its session no longer has the place where it ended")

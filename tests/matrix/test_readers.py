@@ -7,7 +7,7 @@ import pytest
 
 from katod.log import EventLog
 from katod.matrix import readers as readers_
-from katod.matrix.exchange import Recording
+from katod.matrix.exchange import OfferedRecording
 from katod.matrix.readers import Readers
 from katod.model import SessionKey
 
@@ -26,11 +26,11 @@ class FakeReader:
 
     made: ClassVar[list[tuple[int, str]]] = []
 
-    def __init__(self, recording: Recording, _log: EventLog, after: str) -> None:
+    def __init__(self, recording: OfferedRecording, _log: EventLog, after: str) -> None:
         self.recording, self.problem, self.weight = recording, "", 10
         self.made.append((recording.row.id, after))
 
-    def update(self, recording: Recording) -> None:
+    def update(self, recording: OfferedRecording) -> None:
         """Go on with the same recording."""
         self.recording = recording
 
@@ -40,7 +40,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Return the clock of the readers, which have positions of ten bytes each."""
     found = Clock()
     monkeypatch.setattr(readers_, "monotonic", found)
-    monkeypatch.setattr(readers_, "Reader", FakeReader)
+    monkeypatch.setattr(readers_, "RecordingReader", FakeReader)
     monkeypatch.setattr(readers_, "_MOST", 100)
     FakeReader.made = []
     return found
@@ -52,10 +52,10 @@ def readers() -> Readers:
     return Readers(EventLog(), lambda recording: f"t{recording.row.id}")
 
 
-def offered(output: int, ranges: int = 1) -> Recording:
+def offered(output: int, ranges: int = 1) -> OfferedRecording:
     """Return a recording as it is offered."""
     row: Any = SimpleNamespace(id=output, ranges=[None] * ranges)
-    return Recording(output, SessionKey("claude", str(output)), row, 0, ())
+    return OfferedRecording(output, SessionKey("claude", str(output)), row, 0, ())
 
 
 def test_what_was_read_rests_until_there_is_more(readers: Readers, clock: Clock) -> None:

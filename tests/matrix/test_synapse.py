@@ -3,15 +3,24 @@
 `KATOD_SYNAPSE` names a Python that has Synapse, so that it is not installed for the run.
 """
 
+import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
+from katod.agents import AGENTS
+from katod.log import EventLog
+from katod.model import Options
+from katod.record.export import Stretch, render_all, replay
 from tests.matrix.delivering import bare, expected
 from tests.matrix.synapse import Synapse, installed
+from tests.oracle.corpus import Source, corpus_folder, corpus_sources
+from tests.oracle.sample import sample
 from tests.support.live import Live, until
 from tests.support.records import Claude, calls, line, result, says, user
 from tests.support.world import World
@@ -20,6 +29,8 @@ pytestmark = pytest.mark.slow
 
 PATIENCE = 120.0
 LIVES, TURNS = 9, 6
+MOST_LINES = 40  # of one real session
+REFERENCE = re.compile(r"\$katod:([0-9a-f-]{36})")
 
 
 @pytest.fixture(scope="module")
@@ -171,3 +182,34 @@ def test_an_encrypted_room_is_refused(world: World, started: Callable[..., Synap
         assert "the room is encrypted" in world.cli("doctor", code=1)
         live.until_written("hello")
     assert server.events(room) == []
+
+
+def lines_of(source: Source) -> list[dict[str, Any]]:
+    """Return the first lines of a real session, with all that can be shown."""
+    identity = AGENTS[source.agent].named(source.path)
+    events = replay(identity.key, [Stretch(str(source.path), identity)], EventLog())
+    text = "".join(render_all(events, "matrix", Options(tools="full", thinking=True)))
+    return [json.loads(line) for line in text.splitlines()[:MOST_LINES]]
+
+
+def send(server: Synapse, room: str, lines: list[dict[str, Any]]) -> int:
+    """Send lines as any client does, with the server's ids for references; return how many events there are then."""
+    sent: dict[str, str] = {}
+    for row in lines:
+        text = REFERENCE.sub(lambda found: sent[found[1]], json.dumps(row["content"]))
+        kind = f"state/{row['type']}/" if "state_key" in row else f"send/{row['type']}/{row['txn_id']}"
+        found = server.ask("PUT", f"/rooms/{quote(room)}/{kind}", json.loads(text))
+        sent[row["txn_id"]] = found["event_id"]
+    return len(set(sent.values()))
+
+
+@pytest.mark.skipif(not corpus_sources(), reason=f"there are no real sessions in {corpus_folder()}")
+def test_real_sessions_of_every_agent_are_taken(started: Callable[..., Synapse]) -> None:
+    """Some of each: the server takes every event, and each refers to an earlier one. Equal states are one event."""
+    server, sessions = started(), 0
+    room = server.room()
+    for source in sample():
+        if lines := lines_of(source):
+            assert send(server, room, lines) >= sum("state_key" not in row for row in lines), source.name
+            sessions += 1
+    assert sessions >= 60

@@ -72,12 +72,15 @@ class _Session:
         self.sets = Sets()
         self.once: set[tuple[str, int]] = set()
         self.queue: list[str] = []
+        self.used: dict[str, Record] = {}  # by message: the last of its records has the final figures
 
     def read(self) -> Sets:
         for _, line, row in records(self.path, self.sets.other):
             self._record(row, line)
         for text in self.queue:
             self.sets.user("", _PASTE.sub(r"\2", text))
+        for message, counts in self.used.items():
+            self.sets.usage(message, counts, ("input_tokens", "output_tokens"))
         return self.sets
 
     def _record(self, row: Record, line: bytes) -> None:
@@ -86,6 +89,8 @@ class _Session:
         self._met(row)
         if kind in ("user", "assistant"):
             self._message(kind, row, ident)
+            if not row.get("isApiErrorMessage"):
+                self._used(as_dict(row.get("message")))
         elif kind == "attachment":
             self._attachment(row, ident)
         elif kind == "queue-operation":
@@ -95,6 +100,12 @@ class _Session:
         else:
             kind = f"system/{row.get('subtype')}" if kind == "system" else kind
             self.sets.other[kind if kind in BOOKKEEPING else f"other:{kind}"] += 1
+
+    def _used(self, message: Record) -> None:
+        """Remember what a message used so far; the client's own messages use nothing."""
+        named, counts = message.get("id"), message.get("usage")
+        if isinstance(named, str) and isinstance(counts, dict) and message.get("model") != "<synthetic>":
+            self.used[named] = counts
 
     def _message(self, kind: str, row: Record, ident: str) -> None:
         """Count each block only once, identified by its record's uuid and its number."""
@@ -170,6 +181,8 @@ class _Session:
             self.sets.other["attachment/repeated"] += 1
         elif other_sender(attachment):
             self.sets.other[f"other:attachment/queued_command/{other_sender(attachment)}"] += 1
+        elif text.startswith("<teammate-message"):
+            self.sets.other["other:attachment/queued_command/teammate"] += 1
         elif mode == "prompt" or (not mode and not text.startswith("<")):
             self.sets.user(as_text(row.get("uuid")), text)
         else:

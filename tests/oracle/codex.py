@@ -68,7 +68,12 @@ BOOKKEEPING = frozenset(
 # The first block of a script's output, and the heading of its error, which katod keeps as status and duration.
 _SCRIPT_HEAD = re.compile(r"\AScript \w+[^\n]*\nWall time [\d.]+ seconds\nOutput:\n\n?(?:Script error:\n)?")
 FLAT_ITEMS = frozenset(("message", "reasoning", "function_call", "function_call_output"))
-_REQUEST = re.compile(r"^## My request for Codex:", re.MULTILINE)
+_INPUT = re.compile(r"<codex_delegation>.*?<input>(.*)</input>.*", re.DOTALL)
+_REQUEST = re.compile(r"^## My request(?: for Codex)?:", re.MULTILINE)
+_CONTEXT = re.compile(
+    r"\s*(?:# (?:Context from my IDE setup|Files (?:mentioned|pasted) by the user|Chrome tabs|Response annotations"
+    r"|Browser comments|In app browser)|## Referenced chats with Codex):"
+)
 
 
 def _shown(text: str) -> str:
@@ -84,6 +89,7 @@ def read(path: Path) -> Sets:
     first = next((row for _, _, row in rows if row.get("type") == "session_meta"), {})
     paginated = as_dict(first.get("payload")).get("history_mode") == "paginated"
     flat = bool(rows) and "instructions" in rows[0][2] and "type" not in rows[0][2]
+    said = _said_by_events(rows)
     for offset, _, row in rows:
         if flat and "payload" not in row:
             _flat(sets, row, str(offset))
@@ -91,6 +97,8 @@ def read(path: Path) -> Sets:
         kind, payload = as_text(row.get("type")), row.get("payload")
         if not isinstance(payload, dict):
             sets.other[f"other:{kind or 'untyped'}"] += 1
+        elif kind == "response_item" and (alone := _alone(payload, said)):
+            _user(sets, alone, str(offset), "response_item/message/user")
         elif kind == "response_item":
             _response_item(sets, payload, str(offset), paginated=paginated)
         elif kind == "event_msg":
@@ -98,6 +106,23 @@ def read(path: Path) -> Sets:
         else:
             sets.other[kind if kind in BOOKKEEPING else f"other:{kind}"] += 1
     return sets
+
+
+def _said_by_events(rows: list[Any]) -> set[str]:
+    """Return the texts of all events of the person."""
+    payloads = [as_dict(row.get("payload")) for _, _, row in rows if row.get("type") == "event_msg"]
+    texts = [as_text(payload.get("message")) for payload in payloads if payload.get("type") == "user_message"]
+    items = [as_dict(payload.get("item")) for payload in payloads]
+    return {*texts, *(joined_texts(item.get("content")) for item in items if item.get("type") == "UserMessage")}
+
+
+def _alone(payload: Record, said: set[str]) -> str:
+    """Return the text of a prompt that no event says, empty for any other item and for the client's own texts."""
+    if payload.get("type") != "message" or payload.get("role") != "user":
+        return ""
+    text = joined_texts(payload.get("content"))
+    is_clients = text.lstrip().startswith(("<", "# AGENTS.md instructions", "The following is the Codex agent history"))
+    return "" if is_clients or not text.strip() or text in said else text
 
 
 def _flat(sets: Sets, row: Record, native: str) -> None:
@@ -140,9 +165,9 @@ def _item(sets: Sets, item: Record, native: str, *, paginated: bool) -> None:
 def _user(sets: Sets, text: str, native: str, label: str) -> None:
     """Count a text in the user's name; if an editor wrapped it, only the part after the last request heading.
 
-    What another thread's agent delegates is one text.
+    What another thread's agent delegates is one text, the input in its envelope.
     """
-    *before, said = [text] if text.startswith("<codex_delegation>") else _REQUEST.split(text)
+    *before, said = _REQUEST.split(text) if _CONTEXT.match(text) else [_INPUT.sub(r"\1", text)]
     if before and before[0].strip():
         sets.other["other:ide-context"] += 1
     if said.strip():

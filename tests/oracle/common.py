@@ -21,7 +21,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass
 class Sets:
-    """The four multisets of one file. `other` counts each record, block or line that is in none of them.
+    """The four multisets of one file, and what its answers used. `other` counts each record, block or line that is in none of them.
 
     Keys of `other` that begin with `other:` become another kind of event; all others are ignored by katod.
     `shown` maps a hash to the beginning of its text, for readable differences.
@@ -31,6 +31,7 @@ class Sets:
     assistants: Counter[TextKey] = field(default_factory=Counter)
     calls: Counter[ToolKey] = field(default_factory=Counter)
     results: Counter[ToolKey] = field(default_factory=Counter)
+    usages: Counter[TextKey] = field(default_factory=Counter)
     other: Counter[str] = field(default_factory=Counter)
     shown: dict[str, str] = field(default_factory=dict)
 
@@ -53,6 +54,10 @@ class Sets:
     def result(self, call_id: str, text: str) -> None:
         """Count a result by the id of its call and its whole text."""
         self.results[call_id, "", self._hash(text)] += 1
+
+    def usage(self, native: str, counts: Record, names: tuple[str, str]) -> None:
+        """Count the tokens of an answer by the id of its message: those it was given and those it wrote."""
+        self.usages[native, "/".join(str(counts.get(name, "")) for name in names)] += 1
 
     def left_out(self) -> dict[str, int]:
         """Return the counts of the record types that become no event."""

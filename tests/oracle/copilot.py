@@ -38,6 +38,8 @@ class _Session:
             self.sets.other["other:shell-output"] += 1
         elif kind == "tool.execution_complete":
             self.sets.result(as_text(data.get("toolCallId")), result_text(data))
+        elif kind == "permission.completed" and as_dict(data.get("result")).get("kind") == "cancelled":
+            self.sets.result(as_text(data.get("toolCallId")), as_text(data["result"].get("reason")))  # it has no end
         elif kind == "session.model_change" and not data.get("previousModel"):
             self.sets.other["session.model_change/first"] += 1
         elif kind.startswith(BOOKKEEPING):

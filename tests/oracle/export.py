@@ -31,6 +31,8 @@ def read(text: str) -> Sets:
             _call(sets, row, payload)
         elif kind == "assistant.tool.result":
             _result(sets, row, payload)
+        elif kind == "usage" and payload.get("scope") == "message":
+            sets.usage(as_text(row["source"].get("messageId")) or native_id(row), payload, ("input", "output"))
         else:
             sets.other[f"other:{kind}"] += 1
     for (_, native), parts in said.items():
@@ -73,7 +75,9 @@ def _call(sets: Sets, row: Record, payload: Record) -> None:
     if _agent(row) == "codex":
         if _native_type(row) in codex.EXECUTIONS:
             return
-        if "script" in payload:
+        if native := payload.get("native"):
+            name, value = native["name"], native["input"]
+        elif "script" in payload:
             name, value = "exec", payload["script"]
         call_id, name, value = codex.call_key(_native_type(row), {"call_id": call_id}, name, value)
     elif _agent(row) == "copilot":

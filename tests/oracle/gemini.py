@@ -50,6 +50,7 @@ class _Session:
         self.sets = Sets()
         self.once: set[tuple[str, ...]] = set()
         self.own_lines = False
+        self.again = ""  # the second in which the client writes its history again
 
     def document(self, document: Record) -> None:
         self.sets.other["other:header"] += 1
@@ -61,6 +62,8 @@ class _Session:
             self._patch(as_dict(row["$set"]))
         elif "$rewindTo" in row:
             self.sets.other["other:$rewindTo"] += 1
+        elif self._is_written_again(row):
+            self.sets.other["written again"] += 1
         elif "type" in row:
             self.own_lines = True
             self._message(row)
@@ -68,6 +71,14 @@ class _Session:
             self.sets.other["other:header" if self._first("header") else "header/repeated"] += 1
         else:
             self.sets.other["other:untyped"] += 1
+
+    def _is_written_again(self, row: Record) -> bool:
+        """Return whether a record is of a history that is written again: from its context, with the first prompt, on."""
+        moment = as_text(row.get("timestamp"))[:19]
+        texts = [as_text(part.get("text")) for part in parts(row.get("content"))]
+        if self.own_lines and len(texts) > 1 and texts[0].startswith("<session_context>"):
+            self.again = moment
+        return bool(moment) and moment == self.again
 
     def _patch(self, patch: Record) -> None:
         """Read a checkpoint, which repeats the history; it counts only if no message had a line of its own before."""
@@ -122,6 +133,8 @@ class _Session:
             self.sets.assistant(ident, text)
         else:
             self.sets.other["gemini/repeated"] += 1
+        if as_dict(row.get("tokens")) and self._first(ident, "tokens"):
+            self.sets.usage(ident, row["tokens"], ("input", "output"))
         for number, _ in enumerate(row.get("thoughts") or []):
             if self._first(ident, "thought", str(number)):
                 self.sets.other["other:gemini/thought"] += 1

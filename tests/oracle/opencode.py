@@ -23,6 +23,8 @@ def read(path: Path) -> Sets:
         store.keep(value)
     for part in store.parts.values():
         store.part(part)
+    for message in store.messages.values():
+        store.used(message)
     return store.sets
 
 
@@ -68,6 +70,13 @@ class _Store:
     def _message(self, row: Record) -> None:
         label = f"{row['role']}/error" if row.get("error") else f"{row['role']}/message"
         self.sets.other[f"other:{label}" if row.get("error") else label] += 1
+
+    def used(self, message: Record) -> None:
+        """Count what an answer used, if it used anything."""
+        tokens = as_dict(message.get("tokens"))
+        counts = [*tokens.values(), *as_dict(tokens.get("cache")).values()]
+        if message.get("role") == "assistant" and any(isinstance(count, int) and count for count in counts):
+            self.sets.usage(as_text(message.get("id")), tokens, ("input", "output"))
 
     def part(self, part: Record) -> None:
         """Count a part according to the role of its message."""

@@ -25,6 +25,8 @@ def _entry(sets: Sets, kind: str, native: str, message: Record) -> None:
     elif kind == "message/assistant":
         for block in map(as_dict, message.get("content") or []):
             _block(sets, native, block)
+        if counts := as_dict(message.get("usage")):
+            sets.usage(native, counts, ("input", "output"))
     elif kind == "message/toolResult":
         sets.result(as_text(message.get("toolCallId")), _text(message))
     elif kind == "message/bashExecution":

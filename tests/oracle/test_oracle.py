@@ -74,7 +74,7 @@ def differences(native: Sets, exported: Sets) -> list[str]:
     The export of a file with damaged lines may contain more, because katod recovers what it can from them.
     """
     lines = []
-    for name in NAMES:
+    for name in (*NAMES, *(["usages"] if native.usages else [])):
         ours, theirs = _comparable(native, name), _comparable(exported, name)
         lines += _some(f"{name}: missing", ours - theirs, native)
         if not native.other[INVALID]:
@@ -90,7 +90,7 @@ def _comparable(sets: Sets, name: str) -> Counter[tuple[str, ...]]:
 def _some(title: str, counts: Counter[tuple[str, ...]], sets: Sets) -> list[str]:
     if not counts:
         return []
-    shown = [f"  {n} x {key}: {sets.shown[key[-1]]!r}" for key, n in sorted(counts.items())[:5]]
+    shown = [f"  {n} x {key}: {sets.shown.get(key[-1], '')!r}" for key, n in sorted(counts.items())[:5]]
     return [f"{title} {counts.total()}", *shown]
 
 

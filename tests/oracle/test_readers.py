@@ -227,7 +227,7 @@ def started(mode: str | None) -> dict[str, Any]:
 
 BOTH_FORMS: Rows = [
     message("developer", "rules"),
-    message("user", "context"),
+    message("user", "<environment_context>"),
     happened("user_message", message="legacy"),
     completed("UserMessage", "paginated"),
     completed("AgentMessage", "paginated"),
@@ -247,7 +247,7 @@ def test_the_first_session_meta_decides_which_form_of_codex_counts(tmp_path: Pat
 
 def test_an_editor_preamble_is_not_the_person(tmp_path: Path) -> None:
     """Only the text after the last request heading was typed."""
-    wrapped = "# Context\n## My request for Codex:\nold\n## My request for Codex:\n\nfix it\n"
+    wrapped = "# Context from my IDE setup:\n## My request for Codex:\nold\n## My request for Codex:\n\nfix it\n"
     sets = codex.read(written(tmp_path, [happened("user_message", message=wrapped)]))
     assert [sets.shown[key] for _, key in sets.users] == ["fix it"]
 

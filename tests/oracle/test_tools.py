@@ -13,7 +13,6 @@ from tests.oracle.corpus import Source, corpus_folder, corpus_sources
 CORPUS = corpus_sources()
 QUESTION = "is printed as a question"
 SETTING = "changes the session, and nothing in the project"
-SERVICE = "belongs to a connected service, which the record names elsewhere"
 # Why a tool has the family `other`. A tool that is missing here belongs into the table of tools.
 REASONS = {
     "AskQuestion": QUESTION,
@@ -24,19 +23,13 @@ REASONS = {
     "SwitchMode": SETTING,
     "rename_session": SETTING,
     "image_generation": "makes a picture, for which there is no family",
-    "_fetch_pr": SERVICE,
-    "ask_question": SERVICE,
-    "read_wiki_structure": SERVICE,
     "[trimmed for fixture]": "lost its name when the file was reduced",
 }
 COUNTS = {
     "claude": {"AskUserQuestion": 6, "[trimmed for fixture]": 1},
     "codex": {
         "[trimmed for fixture]": 2,
-        "_fetch_pr": 2,
-        "ask_question": 2,
         "image_generation": 1,
-        "read_wiki_structure": 2,
     },
     "copilot": {"ask_user": 3, "rename_session": 9},
     "cursor": {"AskQuestion": 28, "SwitchMode": 45},

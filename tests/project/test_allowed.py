@@ -111,7 +111,7 @@ def test_only_a_small_regular_file_of_this_user_can_count(home, make, reason):
     with pytest.raises(ConfigError, match=reason):
         read_project(home.path)
     found = look(home.path, {str(home.path): Allowance("x")})
-    assert (found.problem, found.digest, found.file) == (f"it cannot count: {reason}", "", None)
+    assert (found.problem, found.digest, found.file) == (f"it has no effect: {reason}", "", None)
     assert f"`katod allow {home.project}`" in found.advice
 
 
@@ -130,7 +130,7 @@ def test_a_file_counts_once_it_is_allowed(home):
     """Not before, and no longer when that is taken back."""
     home.put()
     assert home.effect() == []
-    assert home.look().problem == "it is not allowed, and changes nothing"
+    assert home.look().problem == "it is not allowed, and has no effect"
     home.allow()
     [file] = home.effect()
     assert (file.path, file.exclude) == (home.path, True)
@@ -150,7 +150,7 @@ def test_of_a_file_that_changed_only_what_it_left_out_counts(home):
     home.put(b"[content]\ntools = 'none'\n")
     [file] = home.effect()
     assert file == ProjectFile(home.path, exclude=True, hides_thinking=True, tools="summary")
-    assert home.look().problem == "it has changed since you allowed it; only what it left out goes on counting"
+    assert home.look().problem == "it has changed since you allowed it; only what it excluded stays excluded"
     assert home.look().advice == f"read it, then run `katod allow {home.project}`"
     home.put(data)
     assert (home.effect()[0].directory, home.look().problem) == (("docs",), "")
@@ -161,8 +161,8 @@ def test_of_a_file_that_changed_only_what_it_left_out_counts(home):
     [
         (Path.unlink, "it no longer exists"),
         (lambda path: path.write_bytes(b"["), "it has changed since you allowed it"),
-        (lambda path: os.link(path, path.with_name("other")), "it cannot count: it has more than one hard link"),
-        (lambda path: path.write_bytes(b"#" * (LARGEST + 1)), f"it cannot count: it is larger than {LARGEST} bytes"),
+        (lambda path: os.link(path, path.with_name("other")), "it has no effect: it has more than one hard link"),
+        (lambda path: path.write_bytes(b"#" * (LARGEST + 1)), f"it has no effect: it is larger than {LARGEST} bytes"),
     ],
     ids=["gone", "no TOML", "linked", "large"],
 )
@@ -172,7 +172,7 @@ def test_nothing_that_is_done_to_a_file_ends_its_exclusion(home, spoil, problem)
     home.allow()
     spoil(home.path)
     assert [file.exclude for file in home.effect()] == [True]
-    assert home.look().problem == f"{problem}; only what it left out goes on counting"
+    assert home.look().problem == f"{problem}; only what it excluded stays excluded"
     [found] = look_around([], home.home, home.allowed.read())
     assert f"run `katod allow {'--remove ' if problem.endswith('exists') else ''}{home.project}`" in found.advice
     home.allowed.remove(home.path)
@@ -185,7 +185,7 @@ def test_a_file_that_left_nothing_out_counts_for_nothing_once_it_changed(home):
     home.allow()
     home.put(b"[output]\ndirectory = 'other'\n")
     assert home.effect() == []
-    assert home.look().problem == "it has changed since you allowed it, and counts for nothing"
+    assert home.look().problem == "it has changed since you allowed it, and has no effect"
     home.path.unlink()
     assert (home.effect(), home.look()) == ([], None)
 
@@ -280,7 +280,8 @@ def test_a_damaged_store_allows_nothing_and_is_kept(home, content):
     assert home.effect() == []
     for act in (home.allow, home.allowed.read, lambda: home.allowed.remove(home.path)):
         with pytest.raises(
-            ConfigError, match="what you allowed is not known, and no project's file counts: it is damaged"
+            ConfigError,
+            match="the list of allowed files cannot be read, so no project's file has an effect: it is damaged",
         ):
             act()
     assert home.allowed.path.read_bytes() == content

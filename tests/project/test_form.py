@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.config import Content, Output, Settings
+from katod.config import ContentSettings, OutputSettings, Settings
 from katod.errors import ConfigError
 from katod.project.form import LARGEST, ProjectFile, parse_project
 from tests.examples import texts
@@ -155,7 +155,9 @@ KEYS = st.sampled_from(["thinking", "tools", "redact", "max_result", "usage", "f
 FILES = st.dictionaries(
     st.sampled_from(["content", "output", "recording", "agents"]), st.dictionaries(KEYS, VALUES, max_size=6), max_size=4
 )
-CONTENTS = st.builds(Content, st.booleans(), st.sampled_from(LEAST_FIRST), redact=st.booleans(), usage=st.booleans())
+CONTENTS = st.builds(
+    ContentSettings, st.booleans(), st.sampled_from(LEAST_FIRST), redact=st.booleans(), usage=st.booleans()
+)
 
 
 def as_toml(value):
@@ -174,12 +176,12 @@ def test_whatever_it_says_no_more_is_shown_than_configured(tables, content):
         f"[{table}]\n" + "".join(f"{key} = {as_toml(value)}\n" for key, value in keys.items())
         for table, keys in tables.items()
     )
-    before = Settings(Output(), content=content)
+    before = Settings(OutputSettings(), content=content)
     file = parsed(text)
     after = file.reduced(before)
     assert after.content.thinking <= content.thinking
     assert LEAST_FIRST.index(after.content.tools) <= LEAST_FIRST.index(content.tools)
-    same = Content(after.content.thinking, after.content.tools, redact=content.redact, usage=content.usage)
-    assert after == Settings(Output(format=after.output.format), content=same)
+    same = ContentSettings(after.content.thinking, after.content.tools, redact=content.redact, usage=content.usage)
+    assert after == Settings(OutputSettings(format=after.output.format), content=same)
     assert after.output.format in ("markdown", "jsonl")
     assert not any(part in ("", ".", "..") or part.startswith((".", "~")) or "/" in part for part in file.directory)

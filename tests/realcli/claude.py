@@ -5,7 +5,7 @@ import json
 from .client import Client
 from .npm import install
 
-PACKAGE = "@anthropic-ai/claude-code@2.1.330"
+PACKAGE = "@anthropic-ai/claude-code@2.1.331"
 KEY = "scripted-key-0123456789"
 
 
@@ -50,12 +50,16 @@ class Claude(Client):
 
     def add_tools(self, command):
         """Add a server of the Model Context Protocol, as a person does, and allow its tools."""
-        self._variables["ENABLE_TOOL_SEARCH"] = "false"  # else the model has to look for them first
+        self.show_all_tools()
         self.run("mcp", "add", "-s", "user", "katod", "--", *command)
         settings = json.loads((self.files / "settings.json").read_text())
         settings["permissions"]["allow"].append("mcp__katod")
         (self.files / "settings.json").write_text(json.dumps(settings))
         self.left = self.kept()
+
+    def show_all_tools(self):
+        """Have the client offer all tools: else the model has to look for some of them first."""
+        self._variables["ENABLE_TOOL_SEARCH"] = "false"
 
     def begin(self, prompt):
         """Send a prompt in a new conversation, and wait for the end of the turn."""

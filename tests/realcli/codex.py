@@ -88,3 +88,15 @@ class Codex(Client):
         super().assert_untouched()
         for records in self.rollouts():
             assert [record.get("ordinal") for record in records] == list(range(len(records)))
+
+
+class Asking(Codex):
+    """A client that asks before a command if the model wants it to."""
+
+    def configure(self, port):
+        """Write the client's settings, with another policy."""
+        variables = super().configure(port)
+        config = self.files / "config.toml"
+        text = config.read_text().replace('approval_policy = "never"', 'approval_policy = "on-request"')
+        config.write_text(text.replace('"danger-full-access"', '"workspace-write"'))
+        return variables

@@ -32,3 +32,9 @@ class Copilot(Client):
             "COPILOT_OFFLINE": "true",
             "COPILOT_AUTO_UPDATE": "false",
         }
+
+
+class Asking(Copilot):
+    """A client that asks before a tool call that may change something."""
+
+    interactive = ("--no-auto-update",)

@@ -73,3 +73,9 @@ class Gemini(Client):
             elif texts := [part["text"] for part in row["content"] if "text" in part]:
                 found.append(("user", "\n".join(texts)))
         return found
+
+
+class Asking(Gemini):
+    """A client that asks before a tool call that may change something."""
+
+    interactive = ("-m", "gemini-2.5-pro")

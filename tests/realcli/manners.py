@@ -11,18 +11,38 @@ class Manner(NamedTuple):
     queue: str = "Enter"  # the key that sends a prompt while it works, to be heard after the answer
     stop: tuple[str, ...] = ("Escape",)  # the keys that interrupt an answer
     farewell: str = "/exit"
-    marks_pastes: bool = False  # if not, nothing tells a pasted command from a typed one: it acts
+    marks_pastes: bool = False  # if not, a command in a short paste acts like a typed one
     keeps_halves: bool = True  # whether the first part of an interrupted answer is in its files
+    asks: str = ""  # on the screen while it asks for a permission; empty: it never does
+    refuse: tuple[str, ...] = ("Escape",)  # the keys that refuse it
+    anew: str = "/clear"  # what begins a new session
+    confirm: tuple[str, ...] = ()  # the keys that it asks for then
 
 
 TWICE = ("Escape", "Escape")  # the first one only asks
 MANNERS = {
-    "claude": Manner(r"\? for shortcuts", "esc to interrupt", marks_pastes=True),
+    "claude": Manner(r"\? for shortcuts", "esc to interrupt", marks_pastes=True, asks="Do you want to proceed"),
     "codex": Manner(  # Enter does not queue a prompt: it interrupts the answer
-        r"\? for shortcuts", "esc to interrupt", queue="Tab", farewell="/quit", keeps_halves=False
+        r"\? for shortcuts",
+        "esc to interrupt",
+        queue="Tab",
+        farewell="/quit",
+        keeps_halves=False,
+        asks="Would you like to run",
+        anew="/new",
+        confirm=("Enter",),
     ),
-    "copilot": Manner("/ commands", "esc interrupt", stop=TWICE, keeps_halves=False),
-    "gemini": Manner("Type your message", "esc to cancel", farewell="/quit", keeps_halves=False),
-    "opencode": Manner("Ask anything", "esc interrupt", stop=TWICE),
-    "pi": Manner("scripted", "Working", farewell="/quit"),
+    "copilot": Manner(
+        "/ commands", "esc interrupt", stop=TWICE, keeps_halves=False, asks="Do you want to", anew="/clear"
+    ),
+    "gemini": Manner(
+        "Type your message",
+        "esc to cancel",
+        farewell="/quit",
+        keeps_halves=False,
+        asks="Allow execution",
+        anew="/clear",
+    ),
+    "opencode": Manner("Ask anything", "esc interrupt", stop=TWICE, asks="Permission required", anew="/new"),
+    "pi": Manner("scripted", "Working", farewell="/quit", anew="/new"),
 }

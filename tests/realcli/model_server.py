@@ -22,6 +22,7 @@ them. Marks in a prompt change the answer:
 
     (tool)      thinking, a text and a call, which the client runs; the call's result is answered by a text
     (write)     the same, with a call that writes a file: the client may ask for permission
+    (nap)       the same, with a call that takes a minute
     (recall NAME {…})   a call of a tool of `katod mcp`, with these arguments
     (slow)      the answer stops in the middle until the file LOG.go exists, which is then removed
 
@@ -50,7 +51,7 @@ TOOLS = {  # the clients' shell tools, and the argument that is the command
     "run_shell_command": "command",
 }
 COMMAND = "cat note.txt"
-CALLS = {"(tool)": COMMAND, "(write)": f"{COMMAND} > copy.txt"}
+CALLS = {"(tool)": COMMAND, "(write)": f"{COMMAND} > copy.txt", "(nap)": "sleep 60"}
 RECALL = re.compile(r"\(recall (\w+) (\{.*\})\)")
 TOLD = "are for another program"  # in the instructions that `katod setup` adds
 BAIT = "::start bait.md\n\n::stop"
@@ -101,7 +102,10 @@ def arguments(call):
     """Return the arguments of a call of a shell tool."""
     if "input" in call:
         return call["input"]
-    return {TOOLS[call["name"]]: call["command"], "description": "Reads the note"}
+    given = {TOOLS[call["name"]]: call["command"], "description": "Reads the note"}
+    if call["name"] == "exec_command" and call["command"] == CALLS["(write)"]:  # else Codex does not ask
+        given |= {"sandbox_permissions": "require_escalated", "justification": "Shall I copy the note?"}
+    return given
 
 
 def script(number, prompt, results, tool):
@@ -138,7 +142,7 @@ class Messages:
             parts = [part for part in content if isinstance(part, dict)]
             answers = [part for part in parts if part["type"] == "tool_result"]
             results += [(part["tool_use_id"], part.get("content")) for part in answers]
-            if message["role"] == "user" and not answers and (text := said(content)):
+            if message["role"] == "user" and (text := said(content)):  # after a refusal beside the result
                 prompt, results = text, []
         return prompt, results
 

@@ -80,3 +80,14 @@ class OpenCode(Client):
             database.close()
         texts = [(message["role"], part["text"]) for message, part in rows if part["type"] == "text"]
         return [(role, unquoted(text) if role == "user" else text) for role, text in texts]
+
+
+class Asking(OpenCode):
+    """A client that asks before every command."""
+
+    def configure(self, port):
+        """Write the client's settings, with other permissions."""
+        variables = super().configure(port)
+        path = self.home / ".config/opencode/opencode.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"permission": {"*": "allow", "bash": "ask"}}))
+        return variables

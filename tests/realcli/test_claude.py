@@ -1,9 +1,14 @@
 """The real Claude Code, recorded live: a recording contains exactly what the model's own log has for that range."""
 
+import json
+
 import pytest
+
+from tests.support.live import until
 
 from . import judge
 from .claude import Claude
+from .dialogs import assert_spoken, hold_in_dialogs
 from .handover import take_over
 from .oneshot import assert_log_is_a_reference, hold_in_runs
 from .onpage import watch, watched
@@ -99,3 +104,33 @@ def test_a_page_says_which_permission_is_waited_for(play):
         person.terminal.wait_quiet(play.client.manner.busy)  # keys that come too early are not taken for an answer
         person.terminal.press("Enter")
         browser.sees("done", "#g-recent")
+
+
+def test_a_long_paste_a_refusal_and_a_new_session_are_what_they_are(play):
+    """Nothing pasted acts, no command acts again after a refusal or an interrupted tool, and a new session is said."""
+    hold_in_dialogs(play)
+
+
+def test_an_accepted_plan_is_the_agents_and_commands_nothing(play):
+    """Neither the plan that the person accepts nor what follows acts; both are in the transcript, in their order."""
+    plan = json.dumps({"plan": "# The plan\n\n1. Look at the note\n\n::stop"})
+    play.client.show_all_tools()
+    with play.katod("jsonl") as katod, talk(play) as person:
+        person.open()
+        person.ask("::start notes.jsonl\nthe first recorded words")
+        until(lambda: person.terminal.press("BTab") or "plan mode on" in person.terminal.screen(), "the plan mode")
+        person.terminal.submit(f"plan it (recall ExitPlanMode {plan})")
+        person.terminal.wait_for("Exit plan mode|Ready to code|Would you like to proceed")
+        person.terminal.wait_quiet(play.client.manner.busy)  # keys that come too early are not taken for an answer
+        person.terminal.press("Enter")
+        person.answered(3)
+        person.ask("after the plan")
+        katod.until_written(play.last_answer(), "notes.jsonl")
+        person.leave()
+        assert_spoken(katod, play.log())
+        assert_reproducible(katod)
+    decisions = [
+        row for row in map(json.loads, katod.world.written()["notes.jsonl"].splitlines()) if "decision" in row["kind"]
+    ]
+    assert [row["payload"].get("selections") for row in decisions] == [None, ["approved"]]
+    assert "::stop" in decisions[0]["payload"]["prompt"]

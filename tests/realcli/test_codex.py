@@ -3,7 +3,9 @@
 import pytest
 
 from . import judge
-from .codex import Codex
+from .codex import Asking, Codex
+from .dialogs import hold_in_dialogs
+from .gone import hold_until_killed
 from .handover import take_over
 from .oneshot import assert_log_is_a_reference, hold_in_runs
 from .onpage import watch
@@ -58,3 +60,13 @@ def test_the_agent_looks_up_what_was_recorded(play):
 def test_a_conversation_is_watched_in_a_browser(play):
     """Answers and states are seen as they happen, a recording is started and stopped; nobody else is asked for anything."""
     watch(play)
+
+
+def test_a_long_paste_a_refusal_and_a_new_session_are_what_they_are(stage):
+    """Nothing pasted acts, no command acts again after a refusal or an interrupted tool, and a new session is said."""
+    hold_in_dialogs(stage(Asking))
+
+
+def test_states_are_right_until_the_client_is_killed(stage):
+    """A refusal ends the turn, and nobody works once the client is gone. It waits for a tool only for a few seconds."""
+    hold_until_killed(stage(Asking), in_tool=False)

@@ -7,7 +7,9 @@ import pytest
 from tests.support.live import until
 
 from . import judge
-from .gemini import Gemini
+from .dialogs import hold_in_dialogs
+from .gemini import Asking, Gemini
+from .gone import hold_until_killed
 from .oneshot import assert_log_is_a_reference, hold_in_runs
 from .play import SEVERAL_LINES
 from .recall import assert_told, look_up
@@ -80,3 +82,13 @@ def log_of_two_conversations(log):
 def test_the_agent_looks_up_what_was_recorded(play):
     """Added with the command in the manual, `katod mcp` tells the client's model of an earlier session."""
     assert_told(look_up(play))
+
+
+def test_a_long_paste_a_refusal_and_a_new_session_are_what_they_are(stage):
+    """Nothing pasted acts, no command acts again after a refusal or an interrupted tool, and a new session is said."""
+    hold_in_dialogs(stage(Asking))
+
+
+def test_states_are_right_until_the_client_is_killed(stage):
+    """A refusal ends the turn, and nobody works once the client is gone."""
+    hold_until_killed(stage(Asking), in_tool=False)

@@ -3,8 +3,10 @@
 import pytest
 
 from . import judge
+from .dialogs import hold_in_dialogs
+from .gone import hold_until_killed
 from .oneshot import assert_log_is_a_reference, hold_in_runs
-from .opencode import OpenCode
+from .opencode import Asking, OpenCode
 from .scenario import hold_in_terminal
 
 pytestmark = pytest.mark.slow
@@ -36,3 +38,13 @@ def test_a_prompt_is_recorded_as_it_was_typed_not_as_the_client_quotes_it(play):
             play.record(katod, prompt, "notes.jsonl")
     assert [entry["text"] for entry in play.log() if entry["event"] == "prompt"][2:] == prompts
     judge.assert_outputs(katod, play.log())
+
+
+def test_a_long_paste_a_refusal_and_a_new_session_are_what_they_are(stage):
+    """Nothing pasted acts, no command acts again after a refusal or an interrupted tool, and a new session is said."""
+    hold_in_dialogs(stage(Asking))
+
+
+def test_states_are_right_until_the_client_is_killed(stage):
+    """A refusal ends the turn, and nobody works once the client is gone."""
+    hold_until_killed(stage(Asking))

@@ -41,7 +41,7 @@ def news(*events, attention=None, report=None, now=NOW):
 
 def told(attention, now=NOW, report=None):
     """Return the state that is news, empty for none."""
-    found = attention.news(now, lambda: report)
+    found = attention.news(now, lambda _seen, _silent: report)
     return found.state.value if found else ""
 
 
@@ -111,9 +111,9 @@ def test_the_agent_is_asked_again_before_anything_is_said():
     attention = Attention(KEY)
     for event in turn(40):
         attention.take(event)
-    assert attention.news(NOW, lambda: Report(State.WORKING, NOW)) is None
+    assert attention.news(NOW, lambda _seen, _silent: Report(State.WORKING, NOW)) is None
     attention.hear(Report(State.BLOCKED, NOW))
-    assert attention.news(NOW, lambda: Report(State.WORKING, NOW)) is None
+    assert attention.news(NOW, lambda _seen, _silent: Report(State.WORKING, NOW)) is None
 
 
 def test_an_answer_without_an_end_is_news_when_it_is_quiet():

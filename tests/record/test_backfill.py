@@ -3,13 +3,14 @@
 import pytest
 
 from katod.record.backfill import Backfill
+from tests.support.parts import put
 from tests.support.records import Claude, GeminiDocument, says, user
 
 
 def scanned(source):
     """Scan a source to its end, as that of an unrecorded session."""
     with source.spec.open(source.path) as file:
-        source.cursor = file.read(source.cursor, 1 << 20).cursor
+        source.scanned_to(file.read(source.cursor, 1 << 20).cursor)
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_a_session_is_backfilled_once(long):
     parts, _, source = long
     session, backfill = parts.load(source), Backfill(never)
     backfill.finish(session, 1 << 20)
-    source.translated = 0
+    put(source, translated=0)
     assert backfill.advance(session, 100)
     assert source.translated == 0
 
@@ -103,7 +104,7 @@ def test_a_source_that_changed_is_resynced_first(long):
 
     def resync(changed, opened, session, what):
         changes.append((changed, session, what))
-        changed.cursor = changed.cursor._replace(offset=0)
+        changed.read_again()
 
     session = parts.load(source)
     assert Backfill(resync).advance(session, 1 << 20)

@@ -8,13 +8,13 @@ from katod.errors import OutputError, SourceError
 from katod.events import Event, SessionRef
 from katod.model import Range, SessionKey
 from katod.record import delivery
-from katod.record.catchup import CatchUp, Follower, PassedByPosition, SeenByFollower
+from katod.record.catchup import CatchUp, CatchUpStream, PassedByPosition, SeenByCatchUp
 from katod.record.delivery import Delivery
+from katod.record.output import Output
 from katod.record.resync import resync
-from katod.record.session import LiveOutput
 from katod.store.ledger import id_hash
 from katod.store.rows import SeenRow
-from tests.support.parts import memory_ledger
+from tests.support.parts import admits, memory_ledger, put
 from tests.support.records import SESSION, Claude, CodexLegacy
 
 KEY = SessionKey("claude", SESSION)
@@ -48,39 +48,47 @@ def ledger():
 
 
 def admitted(seen, source, names):
-    return "".join(name for name in names if seen.admit(event(name), source))
+    return "".join(name for name in names if admits(seen, event(name), source))
 
 
 def test_a_follower_passes_each_event_once(ledger):
     """Sequence numbers rise within a source, so the highest one suffices, also in the next process."""
     first = Known().sources[1]
-    seen = SeenByFollower(1, ledger, Known(), {})
+    seen = SeenByCatchUp(1, ledger, Known(), {})
     assert admitted(seen, first, "abab") == "ab"
-    again = SeenByFollower(1, ledger, Known(), json.loads(json.dumps(seen.state())))
+    again = SeenByCatchUp(1, ledger, Known(), json.loads(json.dumps(seen.state())))
     assert admitted(again, first, "abd") == "d"
     assert "passed" not in again.state()
 
 
 def test_a_follower_leaves_what_the_session_has_not_seen(ledger):
-    """A follower does not admit events that its session has not seen: it never gets ahead of it."""
-    assert admitted(SeenByFollower(1, ledger, Known(), {}), Known().sources[1], "xa") == "a"
+    """Of a document, it does not admit events that its session has not seen: it never gets ahead of it."""
+    seen = SeenByCatchUp(1, ledger, Known(), {})
+    seen.read_document(is_document=True)
+    assert admitted(seen, Known().sources[1], "xa") == "a"
+
+
+def test_a_follower_passes_what_the_session_holds_back(ledger):
+    """What is not in the ledger up to the session's cursor waits there for a later record; the follower's own waits, too."""
+    seen = SeenByCatchUp(1, ledger, Known(), {})
+    assert admitted(seen, Known().sources[1], "abxbc") == "abx"
 
 
 @pytest.mark.parametrize(("gone", "expected"), [(False, ""), (True, "c")])
 def test_a_copy_is_read_where_it_was_first_seen(ledger, gone, expected):
     """An event that is in two sources is read from where it was first seen, unless that source no longer exists."""
     catalog = Known(s2=gone)
-    assert admitted(SeenByFollower(1, ledger, catalog, {}), catalog.sources[1], "c") == expected
-    assert admitted(SeenByFollower(1, ledger, Known(), {}), Known().sources[2], "c") == "c"
+    assert admitted(SeenByCatchUp(1, ledger, catalog, {}), catalog.sources[1], "c") == expected
+    assert admitted(SeenByCatchUp(1, ledger, Known(), {}), Known().sources[2], "c") == "c"
 
 
 def test_a_rewritten_source_is_known_by_all_that_was_passed(ledger):
     """After a rewrite, events may come in any order, so the follower keeps all that it has seen."""
     first = Known().sources[1]
-    seen = SeenByFollower(1, ledger, Known(), {})
+    seen = SeenByCatchUp(1, ledger, Known(), {})
     assert admitted(seen, first, "a") == "a"
     seen.restart(first)
-    again = SeenByFollower(1, ledger, Known(), json.loads(json.dumps(seen.state())))
+    again = SeenByCatchUp(1, ledger, Known(), json.loads(json.dumps(seen.state())))
     assert admitted(again, first, "dbad") == "db"
 
 
@@ -103,18 +111,23 @@ class Behind:
         self.session = parts.load(self.source)
         self.events = parts.read(self.session, self.source)
         self.delivery = Delivery(parts.ledger, parts.log)
-        self.delivery.directory = parts.world.out
-        self.catch_up = CatchUp(parts.ledger, parts.catalog, parts.log, self.delivery)
-        self.row = parts.output(self.session)
-        self.row.ranges += ranges or [Range("")]
-        self.row.behind = {}
-        parts.ledger.save_output(self.row)
-        self.catch_up.add(self.row)
+        self.delivery.use(parts.world.out)
+        self.catch_up = CatchUp(parts.ledger, parts.catalog, parts.log, self.delivery, lambda _: True)
+        self.output = parts.output(self.session)
+        for one in ranges or [Range("")]:
+            self.output.begin(one, "")
+        self.output.fall_behind({})
+        self.output.save(parts.ledger)
+        self.catch_up.add(self.output)
+
+    @property
+    def row(self):
+        return self.output.row
 
     def follow(self, budget=1 << 20, most=100):
         """Advance the output until nothing is left to do; return the number of steps."""
         for steps in range(1, most):
-            if not self.catch_up.isolated_step(self.row.id, budget):
+            if not self.catch_up.isolated_step(self.output, budget):
                 return steps
             self.delivery.settle()
         raise AssertionError("it never ends")
@@ -145,14 +158,16 @@ def test_an_output_catches_up_in_slices(behind):
 def test_an_output_resumes_where_it_was_in_the_next_process(behind):
     """An output resumes in the next process from what is in the ledger."""
     for _ in range(2):
-        behind.catch_up.step(behind.row.id, 1500)
+        behind.catch_up.step(behind.output, 1500)
         behind.delivery.settle()
     [row] = behind.parts.ledger.outputs()
     assert row.behind["offsets"]
     assert row.behind["states"][str(behind.source.id)]["started"]
-    behind.catch_up = CatchUp(behind.parts.ledger, behind.parts.catalog, behind.parts.log, behind.delivery)
-    behind.catch_up.add(row)
-    behind.row = row
+    behind.catch_up = CatchUp(
+        behind.parts.ledger, behind.parts.catalog, behind.parts.log, behind.delivery, lambda _: True
+    )
+    behind.output = Output(row)
+    behind.catch_up.add(behind.output)
     behind.follow(budget=1500)
     assert behind.words() == ALL
 
@@ -160,25 +175,27 @@ def test_an_output_resumes_where_it_was_in_the_next_process(behind):
 def test_an_output_whose_ranges_have_ended_follows_no_longer(parts):
     """An export ends with the events that existed when it was requested, and is then complete."""
     found = Behind(parts, *said(Claude(), 10), ranges=[Range("", end="-", marked=False, end_mark="")])
-    found.row.ranges[0].end = next(event.id for event in found.events if event.payload.get("text") == "word 4")
-    found.parts.ledger.save_output(found.row)
+    last = next(event.id for event in found.events if event.payload.get("text") == "word 4")
+    put(found.output, ranges=(found.row.ranges[0]._replace(end=last),))
+    found.output.save(found.parts.ledger)
     found.follow()
     assert found.words() == ALL[:5]
-    assert (found.catch_up.rows(), found.row.behind) == ({}, None)
+    assert (found.catch_up.outputs(), found.row.behind) == ([], None)
     found.delivery.settle()
     assert found.parts.ledger.outputs()[0].behind is None
 
 
 def test_an_output_joins_its_session_when_it_is_where_the_session_is(behind):
     """An output goes live once it has reached its session's position and has no open intent."""
-    assert behind.catch_up.arrived(behind.row.id) is None
+    assert not behind.catch_up.may_join(behind.output)
     behind.follow()
-    behind.row.intent = b"x"
-    assert behind.catch_up.arrived(behind.row.id) is None
-    behind.row.intent = None
-    output = behind.catch_up.arrived(behind.row.id)
-    assert isinstance(output, LiveOutput)
-    assert (output.row, behind.row.behind, behind.catch_up.rows()) == (behind.row, None, {})
+    put(behind.output, intent=b"x")
+    assert not behind.catch_up.may_join(behind.output)
+    put(behind.output, intent=None)
+    assert behind.catch_up.may_join(behind.output)
+    behind.catch_up.leave(behind.output)
+    assert (behind.row.behind, behind.catch_up.outputs()) == (None, [])
+    assert not behind.catch_up.may_join(behind.output)
 
 
 def test_an_output_never_reads_beyond_its_session(behind):
@@ -190,10 +207,10 @@ def test_an_output_never_reads_beyond_its_session(behind):
 
 def test_a_parked_output_waits(behind):
     """The session is not read for a parked output."""
-    behind.delivery.park(behind.row, OutputError("full"))
+    behind.delivery.park(behind.output, OutputError("full"))
     assert behind.follow() == 1
     assert behind.row.behind == {}
-    behind.delivery.forget(behind.row.id)
+    behind.delivery.forget(behind.output)
     behind.follow()
     assert behind.words() == ALL
 
@@ -202,9 +219,9 @@ def test_an_output_that_stays_behind_has_what_its_session_had_then(parts):
     """Its state is a copy: the session continues without it, and changes there do not affect the copy."""
     make = Claude()
     found = Behind(parts, make.says("word 0"), make.runs("t1", "ls"))
-    found.catch_up.drop(found.row.id)
-    found.row.printer = {"active": True, "headed": True}
-    found.catch_up.detach(found.row, found.session)
+    found.catch_up.drop(found.output)
+    put(found.output, printer={"active": True, "headed": True})
+    found.catch_up.detach(found.output, found.session)
     state = json.dumps(found.row.behind)
     found.file.append(make.result("t1", "a", error=True), make.says("word 1", gitBranch="other"))
     parts.read(found.session, found.source)
@@ -220,7 +237,7 @@ def test_a_source_that_is_gone_leaves_a_gap(behind):
     behind.file.path.unlink()
     behind.follow()
     assert behind.row.printer["pending"]
-    assert behind.catch_up.arrived(behind.row.id).row is behind.row
+    assert behind.catch_up.may_join(behind.output)
 
 
 def test_a_source_that_cannot_be_read_parks_the_output(behind, monkeypatch):
@@ -233,7 +250,7 @@ def test_a_source_that_cannot_be_read_parks_the_output(behind, monkeypatch):
     behind.follow()
     assert behind.row.problem == "its session cannot be read: cannot be opened: Permission denied"
     monkeypatch.undo()
-    behind.delivery.retry(behind.row)
+    behind.delivery.retry(behind.output)
     behind.follow()
     assert behind.words() == ALL
 
@@ -249,26 +266,26 @@ def test_a_source_that_stays_unreadable_is_retried_less_and_less_often(behind, m
         for attempts in (1, 2, 3):
             behind.follow()
             assert behind.row.attempts == attempts
-            behind.delivery.retry(behind.row)
+            behind.delivery.retry(behind.output)
     behind.follow()
     assert (behind.row.problem, behind.row.attempts, behind.words()) == ("", 0, ALL)
 
 
 def test_a_failure_of_katod_makes_only_this_output_wait(behind, monkeypatch):
     """The output is reset to what is in the ledger and parked; the problem has only the type of the error."""
-    behind.catch_up.step(behind.row.id, 1500)
+    behind.catch_up.step(behind.output, 1500)
     behind.delivery.settle()
 
     def fail(*_):
         raise ValueError("private")
 
-    monkeypatch.setattr(LiveOutput, "take", fail)
-    assert not behind.catch_up.isolated_step(behind.row.id, 1500)
+    monkeypatch.setattr(Output, "take", fail)
+    assert not behind.catch_up.isolated_step(behind.output, 1500)
     monkeypatch.undo()
-    assert behind.catch_up.rows()[behind.row.id] is behind.row, "the session has the same row"
+    assert behind.catch_up.outputs() == [behind.output], "the session has the same output"
     assert behind.row.problem == "internal error: ValueError"
-    assert behind.delivery.is_parked(behind.row.id)
-    behind.delivery.retry(behind.row)
+    assert behind.delivery.is_parked(behind.output)
+    behind.delivery.retry(behind.output)
     behind.follow()
     assert behind.words() == ALL
 
@@ -285,18 +302,18 @@ def test_a_failure_of_katod_in_a_retry_makes_only_this_output_wait_longer(behind
     for name, broken in (("append", full), ("complete", fail)):
         monkeypatch.setattr(delivery, name, broken)
     behind.follow()
-    behind.catch_up.retry(behind.row.id)
+    behind.catch_up.retry(behind.output)
     monkeypatch.undo()
     assert behind.row.problem == "internal error: ValueError"
-    assert behind.delivery.is_parked(behind.row.id)
-    behind.catch_up.retry(behind.row.id)
+    assert behind.delivery.is_parked(behind.output)
+    behind.catch_up.retry(behind.output)
     behind.follow()
     assert behind.words() == ALL
 
 
 def test_a_rewritten_source_is_read_again_without_doubling(behind):
     """After a rewrite, written events are recognised by their ids, and the new position is stored at once."""
-    behind.catch_up.step(behind.row.id, 3000)
+    behind.catch_up.step(behind.output, 3000)
     behind.delivery.settle()
     before = behind.words()
     assert before != ALL
@@ -306,18 +323,33 @@ def test_a_rewritten_source_is_read_again_without_doubling(behind):
         resync(behind.source, file, behind.session, behind.parts.ledger, behind.parts.log)
     behind.catch_up.resynced(behind.source)
     assert behind.parts.ledger.outputs()[0].behind["offsets"] == {str(behind.source.id): 0}
+    behind.follow()
+    assert behind.words() == before
+    assert behind.row.behind is not None  # its session has not read the source to its end again, either
     behind.parts.read(behind.session, behind.source)
     behind.follow()
     assert behind.words()[: len(before)] == before
     assert sorted(behind.words()) == ALL
 
 
+def test_a_source_that_its_session_has_not_seen_rewritten_is_not_read(behind):
+    """The output waits for its session's next step: what is at its old position now may be anything."""
+    behind.catch_up.step(behind.output, 3000)
+    behind.delivery.settle()
+    before = behind.words()
+    assert before not in ([], ALL)
+    behind.file.path.write_bytes(behind.file.path.read_bytes().replace(b"word", b"else"))
+    behind.follow()
+    assert (behind.words(), behind.row.problem) == (before, "")
+    assert "else" not in behind.row.path.read_text()
+
+
 def test_what_was_printed_before_an_output_stayed_behind_is_not_printed_again(parts):
     """An output had all that its session had seen, so nothing is written again, even if the session is rewritten."""
     found = Behind(parts, *said(Claude(), 2))
-    found.catch_up.drop(found.row.id)
-    found.row.printer = {"active": True, "headed": True}
-    found.catch_up.detach(found.row, found.session)
+    found.catch_up.drop(found.output)
+    put(found.output, printer={"active": True, "headed": True})
+    found.catch_up.detach(found.output, found.session)
     found.catch_up.resynced(found.source)
     found.file.append(*said(Claude(start=50), 3, 2))
     parts.read(found.session, found.source)
@@ -340,24 +372,24 @@ def test_a_rewritten_source_without_ids_leaves_a_gap(parts):
 
 def test_an_output_that_is_dropped_follows_no_longer(behind):
     """A dropped output is no longer followed: the step that created it was undone."""
-    behind.catch_up.drop(behind.row.id)
-    behind.catch_up.drop(behind.row.id)
-    assert behind.catch_up.rows() == {}
+    behind.catch_up.drop(behind.output)
+    behind.catch_up.drop(behind.output)
+    assert behind.catch_up.outputs() == []
 
 
 def test_a_followers_position_is_plain_json(behind):
     """The state is plain JSON, and restores the same follower."""
-    behind.catch_up.step(behind.row.id, 3000)
+    behind.catch_up.step(behind.output, 3000)
     state = behind.row.behind
-    behind.row.behind = json.loads(json.dumps(state))
-    again = Follower(behind.row, KEY, behind.parts.ledger, behind.parts.catalog, behind.parts.log)
+    put(behind.output, behind=json.loads(json.dumps(state)))
+    again = CatchUpStream(behind.output, KEY, behind.parts.ledger, behind.parts.catalog, behind.parts.log)
     assert again.state() == state
 
 
 def test_a_follower_that_is_restarted_translates_from_the_beginning(behind):
     """A restarted follower uses neither the adapter nor the states of the old file."""
-    behind.catch_up.step(behind.row.id, 3000)
-    follower = Follower(behind.row, KEY, behind.parts.ledger, behind.parts.catalog, behind.parts.log)
+    behind.catch_up.step(behind.output, 3000)
+    follower = CatchUpStream(behind.output, KEY, behind.parts.ledger, behind.parts.catalog, behind.parts.log)
     before = follower.stream.open(behind.source)
     follower.restart(behind.source)
     assert follower.stream.open(behind.source) is not before

@@ -1,16 +1,17 @@
 """What each command does in each state of a session, what is refused, and what is auto-recorded."""
 
 import errno
+from itertools import chain
 
 import pytest
 
 from katod import events as ev
+from katod.agents.base import SPAWNED
 from katod.errors import TargetRefused
 from katod.model import Command, NearMiss, Range
 from katod.record.controller import Controller
 from katod.record.news import News
-from katod.record.session import LiveOutput
-from tests.support.parts import lines
+from tests.support.parts import lines, put
 from tests.support.records import CWD, OTHER, SESSION, Claude
 
 SECRET = "ghp" + "_" + "a1B2" * 9
@@ -25,7 +26,7 @@ class Chat:
         self.parts, self.make = parts, make or Claude(session=session)
         self.maker = parts.world.claude(session)
         self.maker.append("")
-        self.notes, self.followed, self.commands = [], [], []
+        self.notes, self.followed, self.commands, self.heard = [], [], [], []
         self.controller = Controller(parts.ledger, parts.catalog, parts.log, self.notes.append, self.followed.append)
         self.controller.use(parts.policy)
         [self.source] = [source for source in parts.sweep() if source.identity.key.id == session]
@@ -33,10 +34,12 @@ class Chat:
         self.offset = 0
 
     def hear(self, *records):
-        """Process records as a step does."""
+        """Process records as a step does, and what waits for a later one as if there was none."""
         rows = lines(*records, at=self.offset)
         self.offset = rows[-1].end
-        for event in self.session.stream.events(self.source, rows):
+        stream = self.session.stream
+        for event in chain(stream.events(self.source, rows), stream.settle(self.source)):
+            self.heard.append(event)
             if event.kind == ev.USER_COMMAND:
                 self.commands.append(event.id)
                 self.controller.handle(self.session, self.source, event)
@@ -45,6 +48,12 @@ class Chat:
 
     def type(self, text):
         self.hear(self.make.user(text))
+
+    def auto_record(self):
+        """Decide about auto-recording as a step does that has these events."""
+        for event in self.heard:
+            if self.session.row.auto == "wanted":
+                self.controller.auto_record(self.session, event)
 
     def ask(self, word, name=""):
         """Request a command from the shell; return why it is refused."""
@@ -55,7 +64,7 @@ class Chat:
         """Return name, state and ranges of each output; a generated name is `*`."""
         return {
             ("*" if row.path.stem.startswith("2026") else row.path.stem): _state(row)
-            for row in self.session.outputs.values()
+            for row in (output.row for output in self.session.outputs.values())
         }
 
     def refusals(self):
@@ -106,9 +115,8 @@ def test_a_command_acts_by_where_the_session_stands(chat, before, command, expec
     for typed in before:
         chat.type(typed)
     chat.type(command)
-    assert chat.outputs() == expected
-    assert chat.refusals() == []
-    behind = [row for row in chat.session.outputs.values() if row.behind is not None]
+    assert (chat.refusals(), chat.outputs()) == ([], expected)
+    behind = [output for output in chat.session.outputs.values() if output.row.behind is not None]
     assert chat.followed == behind
 
 
@@ -149,6 +157,17 @@ def test_a_refused_name_is_named_in_the_transcript_without_its_secrets(chat):
     assert len(mark) < 240
 
 
+def test_a_refused_name_says_at_once_where_the_words_go(chat):
+    """Also while another file is recorded to; without words below the command, the file has no name yet."""
+    chat.type("::start one")
+    chat.type("::start ../two\nthese words")
+    chat.type("::start ../three")
+    first, second = (reason.rpartition("; ")[2] for _, reason in chat.refusals())
+    assert first.startswith("katod writes to ")
+    assert first.endswith("these-words-6f1c2c1e.md instead")
+    assert second == "katod names the file after your next words"
+
+
 def test_several_commands_in_one_message_act_in_their_order(chat):
     """Each command is handled in the state that the one before it left."""
     chat.type("::start a\n::stop\n::start b")
@@ -159,7 +178,7 @@ def test_a_typed_range_begins_and_ends_at_its_commands(chat):
     """The range includes its commands, and uses the options that were typed."""
     chat.type("::start a +tools")
     chat.type("::stop")
-    [found] = chat.session.present.ranges
+    [found] = chat.session.present.row.ranges
     assert (found.inclusive, found.start_time, found.end_time, found.end_mark) == (True, "", "", "stopped")
     assert found.switches == (("tools", True),)
     assert [found.start, found.end] == chat.commands
@@ -167,7 +186,7 @@ def test_a_typed_range_begins_and_ends_at_its_commands(chat):
 
 def test_a_stop_overrides_auto_recording(chat):
     """A typed stop disables auto-recording, even before anything is recorded."""
-    chat.session.row.auto = "wanted"
+    chat.session.decide_auto("wanted")
     chat.type("::stop")
     assert chat.session.row.auto == "off"
 
@@ -177,7 +196,7 @@ def test_a_capture_is_marked_where_it_was_asked_for(chat):
     chat.type("words before")
     chat.type("::capture a -thinking")
     chat.type("::export b")
-    [capture], [export] = (row.ranges for row in chat.session.outputs.values())
+    [capture], [export] = (output.row.ranges for output in chat.session.outputs.values())
     assert (capture.start, bool(capture.mark_at), capture.switches) == ("", True, (("thinking", False),))
     assert (export.start, export.marked, export.end_mark, bool(export.end)) == ("", False, "", True)
 
@@ -200,7 +219,7 @@ def test_a_command_acts_once(chat):
 
 def test_a_command_of_history_is_noted_and_does_nothing(chat):
     """A command in history is stored as applied and ignored, so that no copy of it is obeyed either."""
-    chat.source.baseline = 10_000
+    put(chat.source, baseline=10_000)
     chat.type("::start a")
     assert (chat.outputs(), len(chat.session.changes.applied)) == ({}, 1)
 
@@ -268,7 +287,7 @@ def test_a_passing_trouble_of_the_machine_undoes_the_step(chat, monkeypatch, num
     else:
         chat.type("::start a")
     assert chat.outputs() == {}
-    assert [word for word, _ in chat.refusals()] == ([] if passes else ["start", "start"])
+    assert [word for word, _ in chat.refusals()] == ([] if passes else ["start"])
 
 
 # -- from the shell ----------------------------------------------------------------------------------
@@ -279,17 +298,19 @@ def test_a_command_from_the_shell_acts_after_the_last_event(chat):
     chat.type("words")
     last = chat.session.metadata.last
     chat.ask("start", "a")
-    [row] = chat.session.outputs.values()
+    [output] = chat.session.outputs.values()
+    row = output.row
     assert (row.ranges[0].start, row.ranges[0].inclusive, row.ranges[0].start_time) == (last, False, TIME)
-    [live] = chat.session.live
-    live.stage()
-    assert row.intent.decode().endswith("*Recording started 00:00*\n")
-    row.intent = None
+    assert chat.session.live == [output]
+    output.stage()
+    assert output.row.intent.decode().endswith("*Recording started 00:00*\n")
+    put(output, intent=None)
     chat.ask("stop")
-    live.stage()
+    output.stage()
+    row = output.row
     assert row.intent.decode() == "\n*Recording stopped 00:00*\n"
     assert (row.ranges[0].end, row.ranges[0].end_time, row.open) == (last, TIME, False)
-    assert live.printer.done
+    assert output.printer.done
 
 
 def test_a_stop_of_what_can_no_longer_be_read_ends_the_range_all_the_same(chat):
@@ -297,7 +318,7 @@ def test_a_stop_of_what_can_no_longer_be_read_ends_the_range_all_the_same(chat):
     output = chat.parts.output(chat.session, "a")
     chat.controller.begin(chat.session, output, Range("gone"), "")
     assert chat.ask("stop") == ""
-    assert (output.open, output.ranges[0].end) == (False, "?")
+    assert (output.open, output.row.ranges[0].end) == (False, "?")
 
 
 def test_a_recording_is_announced_and_its_end_too(chat):
@@ -315,7 +336,7 @@ def test_an_output_is_printed_to_once_whatever_begins_in_it(chat):
     for typed in ("::start a", "::stop", "::start a"):
         chat.type(typed)
     assert len(chat.session.live) == 1
-    assert isinstance(chat.session.live[0], LiveOutput)
+    assert chat.session.live[0] is chat.session.recording
 
 
 # -- auto-recording ----------------------------------------------------------------------------------
@@ -325,21 +346,54 @@ def auto(parts, session=SESSION, make=None, **settings):
     """Return a chat whose session may be auto-recorded."""
     parts.configure(**settings)
     chat = Chat(parts, session, make)
-    chat.session.row.auto = "wanted"
+    chat.session.decide_auto("wanted")
     return chat
 
 
 def test_a_session_is_auto_recorded_from_its_beginning(parts):
     """Auto-recording starts once the project and the first prompt are known, and includes the whole session."""
     chat = auto(parts, auto=True)
-    chat.hear(chat.make.says("not the person"))
-    chat.controller.auto_record(chat.session)
+    chat.hear(chat.make.user("not the person", isMeta=True))
+    chat.auto_record()
     assert (chat.outputs(), chat.session.row.auto) == ({}, "wanted")
     chat.type("first words")
-    chat.controller.auto_record(chat.session)
+    chat.auto_record()
     assert (chat.outputs(), chat.session.row.auto) == ({"*": "1 open behind"}, "yes")
     assert chat.session.present is chat.session.recording
-    assert chat.session.recording.ranges[0].start == ""
+    assert chat.session.recording.row.ranges[0].start == ""
+
+
+def test_a_session_is_auto_recorded_when_the_agent_speaks(parts):
+    """A session without words of the person, or without a known project, is auto-recorded at the agent's first words."""
+    chat = auto(parts, auto=True)
+    chat.hear(chat.make.says("I go on with the plan"))
+    chat.auto_record()
+    assert chat.outputs() == {"*": "1 open behind"}
+    assert chat.session.recording.row.head["metadata"]["title"].startswith("app 2026-")
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"auto": True}, ""),
+        ({"auto": True, "exclude": ["~/secret"]}, "`recording.exclude` may exclude it"),
+        ({"auto": ["~/app"]}, "`recording.auto` only lists some"),
+    ],
+)
+def test_a_session_of_an_unknown_project_is_auto_recorded_if_no_project_is_left_out(parts, settings, reason):
+    """It is recorded in the folder of no project; if the settings tell projects apart, it is not, and that is said."""
+    chat = auto(parts, make=Claude(cwd=""), **settings)
+    chat.type("first words")
+    chat.auto_record()
+    assert (chat.outputs(), chat.refusals()) == ({}, [])
+    chat.hear(chat.make.says("first answer"))
+    chat.auto_record()
+    if reason:
+        refusal = f"auto-record: its project is not known, and {reason}"
+        assert (chat.outputs(), chat.session.row.auto, chat.refusals()) == ({}, "no", [("start", refusal)])
+    else:
+        assert (chat.refusals(), chat.session.row.auto) == ([], "yes")
+        assert chat.session.recording.row.path.relative_to(parts.world.out).parts[0] == "no-project"
 
 
 @pytest.mark.parametrize("settings", [{"auto": ["/elsewhere"]}, {"auto": True, "exclude": [CWD]}, {"subagents": True}])
@@ -347,7 +401,7 @@ def test_a_session_of_another_project_is_not_auto_recorded(parts, settings):
     """The decision is made once, and is not a refusal."""
     chat = auto(parts, **settings)
     chat.type("first words")
-    chat.controller.auto_record(chat.session)
+    chat.auto_record()
     assert (chat.outputs(), chat.session.row.auto, chat.refusals()) == ({}, "no", [])
 
 
@@ -355,7 +409,7 @@ def test_a_session_that_is_recorded_already_is_not_auto_recorded(parts):
     """A session that is already recorded is not auto-recorded as well."""
     chat = auto(parts, auto=True)
     chat.type("::start a\nfirst words")
-    chat.controller.auto_record(chat.session)
+    chat.auto_record()
     assert (chat.outputs(), chat.session.row.auto) == ({"a": "1 open live"}, "no")
 
 
@@ -378,10 +432,10 @@ def test_an_auto_recording_that_has_no_place_is_refused(parts, monkeypatch, erro
     monkeypatch.setattr(chat.controller.naming, "generated", fail)
     if not reason:
         with pytest.raises(OSError, match="x"):
-            chat.controller.auto_record(chat.session)
+            chat.auto_record()
         assert chat.session.row.auto == "wanted"
         return
-    chat.controller.auto_record(chat.session)
+    chat.auto_record()
     assert (chat.refusals(), chat.session.row.auto) == ([("start", f"auto-record: {reason}")], "no")
     assert chat.outputs() == {}
 
@@ -391,11 +445,11 @@ def test_whether_a_session_may_be_auto_recorded_is_decided_once(parts, settings)
     """The decision is stored when the source is found: later settings do not affect an old session."""
     parts.configure(**settings)
     chat = Chat(parts)
-    assert chat.controller.wants(chat.source) is bool(settings)
+    assert chat.controller.wants(chat.source, new=True) is bool(settings)
     assert parts.ledger.session(chat.source.session).auto == ("wanted" if settings else "no")
     parts.configure(auto=not settings)
     chat.controller.use(parts.policy)
-    assert chat.controller.wants(chat.source) is bool(settings)
+    assert chat.controller.wants(chat.source, new=True) is bool(settings)
 
 
 @pytest.mark.parametrize(("recorded", "setting", "expected"), [(True, True, 1), (True, False, 0), (False, True, 0)])
@@ -412,11 +466,22 @@ def test_a_sub_agent_goes_where_its_parent_goes(parts, recorded, setting, expect
     [source] = parts.sweep()
     assert source.identity.key.subagent == "abc"
     session = parts.load(source)
-    session.row.auto = "wanted"
-    list(session.stream.events(source, lines(Claude().user("look", isSidechain=True, agentId="abc"))))
-    chat.controller.auto_record(session)
-    names = [str(row.path.relative_to(parts.world.out)) for row in session.outputs.values()]
+    session.decide_auto("wanted")
+    [*_, last] = session.stream.events(source, lines(Claude().user("look", isSidechain=True, agentId="abc")))
+    chat.controller.auto_record(session, last)
+    names = [str(output.row.path.relative_to(parts.world.out)) for output in session.outputs.values()]
     assert names == ["app/notes.agents/agent-abc.md"] * expected
+
+
+@pytest.mark.parametrize("setting", [True, False])
+def test_a_reviewer_that_names_no_parent_is_recorded_as_sub_agents_are(parts, setting):
+    """What an agent started without naming its parent is auto-recorded like any session if sub-agents are."""
+    chat = auto(parts, auto=True, subagents=setting)
+    chat.hear(chat.make.user("review this"), chat.make.says("it is good"))
+    chat.session.metadata.start = chat.session.metadata.start._replace(origin=SPAWNED)
+    chat.auto_record()
+    assert chat.outputs() == ({"*": "1 open behind"} if setting else {})
+    assert (chat.session.row.auto, chat.refusals()) == ("yes" if setting else "no", [])
 
 
 # -- exclusion ---------------------------------------------------------------------------------------
@@ -431,7 +496,8 @@ def test_what_is_recorded_of_a_project_that_is_excluded_now_is_ended(chat):
     chat.controller.use(chat.parts.policy)
     chat.controller.end_unwanted(chat.session)
     chat.controller.end_unwanted(chat.session)
-    [row] = chat.session.outputs.values()
+    [output] = chat.session.outputs.values()
+    row = output.row
     assert (row.open, row.ranges[0].end_mark, row.ranges[0].end_time) == (False, "excluded", chat.session.metadata.time)
-    chat.session.live[0].stage()
-    assert "this project is excluded" in row.intent.decode()
+    output.stage()
+    assert "this project is excluded" in output.row.intent.decode()

@@ -1,6 +1,5 @@
 """How intents are written to their outputs, and what happens to those that cannot be written."""
 
-from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -9,8 +8,9 @@ from katod.errors import OutputError, OutputReplaced
 from katod.model import Range
 from katod.record import delivery as module
 from katod.record.delivery import Delivery
-from katod.record.session import LiveOutput
+from katod.record.ranges import RangePrinter
 from katod.write.root import mark_root
+from tests.support.parts import put
 from tests.support.records import Claude
 
 
@@ -25,20 +25,24 @@ class Desk:
         for name in ("append", "complete"):
             monkeypatch.setattr(module, name, self._wrapped(getattr(module, name)))
         self.delivery = Delivery(parts.ledger, parts.log)
-        self.delivery.directory = parts.world.out
+        self.delivery.use(parts.world.out)
         parts.world.claude().append(Claude().user("the title"))
         source = parts.source()
         session = parts.load(source)
         list(parts.read(session, source))
-        self.row = parts.output(session)
-        self.row.ranges.append(Range(""))
-        self.path = self.row.path
+        self.output = parts.output(session)
+        self.output.add_range(Range(""))
+        self.path = self.output.row.path
+
+    @property
+    def row(self):
+        return self.output.row
 
     def write(self, text):
         """Deliver a text as the step that rendered it does."""
-        self.row.intent, self.row.bounds = text.encode(), [len(text.encode())]
-        self.parts.ledger.save_output(self.row)
-        return self.delivery.deliver(self.row)
+        put(self.output, intent=text.encode(), bounds=(len(text.encode()),))
+        self.output.save(self.parts.ledger)
+        return self.delivery.deliver(self.output)
 
     def fail(self):
         """Make every write fail from now on."""
@@ -58,9 +62,9 @@ class Desk:
 
     def printed(self):
         """Return the mark that a check before the next text adds to the output."""
-        live = LiveOutput(self.row)
-        self.delivery.check(live)
-        return live.printer.state().get("pending", "")
+        fresh = self.output._printer = RangePrinter.of(self.row, None)
+        self.delivery.check(self.output)
+        return fresh.state().get("pending", "")
 
     def stored(self):
         [row] = self.parts.ledger.outputs()
@@ -80,7 +84,7 @@ def test_an_intent_is_appended_and_closed_with_the_next_commit(desk):
     assert desk.write("one\n")
     assert desk.write("two\n")
     assert desk.path.read_text() == "one\ntwo\n"
-    assert (desk.row.intent, desk.row.bounds, desk.row.made, desk.row.committed) == (None, [], True, 8)
+    assert (desk.row.intent, desk.row.bounds, desk.row.made, desk.row.committed) == (None, (), True, 8)
     assert desk.stored().intent == b"two\n"
     assert desk.delivery.unsettled
     desk.delivery.settle()
@@ -91,14 +95,14 @@ def test_an_intent_is_appended_and_closed_with_the_next_commit(desk):
 def test_what_the_ledger_was_told_need_not_be_settled(desk):
     """An output that the next step stored needs no settling."""
     desk.write("one\n")
-    desk.delivery.saved([desk.row])
+    desk.delivery.saved([desk.output])
     assert not desk.delivery.unsettled
 
 
 def test_without_an_intent_nothing_is_written(desk):
     """Without an intent nothing is written, and no empty file is created."""
-    assert desk.delivery.deliver(desk.row)
-    assert desk.delivery.retry(desk.row)
+    assert desk.delivery.deliver(desk.output)
+    assert desk.delivery.retry(desk.output)
     assert not desk.path.exists()
 
 
@@ -117,7 +121,7 @@ def test_another_file_of_the_name_is_left_alone(desk):
     assert not desk.write("one\n")
     assert desk.row.problem == "a different file already exists here (move or rename it)"
     desk.path.rename(desk.path.with_name("mine.md"))
-    assert desk.delivery.retry(desk.row)
+    assert desk.delivery.retry(desk.output)
     assert desk.path.read_text() == "one\n"
 
 
@@ -128,7 +132,7 @@ def test_an_output_that_cannot_be_written_is_parked_with_its_intent(desk):
     """A parked output keeps its intent and has a problem for `katod status`."""
     desk.fail()
     assert not desk.write("one\n")
-    assert desk.delivery.is_parked(desk.row.id)
+    assert desk.delivery.is_parked(desk.output)
     assert (desk.row.intent, desk.row.problem) == (b"one\n", "cannot be written: No space left on device")
     fields = {"output": desk.row.id, "problem": desk.row.problem, "retry_seconds": 1.0}
     assert desk.parts.said("output.parked") == [fields]
@@ -144,9 +148,9 @@ def test_the_pauses_between_tries_grow(desk):
         due = desk.delivery.next_retry()
         pauses.append(due - desk.now)
         assert desk.delivery.due(due - 0.1) == []
-        assert desk.delivery.due(due) == [desk.row.id]
+        assert desk.delivery.due(due) == [desk.output]
         desk.now = due
-        desk.delivery.retry(desk.row)
+        desk.delivery.retry(desk.output)
     assert pauses == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
 
 
@@ -154,9 +158,9 @@ def test_an_output_that_can_be_written_again_is_parked_no_longer(desk):
     """After a successful retry the output is no longer parked, and its next pause is the shortest one again."""
     desk.fail()
     desk.write("one\n")
-    desk.delivery.retry(desk.row)
+    desk.delivery.retry(desk.output)
     desk.mend()
-    assert desk.delivery.retry(desk.row)
+    assert desk.delivery.retry(desk.output)
     assert (desk.row.problem, desk.row.attempts, desk.delivery.next_retry()) == ("", 0, None)
     assert desk.parts.said("output.resumed") == [{"output": desk.row.id}]
     assert desk.path.read_text() == "one\n"
@@ -167,19 +171,19 @@ def test_an_output_that_can_be_written_again_is_parked_no_longer(desk):
 
 def test_an_output_that_waited_without_an_intent_goes_on(desk):
     """An output parked because its session could not be read has nothing to write, and resumes."""
-    desk.delivery.park(desk.row, OutputError("its session cannot be read"))
-    assert desk.delivery.retry(desk.row)
-    assert not desk.delivery.is_parked(desk.row.id)
+    desk.delivery.park(desk.output, OutputError("its session cannot be read"))
+    assert desk.delivery.retry(desk.output)
+    assert not desk.delivery.is_parked(desk.output)
     assert not desk.path.exists()
 
 
 def test_an_output_whose_step_was_undone_is_forgotten(desk):
     """The output is neither parked nor unsettled: the ledger has its state before the step."""
     desk.write("one\n")
-    desk.delivery.park(desk.row, OutputError("x"))
-    desk.delivery.forget(desk.row.id)
+    desk.delivery.park(desk.output, OutputError("x"))
+    desk.delivery.forget(desk.output)
     assert not desk.delivery.unsettled
-    assert not desk.delivery.is_parked(desk.row.id)
+    assert not desk.delivery.is_parked(desk.output)
 
 
 # -- completing --------------------------------------------------------------------------------------
@@ -189,10 +193,10 @@ def test_an_output_whose_step_was_undone_is_forgotten(desk):
 def test_an_intent_that_was_written_in_part_is_completed(desk, there):
     """Nothing is written twice, whatever part of the intent is in the file after a crash."""
     desk.write("one\n")
-    desk.row.intent, desk.row.bounds = b"two\n", [4]
+    put(desk.output, intent=b"two\n", bounds=(4,))
     with desk.path.open("a") as file:
         file.write(there)
-    assert desk.delivery.retry(desk.row)
+    assert desk.delivery.retry(desk.output)
     assert desk.path.read_text() == "one\ntwo\n"
     assert desk.parts.said("output.recovered") == [{"output": desk.row.id, "foreign": False}]
     assert desk.parts.said("output.resumed") == []
@@ -202,10 +206,10 @@ def test_an_intent_that_was_written_in_part_is_completed(desk, there):
 def test_what_a_person_wrote_after_a_crash_stays_and_is_marked_once(desk):
     """A mark before the next text notes the user's edit, as it is not part of the conversation."""
     desk.write("one\n")
-    desk.row.intent, desk.row.bounds = b"two\n", [4]
+    put(desk.output, intent=b"two\n", bounds=(4,))
     with desk.path.open("a") as file:
         file.write("two\nmy note\n")
-    assert desk.delivery.retry(desk.row)
+    assert desk.delivery.retry(desk.output)
     assert desk.path.read_text() == "one\ntwo\nmy note\n"
     assert desk.parts.said("output.recovered")[0]["foreign"]
     assert [bool(desk.printed()) for _ in range(2)] == [True, False]
@@ -214,11 +218,11 @@ def test_what_a_person_wrote_after_a_crash_stays_and_is_marked_once(desk):
 def test_an_intent_whose_file_went_away_begins_the_next_one(desk):
     """The new file has a head, a mark that the old file is gone, and the intent; its bounds are shifted."""
     desk.write("one\n")
-    desk.row.intent, desk.row.bounds = b"two\nthree\n", [4, 10]
+    put(desk.output, intent=b"two\nthree\n", bounds=(4, 10))
     desk.path.unlink()
-    assert not desk.delivery.retry(desk.row)
+    assert not desk.delivery.retry(desk.output)
     with mock.patch.object(module, "complete", wraps=module.complete) as complete:
-        assert desk.delivery.retry(desk.row)
+        assert desk.delivery.retry(desk.output)
     text = desk.path.read_text()
     assert text.startswith("---\ntitle:")
     assert "The earlier file is gone" in text
@@ -235,7 +239,7 @@ def test_a_file_in_which_nothing_stood_yet_is_made_again_without_a_mark(desk):
     desk.write("one\n")
     desk.path.unlink()
     desk.mend()
-    assert desk.delivery.retry(desk.row)
+    assert desk.delivery.retry(desk.output)
     assert desk.path.read_text() == "one\n"
 
 
@@ -263,11 +267,11 @@ def test_a_deleted_output_is_begun_again(desk):
     """A file that is still missing at the retry is begun again with a head, and a mark that the old one is gone."""
     desk.write("one\n")
     desk.path.unlink()
-    live = LiveOutput(desk.row)
-    live.printer.headed = True
+    live = desk.output
+    put(live, printer={"headed": True})
     assert not desk.delivery.check(live)
-    assert desk.delivery.is_parked(desk.row.id)
-    assert desk.delivery.retry(desk.row)
+    assert desk.delivery.is_parked(desk.output)
+    assert desk.delivery.retry(desk.output)
     assert desk.delivery.check(live)
     assert "gone" in live.printer.state()["pending"]
     assert (live.printer.headed, desk.row.made, desk.row.ino) == (False, False, 0)
@@ -277,7 +281,7 @@ def test_an_output_with_an_open_intent_is_not_looked_at(desk):
     """While an intent is open, only recovery decides about the content of the file."""
     desk.write("one\n")
     desk.path.write_text("edited\n")
-    desk.row.intent = b"two\n"
+    put(desk.output, intent=b"two\n")
     assert desk.printed() == ""
     assert desk.row.committed == 4
 
@@ -299,10 +303,10 @@ def test_a_renamed_output_is_stored_with_its_new_path(desk):
     """At the retry, the ledger knows the new path before anything is written there; the log has neither."""
     desk.write("one\n")
     path = desk.path.rename(desk.path.with_name("mine.md"))
-    assert not desk.delivery.check(LiveOutput(desk.row))
+    assert not desk.delivery.check(desk.output)
     assert desk.row.problem == "is missing: it may have been renamed or deleted"
     assert desk.delivery.next_look() == desk.delivery.next_retry() == 1001.0
-    assert desk.delivery.retry(desk.row)
+    assert desk.delivery.retry(desk.output)
     assert (desk.stored().path, desk.stored().root) == (path, desk.parts.world.out)
     assert desk.parts.said("output.moved") == [{"output": desk.row.id}]
     assert desk.delivery.next_look() is None
@@ -315,25 +319,25 @@ def test_an_output_that_is_older_than_its_directorys_marker_is_followed_too(desk
     """A file may have been made in a directory that became the output directory later."""
     out = desk.parts.world.out
     out.mkdir()
-    desk.row.marker = ""
+    put(desk.output, marker="")
     desk.write("one\n")
     assert desk.row.marker == ""
     if marks:  # as the next output does
         marker = mark_root(out)
-        desk.parts.ledger.add_output(replace(desk.row, id=0, path=out / "other.md", ino=1, ranges=[], marker=marker))
-        desk.delivery.directory = out.with_name("elsewhere")
+        desk.parts.ledger.add_output(desk.row._replace(id=0, path=out / "other.md", ino=1, ranges=(), marker=marker))
+        desk.delivery.use(out.with_name("elsewhere"))
     moved = out / "read" / "mine.md"
     moved.parent.mkdir()
     desk.path.rename(moved)
-    desk.row.intent, desk.row.bounds = b"two\n", [4]
-    assert [desk.delivery.retry(desk.row) for _ in range(2)] == [False, True]
+    put(desk.output, intent=b"two\n", bounds=(4,))
+    assert [desk.delivery.retry(desk.output) for _ in range(2)] == [False, True]
     assert (desk.row.path, desk.path.exists()) == (moved, False)
     assert moved.read_text() == "one\ntwo\n"
 
 
 def test_a_directory_is_marked_although_it_is_not_the_output_directory_any_more(desk):
     """It was when the output was planned; a crash and other settings can come between that and its file."""
-    desk.delivery.directory = desk.parts.world.home / "elsewhere"
+    desk.delivery.use(desk.parts.world.home / "elsewhere")
     desk.write("one\n")
     assert (desk.parts.world.out / desk.stored().marker).is_file()
 
@@ -343,9 +347,9 @@ def test_a_directory_is_not_marked_again_for_a_file_that_is_made_again(desk):
     out = desk.parts.world.out
     desk.write("one\n")
     desk.path.unlink()
-    steps = (desk.delivery.check(LiveOutput(desk.row)), desk.delivery.retry(desk.row))
-    assert (*steps, desk.delivery.check(LiveOutput(desk.row))) == (False, True, True)
-    desk.parts.ledger.save_output(desk.row)
+    steps = (desk.delivery.check(desk.output), desk.delivery.retry(desk.output))
+    assert (*steps, desk.delivery.check(desk.output)) == (False, True, True)
+    desk.output.save(desk.parts.ledger)
     out.rename(out.with_name("away"))
     assert not desk.write("two\n")
     assert not out.exists()
@@ -359,11 +363,11 @@ def test_the_output_of_another_recording_is_not_followed(desk):
     desk.write("one\n")
     other = desk.path.rename(desk.path.with_name("mine.md"))
     stored = desk.row.path
-    desk.row.path = other
-    desk.parts.ledger.save_output(desk.row)
-    desk.row.path = stored
-    assert not desk.delivery.check(LiveOutput(desk.row))
-    assert desk.delivery.retry(desk.row)
+    put(desk.output, path=other)
+    desk.output.save(desk.parts.ledger)
+    put(desk.output, path=stored)
+    assert not desk.delivery.check(desk.output)
+    assert desk.delivery.retry(desk.output)
     assert desk.row.path == stored
     assert desk.parts.said("output.moved") == []
 
@@ -402,20 +406,20 @@ def test_an_append_to_a_replaced_file_is_completed_at_once(desk, monkeypatch):
 
 def test_attachments_are_saved_beside_the_output(desk):
     """Attachments are saved once, named after their hashes, and then dropped from memory."""
-    live = LiveOutput(desk.row)
-    live.assets = [("image/png", "aGk="), ("image/png", "aGk=")]
+    live = desk.output
+    live._assets += [("image/png", "aGk="), ("image/png", "aGk=")]
     desk.delivery.save_assets(live)
     [saved] = (desk.path.parent / "n.assets").iterdir()
     assert saved.read_bytes() == b"hi"
     assert saved.suffix == ".png"
-    assert live.assets == []
+    assert live.take_assets() == []
 
 
 def test_an_attachment_that_cannot_be_saved_is_logged(desk):
     """An attachment that cannot be saved does not prevent the text that links it from being written."""
     desk.path.parent.mkdir(parents=True)
     (desk.path.parent / "n.assets").write_text("in the way")
-    live = LiveOutput(desk.row)
-    live.assets = [("image/png", "aGk=")]
+    live = desk.output
+    live._assets += [("image/png", "aGk=")]
     desk.delivery.save_assets(live)
     assert [fields["problem"] for fields in desk.parts.said("attachment.failed")] == ["… is not a directory"]

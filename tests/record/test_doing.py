@@ -12,7 +12,7 @@ from katod.lifecycle import Lifecycle
 from katod.model import Stat
 from katod.record import doing as module
 from katod.record.doing import doing
-from katod.states import Doing, Need, Report, State
+from katod.states import RUNS, Doing, Need, Report, State
 from tests.serve.serving import asks
 from tests.support.records import Claude
 
@@ -34,6 +34,14 @@ def test_the_end_of_a_file_says_what_is_done(world):
     assert now_of(claude) == Doing(State.DONE)
 
 
+def test_a_result_written_before_its_call_ends_it(world):
+    """A session of Claude Code 2.1.98 to 2.1.177 is done, though the result of its call comes first."""
+    claude = world.claude()
+    claude.append(Claude().user("Look."), Claude().result("t1", "a.py"), Claude().calls("t1", "Bash", command="ls"))
+    claude.append(Claude().says("There is one file."))
+    assert now_of(claude) == Doing(State.DONE)
+
+
 @pytest.mark.parametrize("filler", [[LARGE], [1000] * 300], ids=["one long line", "many lines"])
 def test_only_the_end_of_a_long_file_is_read(world, filler):
     """However long its lines are."""
@@ -52,8 +60,9 @@ def test_an_end_that_says_nothing_leaves_it_open(world):
     assert now_of(claude) is None
 
 
-def test_a_session_that_did_not_change_for_a_day_is_over(world):
-    """And one that works, but has said nothing for hours, is stalled."""
+def test_a_session_that_did_not_change_for_a_day_is_over(world, monkeypatch):
+    """And one that works, but has said nothing for hours, is stalled, if its client is there."""
+    monkeypatch.setattr(module, "heard", lambda *_: RUNS)
     claude = world.claude().append(Claude().user("Look."))
     for hours, state in ((3, Doing(State.WORKING)), (5, Doing(State.WORKING, stalled=True)), (25, None)):
         moment = time.time() - hours * 3600
@@ -66,8 +75,7 @@ def test_what_waits_since_yesterday_waits_still(world, monkeypatch):
     claude = world.claude().append(Claude().user("Look."), Claude().calls("t1", "Bash", command="ls"))
     os.utime(claude.path, (time.time() - 30 * 3600,) * 2)
     said = Report(State.BLOCKED, waits_for="permission")
-    for place in (module, agents):
-        monkeypatch.setattr(place, "reported", lambda *_: said)
+    monkeypatch.setattr(agents, "reported", lambda *_: said)
     assert now_of(claude) == Doing(State.BLOCKED, Need("permission", "Bash"))
     said = Report(State.IDLE)
     assert now_of(claude) is None
@@ -84,7 +92,7 @@ def test_an_answer_that_may_go_on_is_done_after_a_while(world):
 
 def test_what_the_agent_says_itself_counts(world, monkeypatch):
     """A request for permission, which is in no record."""
-    monkeypatch.setattr(module, "reported", lambda *_: Report(State.BLOCKED))
+    monkeypatch.setattr(agents, "reported", lambda *_: Report(State.BLOCKED))
     claude = world.claude().append(Claude().user("Look."))
     assert now_of(claude) == Doing(State.BLOCKED)
 

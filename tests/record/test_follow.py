@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from katod import events as ev
@@ -106,6 +106,7 @@ def histories(draw):
 @pytest.mark.parametrize("make", mostly([Claude, CodexLegacy], LINES), ids=lambda make: make.__name__)
 @examples(5, 300)
 @given(history=histories(), talk=st.lists(st.sampled_from(PARTS), min_size=1, max_size=8))
+@example(history=[("grow", 1.0), ("cut", 0.0)], talk=[(user("one"),), (says("one"),)] * 2)
 def test_whatever_happens_to_the_file_each_event_comes_once(make, history, talk):
     """Any chunks, truncations, replacements and absences: in the end, the events are those of an export, in order."""
     with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:

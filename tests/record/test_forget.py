@@ -24,8 +24,7 @@ def recorded(parts, *makers):
         session = parts.ledger.session(source.session)
         output = parts.ledger.add_output(row(session.id, f"n{number}.md", str(parts.world.home)))
         output.path.write_text("words")
-        output.ino = 1
-        parts.ledger.save_output(output)
+        parts.ledger.save_output(output._replace(ino=1))
         found.append(session)
     return found
 
@@ -50,8 +49,7 @@ def test_transcripts_that_katod_never_made_stay(parts):
     """A file that has the name of an output before katod wrote to it belongs to somebody else."""
     [session] = recorded(parts, Claude(parts.world))
     [output] = parts.ledger.outputs()
-    output.ino = 0
-    parts.ledger.save_output(output)
+    output = parts.ledger.save_output(output._replace(ino=0))
     delete_transcripts(Remains.of([session], parts.ledger))
     assert output.path.exists()
     assert undeletable(output) == ""

@@ -1,15 +1,17 @@
 """Which commands are history: those before the baseline, those in rewritten files, and their copies in forks."""
 
+import json
 import os
 from datetime import datetime
 
 import pytest
 
 from katod.errors import SourceError
+from katod.events import USER_COMMAND, USER_MESSAGE
 from katod.model import Cursor
-from katod.record.history import has_new_command, is_history, note_document
+from katod.record.history import is_history, note_document, rest_of, said_in
 from katod.record.stream import NeverSeen, SessionStream
-from tests.support.parts import lines
+from tests.support.parts import lines, put
 from tests.support.records import OTHER, SESSION, Claude, GeminiDocument, says, user
 
 
@@ -74,7 +76,7 @@ def source(parts):
 @pytest.mark.parametrize(("at", "history"), [(0, True), (99, True), (100, False)])
 def test_a_command_before_the_baseline_is_history(parts, source, at, history):
     """A command before the baseline, from which on katod watches the file, is history."""
-    source.baseline = 100
+    put(source, baseline=100)
     assert is_history(typed(parts, source, Claude().user("::start"), at), source, parts.catalog) is history
 
 
@@ -82,7 +84,7 @@ def test_a_command_before_the_baseline_is_history(parts, source, at, history):
 def test_a_command_of_a_rewritten_file_is_history_by_its_time(parts, source, later, history):
     """In a rewritten file, a command typed before the last read is history."""
     event = typed(parts, source, Claude().user("::start"))
-    source.after_ns = nanoseconds(event.time) + later
+    put(source, after_ns=nanoseconds(event.time) + later)
     assert is_history(event, source, parts.catalog) is history
 
 
@@ -90,7 +92,7 @@ def test_a_command_without_a_time_counts_as_typed_before(parts, source):
     """In a rewritten file, a command without a time is history."""
     event = typed(parts, source, Claude().user("::start", timestamp=None))
     assert not is_history(event, source, parts.catalog)
-    source.after_ns = 1
+    put(source, after_ns=1)
     assert is_history(event, source, parts.catalog)
 
 
@@ -107,7 +109,7 @@ def test_a_copy_of_history_is_known_by_the_file_beside_it(parts, folder, older, 
     parts.world.claude(OTHER).append("{}\n")
     fork = parts.source()
     event = typed(parts, fork, record)
-    fork.since_ns = nanoseconds(event.time) + older * 10**9
+    put(fork, since_ns=nanoseconds(event.time) + older * 10**9)
     assert is_history(event, fork, parts.catalog) is history
 
 
@@ -129,7 +131,8 @@ def test_the_commands_of_a_document_that_is_history_count_as_applied(parts):
     maker, source = document(parts, user("::start"), says("one"))
 
     def is_new(source, file):
-        return has_new_command(source, file.read(Cursor(), 0), parts.ledger, parts.log)
+        commands, _ = said_in(source, file.read(Cursor(), 0), parts.log)
+        return not all(map(parts.ledger.is_applied, commands))
 
     assert read(parts, source, is_new)
     read(parts, source, lambda source, file: note_document(source, file, parts.ledger, parts.log))
@@ -154,3 +157,31 @@ def test_a_document_that_is_being_written_is_tried_again(parts):
     maker.path.write_bytes(maker.path.read_bytes()[:-10])
     with pytest.raises(SourceError, match="still being written"):
         read(parts, source, lambda source, file: note_document(source, file, parts.ledger, parts.log))
+
+
+# -- what is kept of a session that is forgotten ------------------------------------------------------
+
+
+def rest(parts, *said):
+    parts.world.claude().say(*said)
+    return rest_of(parts.source())
+
+
+def messages(kept):
+    """Return the kinds and the words of the messages that are kept."""
+    return [(kind, payload.get("text", payload.get("line"))) for _, _, kind, payload, _ in map(json.loads, kept.said)]
+
+
+def test_of_a_forgotten_session_the_commands_and_the_first_message_are_kept(parts):
+    """By them its copies are known; nothing is kept of any other message."""
+    kept = rest(parts, user("the first"), says("one"), user("the second"), user("::stop"), user("::start n\nthe last"))
+    assert messages(kept) == [(USER_MESSAGE, "the first"), (USER_COMMAND, "::stop"), (USER_COMMAND, "::start n")]
+    assert len(set(kept.commands)) == 2
+
+
+def test_of_a_forgotten_session_without_commands_the_first_message_is_kept(parts):
+    """Its copies are known by that alone."""
+    kept = rest(parts, says("one"), user("the first"), user("the second"))
+    assert messages(kept) == [(USER_MESSAGE, "the first")]
+    assert kept.commands == []
+    assert kept.baseline == kept.cursor.offset == kept.history == kept.seen.size

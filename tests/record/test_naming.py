@@ -160,12 +160,10 @@ def test_a_session_is_recorded_to_its_open_output(home):
     """Only an open output is returned: none for a session that is unknown, ended or never recorded."""
     row = home.naming.make(home.session, home.naming.named("auth", metadata()), metadata())
     assert home.naming.recorded(KEY) is None
-    row.ranges.append(Range("a"))
-    home.ledger.save_output(row)
+    row = home.ledger.save_output(row._replace(ranges=(Range("a"),)))
     assert home.naming.recorded(KEY).id == row.id
     assert home.naming.recorded(SessionKey("codex", "unknown")) is None
-    row.ranges[0].end = "b"
-    home.ledger.save_output(row)
+    home.ledger.save_output(row._replace(ranges=(row.ranges[0]._replace(end="b"),)))
     assert home.naming.recorded(KEY) is None
 
 

@@ -189,7 +189,7 @@ def test_history_that_is_rewritten_is_not_recorded_by_rule(world):
 
 
 def test_a_request_for_a_session_that_was_not_swept_begins_at_its_end(world):
-    """`katod record start` records what is written from then on, however new the session's file is."""
+    """`katod start` records what is written from then on, however new the session's file is."""
     make, source = Claude(), world.claude()
     run = InProcess(world)
     source.append(make.user("private"))

@@ -1,4 +1,4 @@
-"""`katod pause` and `katod resume`: what is said in between is not recorded."""
+"""`katod pause` and `katod pause --end`: what is said in between is not recorded."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def test_what_is_said_between_is_not_recorded(talk):
     talk.say("secret")
     talk.world.once()
     talk.say("more secret")
-    talk.world.cli("resume")
+    talk.world.cli("pause", "--end")
     talk.say("two")
     talk.world.once()
     assert "secret" not in talk.text
@@ -63,14 +63,16 @@ def test_commands_typed_between_do_not_act(talk, line):
     make = talk.world.session(7)
     make.append(make.user(f"{line}\nsecret"))
     talk.world.once()
-    talk.world.cli("resume")
+    talk.world.cli("pause", "--end")
     talk.say("two")
     talk.world.once()
     assert not other.path.exists()
     assert [row["output"] for row in talk.world.status()["recordings"]] == [str(talk.world.out / "app" / "notes.md")]
     assert talk.world.status()["ended"] == []
     assert "two" in talk.text
-    assert {row["reason"] for row in talk.world.status()["refused"]} == {"katod is paused: run `katod resume` first"}
+    assert {row["reason"] for row in talk.world.status()["refused"]} == {
+        "katod is paused: run `katod pause --end` first"
+    }
 
 
 @pytest.mark.parametrize("how", ["in the chat", "from the shell"])
@@ -83,7 +85,7 @@ def test_a_recording_can_be_stopped_between(talk, how):
         talk.world.once()
     else:
         assert "stopped recording" in talk.world.cli("stop")
-    talk.world.cli("resume")
+    talk.world.cli("pause", "--end")
     talk.say("two")
     talk.world.once()
     assert talk.world.status()["recordings"] == []
@@ -103,7 +105,7 @@ def test_for_every_agent_it_is_silence(world, make):
     source.say(user("secret"), says("a secret answer"))
     world.once()
     source.say(user("more secret"), says("another secret answer"))
-    world.cli("resume")
+    world.cli("pause", "--end")
     source.say(user("two"), says("an answer"))
     world.once()
     [path] = world.out.rglob("*.md")
@@ -122,7 +124,7 @@ def test_what_could_not_be_read_at_its_end_is_passed_over_later(talk):
     talk.say("secret")
     other.append(other.typed("::start sneaky\nsecret"))
     away = [path.rename(path.with_suffix(".away")) for path in (talk.source.path, other.path)]
-    talk.world.cli("resume")
+    talk.world.cli("pause", "--end")
     for path in away:
         path.rename(path.with_suffix(".jsonl"))
     talk.world.once()
@@ -135,7 +137,7 @@ def test_an_unfinished_line_belongs_to_the_pause(talk):
     talk.world.cli("pause")
     torn = line(talk.make.user("secret"))
     talk.source.append(torn[:-20])
-    talk.world.cli("resume")
+    talk.world.cli("pause", "--end")
     talk.source.append(torn[-20:])
     talk.world.once()
     talk.say("two")
@@ -149,7 +151,7 @@ def test_a_project_that_is_excluded_meanwhile_stays_silent(talk):
     talk.say("::start notes\none")
     talk.world.cli("pause")
     talk.world.configure(exclude=[CWD])
-    talk.world.cli("resume")
+    talk.world.cli("pause", "--end")
     talk.say("secret")
     talk.world.once()
     assert "secret" not in talk.text
@@ -167,7 +169,7 @@ def test_a_pause_that_cannot_be_noted_is_refused(talk):
     (talk.world.state / f"{NAME}.part").rmdir()
     (talk.world.state / NAME).mkdir()
     for _ in range(2):
-        talk.world.cli("resume", code=1)
+        talk.world.cli("pause", "--end", code=1)
     (talk.world.state / NAME).rmdir()
     talk.say("two")
     talk.world.once()
@@ -193,7 +195,7 @@ def test_a_fork_does_not_act_on_a_command_typed_between(talk):
     talk.world.cli("pause")
     talk.say("::start notes\nsecret")
     talk.world.once()
-    talk.world.cli("resume")
+    talk.world.cli("pause", "--end")
     copy = talk.world.claude("7f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11")
     copy.append(talk.source.path.read_text())
     talk.world.once()
@@ -206,7 +208,7 @@ def test_a_session_that_begins_between_is_not_recorded_by_itself(talk):
     talk.world.cli("pause")
     talk.say("secret")
     talk.world.once()
-    talk.world.cli("resume")
+    talk.world.cli("pause", "--end")
     talk.say("two")
     talk.world.once()
     assert list(talk.world.out.rglob("*.md")) == []
@@ -216,15 +218,15 @@ def test_both_say_what_they_did(talk):
     """Twice is no error, and the status names the pause and the recordings that wait for its end."""
     talk.say("::start notes\none")
     assert "nothing is recorded until" in talk.world.cli("pause")
-    assert "paused already" in talk.world.cli("pause")
+    assert "already paused" in talk.world.cli("pause")
     status = talk.world.status()
     assert status["daemon"]["paused"]
     assert [row["paused"] for row in status["recordings"]] == [True]
     shown = talk.world.cli("status")
-    assert "nothing is recorded until `katod resume`" in shown
+    assert "nothing is recorded until `katod pause --end`" in shown
     assert "‖  1" in shown
-    assert "no longer paused, but it is not running" in talk.world.cli("resume")
-    assert "claude --resume" in talk.world.cli("resume")  # which is another matter
+    assert "no longer paused, but it is not running" in talk.world.cli("pause", "--end")
+    assert "is not paused" in talk.world.cli("pause", "--end")
     assert "paused" not in talk.world.status()["daemon"]
 
 
@@ -233,7 +235,7 @@ def test_commands_of_the_shell_are_refused_meanwhile(talk):
     talk.say("hello")
     talk.world.cli("pause")
     talk.world.cli("start", "latest", code=1)
-    assert "katod resume" in talk.world.said
+    assert "katod pause --end" in talk.world.said
 
 
 @pytest.mark.slow
@@ -245,7 +247,7 @@ def test_a_running_daemon_pauses(talk):
         talk.world.katod("pause")
         assert "Recording paused" in talk.text
         talk.say("secret")
-        assert b"records again" in talk.world.katod("resume").stdout
+        assert b"no longer paused" in talk.world.katod("pause", "--end").stdout
         talk.say("two")
         live.until_written("two")
     assert "secret" not in talk.text
@@ -260,7 +262,7 @@ def test_a_crash_while_it_pauses_leaves_it_paused(talk):
     run.vanish()
     talk.say("secret")
     talk.world.once()
-    talk.world.cli("resume")
+    talk.world.cli("pause", "--end")
     talk.assert_goes_on()
 
 

@@ -1,12 +1,15 @@
-"""Problems of outputs, as the log has them."""
+"""Where outputs are: what was done to them, and their problems as the log has them."""
 
 from pathlib import Path
 
 import pytest
 
 from katod.model import Options
-from katod.record.placed import without_names
-from katod.store.rows import OutputRow
+from katod.record.output import Output
+from katod.record.placed import is_reverted, place_of, without_names
+from katod.store.rows import UNMARKED, OutputRow
+from katod.write.output import append, make, owner_number
+from tests.looping import each
 
 ROW = OutputRow(
     0, 1, Path("/home/me/shop"), Path("/home/me/shop/notes/login-page.md"), "markdown", 1,
@@ -14,7 +17,7 @@ ROW = OutputRow(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("problem", "shown"),
     [
         ("cannot be written: No space left on device", "cannot be written: No space left on device"),
@@ -28,3 +31,41 @@ ROW = OutputRow(
 def test_names_are_left_out(problem, shown):
     """Paths, and the names of files and directories in them, may have a title in them; other words stay."""
     assert without_names(problem, ROW) == shown
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Return an output to which something was written twice."""
+    output = Output(ROW._replace(root=tmp_path, path=tmp_path / "login-page.md"))
+    for words in (b"## User\n\nfirst\n", b"\n## User\n\nthen\n"):
+        output.adopt(append(output.place, words) if output.row.ino else _begun(output.row, words))
+    return output.row
+
+
+def _begun(row, words):
+    make(place_of(row), owner_number("/state/ledger.db"))
+    return append(place_of(row), words)
+
+
+def test_an_older_copy_is_told_from_other_edits(written):
+    """An output that lacks what was written last is reverted; one that was left alone, or has more, is not."""
+    whole = written.path.read_bytes()
+    assert not is_reverted(written)
+    written.path.write_bytes(whole + b"my own words\n")
+    assert not is_reverted(written)
+    written.path.write_bytes(whole.partition(b"\n## User\n\nthen")[0])
+    assert is_reverted(written)
+
+
+def test_an_output_that_cannot_be_opened_is_not_said_to_be_reverted(written):
+    """What is in its place now may be anything: that is another problem, which is shown as such."""
+    written.path.unlink()
+    assert not is_reverted(written)
+    written.path.mkdir()
+    assert not is_reverted(written)
+
+
+def test_an_output_in_an_unmarked_folder_needs_no_marker(written):
+    """An output may be in a folder in which katod leaves no file of its own: it is found there all the same."""
+    assert place_of(written._replace(marker=UNMARKED)).marker == ""
+    assert place_of(written._replace(marker=".katod-1")).marker == ".katod-1"

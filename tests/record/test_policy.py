@@ -3,7 +3,7 @@
 import pytest
 
 from katod import __version__
-from katod.config import Content, Output, Recording, Settings
+from katod.config import ContentSettings, OutputSettings, RecordingSettings, Settings
 from katod.formats.redact.version import RULES_VERSION
 from katod.model import Options
 from katod.record.policy import Policy
@@ -11,7 +11,7 @@ from tests.looping import each
 
 
 def policy(**recording):
-    return Policy.of(Settings(recording=Recording(**recording)), ())
+    return Policy.of(Settings(recording=RecordingSettings(**recording)), ())
 
 
 GLOBS = [
@@ -22,6 +22,9 @@ GLOBS = [
     ("/home/*/app", "/home/you/app", True),
     ("~/app", "/home/me/app", True),
     ("~/APP", "/home/me/app", False),
+    ("D:/work/*", "d:\\\\Work\\\\shop\\\\src", True),
+    ("D:\\work", "D:/work", True),
+    ("D:/work", "E:/work", False),
     ("/home/me/app", "", False),
     ("*", "", False),
 ]
@@ -60,8 +63,8 @@ def test_a_project_that_is_excluded_is_no_matter_of_auto_recording():
 
 def test_a_recording_freezes_the_options_of_its_time():
     """The options include the version of katod and of its redaction rules."""
-    content = Content(thinking=True, tools="full", attachments="save", redact=False)
-    settings = Settings(Output(time_zone="Asia/Tokyo"), Recording(subagents=True), content)
+    content = ContentSettings(thinking=True, tools="full", attachments="save", redact=False)
+    settings = Settings(OutputSettings(time_zone="Asia/Tokyo"), RecordingSettings(subagents=True), content)
     assert Policy.of(settings, ()).options() == Options(
         thinking=True, tools="full", attachments="save", redact=False, time_zone="Asia/Tokyo", subagents=True,
         recorder=f"katod {__version__}", rules=RULES_VERSION,

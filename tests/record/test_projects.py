@@ -1,13 +1,14 @@
 """Recording in a project with a `.katod.toml`: before it is allowed, while it is, and after it changed."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.config import Content, Settings
+from katod.config import ContentSettings, Settings
 from katod.errors import TargetRefused
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
@@ -18,7 +19,8 @@ from katod.record.policy import Policy
 from tests.examples import examples, texts
 from tests.support.inprocess import InProcess
 from tests.support.parts import memory_ledger
-from tests.support.records import Claude
+from tests.support.records import Claude, Gemini, says, user
+from tests.support.records import Cursor as CursorMaker
 from tests.support.world import World
 
 EVERYTHING = """
@@ -226,7 +228,7 @@ def test_a_pause_ends_the_recording_of_a_project_that_is_excluded_by_then(shop):
     make = shop.talk("::start notes\nhello")
     shop.world.cli("pause")
     shop.allow(EXCLUDED)
-    shop.world.cli("resume")
+    shop.world.cli("pause", "--end")
     make.append(make.user("not any more"))
     shop.world.once()
     assert "not any more" not in shop.latest.read_text()
@@ -278,7 +280,7 @@ def test_a_link_below_the_directory_costs_nothing(shop, tmp_path):
 
 def test_a_folder_above_an_agent_is_no_project(shop):
     """As for a name with a slash."""
-    policy = Policy.of(Settings(), (shop.inside / ".agent",), allowed=Allowed(shop.world.state))
+    policy = replace(Policy.of(Settings(), (shop.inside / ".agent",)), allowed=Allowed(shop.world.state))
     shop.allow(PLACE)
     project = policy.in_project(str(shop.inside)).project
     assert project.directory is None
@@ -310,7 +312,7 @@ def test_whatever_is_allowed_the_options_show_no_more_and_the_path_is_inside(
     (shop / NAME).write_bytes(data)
     allowed = Allowed(state)
     allowed.allow(shop / NAME, data)
-    before = Settings(content=Content(own_thinking, own_tools))
+    before = Settings(content=ContentSettings(own_thinking, own_tools))
     before = Settings(type(before.output)(str(home / "out"), template), content=before.content)
     policy = Policy(before, (state,), "UTC", home, allowed=allowed)
     naming = OutputNaming(memory_ledger(), policy).in_project(str(shop / "src"))
@@ -328,3 +330,25 @@ def test_whatever_is_allowed_the_options_show_no_more_and_the_path_is_inside(
     real = Path(os.path.realpath(target.path.parent))
     assert real.is_relative_to(home / "out") or real.is_relative_to(shop)
     assert not any(part.startswith(".") for part in target.parts)
+
+
+@pytest.mark.parametrize("make", [Gemini, CursorMaker], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("left_out", ["", "exclude", "auto", "allowed file"])
+def test_a_session_of_an_unknown_project_may_be_of_one_that_is_left_out(shop, make, left_out):
+    """Auto-recording passes it over, and says so in one line, if any project is told apart; otherwise it is recorded."""
+    world = shop.world
+    world.configure(
+        auto=["~/app"] if left_out == "auto" else True, exclude=["~/secret"] if left_out == "exclude" else []
+    )
+    if left_out == "allowed file":
+        shop.allow(EXCLUDED)
+    make(world, cwd="").say(user("first words"), says("first answer"))
+    world.once()
+    refused = world.status()["refused"]
+    if not left_out:
+        assert (refused, [path.parent.name for path in world.out.rglob("*.md")]) == ([], ["no-project"])
+        return
+    assert world.written() == {}
+    assert [row["session"].split(":")[0] for row in refused] == [make.agent]
+    assert refused[0]["reason"].startswith("auto-record: its project is not known, and ")
+    assert world.cli("status").count("its project is not known") == 1

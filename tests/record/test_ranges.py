@@ -205,7 +205,7 @@ def ranges_of(drawn):
         made.append(Range(str(at), inclusive=inclusive, marked=marked, end=str(at + length)))
         at += length
     if made:
-        made[-1].end = ""
+        made[-1] = made[-1]._replace(end="")
     return made
 
 

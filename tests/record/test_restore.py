@@ -5,8 +5,8 @@ import pytest
 from katod.errors import SourceError
 from katod.log import EventLog
 from katod.record import restore
+from katod.record.output import Output
 from katod.record.restore import Missing, count_missing
-from katod.record.session import LiveOutput
 from katod.store.ledger import Ledger
 from tests.support.outputs import counts
 from tests.support.records import Claude
@@ -61,8 +61,8 @@ def test_each_missing_message_is_printed_under_its_speaker(recorded):
     """A heading is printed wherever the message before is not missing, and the mark is above all."""
     recorded.cut("two", "three")
     missing = recorded.missing()
-    output = LiveOutput(missing._row)
-    missing.append_to(output)
+    output = Output(missing._row)
+    output.restore_missing(missing.texts(), len(missing.numbers))
     output.stage()
     text = output.row.intent.decode()
     assert [line for line in text.splitlines() if line.strip()] == [

@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from katod.model import Cursor, Range
 from katod.record.resync import resync
-from katod.record.session import LiveOutput
 from katod.store.ledger import id_hash
 from tests.examples import examples
-from tests.support.parts import Parts
+from tests.support.parts import Parts, put
 from tests.support.records import Claude, CodexLegacy, GeminiDocument, line, says, user
 from tests.support.records import Cursor as CursorAgent
 from tests.support.world import World
@@ -22,19 +21,18 @@ def resynced(parts, source, session=None):
 
 def read_to_the_end(source):
     with source.spec.open(source.path) as file:
-        source.cursor = Cursor(file.size, file.anchor(file.size))
-        source.read_ns = file.mtime_ns
-    source.baseline, source.state, source.translated = 5, {"some": "state"}, 5
+        put(source, cursor=Cursor(file.size, file.anchor(file.size)), read_ns=file.mtime_ns)
+    put(source, baseline=5, state={"some": "state"}, translated=5)
 
 
 def recorded(parts, source):
     """Return the session of a source, recorded and read to its end."""
     session = parts.load(source)
     output = parts.output(session)
-    output.ranges.append(Range(""))
-    session.live.append(LiveOutput(output))
+    output.add_range(Range(""))
+    session.go_live(output)
     parts.read(session, source)
-    output.intent = None
+    put(output, intent=None)
     return session
 
 
@@ -47,8 +45,8 @@ def test_an_unread_session_with_times_is_scanned_again(parts):
     source = parts.source()
     read_to_the_end(source)
     resynced(parts, source)
-    assert (source.cursor, source.after_ns, source.baseline) == (Cursor(), source.read_ns, 0)
-    assert (source.state, source.translated, source.scanned) == (None, 0, None)
+    assert (source.cursor, source.after_ns, source.baseline) == (Cursor(), source.row.read_ns, 0)
+    assert (source.row.state, source.translated) == (None, 0)
 
 
 def test_an_unread_document_is_scanned_again_without_a_time(parts):
@@ -181,7 +179,7 @@ def test_a_resync_leaves_the_backfill_of_another_source_open(parts):
     parts.world.claude(folder="-home-me-restored").append(Claude(start=100).says("old words"))
     other = parts.source()
     session = parts.load(other)
-    other.cursor = Cursor(other.seen.size)
+    put(other, cursor=Cursor(other.seen.size))
     first.path.write_bytes(line(make.user("instead")))
     resynced(parts, source, session)
     assert not session.backfilled

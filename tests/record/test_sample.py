@@ -2,6 +2,7 @@
 
 import pytest
 
+from katod.errors import AgentFailed
 from katod.metadata import Counts
 from katod.record import sample as sampling
 from katod.record.sample import sample
@@ -39,7 +40,7 @@ def test_an_agent_is_sampled_once_an_hour(parts, strange, monkeypatch):
     look(strange, parts.ledger)
     [row] = parts.ledger.samples()
     parts.ledger.save_sample(row._replace(time=row.time + 9_000))
-    with pytest.raises(TypeError):
+    with pytest.raises(AgentFailed):
         look(strange, parts.ledger)
 
 

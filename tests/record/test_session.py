@@ -1,17 +1,12 @@
 """One session while it is recorded: what is written, what is stored, and what it is loaded from."""
 
-import json
-
 import pytest
 
-from katod import events as ev
 from katod.agents.claude.adapter import ClaudeAdapter
-from katod.events import Event, SessionRef
-from katod.formats.redact.redactor import REDACTED
-from katod.metadata import SessionMetadata
-from katod.model import Options, Range, SessionKey
-from katod.record.session import Changes, LiveOutput
-from katod.store.rows import OutputRow
+from katod.model import Range, SessionKey
+from katod.record.output import Output
+from katod.record.session import Changes
+from tests.support.parts import put
 from tests.support.records import SESSION, Claude
 from tests.support.versions import set_format_version
 
@@ -19,82 +14,12 @@ KEY = SessionKey("claude", SESSION)
 QUEUED = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
 
 
-def row(world, **options):
-    """Return an output with all of a session."""
-    head = {"key": list(KEY), "metadata": {}}
-    found = OutputRow(0, 1, world.out, world.out / "n.jsonl", "jsonl", 1, Options(**options), head)
-    found.ranges.append(Range(""))
-    return found
-
-
-def message(text, **fields):
-    return Event(f"claude:{SESSION}:{text}", ev.USER_MESSAGE, SessionRef(*KEY), {"text": text}, {}, **fields)
-
-
 def recorded(parts, session):
     """Record a session from here on; return its output."""
     output = parts.output(session)
-    output.ranges.append(Range(""))
-    session.live.append(LiveOutput(output))
+    output.add_range(Range(""))
+    session.go_live(output)
     return output
-
-
-# -- what is written ---------------------------------------------------------------------------------
-
-
-def test_a_step_becomes_the_intent_with_the_ends_of_its_events(parts):
-    """The bounds show, after a crash, which events were written; the next step begins with an empty intent."""
-    live, metadata = LiveOutput(row(parts.world)), SessionMetadata(KEY)
-    live.take(message("one"), metadata)
-    live.take(message("zwölf"), metadata)
-    live.stage()
-    *_, first, second = live.row.intent.split(b"\n")[:-1]
-    assert [json.loads(line)["payload"]["text"] for line in (first, second)] == ["one", "zwölf"]
-    assert live.row.bounds[-2:] == [len(live.row.intent) - len(second) - 1, len(live.row.intent)]
-    live.row.intent = None
-    live.stage()
-    assert (live.row.intent, live.row.bounds) == (None, [])
-
-
-def test_an_intent_that_is_not_written_yet_is_never_replaced(parts):
-    """Staging with an open intent is an error: its text would be lost."""
-    live = LiveOutput(row(parts.world))
-    live.add("one")
-    live.stage()
-    live.add("two")
-    with pytest.raises(RuntimeError, match="would be lost"):
-        live.stage()
-    assert live.row.intent == b"one"
-
-
-def test_a_staged_output_knows_where_its_printer_is(parts):
-    """The printer's state is stored with the intent, so that the next process resumes from there."""
-    live = LiveOutput(row(parts.world))
-    live.take(message("one"), SessionMetadata(KEY))
-    live.stage()
-    assert live.row.printer["active"]
-    assert LiveOutput(live.row).printer.active
-
-
-def test_redactions_are_counted(parts):
-    """Redactions are counted per output, for `katod status`."""
-    live = LiveOutput(row(parts.world))
-    live.add(f"{REDACTED}x {REDACTED}y {REDACTED}z")
-    live.add("nothing")
-    assert live.row.redactions == 3
-
-
-@pytest.mark.parametrize(("attachments", "start", "saved"), [("save", "", 1), ("name", "", 0), ("save", "later", 0)])
-def test_attachments_are_gathered_where_they_are_to_be_saved(parts, attachments, start, saved):
-    """Attachments are collected only if they are to be saved and their event is in the output."""
-    output = row(parts.world, attachments=attachments)
-    output.ranges[0].start = start
-    live = LiveOutput(output)
-    picture = {"type": "image", "mediaType": "image/png", "bytes": 3, "sha256": "sha"}
-    event = message("one", blobs=(("sha", "image/png", "AAAA"),))
-    event.payload["attachments"] = [picture]
-    live.take(event, SessionMetadata(KEY))
-    assert live.assets == [("image/png", "AAAA")] * saved
 
 
 def test_the_changes_of_a_step_are_stored_with_it(parts):
@@ -102,7 +27,7 @@ def test_the_changes_of_a_step_are_stored_with_it(parts):
     parts.world.claude().append(Claude().user("one"))
     session = parts.load(parts.source())
     changes, output = Changes(), parts.output(session)
-    output.ranges.append(Range("a"))
+    output.add_range(Range("a"))
     changes.applied["key"] = None
     changes.refusals.append(("2026-02-10T22:36:18.000Z", "start", "why"))
     changes.outputs[output.id] = output
@@ -110,7 +35,7 @@ def test_the_changes_of_a_step_are_stored_with_it(parts):
     assert parts.ledger.is_applied("key")
     [refusal] = parts.ledger.refusals()
     assert (refusal.session, refusal.word, refusal.reason) == (KEY, "start", "why")
-    assert parts.ledger.outputs()[0].ranges == [output.ranges[0]]
+    assert parts.ledger.outputs()[0].ranges == output.row.ranges
 
 
 # -- the session -------------------------------------------------------------------------------------
@@ -122,12 +47,12 @@ def test_a_session_is_wanted_while_it_is_recorded_or_may_be_soon(parts):
     found = parts.source()
     session = parts.load(found)
     assert not session.is_wanted
-    session.row.auto = "wanted"
+    session.decide_auto("wanted")
     assert session.is_wanted
-    session.row.auto = "off"
+    session.decide_auto("off")
     output = recorded(parts, session)
     assert session.is_wanted
-    output.ranges[-1].end = "e"
+    output.end("e", "", "stopped")
     assert not session.is_wanted
     source.append(QUEUED | {"operation": "enqueue", "content": "x"}, QUEUED | {"operation": "remove"})
     parts.read(session, found)
@@ -140,8 +65,8 @@ def test_the_present_output_is_the_sessions_own_recorded_to_or_not(parts):
     session = parts.load(parts.source())
     assert (session.recording, session.present) == (None, None)
     output, other = parts.output(session, "a"), parts.output(session, "b")
-    session.row.output = output.id
-    other.ranges.append(Range("x"))
+    session.point_at(output)
+    other.add_range(Range("x"))
     assert (session.recording, session.present) == (other, output)
 
 
@@ -150,7 +75,7 @@ def test_an_output_that_is_kept_is_stored_with_the_step(parts):
     parts.world.claude().append(Claude().user("one"))
     session = parts.load(parts.source())
     output = parts.output(session)
-    output.problem = "changed"
+    output.park("changed")
     session.keep(output)
     assert session.outputs == session.changes.outputs == {output.id: output}
     session.save(parts.ledger)
@@ -201,7 +126,8 @@ def test_a_recorded_session_is_stored_with_its_states(parts):
     [stored] = parts.ledger.sources_of(session.row.id)
     assert (stored.version, stored.translated) == (ClaudeAdapter.version, source.cursor.offset)
     assert parts.ledger.session(session.row.id).metadata["title"] == "kept words"
-    output.intent, output.ranges[-1].end = None, "e"
+    put(output, intent=None)
+    output.end("e", "", "stopped")
     file.append(make.says("more"))
     parts.read(session, source)
     assert parts.ledger.session(session.row.id).metadata is None
@@ -222,8 +148,8 @@ def two(parts):
     output = recorded(parts, session)
     for source in sources:
         parts.read(session, source)
-        output.intent = None
-    parts.ledger.save_output(output)
+        put(output, intent=None)
+    output.save(parts.ledger)
     return parts, session
 
 
@@ -232,7 +158,7 @@ def test_a_session_is_taken_up_with_the_states_of_all_sources(two):
     parts, session = two
     again = parts.load(session.sources[0])
     assert [source.translated for source in again.sources] == [source.cursor.offset for source in session.sources]
-    assert all(source.state for source in again.sources)
+    assert all(source.row.state for source in again.sources)
     assert (again.metadata.title, again.metadata.model) == ("one", "claude-opus-4-6")
     assert [live.row.path.name for live in again.live] == ["n.md"]
 
@@ -243,17 +169,17 @@ def other_version(parts, session, monkeypatch):
 
 def cursor_moved(parts, session, monkeypatch):
     source = session.sources[1]
-    source.cursor = source.cursor._replace(offset=source.cursor.offset - 1)
+    put(source, cursor=source.cursor._replace(offset=source.cursor.offset - 1))
 
 
 def cursor_scanned_past(parts, session, monkeypatch):
     source = session.sources[1]
-    source.cursor = source.cursor._replace(offset=source.cursor.offset + 10)
-    parts.ledger.save_source(source)
+    put(source, cursor=source.cursor._replace(offset=source.cursor.offset + 10))
+    parts.ledger.save_source(source.row)
 
 
 def metadata_dropped(parts, session, monkeypatch):
-    session.row.metadata = None
+    put(session, metadata=None)
     parts.ledger.save_session(session.row)
 
 
@@ -263,15 +189,15 @@ def test_states_are_used_only_if_all_sources_agree(two, monkeypatch, change):
     parts, session = two
     change(parts, session, monkeypatch)
     again = parts.load(session.sources[0])
-    assert [(source.state, source.translated) for source in again.sources] == [(None, 0)] * 2
+    assert [(source.row.state, source.translated) for source in again.sources] == [(None, 0)] * 2
     assert again.metadata.title == ""
 
 
 def test_an_output_with_its_own_stream_is_taken_as_it_is(two):
     """Its row is shared, and it gets no live printer."""
     parts, session = two
-    [output] = parts.ledger.outputs()
-    output.behind = {}
+    [output] = map(Output, parts.ledger.outputs())
+    output.fall_behind({})
     again = parts.sessions.load(session.row.id, {output.id: output})
     assert again.outputs[output.id] is output
     assert again.live == []
@@ -282,14 +208,13 @@ def test_after_an_upgrade_an_outputs_format_is_brought_up_to_date(two, monkeypat
     """The state is what the current version has after the same events; nothing is written."""
     parts, session = two
     [before] = parts.ledger.outputs()
-    before.printer["format"] = {"of": "an older version"}
-    parts.ledger.save_output(before)
+    parts.ledger.save_output(before._replace(printer=before.printer | {"format": {"of": "an older version"}}))
     set_format_version(monkeypatch, "markdown", 99)
     [output] = parts.load(session.sources[0]).outputs.values()
-    assert output.version == 99
-    assert "of" not in output.printer["format"]
-    assert output.printer["active"]
-    assert output.intent is None
+    assert output.row.version == 99
+    assert "of" not in output.row.printer["format"]
+    assert output.row.printer["active"]
+    assert output.row.intent is None
 
 
 def test_a_session_that_nobody_records_is_released(two):
@@ -298,10 +223,10 @@ def test_a_session_that_nobody_records_is_released(two):
     session = parts.load(session.sources[0])
     parts.sessions.release(session)
     assert parts.sessions.all() == [session]
-    session.recording.ranges[-1].end = "e"
+    session.recording.end("e", "", "stopped")
     parts.sessions.release(session)
     assert parts.sessions.get(session.row.id) is None
-    assert [(source.state, source.translated) for source in session.sources] == [(None, 0)] * 2
+    assert [(source.row.state, source.translated) for source in session.sources] == [(None, 0)] * 2
 
 
 def test_a_session_that_is_dropped_goes_back_to_what_the_ledger_holds(two):
@@ -310,9 +235,10 @@ def test_a_session_that_is_dropped_goes_back_to_what_the_ledger_holds(two):
     session = parts.load(session.sources[0])
     source = session.sources[0]
     before = source.cursor
-    source.cursor, source.baseline, source.resume_at = before._replace(offset=3), 77, before
+    put(source, cursor=before._replace(offset=3), baseline=77)
+    source.hold(before._replace(offset=1), pending=True)
     assert parts.sessions.drop(session.row.id) is session
-    assert (source.cursor, source.baseline, source.resume_at) == (before, 0, None)
+    assert (source.cursor, source.baseline, source.stored.cursor) == (before, 0, before)
     assert parts.sessions.get(session.row.id) is None
     assert parts.sessions.drop(session.row.id) is None
 
@@ -322,9 +248,9 @@ def test_a_format_state_that_was_recomputed_is_stored(parts, monkeypatch):
     parts.world.claude().append(Claude().user("one"))
     session = parts.load(parts.source())
     output = parts.output(session)
-    output.version = 0
+    put(output, version=0)
     with parts.ledger.transaction():
-        parts.ledger.save_output(output)
+        output.save(parts.ledger)
     rendered = []
     monkeypatch.setattr("katod.record.session.reprint", lambda *_: rendered.append(1) or {})
     for _ in range(3):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.agents.claude.adapter import ClaudeAdapter
+from katod.agents.guard import guarded
 from katod.events import Event, SessionRef
 from katod.log import EventLog
 from katod.model import Identity, Line, SessionKey
@@ -22,7 +23,7 @@ from katod.record.stream import (
     set_title,
 )
 from katod.store.rows import SourceRow
-from tests.support.parts import lines, memory_ledger
+from tests.support.parts import admits, lines, memory_ledger
 from tests.support.records import SESSION, THREAD, Claude, Codex, CodexLegacy, calls, line, result, says, user
 
 CLAUDE = Stretch("/s.jsonl", Identity(SessionKey("claude", SESSION)))
@@ -30,8 +31,8 @@ CODEX = Stretch("/t.jsonl", Identity(SessionKey("codex", THREAD)))
 QUEUED = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
 
 
-def stream(seen=None, source=CLAUDE, log=None, metadata=None):
-    return SessionStream(source.identity.key, seen or NeverSeen(), log or EventLog(), metadata)
+def stream(seen=None, source=CLAUDE, log=None, metadata=None, *, whole=True):
+    return SessionStream(source.identity.key, seen or NeverSeen(), log or EventLog(), metadata, whole=whole)
 
 
 def texts(events):
@@ -61,7 +62,7 @@ class Live:
 def test_a_pass_in_which_nothing_comes_twice_admits_everything():
     """`NeverSeen` admits every event, whatever its id."""
     row = Claude().user("one")
-    assert texts(stream().events(CLAUDE, lines(row, row))) == ["one", "one"]
+    assert texts(stream(whole=False).events(CLAUDE, lines(row, row))) == ["one", "one"]
 
 
 def test_a_replay_admits_each_id_once():
@@ -91,7 +92,7 @@ def test_live_events_are_numbered_in_their_order():
     live.save()
     places = sorted(live.ledger.places(live.session.id).values())
     assert places == [[number] for number in range(len(found))]
-    assert live.session.seq == len(found)
+    assert live.seen.seq == len(found)
     live.save()
     assert sorted(live.ledger.places(live.session.id).values()) == places
 
@@ -112,6 +113,7 @@ def test_a_backfill_admits_and_notes_what_was_only_scanned():
     backfill = SeenWhenScanned(live.seen, known_only=False)
     assert texts(live.stream().events(live.source, lines(*rows), seen=backfill)) == ["one", "two"]
     assert texts(live.stream().events(live.source, lines(*rows))) == []
+    live.seen.end_backfill()
     assert texts(live.stream().events(live.source, lines(*rows), seen=backfill)) == ["one", "two"]
 
 
@@ -161,37 +163,37 @@ def test_a_follower_skips_what_a_source_repeats_until_it_goes_on():
     """Without ids: in the known order, also what has nothing of its own; after the last known event, all is new."""
     seen = SeenByFollower(native_ids=False)
     known = [said("a"), TURN, said("b"), TURN]
-    assert [seen.admit(event, CODEX) for event in (*known, said("a"))] == [True] * 5
+    assert [admits(seen, event, CODEX) for event in (*known, said("a"))] == [True] * 5
     seen.restart(CODEX)
-    assert [seen.admit(event, CODEX) for event in known] == [False] * 4
+    assert [admits(seen, event, CODEX) for event in known] == [False] * 4
     seen.settle(CODEX)  # it may still be being written
-    assert [seen.admit(event, CODEX) for event in (said("a"), TURN)] == [False, True]
+    assert [admits(seen, event, CODEX) for event in (said("a"), TURN)] == [False, True]
     seen.settle(CODEX)
-    assert seen.admit(said("a"), CODEX)
-    seen.admit(TURN, CODEX)
+    assert admits(seen, said("a"), CODEX)
+    admits(seen, TURN, CODEX)
     seen.restart(CODEX)
-    assert [seen.admit(event, CODEX) for event in (*known, said("a"), TURN, said("a"), TURN)] == [False] * 8
+    assert [admits(seen, event, CODEX) for event in (*known, said("a"), TURN, said("a"), TURN)] == [False] * 8
     seen.settle(CODEX)  # it repeated all of them
-    assert seen.admit(TURN, CODEX)
+    assert admits(seen, TURN, CODEX)
 
 
 def test_a_follower_takes_what_follows_something_new_for_new():
     """A source that was cut and went on differently repeats nothing any more, even if words recur."""
     seen = SeenByFollower(native_ids=False)
     for word in "abc":
-        seen.admit(said(word), CODEX)
+        admits(seen, said(word), CODEX)
     seen.restart(CODEX)
-    assert [seen.admit(said(word), CODEX) for word in ("a", "new", "b", "newer")] == [False, True, False, True]
+    assert [admits(seen, said(word), CODEX) for word in ("a", "new", "b", "newer")] == [False, True, False, True]
     seen.settle(CODEX)
-    assert seen.admit(said("c"), CODEX)
+    assert admits(seen, said("c"), CODEX)
 
 
 def test_a_follower_takes_each_id_once():
     """With ids, nothing else matters."""
     seen = SeenByFollower(native_ids=True)
-    assert [seen.admit(said(word), CLAUDE) for word in "aab"] == [True, False, True]
+    assert [admits(seen, said(word), CLAUDE) for word in "aab"] == [True, False, True]
     seen.restart(CLAUDE)
-    assert not seen.admit(said("b"), CLAUDE)
+    assert not admits(seen, said("b"), CLAUDE)
 
 
 def test_an_event_is_part_of_the_metadata_while_it_is_out():
@@ -267,10 +269,11 @@ def test_text_that_is_held_back_comes_at_the_end():
     """Held-back text is yielded at the end of a complete source, as no later record can decide about it."""
     reading = stream()
     held = lines(QUEUED | {"operation": "enqueue", "content": "wait\n::stop"}, QUEUED | {"operation": "remove"})
-    assert not reading.has_pending()
+    assert not reading.is_pending
     assert texts(reading.events(CLAUDE, held)) == []
-    reading.open(CODEX._replace(identity=CLAUDE.identity))
-    assert reading.has_pending()
+    other = CODEX._replace(identity=CLAUDE.identity)
+    assert reading.is_pending
+    assert [reading.has_pending(source) for source in (CLAUDE, other)] == [True, False]
     found = list(reading.rest(CLAUDE, None))
     assert (texts(found), found[-1].kind) == (["wait"], ev.USER_COMMAND)
 
@@ -299,7 +302,7 @@ def stumbling(monkeypatch):
                 raise error
             return real(self, record)
 
-        monkeypatch.setattr(ClaudeAdapter, "feed", feed)
+        monkeypatch.setattr(ClaudeAdapter, "feed", guarded(feed))
 
     return use
 
@@ -330,7 +333,7 @@ def test_an_adapter_that_raises_at_the_end_costs_what_it_held(monkeypatch):
     def fail(_):
         raise KeyError("private")
 
-    monkeypatch.setattr(ClaudeAdapter, "finish", fail)
+    monkeypatch.setattr(ClaudeAdapter, "finish", guarded(fail))
     logged, reading = [], stream()
     reading = stream(log=EventLog(lambda *event: logged.append(event)))
     assert texts(reading.events(CLAUDE, lines(Claude().user("one")))) == ["one"]
@@ -392,7 +395,7 @@ def test_how_a_source_is_cut_never_changes_its_events(maker, said, cuts, restart
     for piece in [*pieces, rows[len(cuts) :]]:
         found += cut.events(source, piece)
         if restarted:
-            state, metadata = json.loads(json.dumps([cut.open(source).state(), cut.metadata.state()]))
+            state, metadata = json.loads(json.dumps([cut.open(source).state(), cut.state()]))
             cut = stream(source=source, metadata=metadata)
             cut.open(source, state)
     assert found == expected

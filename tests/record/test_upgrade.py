@@ -91,14 +91,17 @@ def test_an_ended_recording_that_begins_again_is_of_the_present_version(world, m
 
 @pytest.mark.fault("upgraded during a recording")
 def test_a_file_rewritten_before_an_upgrade_is_no_history(world, monkeypatch):
-    """New records in a rewritten file are recorded, although the session is read from its beginning."""
+    """New records in a rewritten file are recorded, although the session is read from its beginning.
+
+    The other file of the session changes first, so that its step is the one that reads all of it.
+    """
     make = Claude()
     first, second = world.claude(), world.claude(folder="-home-me-other")
     first.append(make.user("::start live\na1"))
     second.append(make.says("b1"), make.says("b2"))
     world.once()
-    second.path.write_bytes(line(make.says("c1")) + line(make.says("c2")))
     first.append(make.says("a2"))
+    second.path.write_bytes(line(make.says("c1")) + line(make.says("c2")))
     monkeypatch.setattr(ClaudeAdapter, "version", 99)
     world.once()
     assert counts(world.written()["live.md"], "a1", "b1", "a2", "c1", "c2") == [1, 1, 1, 1, 1]

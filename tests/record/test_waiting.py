@@ -129,11 +129,11 @@ def test_two_recordings_of_the_same_words_have_two_files(world, make):
 
 
 def test_the_shell_says_that_the_name_is_to_come(world, make):
-    """`katod record start` without a name, too, waits for words, and says so."""
+    """`katod start` without a name, too, waits for words, and says so."""
     source = world.claude()
     source.append(make.user("an old matter"))
     world.once()
-    assert UNNAMED in world.cli("record", "start", "latest")
+    assert UNNAMED in world.cli("start", "latest")
     source.append(make.says("an answer"), make.user("a new matter"))
     world.once()
     text = only(world).read_text()

@@ -77,6 +77,8 @@ def test_what_other_tools_leave_out_or_add_is_taken():
         (signature({3: "application/json", 15: CLAIMS}, {1: -8}), "not protected"),
         (protected(l1="EdDSA"), "algorithm"),
         (protected(l2=[15]), "headers that katod does not understand"),
+        (signature(unprotected={2: [15]}), "must understand is not protected"),
+        (signature(unprotected={2: []}), "must understand is not protected"),
         (protected(l3="text/plain"), "not one of application/json"),
         (protected(l3=50), "not one of application/json"),
         (protected(l4="key"), "key id"),

@@ -101,11 +101,11 @@ def test_a_link_to_a_key_is_followed(tmp_path, path):
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "no private key in PEM"),
-        (b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "no private key in PEM"),
+        (b"", "not a private key in PEM"),
+        (b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "not a private key in PEM"),
         (pem(Ed25519PrivateKey.generate(), Encrypted(b"secret")), "has a passphrase"),
-        (pem(x25519.X25519PrivateKey.generate()), "no Ed25519 key"),
-        (pem(ec.generate_private_key(ec.SECP256R1())), "no Ed25519 key"),
+        (pem(x25519.X25519PrivateKey.generate()), "not an Ed25519 key"),
+        (pem(ec.generate_private_key(ec.SECP256R1())), "not an Ed25519 key"),
         (b"x" * 100_000, "larger than"),
     ],
 )
@@ -123,8 +123,8 @@ def test_what_is_no_key_to_verify_with_is_refused(tmp_path):
     """Something else, one of another kind, a folder, and nothing."""
     path = tmp_path / "key.pub.pem"
     for data, reason in (
-        (b"mine", "no public key in PEM"),
-        (x25519.X25519PrivateKey.generate().public_key().public_bytes(PEM, PublicFormat.SubjectPublicKeyInfo), "no Ed25"),
+        (b"mine", "not a public key in PEM"),
+        (x25519.X25519PrivateKey.generate().public_key().public_bytes(PEM, PublicFormat.SubjectPublicKeyInfo), "not an Ed25"),
     ):  # fmt: skip
         path.write_bytes(data)
         with pytest.raises(SealError, match=reason):

@@ -61,7 +61,7 @@ def test_a_session_and_its_transcript_show_a_hit_once(world):
     world.once()
     [path] = world.files()
     path.write_text(path.read_text() + "\nMy needle.\n")
-    places = [*existing([path]), *_found()]
+    places = [*existing(world.outputs()), *_found()]
     matches = Search(Query(["needle"])).run(places)
     assert sum(len(match.hits) for match in matches) == 3
     assert {hit.snippet for match in matches for hit in match.hits} == {
@@ -142,7 +142,7 @@ def test_what_was_said_twice_but_recorded_once_is_found_twice(world):
     session = world.claude()
     session.append(session.user("a needle"), session.user("::start notes\na needle"))
     world.once()
-    matches = Search(Query(["needle"])).run([*existing(world.files()), *_found()])
+    matches = Search(Query(["needle"])).run([*existing(world.outputs()), *_found()])
     assert sum(match.total for match in matches) == 2
 
 
@@ -174,12 +174,13 @@ def test_of_many_hits_only_some_are_kept(world):
 
 def test_a_transcript_says_of_a_long_turn_only_when_it_began(world):
     """What was said hours later stands under the same heading: it is found by the time until which it may be said."""
-    path = world.home / "notes.md"
+    (world.home / "notes").mkdir()
+    path = world.home / "notes" / "notes.md"
     path.write_text(
         '---\ntitle: "n"\ndate: 2026-01-01\n---\n\n## You · 10:00 · Go\n\n### Claude · 10:01\n\nneedle\n\n## You · 18:00 · b\n'
     )
-    assert len(Search(Query(["needle"]), Terms(1_767_276_000)).run(existing([path]))) == 1  # 14:00
-    assert Search(Query(["needle"]), Terms(1_767_294_000)).run(existing([path])) == []  # 19:00
+    assert len(Search(Query(["needle"]), Terms(1_767_276_000)).run(transcripts_below(path.parent))) == 1  # 14:00
+    assert Search(Query(["needle"]), Terms(1_767_294_000)).run(transcripts_below(path.parent)) == []  # 19:00
 
 
 def test_what_stands_under_a_telling_key_is_not_shown(world):

@@ -2,25 +2,27 @@
 
 import os
 import random
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from katod.agents import AGENTS
 from katod.config import Settings
-from katod.discover.found import Found, find_sessions
+from katod.discover.found import FoundSession, find_sessions
 from katod.discover.roots import find_roots
 from katod.errors import SourceError
 from katod.events import DECISION_RESPONSE
 from katod.log import EventLog
 from katod.model import Stat
 from katod.record.export import Stretch, replay
+from katod.search.outputs import TranscriptFile, search_transcript
 from katod.search.query import Query, fold
 from katod.search.sessions import search_session
 from katod.search.spoken import BETWEEN, words_of
 from tests.examples import mostly
 from tests.oracle.corpus import corpus_folder, corpus_sources, fixture_sources
-from tests.support.records import MAKERS, OF_EACH_NATURE, calls, result, says, user
+from tests.support.records import MAKERS, OF_EACH_NATURE, Claude, calls, result, says, user
 
 _NEEDLES = int(os.environ.get("KATOD_NEEDLES", "60"))
 _MOST_HITS = 500
@@ -85,7 +87,7 @@ def test_a_result_that_stands_in_another_file_is_found(world):
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path):
     """The caller notes it, and goes on with the other sessions."""
     identity = AGENTS["claude"].named(tmp_path / "gone.jsonl")
-    found = Found(identity.key)
+    found = FoundSession(identity.key)
     found.files.append((str(tmp_path / "gone.jsonl"), identity, Stat(0, 0, 0, 0)))
     with pytest.raises(SourceError):
         _hits(found, "a")
@@ -100,7 +102,7 @@ def _read(agent, path):
     From a line alone, an answer may not be told from the result of the call that asked: it is found, but there.
     """
     identity = AGENTS[agent].named(Path(path))
-    found = Found(identity.key)
+    found = FoundSession(identity.key)
     found.files.append((str(path), identity, Stat(0, 0, 0, 0)))
     texts, answers = {}, set()
     for event, _ in replay(identity.key, [Stretch(str(path), identity)], EventLog(), skip_missing=True):
@@ -157,3 +159,22 @@ def test_hits_are_those_of_reading_real_sessions():
     if not sources:
         pytest.skip(f"no real sessions in {corpus_folder()}")
     assert _compare(sources, _NEEDLES, seed=random.randrange(10**6)) > _NEEDLES
+
+
+@pytest.mark.parametrize("form", ["session", "markdown", "html", "jsonl"])
+def test_words_between_agents_are_found_as_those_of_who_said_them(world, form):
+    """In sessions and in transcripts of all forms: a teammate is neither the person nor the assistant."""
+    maker = Claude(world)
+    maker.say(user("Go on."), says("I wait."))
+    for records in maker.between("The basket is done.").values():
+        maker.put(*records)
+    maker.say(says("Thanks."))
+    if form == "session":
+        hits = _hits(_only(), "basket")
+    else:
+        path = world.home / f"talk.{'md' if form == 'markdown' else form}"
+        world.cli("export", str(maker.path), "-f", form, "-o", str(path))
+        _, found = search_transcript(TranscriptFile(path, 0, partial(open, path, "rb")), Query(["basket", "done"]))
+        hits = [(hit.speaker, hit.text) for hit in found]
+    speakers = {speaker for speaker, _ in hits} - {"Claude ▸ notification"}
+    assert speakers == {"reviewer", "tester", "Review", "▸ Summary", "worker"}

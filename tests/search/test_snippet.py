@@ -18,6 +18,13 @@ def test_it_is_one_line_of_limited_length(before, word, after, width):
     assert shown.isprintable() or not any(ord(char) < 32 for char in shown)
 
 
+def test_pictures_of_a_font_are_left_out():
+    """Prompts of shells have characters for private use, which are boxes in other fonts."""
+    query = Query(["needle"])
+    near = surroundings("\ue0b0 main \uf418 the needle\U000f0a1e end", query)
+    assert snippet(near, query, 60) == "main the needle end"
+
+
 @pytest.mark.parametrize(("before", "after"), [(0, 0), (5, 500), (500, 5), (500, 500)])
 def test_the_word_is_in_it_wherever_it_stands(before, after):
     """An ellipsis shows where the text goes on."""

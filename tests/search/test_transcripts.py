@@ -1,11 +1,13 @@
 """Transcripts taken apart into passages."""
 
+import re
+
 import pytest
 
 from katod.formats.html import Html
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
-from katod.search.transcripts import About, about, jsonl_event, markdown_passages, page_passages, plain
+from katod.search.transcripts import TranscriptHead, about, jsonl_event, markdown_passages, page_passages, plain
 from tests.documents import ROOT
 from tests.looping import each
 
@@ -18,11 +20,11 @@ def _passages(name):
 
 def test_the_head_says_what_a_transcript_is_of():
     """Front matter and the line below the title have session, project, title, date and time zone."""
-    assert about((GOLDEN / "plain-turn.md").read_text()) == About(
+    assert about((GOLDEN / "plain-turn.md").read_text()) == TranscriptHead(
         "claude-code", "plain-turn", "", "shop", "The cart forgets its items when the page is reloaded. Where is it kept?",
         "2026-03-02", "Europe/Berlin",
     )  # fmt: skip
-    assert about("no front matter") == About()
+    assert about("no front matter") == TranscriptHead()
 
 
 def test_each_message_is_a_passage_with_its_speaker_and_time():
@@ -75,7 +77,7 @@ def test_a_passage_may_have_been_said_until_the_next_heading():
 
 def test_a_head_that_is_not_katods_says_nothing():
     """A note with lines that look like its fields is nobody's session."""
-    assert about("My note\nagent: zot\nsession: x\n---\n") == About()
+    assert about("My note\nagent: zot\nsession: x\n---\n") == TranscriptHead()
 
 
 def test_what_a_person_writes_belongs_to_the_passage_around_it():
@@ -126,7 +128,7 @@ def test_a_line_that_is_no_event_is_none():
 def test_passages_are_the_same_however_the_text_comes(path):
     """As a whole, line by line, and in pieces of some lines after the head."""
     text = path.read_text()
-    begin = text.find("\n## ") + 1
+    begin = re.search(r"^(?:## |<details>)", text, re.MULTILINE).start()
     lines, whole = text[begin:].splitlines(keepends=True), list(markdown_passages([text]))
     for size in (1, 2, 7):
         rest = ["".join(lines[at : at + size]) for at in range(0, len(lines), size)]

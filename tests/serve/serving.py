@@ -21,19 +21,19 @@ from katod.config import Settings
 from katod.discover.roots import find_roots
 from katod.log import EventLog
 from katod.model import Options
-from katod.serve.access import Policy, names_of
+from katod.serve.access.policy import AccessPolicy, names_of
 from katod.serve.app import application
-from katod.serve.changes import Changes
-from katod.serve.hub import Hub
+from katod.serve.feed.hub import Hub
+from katod.serve.index.changes import FileChanges
+from katod.serve.index.sessions import IndexScope, SessionIndex
 from katod.serve.page.pages import Pages
-from katod.serve.shelf import Places, Shelf
 from tests.support import program
 from tests.support.live import PATIENCE, memory, until
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 PORT = 3100
 BEARER = {"authorization": f"Bearer {TOKEN}"}
-POLICY = Policy(names_of("127.0.0.1", PORT), TOKEN)
+POLICY = AccessPolicy(names_of("127.0.0.1", PORT), TOKEN)
 PROJECT = "/home/me/app"
 
 
@@ -41,8 +41,8 @@ PROJECT = "/home/me/app"
 async def serving(world, *, everything=True, policy=POLICY, log=None):
     """Yield an application for the sessions of a world, in this process; `log` is what log events are written to."""
     roots = tuple(find_roots(Settings(), AGENTS))
-    shelf = Shelf(Places(world.state, roots, everything), redact=True)
-    hub = Hub(shelf, Changes(roots, EventLog(), watch=False), EventLog(log))
+    index = SessionIndex(IndexScope(world.state, roots, everything), redact=True)
+    hub = Hub(index, FileChanges(roots, EventLog(), watch=False), EventLog(log))
     await hub.start()
     try:
         options = Options(time_zone="Europe/Berlin")
@@ -190,6 +190,10 @@ class Served:
             return False
 
     @property
+    def pid(self):
+        return self.process.pid
+
+    @property
     def base(self):
         return f"http://127.0.0.1:{self.port}"
 
@@ -301,7 +305,7 @@ def big_session(maker, megabytes):
 
 
 def _turn(maker, number, text):
-    rows = [maker.user(f"{number} {text}"), maker.says({"type": "text", "text": text})]
+    rows = [maker.user(f"@@.{number} {text}"), maker.says({"type": "text", "text": text})]
     for row in rows:
         name = f"@@{uuid4().hex[6:]}"
         row["uuid"] = f"{name[:8]}-{name[8:12]}-{name[12:16]}-{name[16:20]}-{name[20:]}"

@@ -11,7 +11,7 @@ from tests.support.records import MAKERS, OF_EACH_NATURE, calls, result, says, u
 
 
 async def row_of(app):
-    app.hub.shelf._looked = app.hub.shelf._swept = -99.0
+    app.hub.index._looked = app.hub.index._swept = -99.0
     (row,) = (await app.ask("/sessions/recent")).json["sessions"]
     return row
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+from contextlib import AsyncExitStack
 from functools import cache
 from urllib.parse import quote
 from uuid import UUID
@@ -10,11 +11,13 @@ from uuid import UUID
 import pytest
 from jsonschema import Draft202012Validator
 
-from katod.serve import visit
+from katod import __version__
+from katod.serve.access.limits import SOCKETS
+from katod.serve.protocol import connection
 from tests.formats.schemas import schema
 from tests.formats.stream.bridging import wrong_in
 from tests.formats.stream.test_bridge import described, wrong_by_description
-from tests.serve.serving import POLICY, ids, serving
+from tests.serve.serving import BEARER, POLICY, ids, serving
 from tests.support.records import SESSION, Claude, GeminiDocument, OpenCode, calls, result, says, user
 
 PROJECT = "/projects/%2Fhome%2Fme%2Fapp"
@@ -232,7 +235,7 @@ def test_a_client_that_starts_again_sees_the_other_session_alone(world):
 
 def test_clients_are_asked_whether_they_are_there(world, monkeypatch):
     """Now and then, whatever they look at."""
-    monkeypatch.setattr(visit, "_PING_EVERY", 0.01)
+    monkeypatch.setattr(connection, "_PING_EVERY", 0.01)
 
     async def work(app):
         async with app.socket() as client:
@@ -283,7 +286,7 @@ def test_changes_are_told_of_without_a_hint(world, make):
             await client.until("pong")
             await app.hub.reading.run(lambda: None)
             maker.say(says("more"))
-            app.hub.shelf.look_again()
+            app.hub.index.look_again()
             app.hub._changed(set())
             return row["id"], await client.hear(5)
 
@@ -338,6 +341,60 @@ def test_secrets_are_redacted_wherever_messages_come_from(world, count):
     assert [text[:200] for text in texts if SECRET[-40:] in text] == []
 
 
+def test_the_server_says_which_one_it_is_and_how_many_sessions_are_open(world):
+    """In its health, which also says that it is well, and in its metrics; its age is counted from its start."""
+    talked(world)
+
+    async def work(app):
+        before = [(await app.ask(path)).json for path in ("/health", "/metrics")]
+        async with app.socket() as client:
+            await client.start(SESSION)
+            return *before, (await app.ask("/metrics")).json
+
+    healthy, idle, viewed = run(world, work)
+    assert healthy == {"status": "ok"} | idle | {"uptime": healthy["uptime"]}
+    assert (idle["agents"], viewed["agents"]) == (0, 1)
+    assert (idle["version"], idle["uptime"] in range(60)) == (__version__, True)
+
+
+def test_there_is_a_limit_to_clients(world):
+    """Beyond it, a client has to come back later; one that leaves makes room."""
+    talked(world)
+
+    async def work(app):
+        async with AsyncExitStack() as clients:
+            for _ in range(SOCKETS - 1):
+                await clients.enter_async_context(app.socket())
+            async with app.socket() as last, app.socket() as refused:
+                await last.say(type="ping")
+                answered = (await last.until("pong"))[-1]
+            async with app.socket() as again:
+                await again.say(type="ping")
+                return answered, refused, (await again.until("pong"))[-1]
+
+    answered, refused, again = run(world, work)
+    assert answered["type"] == again["type"] == "pong"
+    assert (refused.status, refused.json["code"], refused.headers["retry-after"]) == (503, "BUSY", "5")
+
+
+def test_what_is_not_there_is_a_page_for_browsers_alone(world):
+    """Programs get a problem that they can read, and so does whoever asks for something else than a page."""
+    browser = BEARER | {"accept": "text/html,*/*"}
+
+    async def work(app):
+        return [
+            await app.ask("/nothing", headers=browser), await app.ask("/nothing"),
+            await app.ask("/nothing", "PUT", browser), await app.ask("/login", "PUT", browser),
+        ]  # fmt: skip
+
+    page, *problems = run(world, work)
+    assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert b"There is nothing here." in page.body
+    assert [(one.status, one.json["code"]) for one in problems] == [
+        (404, "NOT_FOUND"), (405, "READ_ONLY"), (405, "READ_ONLY"),
+    ]  # fmt: skip
+
+
 # -- who is let in ----------------------------------------------------------------------------------
 
 
@@ -355,3 +412,27 @@ def test_a_bridge_that_is_open_needs_no_token(world):
     connected, *statuses = run(world, work, policy=POLICY._replace(is_open=True))
     assert connected["sessionId"] == SESSION
     assert statuses == [401, 200, 405]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_nothing_can_be_written_anywhere(world, method):
+    """Where nothing is served, either: a client learns that it may not write, not that the path is wrong."""
+    talked(world)
+    paths = [
+        "/projects",
+        ONE,
+        "/sessions",
+        "/sessions/x/input",
+        f"{ONE}/input",
+        "/nothing",
+        "/s",
+        "/",
+        "/static/page.js",
+    ]
+
+    async def work(app):
+        return [await app.ask(path, method) for path in paths], await app.ask("/nothing")
+
+    found, read = run(world, work)
+    assert {(one.status, one.json["code"], one.headers["allow"]) for one in found} == {(405, "READ_ONLY", "GET, HEAD")}
+    assert (read.status, read.json["code"]) == (404, "NOT_FOUND")

@@ -19,10 +19,11 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from katod.errors import ServeError
-from katod.serve import access, limits
-from katod.serve.access import COOKIE
+from katod.serve.access import limits
+from katod.serve.access import policy as access
+from katod.serve.access.policy import COOKIE
+from katod.serve.access.token import own_token
 from katod.serve.server import listening, listening_at
-from katod.serve.token import own_token
 from tests.looping import each
 from tests.serve.attacking import answer, head, is_ended, site, status, wire, wires
 from tests.serve.browser import browsing
@@ -485,7 +486,7 @@ def recorded(world):
 
 
 def test_a_transcript_that_became_something_else(world):
-    """A link, a folder or a pipe in its place is not read, though the ledger names it."""
+    """A link, a folder or a pipe in its place is not read, though the ledger names it; the page says why."""
     path = recorded(world)
     (number,) = [row.id for row in world.outputs()]
     other = world.home / "secret.txt"
@@ -495,7 +496,9 @@ def test_a_transcript_that_became_something_else(world):
     for make in (lambda: path.symlink_to(other), lambda: path.symlink_to(kept), path.mkdir, lambda: os.mkfifo(path)):
         make()
         one = asked(world, f"{ONE}/transcripts/{number}", everything=False)[0]
-        assert (one.status, one.body, one.headers["content-type"]) == (200, b"", "text/plain; charset=utf-8")
+        assert (one.status, one.headers["content-type"]) == (409, "text/html; charset=utf-8")
+        assert b"is not a regular file" in one.body
+        assert b"the secret" not in one.body
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
     kept.rename(path)
     assert b"with pleasure" in asked(world, f"{ONE}/transcripts/{number}", everything=False)[0].body
@@ -533,10 +536,10 @@ def test_links_among_the_sessions(world):
 @pytest.fixture
 def server(world, monkeypatch):
     """A server as a process, a fork of this one, that has less patience."""
-    monkeypatch.setattr("katod.serve.guard.PATIENCE", 1.5)
-    monkeypatch.setattr("katod.serve.limits.PATIENCE", 1.5)
-    monkeypatch.setattr("katod.serve.limits.FIRST", 1.5)
-    monkeypatch.setattr("katod.serve.limits.AGAIN", 1)
+    monkeypatch.setattr("katod.serve.access.guard.PATIENCE", 1.5)
+    monkeypatch.setattr("katod.serve.access.limits.PATIENCE", 1.5)
+    monkeypatch.setattr("katod.serve.access.limits.FIRST", 1.5)
+    monkeypatch.setattr("katod.serve.access.limits.AGAIN", 1)
     world.configure(sessions="all")
     talked(world)
     with Served(world) as served:

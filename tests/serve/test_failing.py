@@ -2,17 +2,20 @@
 
 import asyncio
 import threading
+from contextlib import suppress
 from functools import partial
 
 import pytest
 
-from katod.serve.feed import Feed
-from katod.serve.guard import Gone
-from katod.serve.leaving import while_there
-from katod.serve.page import sheet, watch
-from katod.serve.page.board import Board
-from katod.serve.page.sheet import Sheet
-from katod.serve.worker import Busy, Worker
+from katod.formats.stream.messages import Messages
+from katod.serve.feed.reader import MessageReader
+from katod.serve.http import Disconnected, while_there
+from katod.serve.index.sessions import SessionIndex
+from katod.serve.page import listwatch as watch
+from katod.serve.page import reader
+from katod.serve.page.reader import PageReader
+from katod.serve.page.sessionlist import SessionList
+from katod.serve.worker import Busy, WorkerThread
 from tests.serve.test_app import run, talked
 from tests.serve.test_page import ONE, next_of
 from tests.support.records import SESSION, says, user
@@ -34,7 +37,7 @@ def failing(monkeypatch, where, name, when, error=ValueError):
 def test_an_event_that_cannot_be_shown_is_said_to_be_there(world, monkeypatch, error):
     """The others beside it are shown, on the page and live; the log says where it failed, and nothing of what it is."""
     maker, lines = talked(world), []
-    failing(monkeypatch, sheet.Html, "event", lambda event, _: "boom" in str(event.payload), error)
+    failing(monkeypatch, reader.Html, "event", lambda event, _: "boom" in str(event.payload), error)
 
     async def work(app):
         async with app.events(f"{ONE}/live") as event:
@@ -50,10 +53,10 @@ def test_an_event_that_cannot_be_shown_is_said_to_be_there(world, monkeypatch, e
     assert {(name, fields["session"], fields["problem"]) for _, name, fields in lines} == {
         ("serve.failed", f"claude:{SESSION}", error.__name__)
     }
-    assert all(fields["where"].startswith("katod.serve.page.sheet:") for _, _, fields in lines)
+    assert all(fields["where"].startswith("katod.serve.page.reader:") for _, _, fields in lines)
 
 
-@pytest.mark.parametrize("opened", [Sheet, Feed], ids=["page", "socket"])
+@pytest.mark.parametrize("opened", [PageReader, MessageReader], ids=["page", "socket"])
 def test_a_session_that_cannot_be_read_is_an_answer(world, monkeypatch, opened):
     """A stream ends, so that a page comes back; a client is told to. It is read when that is possible again."""
     talked(world)
@@ -62,7 +65,7 @@ def test_a_session_that_cannot_be_read_is_an_answer(world, monkeypatch, opened):
 
     async def work(app):
         async with asyncio.timeout(5), app.socket() as client:
-            if opened is Sheet:
+            if opened is PageReader:
                 assert (await app.ask(f"{ONE}/live")).body == b"retry: 1000\n\n"
             else:
                 await client.say(type="start", projectPath="/home/me/app", sessionId=SESSION)
@@ -81,7 +84,7 @@ def test_what_was_read_before_a_failure_is_not_lost(world, monkeypatch):
     maker = talked(world)
     failed = []
     failing(
-        monkeypatch, Feed.__init__.__globals__["Messages"], "take",
+        monkeypatch, Messages, "take",
         lambda event, _: "boom" in str(event.payload) and not failed and (failed.append(1) or True),
     )  # fmt: skip
 
@@ -99,12 +102,25 @@ def test_what_was_read_before_a_failure_is_not_lost(world, monkeypatch):
     assert run(world, work)
 
 
+def test_an_export_has_what_was_said_after_a_failure(world, monkeypatch):
+    """One event that cannot be made into messages takes no other one with it."""
+    maker = world.claude().say(says("kept before"), says("boom"), says("kept after"))
+    failing(monkeypatch, Messages, "take", lambda event, _: "boom" in str(event.payload))
+
+    async def work(app):
+        path = f"/projects/%2Fhome%2Fme%2Fapp/sessions/{maker.session}/export?format=json"
+        return (await app.ask(path)).json
+
+    texts = [row["message"].get("content") for row in run(world, work)]
+    assert [text for text in texts if text] == ["kept before", "kept after"]
+
+
 def test_the_list_goes_on_after_a_failure(world, monkeypatch):
     """Of one look: open pages are told what changed later."""
     monkeypatch.setattr(watch, "_EVERY", 0.01)
     talked(world)
     wrong, lines, failed = [], [], asyncio.Event()
-    failing(monkeypatch, Board, "look", lambda: wrong)
+    failing(monkeypatch, SessionList, "look", lambda: wrong)
 
     async def work(app):
         async with app.events("/live") as event:
@@ -113,7 +129,7 @@ def test_the_list_goes_on_after_a_failure(world, monkeypatch):
             await failed.wait()
             wrong.clear()
             world.session(2).say(user("a new one"))
-            app.hub.shelf._looked = app.hub.shelf._swept = -99.0
+            app.hub.index._looked = app.hub.index._swept = -99.0
             return await next_of(event, "rows")
 
     def log(*line):
@@ -128,12 +144,12 @@ def test_the_list_goes_on_after_a_failure(world, monkeypatch):
 def test_a_page_that_breaks_off_says_so(world, monkeypatch, error):
     """And ends as all pages do; one that cannot be begun is refused as a whole."""
     maker, read = talked(world), []
-    failing(monkeypatch, Sheet, "sent", lambda: read or (read.append(1) and False), error)
-    monkeypatch.setattr(sheet, "_READ_BYTES", 300)
+    failing(monkeypatch, PageReader, "sent", lambda: read or (read.append(1) and False), error)
+    monkeypatch.setattr(reader, "READ_BYTES", 300)
 
     async def work(app):
         broken = await app.ask(ONE)
-        failing(monkeypatch, Board, "row", lambda _: True, Busy)
+        failing(monkeypatch, SessionList, "row", lambda _: True, Busy)
         return broken, await app.ask(ONE)
 
     assert maker.path.stat().st_size > 600
@@ -151,7 +167,7 @@ def test_a_job_that_ends_an_iterator_is_answered():
     """A future takes no StopIteration: whoever waits gets another error."""
 
     async def work():
-        one = Worker("test")
+        one = WorkerThread("test")
         try:
             async with asyncio.timeout(5):
                 await one.run(lambda: next(iter(())))
@@ -185,7 +201,7 @@ def test_work_ends_when_the_client_leaves():
 
     async def work():
         assert await while_there(Request("http.request"), answer()) == "done"
-        with pytest.raises(Gone):
+        with pytest.raises(Disconnected):
             await while_there(Request("http.request", "http.disconnect"), endless())
         await ended.wait()
 
@@ -197,10 +213,10 @@ def test_a_viewer_that_leaves_takes_nothing_with_it(world):
     maker, gate = talked(world), threading.Event()
 
     async def work(app):
-        async with app.hub.looking(SESSION) as channel:
-            before, real, began = channel.tail.end, channel.reading.sent, asyncio.Event()
+        async with app.hub.viewing(SESSION) as channel:
+            before, real, began = channel.tail.end, channel.reader.sent, asyncio.Event()
             tell = partial(asyncio.get_running_loop().call_soon_threadsafe, began.set)
-            channel.reading.sent = lambda: (tell(), gate.wait(5), real())[2]
+            channel.reader.sent = lambda: (tell(), gate.wait(5), real())[2]
             maker.say(says("more"))
             leaving = asyncio.create_task(channel.catch_up())
             await began.wait()
@@ -211,3 +227,21 @@ def test_a_viewer_that_leaves_takes_nothing_with_it(world):
             return "".join(sent.text for sent in channel.tail.since(before))
 
     assert '"more"' in run(world, work)
+
+
+def test_whatever_fails_is_an_answer_and_in_the_log(world, monkeypatch):
+    """An answer 500 says where to look; the log has one line for each, with the module and its line, and no words."""
+    talked(world)
+    lines = []
+    failing(monkeypatch, SessionIndex, "briefs", lambda *_: True)
+
+    async def work(app):
+        answers = []
+        for _ in range(2):
+            with suppress(ValueError):  # the server sees it, too
+                answers.append(await app.ask("/projects"))
+        return answers
+
+    run(world, work, log=lambda *line: lines.append(line))
+    assert [(name, fields["problem"]) for _, name, fields in lines] == [("serve.failed", "ValueError")] * 2
+    assert all(fields["where"].startswith("katod.serve.") for _, _, fields in lines)

@@ -8,20 +8,22 @@ from html.parser import HTMLParser
 
 import pytest
 
-from katod.events import TOOL_CALL, Event, SessionRef
+from katod.events import TOOL_CALL, TOOL_RESULT, Event, SessionRef
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
-from katod.serve.page import board, pages, streams, watch
-from katod.serve.page.board import Board
-from katod.serve.page.edited import files_of
-from katod.serve.page.sheet import Sheet
-from katod.serve.page.static import FOLDER
+from katod.serve.app import FOLDER
+from katod.serve.page import listwatch as watch
+from katod.serve.page import pages, streams
+from katod.serve.page import sessionlist as board
+from katod.serve.page.changedfiles import files_of
+from katod.serve.page.reader import PageReader
+from katod.serve.page.sessionlist import SessionList
 from tests.serve.serving import BEARER, TOKEN, asks
 from tests.serve.test_app import asked, run
 from tests.support.records import SESSION, calls, result, says, user
 
 ONE = f"/s/{SESSION}"
-init = Sheet.__init__
+init = PageReader.__init__
 BROWSER = {"accept": "text/html,*/*"}
 ORIGIN = {"origin": "http://127.0.0.1:3100"}
 NASTY = (
@@ -228,6 +230,7 @@ def test_a_message_can_be_copied_as_it_was_written(world):
     assert one.body == b"with *pleasure*\n"
     assert b"with *pleasure*" in whole.body
     assert none.status == 404
+    assert {found.headers["content-type"] for found in (one, whole)} == {"text/markdown; charset=utf-8"}
 
 
 def test_what_is_not_there_is_not_served(world):
@@ -266,6 +269,7 @@ def test_a_transcript_with_secrets_in_it_is_not_shown(world):
     assert (secret.status, redacted.status) == (403, 200)
     assert b"the key is" not in secret.body
     assert b"the key is [REDACTED" in redacted.body
+    assert redacted.headers["content-type"] == "text/plain; charset=utf-8"  # whatever is in it is no page of ours
 
 
 # -- live ---------------------------------------------------------------------------------------------
@@ -352,7 +356,8 @@ def test_files_of_a_patch_are_counted_apart():
     payload = {"toolCallId": "c", "name": "apply_patch", "family": "edit", "input": patch}
     key = SessionKey("codex", "t")
     event = Event("codex:t:1", TOOL_CALL, SessionRef("codex", "t"), payload, {})
-    *_, files = files_of([(event, SessionMetadata(key))], str)
+    result = event._replace(kind=TOOL_RESULT, payload={"toolCallId": "c", "text": "ok"})
+    *_, files = files_of([(event, SessionMetadata(key)), (result, SessionMetadata(key))], str)
     assert [(file.path, file.added, file.removed) for file in files] == [("a.py", 2, 1), ("b.md", 1, 0)]
 
 
@@ -377,7 +382,7 @@ def test_every_session_is_on_one_of_the_pages_of_the_list(world, monkeypatch):
 def test_a_page_is_read_once_for_itself_and_its_stream(world, monkeypatch):
     """The stream goes on from where the page was read, and sends what it has not."""
     maker, begun = talked(world), []
-    monkeypatch.setattr(Sheet, "__init__", lambda self, *given, **more: begun.append(init(self, *given, **more)))
+    monkeypatch.setattr(PageReader, "__init__", lambda self, *given, **more: begun.append(init(self, *given, **more)))
 
     async def work(app):
         page = (await app.ask(ONE)).body.decode()
@@ -467,7 +472,7 @@ def test_rows_of_sessions_that_are_gone_are_taken_from_the_list(world):
         async with app.events("/live") as event:
             await next_of(event, "all")
             maker.path.unlink()
-            app.hub.shelf._looked = app.hub.shelf._swept = -99.0
+            app.hub.index._looked = app.hub.index._swept = -99.0
             return (await next_of(event, "rows"))[2]
 
     assert run(world, work) == {"rows": [], "gone": [SESSION]}
@@ -479,8 +484,8 @@ def test_streams_tell_that_they_are_alive_and_nothing_else_twice(world, monkeypa
     monkeypatch.setattr(streams, "_BEAT_EVERY", 0.02)
     monkeypatch.setattr(watch, "_EVERY", 0.01)
     monkeypatch.setattr(watch, "_PAUSE", 0.0)
-    looks, real = [], Board.look
-    monkeypatch.setattr(Board, "look", lambda board: (looks.append(1), real(board))[1])
+    looks, real = [], SessionList.look
+    monkeypatch.setattr(SessionList, "look", lambda board: (looks.append(1), real(board))[1])
 
     async def work(app):
         async with app.events(f"{ONE}/live") as event:
@@ -494,6 +499,32 @@ def test_streams_tell_that_they_are_alive_and_nothing_else_twice(world, monkeypa
     kinds, beat = run(world, work)
     assert kinds.count("about") == 1
     assert beat == ("beat", "", {})
+
+
+def test_the_list_is_looked_at_while_somebody_looks(world, monkeypatch):
+    """If one page is closed, others hear of changes; after the last one, katod has nothing to do."""
+    monkeypatch.setattr(watch, "_EVERY", 0.01)
+    monkeypatch.setattr(watch, "_PAUSE", 0.0)
+    talked(world)
+    looks, real = [], SessionList.look
+    monkeypatch.setattr(SessionList, "look", lambda rows: (looks.append(1), real(rows))[1])
+
+    async def work(app):
+        async with app.events("/live") as one:
+            await next_of(one, "all")
+            async with app.events("/live") as other:
+                await next_of(other, "all")
+            world.session(2).say(user("a new one"))
+            app.hub.index._looked = app.hub.index._swept = -99.0
+            rows = await next_of(one, "rows")
+        await app.hub.reading.run(lambda: None)
+        before = len(looks)
+        await asyncio.sleep(0.1)  # that nothing is done cannot be awaited
+        return rows, len(looks) - before
+
+    rows, more = run(world, work)
+    assert "a new one" in "".join(rows[2]["rows"])
+    assert more == 0
 
 
 def test_there_is_a_limit_to_pages_that_are_open(world, monkeypatch):

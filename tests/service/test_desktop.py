@@ -138,4 +138,4 @@ def test_a_failure_does_not_repeat_what_should_have_been_shown(monkeypatch):
     said = []
     monkeypatch.setattr(desktop, "_show", fail)
     Desktop(said.append).show(True, "katod: recording", "shop, quagga.md")
-    assert until(lambda: said, "the failure") == ["the desktop did not take it (CalledProcessError)"]
+    assert until(lambda: said, "the failure") == ["the desktop refused the notification (CalledProcessError)"]

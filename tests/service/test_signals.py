@@ -22,7 +22,7 @@ def orders():
 def test_a_signal_to_stop_is_noted_by_its_name(orders, number):
     """The name of the signal is noted, and the loop is woken."""
     woken = []
-    orders.wake = lambda: woken.append(orders.stop)
+    orders.on_arrival(lambda: woken.append(orders.stop))
     signal.raise_signal(number)
     assert (orders.stop, orders.reload) == (number.name, False)
     assert woken == [number.name]
@@ -31,7 +31,7 @@ def test_a_signal_to_stop_is_noted_by_its_name(orders, number):
 def test_a_hang_up_asks_for_the_settings(orders):
     """SIGHUP does not stop katod; it is noted until the loop has reloaded the settings."""
     woken = []
-    orders.wake = lambda: woken.append(orders.reload)
+    orders.on_arrival(lambda: woken.append(orders.reload))
     signal.raise_signal(signal.SIGHUP)
     assert (orders.stop, orders.reload) == ("", True)
     assert woken == [True]

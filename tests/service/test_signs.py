@@ -19,8 +19,8 @@ NAME = f"claude-{SESSION}"
 class Row:
     """What of an output is shown."""
 
-    def __init__(self, name="login.md", *, held=None, problem=""):
-        self.path, self.held, self.problem = Path("/out") / name, held, problem
+    def __init__(self, name="login.md", *, held=None, problem="", successor=""):
+        self.path, self.held, self.problem, self.successor = Path("/out") / name, held, problem, successor
 
 
 class Shown:
@@ -53,6 +53,15 @@ def test_each_recording_is_shown(shown):
     assert shown.texts() == {"claude-b": "● rec login.md"}
     shown.signs.clear()
     assert shown.texts() == {}
+
+
+def test_a_session_that_began_below_a_recording_is_shown_as_not_recorded(shown):
+    """Until it is recorded; the hook of its agent finds a file for it, and one that says that there is any."""
+    shown.show(a=Row(successor="claude:b"))
+    sign = "○ not recorded: type ::start"
+    assert shown.texts() == {"claude-a": "● rec login.md", "claude-b": sign, "left-claude-b": sign, "left": sign}
+    shown.show(a=Row(successor="claude:b"), b=Row("new.md"))
+    assert shown.texts() == {"claude-a": "● rec login.md", "claude-b": "● rec new.md"}
 
 
 def test_a_file_says_who_wrote_it(shown):

@@ -120,7 +120,7 @@ def test_the_doctor_sees_whether_the_service_fits_and_its_restrictions_take_effe
     assert said.startswith("exit code 1 before\n"), said
     assert "exit code 1 after" not in said, said
     assert "✓ katod is running as a service (PID " in said, said
-    assert "✓ the restrictions of the unit take effect" in said, said
+    assert "✓ the restrictions of the unit are in effect" in said, said
     assert "✗ CODEX_HOME is /elsewhere here, but not set for the service" in said, said
 
 

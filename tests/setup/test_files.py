@@ -43,6 +43,20 @@ def test_a_file_is_replaced_with_its_mode(path, no_descriptor_is_left):
     assert os.listdir(path.parent) == [path.name]
 
 
+def test_a_file_that_is_replaced_keeps_its_group(path, monkeypatch):
+    """Others of that group go on reading it; a new file has the group that its directory gives."""
+    given, real = [], os.fchown
+    monkeypatch.setattr(os, "fchown", lambda fd, user, group: given.append((user, group)) or real(fd, user, group))
+    if os.getuid() == 0:
+        os.chown(path, -1, 12345)
+    group = path.stat().st_gid
+    Files().change(Change(path, b"old", b"new"))
+    Files().change(Change(path.with_name("backup"), None, b"old", group=group))
+    Files().change(Change(path.with_name("other"), None, b"new"))
+    assert given == [(-1, group), (-1, group), (-1, -1)]
+    assert {path.stat().st_gid, path.with_name("backup").stat().st_gid} == {group}
+
+
 def test_a_file_is_created_and_removed(home, no_descriptor_is_left):
     """Missing folders are created, private ones; a new file has the mode that was asked for."""
     path = home / ".config/new/AGENTS.md"
@@ -56,9 +70,9 @@ def test_a_file_is_created_and_removed(home, no_descriptor_is_left):
 def test_a_file_that_changed_meanwhile_is_left_alone(path):
     """Somebody wrote to it, created it or removed it after it was shown."""
     for before in (b"older", None):
-        assert "changed meanwhile" in refusal(Files().change, Change(path, before, b"new"))
+        assert "changed in the meantime" in refusal(Files().change, Change(path, before, b"new"))
     assert path.read_bytes() == b"old"
-    assert "changed meanwhile" in refusal(Files().change, Change(path.with_name("gone"), b"old", b"new"))
+    assert "changed in the meantime" in refusal(Files().change, Change(path.with_name("gone"), b"old", b"new"))
 
 
 def test_links_are_followed_only_if_asked(home, path):
@@ -66,7 +80,7 @@ def test_links_are_followed_only_if_asked(home, path):
     elsewhere = home / "dotfiles"
     path.parent.rename(elsewhere)
     path.parent.symlink_to(elsewhere)
-    assert ".agent is a symbolic link (pass --follow-links" in refusal(Files().read, path)
+    assert ".agent is a symbolic link (use --follow-links" in refusal(Files().read, path)
     assert ".agent is a symbolic link" in refusal(Files().change, Change(path, b"old", b"new"))
     assert Files(follow=True).read(path).data == b"old"
     Files(follow=True).change(Change(path, b"old", b"new"))

@@ -39,7 +39,7 @@ def test_a_command_is_not_confirmed():
 def test_a_command_that_nobody_hears_is_named():
     """While katod is not running, a command waits; before its first run, it is lost."""
     assert said("::start", running=False) == (
-        "katod is not running: the command acts when it starts (`katod service start`)"
+        "katod is not running: the command takes effect when it starts (`katod service start`)"
     )
     assert "then type the command again" in said("::start", running=False, ran=False)
     assert said("hello", running=False) == ""
@@ -48,7 +48,7 @@ def test_a_command_that_nobody_hears_is_named():
 
 def test_a_command_during_a_pause_is_answered():
     """It does not act, now or later, unless it is a stop."""
-    assert said("::start", paused=True) == "katod is paused: only ::stop acts until `katod resume`"
+    assert said("::start", paused=True) == "katod is paused: only ::stop has an effect until `katod pause --end`"
     assert said("hello", paused=True) == ""
 
 
@@ -88,4 +88,4 @@ def test_the_state_says_whether_katod_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b'{"prompt":"::stop"}')))
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=printed))
     main(tmp_path)
-    assert b"acts when it starts" in printed.getvalue()
+    assert b"takes effect when it starts" in printed.getvalue()

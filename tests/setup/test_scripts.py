@@ -33,7 +33,7 @@ def run(path, given, *, shell="sh"):
         command, input=given, capture_output=True, timeout=20, check=False, env={"PATH": os.environ["PATH"]}
     )
     assert (done.returncode, done.stderr) == (0, b"")
-    return done.stdout.decode()
+    return done.stdout.decode("utf-8", "replace")
 
 
 def script(folder, name, text):
@@ -56,7 +56,7 @@ def hook(folder):
     program = folder / "katod program"
     program.write_text('#!/bin/sh\nprintf "%s\\n" "$2"\nexec cat\n')
     program.chmod(0o700)
-    return script(folder, "hook.sh", scripts.hook([str(program), "-P"], folder))
+    return script(folder, "hook.sh", scripts.hook([str(program), "-P"], folder, folder / "left", "claude"))
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,8 @@ def hook(folder):
         ("hello\r\n::Stop\nmore", True),
         ("  ::start", True),
         ("\t::Capture", True),
+        ("::record", True),
+        ("  ::init x", True),
         (":: start", True),
         ("std::vector<int> a;", False),
         ("a ::b", False),
@@ -95,8 +97,35 @@ def test_without_katod_the_hook_is_silent(folder):
     broken.write_text("#!/bin/sh\necho trouble >&2\nexit 3\n")
     broken.chmod(0o700)
     for program in (folder / "gone", broken):
-        assert run(script(folder, "hook.sh", scripts.hook([str(program)], folder)), said("::start")) == ""
+        assert (
+            run(
+                script(folder, "hook.sh", scripts.hook([str(program)], folder, folder / "left", "claude")),
+                said("::start"),
+            )
+            == ""
+        )
     assert run(folder / "gone.sh", said("::start")) == ""
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_hook_says_once_that_a_session_is_not_recorded(folder, hook, shell):
+    """If it began below a recording, the user is told with the first prompt, and with no other one."""
+    (folder / "left").write_text("")
+    (folder / f"left-claude-{SESSION}").write_text("")
+    other = said("hello", session_id=SESSION.replace("6", "7"))
+    assert run(hook, other, shell=shell) == ""
+    told = json.loads(run(hook, said("hello"), shell=shell))
+    assert told == {"systemMessage": "katod: this session is not recorded: type ::start to record it"}
+    assert run(hook, said("hello"), shell=shell) == ""
+    assert run(hook, said("::start"), shell=shell).startswith(f"{folder}\n")
+
+
+def test_the_hook_keeps_what_it_says_of_a_session_for_a_prompt_without_commands(folder, hook):
+    """With a command in the prompt, katod answers; bytes that are no text do not keep it from that."""
+    (folder / "left").write_text("")
+    (folder / f"left-claude-{SESSION}").write_text("")
+    assert run(hook, said("::strat").replace(b"::strat", b"::strat \xff")).startswith(f"{folder}\n")
+    assert "not recorded" in run(hook, said("hello"))
 
 
 # -- the status line -------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from katod.agents import AGENTS, lifecycle_of
-from katod.lifecycle import Line
+from katod.lifecycle import Lifecycle, Line
 from katod.log import EventLog
+from katod.model import Identity, SessionKey
 from katod.record.follow import Follower
 from katod.states import State
 from tests.states.cases import Row, read
@@ -26,12 +27,17 @@ def watched(folder: Path, session: str) -> list[Row]:
 
 def replayed(row: Row, events: list[Row], folder: Path) -> Iterator[list[list[Line]]]:
     """Yield, for each size that the other program saw, the lines of each event read since the one before."""
+    lifecycle = lifecycle_of(_identity(row, events, folder).key)
+    return read_again(row, events, folder, lifecycle)
+
+
+def read_again(row: Row, events: list[Row], folder: Path, lifecycle: Lifecycle) -> Iterator[list[list[Line]]]:
+    """Yield the same, and have a lifecycle follow."""
     path = FOLDER / row["path"]
     copy = folder / path.relative_to(FOLDER).parent / _place(events)
     copy.parent.mkdir(parents=True)
-    identity = AGENTS[row["agent"]].identify(copy)
-    assert identity is not None
-    follower, lifecycle = Follower(identity.key, EventLog()), lifecycle_of(identity.key)
+    identity = _identity(row, events, folder)
+    follower = Follower(identity.key, EventLog())
     data, written = path.read_bytes(), 0
     for event in events:
         size = event.get("file_size", 0)
@@ -42,6 +48,17 @@ def replayed(row: Row, events: list[Row], folder: Path) -> Iterator[list[list[Li
             file.write(data[written:size])
         written = size
         yield [lifecycle.take(one) for one, _ in follower.look([(str(copy), identity)])]
+
+
+def _identity(row: Row, events: list[Row], folder: Path) -> Identity:
+    identity = AGENTS[row["agent"]].identify(folder / Path(row["path"]).parent / _place(events))
+    assert identity is not None
+    return identity
+
+
+def key_of(row: Row, events: list[Row]) -> SessionKey:
+    """Return the key of a recorded session."""
+    return _identity(row, events, Path("/")).key
 
 
 def _place(events: list[Row]) -> Path:

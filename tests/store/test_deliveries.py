@@ -91,8 +91,8 @@ def test_an_output_that_waits_for_its_name_is_not_offered(world: World):
     session = parts.load(parts.source())
     with parts.ledger.transaction():
         output = parts.output(session)
-        output.held = {"text": "", "time": ""}
-        parts.ledger.save_output(output)
+        output.hold("")
+        output.save(parts.ledger)
     parts.ledger.deliveries.begin(output.id, 0, ROOM)
     assert parts.ledger.deliveries.offers(ROOM) == {}
 

@@ -1,6 +1,7 @@
 """Integrity of a ledger: what is accepted, what is quarantined, and what is refused and not touched."""
 
 import os
+import shutil
 import sqlite3
 import stat
 from contextlib import closing
@@ -146,6 +147,37 @@ def test_a_newer_ledger_is_refused_and_keeps_its_bytes(tmp_path):
         assert raised.value.hint == "upgrade katod, or move the file away"
     assert os.listdir(tmp_path) == [LEDGER_NAME]
     assert (tmp_path / LEDGER_NAME).read_bytes() == before
+
+
+def test_a_newer_ledger_whose_log_was_not_taken_up_is_refused(path, tmp_path):
+    """A newer katod was killed soon after an upgrade: what is new is in the log alone."""
+    there = tmp_path / "killed"
+    there.mkdir()
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("CREATE TABLE later (id INTEGER)")
+    connection.execute(f"PRAGMA user_version={TABLES_VERSION + 1}")
+    for name in (LEDGER_NAME, f"{LEDGER_NAME}-wal", f"{LEDGER_NAME}-shm"):
+        shutil.copy(path.with_name(name), there / name)
+    connection.close()
+    for open_it in (Ledger.read, lambda folder: Ledger.open(folder, LOG)):
+        with pytest.raises(LedgerError, match="newer version of katod"):
+            open_it(there)
+    assert not [name for name in os.listdir(there) if "damaged" in name]
+
+
+@pytest.mark.parametrize("bit", range(2, 32))
+def test_a_flipped_bit_of_the_version_is_damage(path, bit):
+    """The tables are those of this version: no newer katod wrote them."""
+    Ledger.open(path.parent, LOG).close()
+    with path.open("r+b") as file:
+        file.seek(60)  # where SQLite keeps `user_version`
+        file.write((TABLES_VERSION ^ 1 << bit).to_bytes(4, "big"))
+    with pytest.raises(LedgerError, match="the version in it is not that of its tables"):
+        Ledger.read(path.parent)
+    Ledger.open(path.parent, LOG).close()
+    assert [name for name in os.listdir(path.parent) if "damaged" in name]
+    Ledger.read(path.parent).close()
 
 
 @pytest.mark.parametrize("name", [LEDGER_NAME, f"{LEDGER_NAME}-wal"])

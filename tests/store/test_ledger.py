@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from katod.discover.catalog import Source
 from katod.errors import LedgerDamaged, LedgerError
 from katod.log import EventLog
 from katod.model import Cursor, Identity, Options, Range, SessionKey, Stat
@@ -28,15 +27,11 @@ def source(path: str = "/s.jsonl", session: int = 1) -> SourceRow:
 
 
 def output(name: str = "n.md", session: int = 1, *ranges: Range) -> OutputRow:
-    row = OutputRow(0, session, Path("/out"), Path("/out", name), "markdown", 1, Options(), {})
-    row.ranges = list(ranges)
-    return row
+    return OutputRow(0, session, Path("/out"), Path("/out", name), "markdown", 1, Options(), {}, ranges=ranges)
 
 
 def stored(ledger: Ledger, *ranges: Range) -> OutputRow:
-    row = ledger.add_output(output("n.md", 1, *ranges))
-    ledger.save_output(row)
-    return row
+    return ledger.save_output(ledger.add_output(output("n.md", 1, *ranges)))
 
 
 # -- lookups -----------------------------------------------------------------------------------------
@@ -45,15 +40,15 @@ LOOK_UPS = {
     "near_misses": (), "samples": (), "last_sample": ("codex",), "has_near_miss": (SessionKey("codex", "unknown"),),
     "refusal": (SessionKey("claude", "s"), "start", ""),
     "roots": (), "session": (1,), "sessions": (), "find_session": (SessionKey("codex", "unknown"),),
-    "sources": (SourceRow,), "sources_of": (1,), "count_sources": (), "source_problems": (), "outputs": (), "output_at": (Path("/out/unknown"),),
+    "sources": (), "sources_of": (1,), "count_sources": (), "source_problems": (), "outputs": (), "output_at": (Path("/out/unknown"),),
     "busy_sessions": (), "place": (1, 7), "places": (1,), "is_applied": ("unknown",), "refusals": (),
-    "project_folder": ("app", "/home/other/app"), "read_all": (), "check": (), "marker_of": (Path("/out"),),
+    "read_all": (), "check": (), "marker_of": (Path("/out"),),
     "contained": ("/", ".db"), "recorded_sessions": (), "has_tombstones": (),
     "recorded_metadata": (7, 9), "recorded_files": (1, 9),
 }  # fmt: skip
 WRITERS = {
     "save_root", "add_session", "save_session", "add_near_misses", "save_sample", "add_source", "save_source", "add_output",
-    "save_output", "rename_output", "add_seen", "add_applied", "add_refusal", "add_project", "forget", "erase",
+    "save_output", "rename_output", "add_seen", "add_applied", "add_refusal", "forget", "erase",
 }  # fmt: skip
 
 
@@ -62,7 +57,7 @@ def test_a_look_up_never_writes(ledger):
     ledger.add_session(KEY)
     ledger.add_source(source())
     stored(ledger, Range("a"))
-    ledger.add_project("app", "/home/me/app")
+    ledger.projects.add("app", "/home/me/app")
     before = ledger.db.total_changes
     for name, arguments in LOOK_UPS.items():
         found = getattr(ledger, name)(*arguments)
@@ -109,9 +104,7 @@ def test_sessions_are_recorded_if_they_have_an_output(ledger):
     """Each once, and whether one of its outputs is being written, and one has its name."""
     for key in (KEY, OTHER):
         ledger.add_session(key)
-    held = output("held.md", 2)
-    held.held = {"text": "", "time": ""}
-    ledger.add_output(held)
+    ledger.add_output(output("held.md", 2)._replace(held={"text": "", "time": ""}))
     assert ledger.recorded_sessions() == [(2, OTHER, False, False)]
     ledger.save_output(row := ledger.add_output(output("a.md", 1, Range("a", end="b"))))
     assert ledger.recorded_sessions() == [(1, KEY, False, True), (2, OTHER, False, False)]
@@ -124,17 +117,11 @@ def test_what_recorded_sessions_are_about_is_read_at_once(ledger):
     """As they are now, or, of those that are no longer recorded, as they were; and where their files are."""
     for key in (KEY, OTHER, SessionKey("claude", "3")):
         ledger.add_session(key)
-    row = ledger.session(1)
-    row.metadata, row.seq = {"title": "now"}, 7
-    ledger.save_session(row)
+    ledger.save_session(ledger.session(1)._replace(metadata={"title": "now"}, seq=7))
     for session in (1, 2):
-        named = output(f"{session}.md", session)
-        named.head = {"metadata": {"title": "then"}}
-        ledger.add_output(named)
+        ledger.add_output(output(f"{session}.md", session)._replace(head={"metadata": {"title": "then"}}))
     ledger.add_source(source())
-    gone = source()
-    gone.path, gone.gone = "/gone.jsonl", True
-    ledger.add_source(gone)
+    ledger.add_source(source("/gone.jsonl")._replace(gone=True))
     assert list(ledger.recorded_metadata(1, 9)) == [(1, {"title": "now"}, 7), (2, {"title": "then"}, 0)]
     assert list(ledger.recorded_metadata(2, 2)) == [(2, {"title": "then"}, 0)]
     assert list(ledger.recorded_files(1, 9)) == [(1, source().path, source().identity, source().seen)]
@@ -151,11 +138,8 @@ def test_what_recorded_sessions_are_about_is_read_at_once(ledger):
 def test_all_sources_come_without_their_states(ledger):
     """States are large, so they are loaded only for a session that is translated."""
     for path in ("/a", "/b"):
-        row = source(path)
-        row.state = {"calls": {}}
-        ledger.add_source(row)
-        assert row.id
-    assert [(row.path, row.state) for row in ledger.sources(SourceRow)] == [("/a", None), ("/b", None)]
+        assert ledger.add_source(source(path)._replace(state={"calls": {}})).id
+    assert [(row.path, row.state) for row in ledger.sources()] == [("/a", None), ("/b", None)]
     assert [row.state for row in ledger.sources_of(1)] == [{"calls": {}}] * 2
 
 
@@ -163,25 +147,14 @@ def test_sources_are_counted_and_their_problems_listed(ledger):
     """Without reading the rows of all others."""
     assert (ledger.count_sources(), ledger.source_problems()) == (0, [])
     for path, problem in (("/a", ""), ("/b", "Permission denied")):
-        row = source(path)
-        row.problem = problem
-        ledger.add_source(row)
+        ledger.add_source(source(path)._replace(problem=problem))
     assert (ledger.count_sources(), ledger.source_problems()) == (2, [("/b", "Permission denied")])
-
-
-def test_sources_come_as_the_class_that_is_asked_for(ledger):
-    """Sources are returned as instances of the given class, as the catalog keeps more than the row."""
-    ledger.add_source(source())
-    [found] = ledger.sources(Source)
-    assert (type(found), found.due) == (Source, None)
 
 
 def test_a_source_is_stored_with_its_cursor(ledger):
     """The stored cursor is where the next start resumes."""
-    row = source()
-    ledger.add_source(row)
-    row.cursor, row.path, row.gone = Cursor(7), "/moved", True
-    ledger.save_source(row)
+    row = ledger.add_source(source())
+    ledger.save_source(row._replace(cursor=Cursor(7), path="/moved", gone=True))
     [found] = ledger.sources_of(1)
     assert (found.cursor, found.path, found.gone) == (Cursor(7), "/moved", True)
     assert ledger.sources_of(2) == []
@@ -193,10 +166,8 @@ def test_a_source_is_stored_with_its_cursor(ledger):
 def test_only_the_last_range_changes_and_none_is_stored_twice(ledger):
     """A range that ended and the one after it are stored once, in order."""
     row = stored(ledger, Range("a"))
-    row.ranges[0].end = "b"
-    row.ranges.append(Range("c", switches=(("tools", True),)))
-    ledger.save_output(row)
-    ledger.save_output(row)
+    row = row._replace(ranges=(row.ranges[0]._replace(end="b"), Range("c", switches=(("tools", True),))))
+    row = ledger.save_output(ledger.save_output(row))
     [found] = ledger.outputs()
     assert found.ranges == row.ranges
     assert [(item.start, item.end, item.id, item.output) for item in found.ranges] == [
@@ -237,10 +208,7 @@ def test_a_session_is_busy_while_anything_is_to_be_written(ranges, fields, busy)
     """A session is busy while it has an open range, an open intent, or an output with its own stream."""
     ledger = memory_ledger()
     ledger.add_session(KEY)
-    row = ledger.add_output(output("n.md", 1, *ranges))
-    for name, value in fields.items():
-        setattr(row, name, value)
-    ledger.save_output(row)
+    ledger.save_output(ledger.add_output(output("n.md", 1, *ranges))._replace(**fields))
     assert ledger.busy_sessions() == [1] * busy
 
 
@@ -250,8 +218,7 @@ def test_a_session_is_busy_while_anything_is_to_be_written(ranges, fields, busy)
 def test_a_session_that_may_be_auto_recorded_is_busy(ledger, auto, busy):
     """A session that may be auto-recorded is busy until its project is known."""
     row = ledger.add_session(KEY)
-    row.auto = auto
-    ledger.save_session(row)
+    ledger.save_session(row._replace(auto=auto))
     assert ledger.busy_sessions() == [row.id] * busy
 
 
@@ -291,18 +258,18 @@ def test_refusals_are_kept_newest_first_and_not_for_ever(ledger):
 
 def test_a_second_project_of_a_name_gets_a_hash(ledger):
     """The first project keeps the plain name, and a folder does not change once it is stored."""
-    ledger.add_project(ledger.project_folder("app", "/a/app"), "/a/app")
-    second = ledger.project_folder("app", "/b/app")
+    ledger.projects.add(ledger.projects.folder("app", "/a/app"), "/a/app")
+    second = ledger.projects.folder("app", "/b/app")
     assert second.startswith("app-")
-    assert second == ledger.project_folder("app", "/b/app") != ledger.project_folder("app", "/c/app")
-    ledger.add_project(second, "/b/app")
-    ledger.add_project("renamed", "/a/app")
-    assert (ledger.project_folder("app", "/a/app"), ledger.project_folder("app", "/b/app")) == ("app", second)
+    assert second == ledger.projects.folder("app", "/b/app") != ledger.projects.folder("app", "/c/app")
+    ledger.projects.add(second, "/b/app")
+    ledger.projects.add("renamed", "/a/app")
+    assert (ledger.projects.folder("app", "/a/app"), ledger.projects.folder("app", "/b/app")) == ("app", second)
 
 
 def test_a_project_that_was_only_looked_up_has_no_folder_yet(ledger):
     """A name is free until a project creates an output with it."""
-    assert [ledger.project_folder("app", f"/{n}/app") for n in range(2)] == ["app", "app"]
+    assert [ledger.projects.folder("app", f"/{n}/app") for n in range(2)] == ["app", "app"]
 
 
 # -- transactions ------------------------------------------------------------------------------------

@@ -4,12 +4,12 @@ import pytest
 
 from katod.model import Cursor, Identity, SessionKey, Stat
 from katod.store.rows import SourceRow
-from katod.store.tombstones import Rest, Tombstones
+from katod.store.tombstones import BuriedSource, Tombstones
 from tests.support.parts import memory_ledger
 
 KEY = SessionKey("claude", "6f1c")
 SOURCE = SourceRow(1, 1, "/home/me/zanzibar/6f1c.jsonl", Identity(KEY), Stat(9, 8, 7, 6))
-REST = Rest(SOURCE.seen, 9, 5, Cursor(5), 8, ["claude:6f1c:a:0"])
+REST = BuriedSource(SOURCE.seen, 9, 5, Cursor(5), 8, ["claude:6f1c:a:0"])
 
 
 @pytest.fixture

@@ -5,16 +5,18 @@ from typing import Any
 
 from katod.agents import AGENTS
 from katod.config import load
-from katod.discover.catalog import Catalog, Source
+from katod.discover.catalog import Catalog
 from katod.discover.roots import find_roots
+from katod.discover.source import Source
 from katod.events import Event
 from katod.log import EventLog
 from katod.model import Line
 from katod.record.naming import OutputNaming
+from katod.record.output import Output
 from katod.record.policy import Policy
 from katod.record.session import ActiveSession, ActiveSessions
+from katod.record.stream import SeenEvents
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow
 from katod.store.tables import SCHEMA
 from katod.tail.framing import frame
 from tests.support.records import line
@@ -30,6 +32,11 @@ class MemoryDatabase(sqlite3.Connection):
 
     def __del__(self) -> None:
         self.close()
+
+
+def put(owner: Source | Output | ActiveSession, **columns: Any) -> None:
+    """Put a source, an output or a session into a state, as its row has it."""
+    owner.row = owner.row._replace(**columns)
 
 
 def memory_ledger() -> Ledger:
@@ -85,16 +92,24 @@ class Parts:
                 found.append(event)
                 for output in session.live:
                     output.take(event, session.metadata)
-            source.cursor, source.translated = batch.cursor, batch.cursor.offset
+            source.translated_to(batch.cursor)
             session.save(self.ledger)
         session.saved()
         return found
 
-    def output(self, session: ActiveSession, name: str = "n") -> OutputRow:
+    def output(self, session: ActiveSession, name: str = "n") -> Output:
         """Return a new output of a session, with nothing recorded to it yet."""
         naming = OutputNaming(self.ledger, self.policy)
-        return session.keep(naming.make(session.row, naming.named(name, session.metadata), session.metadata))
+        return session.keep(Output(naming.make(session.row, naming.named(name, session.metadata), session.metadata)))
 
     def said(self, name: str) -> list[dict[str, Any]]:
         """Return the fields of each log event with this name."""
         return [fields for event, fields in self.logged if event == name]
+
+
+def admits(seen: SeenEvents, event: Event, source: Any) -> bool:
+    """Return whether an event is new, and add it if so."""
+    is_new = seen.is_new(event, source)
+    if is_new:
+        seen.add(event, source)
+    return is_new

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Final, NamedTuple
 
 _STAMP: Final = r"(?: · (?:\d{4}-\d\d-\d\d )?\d\d:\d\d)?"
-_PERSON: Final = re.compile(rf"(## (?:You|Task){_STAMP})(?: · (.+))?")
+_PERSON: Final = re.compile(rf"(## You{_STAMP})(?: · (.+))?")
+_BETWEEN: Final = re.compile(r"<summary>▸ <b>([^<]+)</b> ·.*")
 _AGENT: Final = re.compile(rf"### (\w[\w ]*?)(?: · [^·]+)??{_STAMP}")
-_FIRST: Final = re.compile(r"^#{2,3} ", re.MULTILINE)
+_FIRST: Final = re.compile(r"^#{2,3} |^<summary>", re.MULTILINE)
 _ESCAPED: Final = re.compile(r"\\(?=[^\w\s])")
 _TOOL: Final = "- ▸ "
 _FOLDED: Final = re.compile(
@@ -36,7 +36,7 @@ def said(text: str) -> list[Said]:
     for line, is_message in _lines(_FOLDED.sub(r"\2", text[first.start() :])) if first else ():
         if person := _PERSON.fullmatch(line):
             speaker = person[1].split(" ")[1]
-        elif agent := _AGENT.fullmatch(line):
+        elif agent := _AGENT.fullmatch(line) or _BETWEEN.fullmatch(line):
             speaker = agent[1]
         elif line.startswith(_TOOL):
             found.append(Said("", line.removeprefix(_TOOL)))
@@ -60,8 +60,9 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _first_words(rows: list[str], at: int) -> str:
-    """Return the next line that says something; lines of markup alone are not in a heading."""
-    return next((row for row in islice(rows, at, None) if any(map(str.isalnum, row))), "")
+    """Return the next line that says something; lines of markup alone are not in a heading, nor are others' words."""
+    row, after = next(((row, n + 1) for n, row in enumerate(rows[at:], at) if any(map(str.isalnum, row))), ("", at))
+    return "" if _BETWEEN.fullmatch("".join(rows[after : after + 1])) else row
 
 
 def _is_repeated(words: str, below: str) -> bool:

@@ -18,11 +18,13 @@ from click.testing import CliRunner, Result
 from pytest import MonkeyPatch  # noqa: PT013 - the class, for an annotation
 
 import katod
+from katod.agents import guard
 from katod.cli import app
 from katod.cli.config import default_config
 from katod.config import Settings, load
 from katod.daemon import run_daemon
 from katod.log import EventLog
+from katod.service import home as whose_state
 from katod.service.signals import Signals
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import OutputRow
@@ -69,6 +71,8 @@ class World:
                 monkeypatch.delenv(name, raising=False)
             for name, value in self.variables.items():
                 monkeypatch.setenv(name, value)
+            monkeypatch.setattr(guard, "_failures", {})  # of this process; this home knows nothing of other tests
+            monkeypatch.setattr(guard, "_taken", set())
         if seen_empty:
             self._run_first()
 
@@ -81,7 +85,8 @@ class World:
         (self.state / "requests").mkdir(parents=True, mode=0o700)
         self.state.chmod(0o700)
         home, files = _LEFT[0]
-        for name, content in files.items():
+        whose = {whose_state.NAME: json.dumps({"home": str(self.home), "machine": ""}).encode()}
+        for name, content in (files | whose).items():
             with open(os.open(self.state / name, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as copy:
                 copy.write(content)
         with closing(sqlite3.connect(self.state / LEDGER_NAME, isolation_level=None)) as database:

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from katod.errors import SourceError, SourceGone
-from katod.tail.document import Document
+from katod.tail.document import DocumentFile
 from katod.tail.reader import SourceFile
 from katod.tail.source import open_source
 
@@ -14,9 +14,9 @@ from katod.tail.source import open_source
     ("name", "content", "kind"),
     [
         ("s.jsonl", '{"a":1}\n', SourceFile),
-        ("s.json", '{"a":1}', Document),
-        ("s.jsonl", '{\n "a": 1\n}', Document),
-        ("s.jsonl", '{\r\n "a": 1\r\n}', Document),
+        ("s.json", '{"a":1}', DocumentFile),
+        ("s.jsonl", '{\n "a": 1\n}', DocumentFile),
+        ("s.jsonl", '{\r\n "a": 1\r\n}', DocumentFile),
     ],
 )
 def test_a_file_is_opened_by_its_name_and_its_first_bytes(tmp_path, name, content, kind):

@@ -3,7 +3,7 @@
 import pytest
 
 from katod.write.moved import find_moved
-from katod.write.output import Known, Place, append, make, owner_number
+from katod.write.output import FileFingerprint, OutputPath, append, make, owner_number
 
 TEXT = b"# A talk\n\nSome words, and more of them.\n"
 INTENT = b"\nWhat comes next.\n"
@@ -18,13 +18,13 @@ class Shelf:
         self.out, self.project = folder / "out", folder / "project"
         self.out.mkdir()
         self.project.mkdir()
-        self.place = Place(self.out, ("app", "talk.md"))
+        self.place = OutputPath(self.out, ("app", "talk.md"))
         make(self.place, owner_number("ledger.db"))
         self.known = append(self.place, TEXT)
 
     def find(self, intent=b""):
         """Return the path at which the output is found, None if it is not."""
-        found = find_moved(self.place, self.known, intent, [Place(self.out, ())])
+        found = find_moved(self.place, self.known, intent, [OutputPath(self.out, ())])
         return found and found.path
 
     def put(self, name, content):
@@ -101,13 +101,13 @@ def test_a_file_in_which_nothing_was_committed_is_found_by_inode_and_intent(shel
     """A new output that a kill left empty or half-written is recognised by the beginning of the intent."""
     path = shelf.place.path.rename(shelf.out / "mine.md")
     path.write_bytes(content)
-    shelf.known = Known(shelf.known.dev, shelf.known.ino)
+    shelf.known = FileFingerprint(shelf.known.dev, shelf.known.ino)
     assert shelf.find(INTENT) == (path if there else None)
 
 
 def test_an_output_of_a_project_is_looked_for_in_its_own_folder_only(shelf):
     """A project may have very many files; an output that was moved within it is found where it was."""
-    shelf.place = Place(shelf.project, ("talk.md",))
+    shelf.place = OutputPath(shelf.project, ("talk.md",))
     make(shelf.place, owner_number("ledger.db"))
     shelf.known = append(shelf.place, b"# Another talk\n\nOther words, and as many of them.\n")
     path = shelf.place.path.rename(shelf.project / "mine.md")

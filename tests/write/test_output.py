@@ -9,7 +9,16 @@ import pytest
 
 from katod.errors import OutputError, OutputReplaced
 from katod.write import output
-from katod.write.output import Known, Place, append, complete, detect_change, make, owner_number, save_asset
+from katod.write.output import (
+    FileFingerprint,
+    OutputPath,
+    append,
+    complete,
+    detect_change,
+    make,
+    owner_number,
+    save_asset,
+)
 
 OWNER = owner_number("/state/ledger.db")
 EVENTS = [b"---\ntitle: x\n---\n", b"\n## User\n\nhello\n", b"\n- `Read` a.md\n"]
@@ -23,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
 @pytest.fixture
 def place(tmp_path):
     (tmp_path / "out").mkdir()
-    return Place(tmp_path / "out", ("app", "auth.md"))
+    return OutputPath(tmp_path / "out", ("app", "auth.md"))
 
 
 def append_new(place, data):
@@ -174,7 +183,7 @@ def test_odd_file_is_refused_as_an_output_error(place, kind, tmp_path):
             link(precious)
         else:
             {"fifo": os.mkfifo, "directory": os.mkdir}[kind](place.path)
-    known = Known(1, 1, 1, "x")
+    known = FileFingerprint(1, 1, 1, "x")
     acts = (
         lambda: make(place, OWNER),
         lambda: append(place, INTENT),
@@ -192,7 +201,7 @@ def test_odd_file_is_refused_as_an_output_error(place, kind, tmp_path):
 
 def test_output_that_was_never_made_is_the_same(place):
     """Before the first append there is nothing to compare."""
-    assert detect_change(place, Known()) == ("same", Known())
+    assert detect_change(place, FileFingerprint()) == ("same", FileFingerprint())
 
 
 @pytest.mark.parametrize("data", [INTENT + b"note\n", b"note\n" + INTENT, b"x\n" + INTENT[-64:]])
@@ -229,7 +238,7 @@ def test_lost_output_is_gone(place, lost):
     known = append_new(place, INTENT)
     path = {"file": place.path, "folder": place.path.parent}[lost]
     path.rename(place.root / "moved")
-    assert detect_change(place, known) == ("gone", Known())
+    assert detect_change(place, known) == ("gone", FileFingerprint())
 
 
 def test_an_output_on_a_device_of_another_number_is_the_same(place):
@@ -363,7 +372,7 @@ def test_short_intent_is_found_behind_a_line_that_someone_left_open(place):
     append_new(place, INTENT + b"\n%s\n" % (b"words. " * 40))
     with place.path.open("ab") as file:
         file.write(b"half a note")
-    known = detect_change(place, Known(ino=1)).known
+    known = detect_change(place, FileFingerprint(ino=1)).known
     short = b"\nyes.\n"
     append(place, short)
     edited = b"---\nmine: 1\n" + place.path.read_bytes().removeprefix(b"---\n") + b"a note\n"
@@ -455,7 +464,7 @@ def test_asset_that_cannot_be_saved_is_an_output_error(place, tmp_path):
 
 def test_output_in_a_folder_named_like_attachments_is_refused_like_any(tmp_path):
     """An existing file is an `OutputError`, whatever the output's folder is called."""
-    place = Place(tmp_path, ("my.assets", "auth.md"))
+    place = OutputPath(tmp_path, ("my.assets", "auth.md"))
     put(place, b"a note\n")
     with pytest.raises(OutputError, match="a different file"):
         append_new(place, INTENT)

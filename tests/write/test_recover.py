@@ -1,6 +1,5 @@
 """Recovery: what is appended to complete an intent, given the bytes after the committed length."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +28,7 @@ def test_beginning_of_the_intent_is_completed(cut):
     assert plan(INTENT[:cut], INTENT, BOUNDS).cut is None
 
 
-@pytest.mark.parametrize("note", [b"my note", b"\n", b"\0\0", INTENT])
+@each("note", [b"my note", b"\n", b"\0\0", INTENT])
 def test_what_the_person_wrote_behind_the_intent_stays(note):
     """If the intent is complete, whatever follows it stays and nothing is appended."""
     assert result(INTENT + note) == INTENT + note
@@ -44,7 +43,7 @@ def test_missing_events_follow_a_note_behind_whole_ones(whole, note):
     assert result(written + note) == written + note + newline + INTENT[len(written) :]
 
 
-@pytest.mark.parametrize("cut", [1, 5, BOUNDS[0] + 4, BOUNDS[1] + 10])
+@each("cut", [1, 5, BOUNDS[0] + 4, BOUNDS[1] + 10])
 def test_torn_event_before_a_note_is_written_whole_behind_it(cut):
     """An event torn before a note is written again in full; the fragment stays, as katod only appends."""
     whole = max(end for end in [0, *BOUNDS] if end <= cut)
@@ -89,6 +88,43 @@ def test_line_put_into_the_last_event_doubles_nothing():
     assert result(behind, intent, [len(intent)]) == behind
 
 
+@each("cut", range(1, len(b"\n- `Read` a.md\n") + 1))
+def test_event_after_an_edited_one_is_completed(cut):
+    """However little of an event follows one into which the user put a line, only the rest of it is appended."""
+    edited = b"\n## User\n\nmine\nhello\n"
+    following = edited + b"\n- `Read` a.md\n"[:cut]
+    assert result(following) == edited + INTENT[BOUNDS[0] :]
+
+
+def test_edited_event_at_the_beginning_is_written_once():
+    """An event that begins with text counts as written even if its first line is the first one of what follows."""
+    intent = b"---\ntitle: shop\n---\n"
+    following = b"---\nmine: yes\ntitle: shop\n---\n"
+    assert result(following, intent, [len(intent)]) == following
+
+
+@each(
+    "others",
+    [
+        b"\nfirst\nmy second\n",
+        b"\nmy first\nsecond\n",
+        b"\nfirst\nsecond thoughts\n",
+        b"my first\nsecond\n",
+        b">first\nsecond\n",
+    ],
+)
+def test_line_of_the_user_does_not_stand_for_one_that_it_contains(others):
+    """Only whole lines show that an event was written: one that has the same words in it does not."""
+    intent = b"\nfirst\nsecond\n"
+    assert result(others, intent, [len(intent)]) == others + intent
+
+
+def test_line_is_found_below_another_one_that_ends_like_it():
+    """The whole line counts, wherever the same words come before it."""
+    following = b"\nfirst\nmy second\nsecond\n"
+    assert result(following, b"\nfirst\nsecond\n", [len(b"\nfirst\nsecond\n")]) == following
+
+
 def test_empty_intent_adds_nothing_to_a_file_that_ends_a_line():
     """An empty intent appends nothing."""
     assert result(b"note\n", b"", []) == b"note\n"
@@ -97,7 +133,7 @@ def test_empty_intent_adds_nothing_to_a_file_that_ends_a_line():
 # -- a file that was edited before the committed length -----------------------------------------------
 
 
-@pytest.mark.parametrize("cut", [16, BOUNDS[0], BOUNDS[1], len(INTENT) - 1, len(INTENT)])
+@each("cut", [16, BOUNDS[0], BOUNDS[1], len(INTENT) - 1, len(INTENT)])
 def test_edited_file_that_ends_with_a_part_of_the_intent_is_completed(cut):
     """Without a matching anchor, the end of the file shows how much was written."""
     before = b"# My title\n\nedited words\n"

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from katod.errors import OutputError
-from katod.write.output import Place
+from katod.write.output import OutputPath
 from katod.write.remove import remove_folder, remove_output
 from katod.write.root import mark_root
 
@@ -16,7 +16,7 @@ ASSET = "0123456789abcdef.png"
 @pytest.fixture
 def place(tmp_path):
     root = tmp_path / "notes"
-    place = Place(root, ("shop", "n.md"), mark_root(root))
+    place = OutputPath(root, ("shop", "n.md"), mark_root(root))
     place.path.parent.mkdir()
     place.path.write_text("words")
     return place

@@ -44,6 +44,7 @@ SPEC: Final = AgentSpec(
     folders=("projects",),
     suffixes=(".jsonl",),
     identity_of=_identity,
+    marks_pastes=True,
     spills=SPILLED.encode(),
     retention=retention,
     answers=Answers(usage_is_last=False),

@@ -22,7 +22,7 @@ from katod.agents.claude.user import UserRecords
 from katod.agents.fields import dict_of, digest, safe_repr, text_of
 from katod.agents.toolcalls import OpenCalls
 from katod.events import Event
-from katod.model import Record, Typed
+from katod.model import Record, TypedText
 
 _SETTINGS: Final = {
     "custom-title": ("title", "customTitle"), "ai-title": ("title", "aiTitle"), "agent-name": ("title", "agentName"),
@@ -59,6 +59,8 @@ class ClaudeAdapter(Adapter):
             row["usage"] = self._usage.state()
         if self.new.repeats:
             row["repeats"] = self.new.repeats
+        if above := self.new.ancestors.state():
+            row["above"] = above
         return row | ({"queue": queue} if (queue := self._queue.state()) else {})
 
     def has_pending(self) -> bool:
@@ -78,6 +80,7 @@ class ClaudeAdapter(Adapter):
             out += handler(self, record)
         elif fields.get("type") not in RECORDS:
             out.append(self.new.raw(record, text_of(fields.get("type")) or "unknown", fields))
+        self.new.ancestors.take(fields.get("uuid"), fields.get("parentUuid"), out)
         return out
 
     def finish(self) -> list[Event]:
@@ -183,6 +186,7 @@ class ClaudeAdapter(Adapter):
                 self.new.now[what] = fields[key]
         payload = {name: fields[key] for name, key in _START if isinstance(fields.get(key), str) and fields[key]}
         known = {what: mode for what in _LATE if (mode := self.new.now.get(what))}
+        payload |= self.new.own_id(fields.get("sessionId"))
         return self.new.event(ev.SESSION_START, payload | known, record, "start")
 
     def _change(self, what: str, after: Any, record: Record) -> list[Event]:
@@ -206,7 +210,7 @@ class ClaudeAdapter(Adapter):
         return [event for item in items for event in self._users.queued(offset, item.text, item.time)]
 
     @staticmethod
-    def typed_texts(fields: dict[str, Any]) -> list[Typed]:
+    def typed_texts(fields: dict[str, Any]) -> list[TypedText]:
         """Return the texts of a user record, a queued command or a queued text."""
         kind = fields.get("type")
         if kind == "queue-operation":

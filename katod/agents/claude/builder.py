@@ -16,7 +16,7 @@ class ClaudeBuilder(EventBuilder):
     """Names events by the `uuid` of their record, or by a hash of the content if it has none."""
 
     def __init__(self, ref: SessionRef, state: State) -> None:
-        super().__init__(ref, dedup_prefix="claude:", now=state.get("now"))
+        super().__init__(ref, dedup_prefix="claude:", now=state.get("now"), above=state.get("above"))
         self.main = ref
         # How often each name without an id and a time was used.
         self.repeats: dict[str, int] = state.get("repeats", {})
@@ -47,9 +47,12 @@ class ClaudeBuilder(EventBuilder):
         out[at] = self.attach(out[at], images)
         return out
 
-    def system(self, record: Record, text: str, subtype: str, part: int | str) -> Event:
-        """Return a message from the client itself."""
-        return self.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record, part)
+    def system(self, record: Record, text: str, subtype: str, part: int | str, speaker: str = "") -> Event:
+        """Return a message from the client itself, or from another agent that is named."""
+        payload = {"text": text, "subtype": subtype}
+        if speaker:
+            payload |= {"subtype": ev.Between.PEER, "speaker": speaker}
+        return self.event(ev.SYSTEM_MESSAGE, payload, record, part)
 
     def named(self, event: Event, name: str) -> Event:
         """Return an event named after its content instead of its record, which may not be the only one with it."""
@@ -85,8 +88,7 @@ class ClaudeBuilder(EventBuilder):
             source["messageId"] = message["id"]
         if isinstance(request := fields.get("requestId"), str):
             source["requestId"] = request
-        if isinstance(parent := fields.get("parentUuid"), str):
-            source["parentId"] = parent
+        source |= self.ancestors.source(fields.get("parentUuid"))
         source["offset"] = record.offset
         name, time = f"{native}:{part}", fields.get("timestamp")
         return name, name, source, time if isinstance(time, str) else ""

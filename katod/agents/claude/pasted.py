@@ -8,20 +8,20 @@ another id is content.
 import re
 from typing import Final
 
-from katod.model import Span, Typed
+from katod.model import Span, TypedText
 
 # The client puts two line breaks before a paste; without them it still counts as one, as nothing in it may command.
 _OPENING: Final = re.compile(r'(?:\n\n)?<pasted_content id="([0-9a-f]{1,16})">\n?')
 
 
-def unwrap(text: str) -> Typed:
+def unwrap(text: str) -> TypedText:
     """Return the text of a prompt without the client's tags, and what of it is pasted.
 
     A paste ends with the last closing tag of its id before the next opening tag of that id, or with the text. Tags of
     other ids are content: a page cannot know the id.
     """
     if "<pasted_content" not in text:
-        return Typed(text)
+        return TypedText(text)
     pieces: list[str] = []
     pasted: list[Span] = []
     size = at = 0
@@ -36,7 +36,7 @@ def unwrap(text: str) -> Typed:
         pasted.append((begin, size))
         at = after
     rest = text[at:].lstrip("\n")
-    return Typed("".join([*pieces, rest and f"\n\n{rest}"]), tuple(pasted))
+    return TypedText("".join([*pieces, rest and f"\n\n{rest}"]), tuple(pasted))
 
 
 def _end(text: str, opening: re.Match[str], limit: int) -> tuple[int, int]:

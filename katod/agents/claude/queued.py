@@ -3,9 +3,9 @@
 from typing import Any
 
 from katod import events as ev
-from katod.agents.claude import tasks
+from katod.agents.claude import tasks, teammates
 from katod.agents.claude.builder import ClaudeBuilder
-from katod.agents.claude.text import Said, classify, is_person, other_sender, texts_of
+from katod.agents.claude.text import TextClass, classify, is_person, other_sender, texts_of
 from katod.agents.fields import dicts_of, text_of
 from katod.events import Event
 from katod.model import Record
@@ -25,9 +25,11 @@ def prompt(new: ClaudeBuilder, record: Record, row: dict[str, Any], *, told: boo
 
 def _said(new: ClaudeBuilder, record: Record, row: dict[str, Any], text: str) -> list[Event]:
     said = classify(text)
+    if said.subtype == ev.Between.TEAMMATE:
+        return teammates.messages(new, record, text, "0")
     if sender := _sender(row, said):
         answer = tasks.answer(new, record, text) if said.subtype == tasks.NOTIFICATION else []
-        return [new.system(record, text, sender, "0"), *answer]
+        return [new.system(record, text, sender, "0", teammates.sender(row)), *answer]
     person = is_person(row, subagent=bool(new.main.subagent or record.value.get("isSidechain")))
     sent = row.get("commandMode") == "prompt" and (said.shape if person is None else person)
     return [new.event(ev.USER_MESSAGE, said.payload, record, typed=sent)]
@@ -38,7 +40,7 @@ def text_in(row: dict[str, Any]) -> str:
     return "\n".join(texts_of(row.get("prompt")))
 
 
-def _sender(row: dict[str, Any], said: Said) -> str:
+def _sender(row: dict[str, Any], said: TextClass) -> str:
     """Return what kind of text this is if no person sent it, otherwise an empty string.
 
     Only the mode `prompt` is a person's. Without a mode, the form of the text decides.

@@ -3,13 +3,15 @@
 import re
 from typing import Any, Final, NamedTuple
 
+from katod import events as ev
 from katod.agents.claude.pasted import unwrap
 from katod.agents.fields import dicts_of, text_of
-from katod.model import Span, Typed
+from katod.model import Span, TypedText
 
 # Explicit marks of who sent the prompt, from about 2.1.161 on. If present, they decide.
 PERSON_SOURCES: Final = frozenset({"typed", "queued", "suggestion_accepted", "sdk"})
 PERSON_ORIGIN: Final = "human"
+_PEER: Final = "peer"
 # The plan that a person accepted, in the record with which the client starts to carry it out.
 PLAN: Final = "planContent"
 # Marks of records that the client wrote in the user's name.
@@ -38,7 +40,11 @@ _TAG: Final = re.compile(r"<[a-z][a-z0-9_-]*[ >]")
 _SHELL: Final = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
 
 
-class Said(NamedTuple):
+_ABOVE_SUMMARY: Final = ("This session is being continued", "<")
+_SUMMARY_HEAD: Final = 4000  # characters
+
+
+class TextClass(NamedTuple):
     """The classification of a text block: the text, its subtype if it is not plain text, and what its form shows.
 
     `plain` is true for text in the form that people type; `shape` is true if the form alone is sufficient evidence.
@@ -62,27 +68,27 @@ class Said(NamedTuple):
         return payload
 
 
-def classify(text: str) -> Said:
+def classify(text: str) -> TextClass:
     """Classify a text block of a user record by its form."""
     if (typed := unwrap(text)).pasted:
-        return Said(typed.text, shape=classify(_outside(typed)).shape, pasted=typed.pasted)
+        return TextClass(typed.text, shape=classify(_outside(typed)).shape, pasted=typed.pasted)
     head = text.lstrip()
     if head.startswith(_INTERRUPTION):
-        return Said(text, plain=False, shape=False)  # longer than the client's text: shown, but not as typed
+        return TextClass(text, plain=False, shape=False)  # longer than the client's text: shown, but not as typed
     if not head.startswith(("<", "Caveat: ")):
-        return Said(text)
+        return TextClass(text)
     if head.startswith(("<command-name>", "<command-message>")):
-        return Said(_slash_command(text), "slash-command", plain=False, shape=False)
+        return TextClass(_slash_command(text), "slash-command", plain=False, shape=False)
     shell = _SHELL.match(head)
     if shell:
-        return Said(f"! {shell[1].strip()}", "shell", plain=False, shape=False)
+        return TextClass(f"! {shell[1].strip()}", "shell", plain=False, shape=False)
     for opening, subtype in ENVELOPES.items():
         if head.startswith(opening):
-            return Said(text, subtype, plain=False, shape=False)
-    return Said(text, shape=not _TAG.match(head))
+            return TextClass(text, subtype, plain=False, shape=False)
+    return TextClass(text, shape=not _TAG.match(head))
 
 
-def _outside(typed: Typed) -> str:
+def _outside(typed: TypedText) -> str:
     """Return what of a text is not pasted."""
     bounds = [0, *(at for span in typed.pasted for at in span), len(typed.text)]
     return "".join(typed.text[begin:end] for begin, end in zip(bounds[::2], bounds[1::2], strict=True))
@@ -114,7 +120,7 @@ def other_sender(record: dict[str, Any]) -> str:
     source, origin = record.get("promptSource"), record.get("origin")
     kind = origin.get("kind") if isinstance(origin, dict) else None
     if isinstance(kind, str) and kind != PERSON_ORIGIN:
-        return kind
+        return ev.Between.PEER if kind == _PEER else kind
     return source if isinstance(source, str) and source not in PERSON_SOURCES else ""
 
 
@@ -142,3 +148,13 @@ def _element(text: str, name: str) -> str | None:
     inner = text.partition(f"<{name}>")[2]
     said, end, _ = inner.partition(f"</{name}>")
     return said if end else None
+
+
+def summary_line(text: str) -> str:
+    """Return the first line of a compaction's summary that is about the conversation, empty if there is none.
+
+    The client's own lines, and the headings of the form that it asks for, are not.
+    """
+    lines = (line.strip() for line in text[:_SUMMARY_HEAD].split("\n"))
+    about = (line for line in lines if line and not line.startswith(_ABOVE_SUMMARY) and not line.endswith(":"))
+    return next(about, "")

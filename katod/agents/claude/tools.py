@@ -20,8 +20,13 @@ SPILLED: Final = "<persisted-output>"
 SPILL_CAP: Final = 4 * 1024 * 1024
 _SPILL_PATH: Final = re.compile(r"saved to: (\S+)")
 _EXIT: Final = re.compile(r"Exit code ([0-9]{1,15})\b")
-_REJECTED: Final = ("The user doesn't want to proceed with this tool use", "The user doesn't want to take this action")
-_DENIALS: Final = ("user-rejected", "permission-rule")
+_REJECTED: Final = "The user doesn't want to proceed with this tool use"
+# What the calls beside a refused one get: nobody was asked about them, or the person left the client before.
+_LEFT: Final = "The user doesn't want to take this action"
+_BY_PERSON: Final = (
+    "user-rejected"  # the kind of a denial, from 2.1.3xx on; others are those of rules and of the client
+)
+_INTERRUPTED: Final = "interrupted"
 _DURATIONS: Final = (
     ("durationMs", int_or_none), ("totalDurationMs", int_or_none), ("durationSeconds", milliseconds),
 )  # fmt: skip
@@ -65,8 +70,8 @@ class Tools:
         if text.startswith(SPILLED):
             text = _unspill(self._origin, text, extra) or text
         payload = _outcome(block, text, extra, {"toolCallId": call_id, "text": text})
-        if payload.get("isError") and record.value.get("toolDenialKind") in _DENIALS:
-            payload["denied"] = True
+        if payload.get("isError"):
+            payload = _refused(payload, record.value)
         if images:
             payload["attachments"] = images
         out = [self._new.event(ev.TOOL_RESULT, payload, record, n)]
@@ -146,8 +151,6 @@ def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) 
         row["isError"] = True
         if match := _EXIT.match(text):
             row["exitCode"] = int(match[1])
-        if text.startswith(_REJECTED) or extra == "User rejected tool use":
-            row["denied"] = True
     if isinstance(extra, dict):
         _measured(extra, row)
         if extra.get("interrupted") is True:
@@ -157,6 +160,23 @@ def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) 
         elif int_or_none(extra.get("timedOutAfterMs")) is not None:
             row["status"] = "timeout"
     return row
+
+
+def _refused(payload: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    """Return a failed result as one that the person declined, or whose call they left, if it is one of these."""
+    kind, text = text_of(fields.get("toolDenialKind")), payload["text"]
+    if kind == _INTERRUPTED or (not kind and text.startswith(_LEFT)):
+        return {name: value for name, value in payload.items() if name != "isError"} | {"status": "interrupted"}
+    if _is_declined(kind, text, fields):
+        return payload | {"denied": True}
+    return payload | ({"code": kind[:LONGEST_NAME]} if kind else {})  # which rule denied it, or why nobody decided
+
+
+def _is_declined(kind: str, text: str, fields: dict[str, Any]) -> bool:
+    """Return whether the person declined a call: the client's own mark decides, before there was one its words."""
+    if kind:
+        return kind == _BY_PERSON and fields.get("toolDenialFromHost") is not True
+    return text.startswith(_REJECTED) or fields.get("toolUseResult") == "User rejected tool use"
 
 
 def _measured(extra: dict[str, Any], row: dict[str, Any]) -> None:
@@ -201,11 +221,7 @@ def _answers(call: dict[str, Any], result: dict[str, Any], extra: dict[str, Any]
     """Return the answers in a result, each with the number of its question."""
     call_id = result["toolCallId"]
     if call.get("plan"):
-        chosen = "rejected" if result.get("isError") else "approved"
-        payload = {"decisionId": f"{call_id}:plan", "selections": [chosen]}
-        if said := words_of_refusal(result["text"]):
-            payload["freeText"] = said
-        return [(0, payload)]
+        return _verdict(call_id, result)
     answers = extra.get("answers")
     if not isinstance(answers, dict):
         return []
@@ -217,6 +233,15 @@ def _answers(call: dict[str, Any], result: dict[str, Any], extra: dict[str, Any]
         labels = call["labels"][index] if index < len(call.get("labels", [])) else None
         out.append((index, {"decisionId": f"{call_id}:{index}"} | _selections(answer, labels)))
     return out
+
+
+def _verdict(call_id: str, result: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+    """Return the answer to a plan, none if its call failed or the person left it."""
+    if not (result.get("denied") or ev.went_well(result)):
+        return []
+    payload = {"decisionId": f"{call_id}:plan", "selections": ["rejected" if result.get("denied") else "approved"]}
+    said = words_of_refusal(result["text"])
+    return [(0, payload | ({"freeText": said} if said else {}))]
 
 
 def _selections(answer: Any, labels: list[str] | None) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """Claude Code: token usage, once per message, and of the whole session.
 
 Several records share a message id and repeat its usage; the last one has the final figures. The usage is returned at
-a record with a stop reason, or at the first record that is neither part of the message nor a result of its calls.
+a record with a stop reason, or at the first message of the person, the assistant or the client that is neither part of
+the message nor a result of its calls. Other records say nothing: the client wrote progress between the records of one
+message up to 2.1.81.
 """
 
 from typing import Any, NamedTuple
@@ -9,6 +11,7 @@ from typing import Any, NamedTuple
 from katod.agents.fields import dict_of, int_or_none, list_of, text_of
 from katod.agents.toolcalls import OpenCalls
 
+_MESSAGES = ("user", "assistant", "system")
 _KEPT = ("timestamp", "requestId", "isSidechain", "agentId")
 COUNTS = (
     ("input", "input_tokens"),
@@ -69,7 +72,12 @@ def of_session(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def belongs(waiting: Waiting, fields: dict[str, Any], calls: OpenCalls[dict[str, Any]]) -> bool:
-    """Return whether a record belongs to the message with the pending usage, as a block or as a call's result."""
+    """Return whether a record belongs to the message with the pending usage, as a block or as a call's result.
+
+    So may a result whose call is yet to be written, and all that is no message.
+    """
+    if fields.get("type") not in _MESSAGES:
+        return True
     message = fields.get("message")
     if not isinstance(message, dict):
         return False
@@ -79,7 +87,7 @@ def belongs(waiting: Waiting, fields: dict[str, Any], calls: OpenCalls[dict[str,
     for block in list_of(message.get("content")):
         if isinstance(block, dict):
             call = calls.get(text_of(block.get("tool_use_id")))
-            owner = call.get("message") if call else None
+            owner = call.get("message") if call else waiting.id if "tool_use_id" in block else None
             if owner != waiting.id:
                 return False
     return bool(owner == waiting.id)

@@ -3,17 +3,18 @@
 from typing import Any
 
 from katod import events as ev
-from katod.agents.claude import tasks
+from katod.agents.claude import tasks, teammates
 from katod.agents.claude.builder import ClaudeBuilder
 from katod.agents.claude.text import (
     INTERRUPTED,
     PLAN,
     REMINDER_END,
-    Said,
+    TextClass,
     classify,
     cut_reminder,
     is_person,
     other_sender,
+    summary_line,
     texts_of,
 )
 from katod.agents.claude.tools import Tools
@@ -72,9 +73,10 @@ class UserRecords:
         if not text.strip():
             return []
         said = classify(text)
+        if said.subtype == ev.Between.TEAMMATE:
+            return teammates.messages(self._new, record, text, n)
         if subtype := _not_typed(record.value, said):
-            told = tasks.answer(self._new, record, text) if subtype == tasks.NOTIFICATION else []
-            return [self._new.system(record, text, subtype, n), *told]
+            return self._not_typed(record, text, subtype, n)
         words, reminder = cut_reminder(said.text) if said.plain and not said.pasted else (said.text, "")
         out = [self._said(record, said._replace(text=words), n)]
         if reminder.rstrip().endswith(REMINDER_END):
@@ -83,15 +85,22 @@ class UserRecords:
             out.append(self._said(record, said._replace(text=reminder, plain=False), f"{n}r"))
         return out
 
-    def _said(self, record: Record, said: Said, n: int | str) -> Event:
+    def _not_typed(self, record: Record, text: str, subtype: str, n: int) -> list[Event]:
+        if subtype == ev.Between.SUMMARY:
+            about = {"summary": line} if (line := summary_line(text)) else {}
+            return [self._new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype} | about, record, n)]
+        told = tasks.answer(self._new, record, text) if subtype == tasks.NOTIFICATION else []
+        return [self._new.system(record, text, subtype, n, teammates.sender(record.value)), *told]
+
+    def _said(self, record: Record, said: TextClass, n: int | str) -> Event:
         typed = said.plain and (said.shape if self._person is None else self._person)
         return self._new.event(ev.USER_MESSAGE, said.payload, record, n, typed=typed)
 
 
-def _not_typed(fields: dict[str, Any], said: Said) -> str:
+def _not_typed(fields: dict[str, Any], said: TextClass) -> str:
     """Return the kind of a text that the client or another agent wrote, empty for a person's."""
     if fields.get("isCompactSummary"):
-        return "compact-summary"
+        return ev.Between.SUMMARY
     if fields.get("isMeta"):
         return "meta"
     if said.subtype and said.subtype not in ("slash-command", "shell"):

@@ -12,22 +12,27 @@ from katod import events as ev
 from katod.agents.base import SPAWNED, Adapter, Origin, State, handles
 from katod.agents.codex import flat, ignored, notes
 from katod.agents.codex.builder import ITEM, CodexBuilder
-from katod.agents.codex.calls import Calls
+from katod.agents.codex.calls import CodexCalls
+from katod.agents.codex.shell import Ran, ran_by_person
 from katod.agents.codex.text import (
+    agent_message,
+    delegated,
     images,
     is_copied,
     is_delegated,
     is_injected,
     is_person,
     joined,
+    summarised,
     typed,
     unwrap,
 )
 from katod.agents.codex.tools import CALLS, OUTPUTS, describe_image
+from katod.agents.codex.unsaid import Unsaid
 from katod.agents.fields import dict_of, digest, list_of, name_of, repository_of, safe_repr, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls
 from katod.events import Event
-from katod.model import Record, Typed
+from katod.model import Record, TypedText
 
 _PHASES: Final = {"final_answer": "final", "commentary": "commentary"}
 _EXECUTIONS: Final = frozenset({"commandexecution", "filechange", "mcptoolcall", "dynamictoolcall"})
@@ -60,17 +65,19 @@ class CodexAdapter(Adapter):
         self._meta: dict[str, Any] | None = state.get("meta")
         self._turn: str = state.get("turn", "")
         self._open: OpenCalls[dict[str, Any]] = OpenCalls(state.get("calls"))
-        self._calls = Calls(self.new, self._open)
+        self._calls = CodexCalls(self.new, self._open)
         self._totals: Any = state.get("totals")  # as received, or the hash in the state
         self._counted: bool = state.get("counted", False)
-        self._pictures: list[str] = state.get("pictures", [])  # data of the images of the message that follows
+        self._unsaid = Unsaid(state.get("unsaid"))
         if self._meta:
-            self.new.ref = self.new.ref._replace(parent=self._meta["parent"])
-            self.new.paginated = self._meta["paginated"]
+            self._take_up_thread(self._meta)
+
+    def _take_up_thread(self, meta: dict[str, Any]) -> None:
+        self.new.in_thread(meta["parent"], paginated=meta["paginated"], spawned=meta.get("spawned", False))
 
     def state(self) -> dict[str, Any]:
         """Return the thread's identity, the current turn and settings, open calls and the usage so far."""
-        held = {"pictures": self._pictures} if self._pictures else {}
+        held = {"unsaid": unsaid} if (unsaid := self._unsaid.state()) else {}
         totals = self._totals if isinstance(self._totals, str | None) else digest(safe_repr(self._totals))
         return {
             "meta": self._meta, "turn": self._turn, "now": self.new.now, "calls": self._open.state(),
@@ -78,8 +85,23 @@ class CodexAdapter(Adapter):
         } | held  # fmt: skip
 
     def has_pending(self) -> bool:
-        """Return whether images are held back for the message that follows."""
-        return bool(self._pictures)
+        """Return whether a prompt, or images of the message that follows, are held back."""
+        return bool(self._unsaid.pictures) or self._unsaid.is_held
+
+    def finish(self) -> list[Event]:
+        """Return the prompt that is held back."""
+        return self._release(self._unsaid.give())
+
+    def feed(self, record: Record) -> list[Event]:
+        """Translate one record, after the prompt that this record shows to have no other one."""
+        return [*self._release(self._unsaid.due(record.value or {})), *super().feed(record)]
+
+    def _release(self, held: tuple[Record, str] | None) -> list[Event]:
+        if held is None:
+            return []
+        record, text = held
+        self.new.take_up(record.value, "")
+        return self._user(record, text, [("image", data) for data in self._unsaid.pictures], known=False)
 
     def _is_flat(self, row: dict[str, Any]) -> bool:
         """Return whether this is a bare record of a flat rollout that has a handler."""
@@ -120,11 +142,11 @@ class CodexAdapter(Adapter):
             "person": is_person(row),
             "fork": bool(row.get("forked_from_id")),
             "parent": parent,
-        } | ({"flat": True} if row.get("flat") else {})
-        self.new.ref = self.new.ref._replace(parent=parent)
-        self.new.paginated = self._meta["paginated"]
+        } | {name: True for name, is_so in (("flat", row.get("flat")), ("spawned", _is_spawned(row))) if is_so}
+        self._take_up_thread(self._meta)
         self.new.now["cwd"] = text_of(row.get("cwd"))
-        return [self.new.event(ev.SESSION_START, _start(row, parent), record)]
+        start = self.new.event(ev.SESSION_START, _start(row, parent) | self.new.own_id(row.get("id")), record)
+        return [start, *notes.rewound(self.new, record, row)]
 
     @handles("turn_context")
     def _turn_context(self, record: Record) -> list[Event]:
@@ -158,7 +180,7 @@ class CodexAdapter(Adapter):
 
     @handles("compacted")
     def _compacted(self, record: Record) -> list[Event]:
-        summary = text_of(record.value["payload"].get("message"))
+        summary = summarised(text_of(record.value["payload"].get("message")))
         return [self.new.event(ev.COMPACTION, {"summary": summary} if summary else {}, record)]
 
     @handles("token_usage_record")
@@ -200,24 +222,26 @@ class CodexAdapter(Adapter):
         shown += [("local_image", text_of(path)) for path in list_of(row.get("local_images"))]
         return self._user(record, text, shown)
 
-    def _user(self, record: Record, text: str, shown: list[tuple[str, str]]) -> list[Event]:
+    def _user(self, record: Record, text: str, shown: list[tuple[str, str]], *, known: bool = True) -> list[Event]:
+        """Translate a prompt; only of one that is `known` to be a person's can it be said that it was typed."""
         words = unwrap(text)
-        injected = "delegated" if is_delegated(words.text) else "context" if is_injected(text) else ""
+        injected = ev.Between.DELEGATED if is_delegated(words.text) else "context" if is_injected(words.text) else ""
         out: list[Event] = []
         if words.context:
             context = {"text": words.context, "subtype": "ide-context"}
             out.append(self.new.event(ev.SYSTEM_MESSAGE, context, record, "0c"))
-        said: dict[str, Any] = {"text": words.text} | ({"subtype": injected} if injected else {})
+        text = delegated(words.text) if injected == ev.Between.DELEGATED else words.text
+        said: dict[str, Any] = {"text": text} | ({"subtype": injected} if injected else {})
         if shown:
             said["attachments"] = [self._shown(kind, where) for kind, where in shown]
-        self._pictures = []
-        out.append(self.new.event(ev.USER_MESSAGE, said, record, typed=self._typed() and not injected))
+        self._unsaid.keep_pictures(())
+        out.append(self.new.event(ev.USER_MESSAGE, said, record, typed=known and self._typed() and not injected))
         return out
 
     def _shown(self, kind: str, where: str) -> dict[str, Any]:
         """Describe an image; of one that the message only names, the model was sent the data just before."""
-        if kind in _NAMED_IMAGES and self._pictures:
-            return describe_image(kind, self._pictures.pop(0), self.new, where)
+        if kind in _NAMED_IMAGES and self._unsaid.pictures:
+            return describe_image(kind, self._unsaid.pictures.pop(0), self.new, where)
         return describe_image(kind, where, self.new)
 
     def _typed(self) -> bool:
@@ -233,15 +257,32 @@ class CodexAdapter(Adapter):
         if row.get("role") == "user" and (self._meta or {}).get("flat"):
             return self._flat_user(record, joined(row.get("content")), images(row.get("content")))
         if row.get("role") == "user":
-            self._pictures = [where for _, where in images(row.get("content")) if where.startswith("data:")]
+            return self._sent(record, joined(row.get("content")), row)
         if row.get("role") != "assistant" or self.new.paginated:
             return []
         return self._said(record, joined(row.get("content")), row)
 
+    def _sent(self, record: Record, text: str, row: dict[str, Any]) -> list[Event]:
+        """Translate what the model is sent in the person's name, most of which events say, or the client wrote."""
+        if ran := ran_by_person(text):
+            return self._shell(record, ran)
+        earlier = self._release(self._unsaid.displaced(text))
+        self._unsaid.keep_pictures(where for _, where in images(row.get("content")) if where.startswith("data:"))
+        self._unsaid.hold(record, text, self.new.turn)
+        return earlier
+
+    def _shell(self, record: Record, ran: Ran) -> list[Event]:
+        """Translate a command that the person ran with `!`, and what it printed."""
+        out = [self.new.event(ev.USER_MESSAGE, {"text": f"! {ran.command}", "subtype": "shell"}, record)]
+        if ran.output:
+            printed = {"text": ran.output, "subtype": "shell-output"}
+            out.append(self.new.event(ev.SYSTEM_MESSAGE, printed, record, "o"))
+        return out
+
     def _said(self, record: Record, text: str, row: dict[str, Any]) -> list[Event]:
         if not text.strip():
             return []
-        self._pictures = []
+        self._unsaid.keep_pictures(())
         text, _, cited = text.partition(_CITATION)
         text = text.rstrip() if cited else text
         phase = _PHASES.get(text_of(row.get("phase")))
@@ -277,8 +318,10 @@ class CodexAdapter(Adapter):
 
     @handles("response_item/agent_message")
     def _agent_message(self, record: Record) -> list[Event]:
-        payload = {"text": joined(record.value["payload"].get("content")), "subtype": "agent-message"}
-        return [self.new.event(ev.PROVIDER_INFO, payload, record)]
+        """Translate what another agent sends, or is sent; of an encrypted message, only the head is there."""
+        row = record.value["payload"]
+        payload = agent_message(joined(row.get("content"))) | texts_in({"speaker": row.get("author")})
+        return [self.new.event(ev.SYSTEM_MESSAGE, payload, record)]
 
     def _model(self) -> str:
         return self.new.now.get("model", "")
@@ -320,16 +363,16 @@ class CodexAdapter(Adapter):
         return self._calls.output(record, record.value["payload"])
 
     @staticmethod
-    def typed_texts(fields: dict[str, Any]) -> list[Typed]:
+    def typed_texts(fields: dict[str, Any]) -> list[TypedText]:
         """Return the text of a `user_message`, of a `UserMessage` item, or of a user's message in a flat rollout."""
         row = dict_of(fields.get("payload"))
         if "payload" not in fields and fields.get("type") == "message" and fields.get("role") == "user":
-            return [typed(joined(fields.get("content")))]
+            return typed(joined(fields.get("content")))
         if row.get("type") == "user_message":
-            return [typed(text_of(row.get("message")))]
+            return typed(text_of(row.get("message")))
         item = dict_of(row.get("item"))
         said = text_of(item.get("type")).lower() == "usermessage"
-        return [typed(joined(item.get("content")))] if said else []
+        return typed(joined(item.get("content"))) if said else []
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:
@@ -338,12 +381,15 @@ class CodexAdapter(Adapter):
         return (enveloped or flat.is_head(first)) and path.suffix == ".jsonl"
 
 
+def _is_spawned(row: dict[str, Any]) -> bool:
+    return isinstance(row.get("source"), dict) or row.get("thread_source") == SPAWNED
+
+
 def _start(row: dict[str, Any], parent: str) -> dict[str, str]:
     git = dict_of(row.get("git"))
-    spawned = isinstance(row.get("source"), dict) or row.get("thread_source") == "subagent"
     return texts_in({
         "cwd": row.get("cwd"), "branch": git.get("branch"), "commit": git.get("commit_hash"),
         "repository": repository_of(git.get("repository_url")), "cliVersion": row.get("cli_version"),
         "modelProvider": row.get("model_provider"), "parent": parent,
-        "origin": SPAWNED if spawned else row.get("originator"),
+        "origin": SPAWNED if _is_spawned(row) else row.get("originator"),
     })  # fmt: skip

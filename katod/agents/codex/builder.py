@@ -25,6 +25,11 @@ class CodexBuilder(EventBuilder):
         self.last: int = state.get("last", -1)  # the highest ordinal so far
         self._at, self._rises = "", True
 
+    def in_thread(self, parent: str, *, paginated: bool, spawned: bool) -> None:
+        """Take up what the head of a rollout says of its thread."""
+        self.child_of(parent, spawned=spawned)
+        self.paginated = paginated
+
     def take_up(self, fields: dict[str, Any], turn: str) -> str:
         """Set the record that the next events belong to; return its type with that of its payload, if it has one.
 

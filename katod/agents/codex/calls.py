@@ -6,6 +6,7 @@ from katod import events as ev
 from katod.agents.codex.builder import CodexBuilder
 from katod.agents.codex.edits import MOST_FILES, patch_of
 from katod.agents.codex.script import CODE_MODE
+from katod.agents.codex.shell import OF_PERSON
 from katod.agents.codex.tools import (
     QUESTION_TOOL,
     call_id,
@@ -24,7 +25,7 @@ from katod.model import LONGEST_NAME, Record
 _MOST_REMEMBERED: Final = 16_384  # characters of the answers offered by one call, until it is answered
 
 
-class Calls:
+class CodexCalls:
     """Translates calls and outputs; the outcome of a call is remembered until its output arrives."""
 
     def __init__(self, new: CodexBuilder, calls: OpenCalls[dict[str, Any]]) -> None:
@@ -66,7 +67,7 @@ class Calls:
         if (known := self._calls.get(call)) is not None:
             known["found"] = found
             return []
-        if not call or not found:
+        if not call or not found or row.get("source") == OF_PERSON:
             return []
         if "structured" in found and (script := self._script()):
             return self._edit_of(script, record, row, found)

@@ -39,6 +39,18 @@ def rolled_back(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event
     return new.event(ev.SYSTEM_MESSAGE, payload, record)
 
 
+def rewound(new: EventBuilder, record: Record, row: dict[str, Any]) -> list[Event]:
+    """Note that a rollout goes on from within an earlier one of its own thread; a fork's goes on from another thread's.
+
+    The earlier rollout keeps the turns that were taken back.
+    """
+    thread, base = text_of(row.get("id")), dict_of(row.get("history_base"))
+    if not thread or base.get("thread_id") != thread:
+        return []
+    note = {"text": "Conversation rewound", "subtype": "rollback"}
+    return [new.event(ev.SYSTEM_MESSAGE, note, record, "r")]
+
+
 def info(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:
     """Keep the content of a record about goals or undos."""
     kind = text_of(row.get("type"))

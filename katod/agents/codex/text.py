@@ -1,13 +1,20 @@
 """Codex: which texts a person typed."""
 
+import re
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from katod import events as ev
 from katod.agents.fields import dict_of, dicts_of, list_of, text_of
-from katod.model import Typed
+from katod.model import TypedText
 
-# IDEs and the desktop app put context before the request.
-REQUEST: Final = "## My request for Codex:"
+# IDEs and the desktop app put context before the request: sections, of which the first one begins the message, and a
+# heading above the request. Newer apps leave out the name.
+_SECTIONS: Final = (
+    "# Context from my IDE setup:", "# Files mentioned by the user:", "# Files pasted by the user:", "# Chrome tabs:",
+    "# Response annotations:", "# Browser comments:", "# In app browser:", "## Referenced chats with Codex:",
+)  # fmt: skip
+_REQUEST: Final = re.compile(r"^## My request(?: for Codex)?:", re.MULTILINE)
 # Beginnings of texts that the client sends in the user's name.
 INJECTED: Final = (
     "<environment_context>",
@@ -22,6 +29,14 @@ INJECTED: Final = (
 
 # What another thread's agent hands over, with `<source_thread_id>` and `<input>`.
 _DELEGATED: Final = "<codex_delegation>"
+_INPUT: Final = ("<input>", "</input>")
+# The lines before the words of a message between agents.
+_HEAD: Final = re.compile(r"Message Type: (\w{1,40})\n(?:[A-Z][\w ]{0,40}: [^\n]{0,400}\n){0,8}Payload:\n?")
+_NEW_TASK: Final = "NEW_TASK"
+_NAME: Final = re.compile(r"^Task name: ([^\n]{1,400})$", re.MULTILINE)
+
+
+_ABOVE_SUMMARY: Final = re.compile(r"\AAnother language model started to solve this problem [^\n]*:\n")
 
 
 class Words(NamedTuple):
@@ -32,13 +47,15 @@ class Words(NamedTuple):
 
 
 def unwrap(text: str) -> Words:
-    """Cut off the context: what follows the last request heading was typed. What was delegated stays whole."""
-    if is_delegated(text):
+    """Cut off the client's context: what follows the last request heading was typed.
+
+    The heading only counts in a message that begins with such context: elsewhere somebody quotes it. It is the last
+    one, as the client has it, too: the context may quote a file that has one.
+    """
+    headings = list(_REQUEST.finditer(text)) if text.lstrip().startswith(_SECTIONS) else []
+    if not headings:
         return Words(text)
-    at = f"\n{text}".rfind(f"\n{REQUEST}")
-    if at < 0:
-        return Words(text)
-    return Words(text[at + len(REQUEST) :].strip("\n"), text[:at])
+    return Words(text[headings[-1].end() :].strip("\n"), text[: headings[-1].start()])
 
 
 def is_injected(text: str) -> bool:
@@ -51,10 +68,33 @@ def is_delegated(text: str) -> bool:
     return text.lstrip().startswith(_DELEGATED)
 
 
-def typed(text: str) -> Typed:
-    """Return what may be typed of a user's message."""
+def delegated(text: str) -> str:
+    """Return the task in an envelope of another thread's agent."""
+    opening, closing = _INPUT
+    inner, found, _ = text.partition(opening)[2].rpartition(closing)
+    return inner if found and inner.strip() else text
+
+
+def agent_message(text: str) -> dict[str, str]:
+    """Return the payload of a message between agents, without its head unless the rest is encrypted."""
+    head = _HEAD.match(text)
+    payload = {"text": text, "subtype": ev.Between.TASK if head and head[1] == _NEW_TASK else ev.Between.PEER}
+    if head and text[head.end() :].strip():
+        return payload | {"text": text[head.end() :]}
+    return payload | ({"summary": name[1]} if head and (name := _NAME.search(head[0])) else {})
+
+
+def typed(text: str) -> list[TypedText]:
+    """Return what may be typed of a user's message: nothing of what the client wrote."""
     words = unwrap(text).text
-    return Typed.by_agent(words) if is_delegated(words) else Typed(words)
+    if is_injected(words):
+        return []
+    return [TypedText.by_agent(words) if is_delegated(words) else TypedText(words)]
+
+
+def summarised(text: str) -> str:
+    """Return the summary of a compaction without what the client tells the next model above it."""
+    return _ABOVE_SUMMARY.sub("", text)
 
 
 def is_person(meta: dict[str, Any]) -> bool:

@@ -8,9 +8,10 @@ import orjson
 from katod.agents.base import EventBuilder
 from katod.agents.codex.edits import files_of
 from katod.agents.codex.script import CODE_MODE, ScriptCall, calls_in
+from katod.agents.codex.shell import PATCH_TOOL, patch_by_shell
 from katod.agents.codex.text import images, joined
 from katod.agents.fields import dict_of, dicts_of, int_or_none, list_of, milliseconds, text_of
-from katod.agents.toolcalls import describe, family, one_line
+from katod.agents.toolcalls import call_of, describe, family, one_line
 
 CALLS: Final = frozenset({
     "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call",
@@ -30,7 +31,13 @@ _PRINTED: Final = re.compile(
 )
 _HEAD: Final = 400
 _LONGEST_STATUS: Final = 100
+_MCP: Final = "mcp__"
 _FAILED: Final = ("failed", "terminated")
+# What the client itself answers for a call that it did not run. Only the first is in real sessions known to katod.
+_NOT_RUN: Final = re.compile(
+    r"(?P<failed>apply_patch verification failed: |patch rejected: )|"
+    r"(?:(?P<denied>(?:exec command|patch) rejected by user)|aborted(?: by user after [0-9.]{1,20}s)?)\s*\Z"
+)
 
 
 def call_payload(payload: dict[str, Any], cwd: str) -> dict[str, Any]:
@@ -40,13 +47,11 @@ def call_payload(payload: dict[str, Any], cwd: str) -> dict[str, Any]:
     given = _arguments(payload, kind)
     if name == CODE_MODE and kind == "custom_tool_call" and isinstance(given, str):
         return {"toolCallId": call_id(payload)} | _script(given, cwd)
-    used, about = _shown(name, given)
-    row: dict[str, Any] = {"toolCallId": call_id(payload), "name": name, "family": family(used)}
-    if space := text_of(payload.get("namespace")):
-        row["server"] = space
-    if description := describe(used, about, cwd):
-        row["description"] = description
-    return row | {"input": given}
+    if patch := patch_by_shell(name, given):
+        return call_of(call_id(payload), PATCH_TOOL, patch, cwd) | {"native": {"name": name, "input": given}}
+    space = text_of(payload.get("namespace"))
+    row = call_of(call_id(payload), name, given, cwd, server_of(space))
+    return row if not space or space.startswith(_MCP) else row | {"family": family(name)}
 
 
 def call_id(payload: dict[str, Any]) -> str:
@@ -67,7 +72,16 @@ def output_payload(payload: dict[str, Any], new: EventBuilder) -> dict[str, Any]
         row["durationMs"] = round(float(match[1]) * 1000)
     if head.startswith('{"output"'):
         row |= _old_metadata(text)
+    if refused := _NOT_RUN.match(head):
+        row |= _not_run(refused)
     return row | ({"attachments": shown} if shown else {})
+
+
+def _not_run(match: re.Match[str]) -> dict[str, Any]:
+    """Return the outcome of a call that was not run: refused by the client or by the person, or interrupted."""
+    if match["failed"]:
+        return {"isError": True}
+    return {"isError": True, "denied": True} if match["denied"] else {"status": "interrupted"}
 
 
 def finding(item: dict[str, Any]) -> dict[str, Any]:
@@ -118,12 +132,9 @@ def responses(call: str, output: str, labels: dict[str, list[str]]) -> list[dict
     return out
 
 
-def _shown(name: str, given: Any) -> tuple[str, dict[str, Any] | str]:
-    """Return as which tool, with which arguments, a call is shown: in 2025 patches were applied by the shell."""
-    words = list_of(dict_of(given).get("command")) if name == "shell" else []
-    if len(words) == 2 and words[0] == "apply_patch":
-        return "apply_patch", text_of(words[1])
-    return name, given if isinstance(given, dict | str) else {}
+def server_of(name: str) -> str:
+    """Return the server of a namespace, or of a whole name of a tool: `github` of `mcp__github__issues`."""
+    return name.removeprefix(_MCP).partition("__")[0] if name.startswith(_MCP) else name
 
 
 def _script(script: str, cwd: str) -> dict[str, Any]:
@@ -146,6 +157,8 @@ def _about(calls: list[ScriptCall], cwd: str) -> str:
 
 def _called(call: ScriptCall, cwd: str) -> dict[str, Any]:
     row: dict[str, Any] = {"name": call.name, "family": family(call.name)}
+    if call.name.startswith(_MCP):
+        row["server"] = server_of(call.name)
     given = call.input if isinstance(call.input, dict | str) else {}
     if description := describe(call.name, given, cwd) or one_line(_first_text(call.input)):
         row["description"] = description

@@ -11,12 +11,15 @@ from katod.agents.opencode import sweep, tree
 from katod.agents.opencode.adapter import OpenCodeAdapter
 from katod.agents.opencode.database import DatabaseSession
 from katod.agents.opencode.second import reported
+from katod.agents.processes import has_open
+from katod.metadata import SessionStart
 from katod.model import Identity, SessionKey
 from katod.tail.reader import SourceFile
 from katod.tail.source import open_source
 
 _DATABASE: Final = ".db"
 _PREFIX: Final = "ses_"
+_PROGRAMS: Final = frozenset({"opencode", "opencode.exe", ".opencode"})
 
 
 def _roots() -> list[Path]:
@@ -57,6 +60,12 @@ def _instructions() -> Instructions:
     return Instructions(config / "opencode" / "AGENTS.md", after=(Path.home() / ".claude" / "CLAUDE.md",))
 
 
+def _runs(path: Path, _session: str, start: SessionStart) -> bool | None:
+    """Return whether a client in the session's folder has the database open, as it has as long as it runs."""
+    database_path = str(path).rpartition("#")[0]
+    return has_open(database_path, _PROGRAMS, start.cwd) if database_path else None
+
+
 SPEC: Final = AgentSpec(
     name="opencode",
     label="OpenCode",
@@ -73,6 +82,7 @@ SPEC: Final = AgentSpec(
     container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions_in, sweep.sessions_holding),
     stat_of=tree.changed,
     reported=reported,
+    runs=_runs,
     instructions=_instructions,
     names_parents=True,
     answers=Answers(Parts.COUNTED, output_has_reasoning=False),

@@ -5,6 +5,8 @@ Parts change until they settle: a part becomes an event once it is final, and no
 depend on the document alone; known ids are skipped downstream.
 """
 
+import re
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,16 +19,23 @@ from katod.agents.fields import dict_of, dicts_of, int_or_none, list_of, text_of
 from katod.agents.opencode.providers import Providers
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event, SessionRef
-from katod.model import Record, Typed
+from katod.model import Record, TypedText
 
 # Bookkeeping parts of a step.
 _IGNORED: Final = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "subtask"})
 _UNFINISHED: Final = ("tool-calls", "unknown", None)
 _QUESTION: Final = "question"
+# The only part of the prompt that the client writes before a command that the person runs with `!`.
+_RAN: Final = "The following tool was executed by the user"
+# How the error of a call begins that the person refused. A rule that forbids a call is no person.
+_REFUSED: Final = ("The user rejected permission to use ", "The user dismissed this question")
+_IMAGE: Final = re.compile(r"\[Image [0-9]{1,3}\]")  # where a picture stands in a prompt
+# The errors of calls after which the client stops, as its person said no and nothing else.
+_STOPS: Final = ("The user rejected permission to use this specific tool call.", "The user dismissed this question")
 Value = dict[str, Any]
 
 
-class Turn:
+class PromptTurn:
     """A prompt and its answers. In a document that begins within a turn, the first turn has no prompt.
 
     In OpenCode 2 the messages are in order, and each is `alone`: a prompt is stored when its turn comes.
@@ -39,6 +48,19 @@ class Turn:
         self.answers: list[Value] = []
         self.alone = alone
 
+    @property
+    def is_shell(self) -> bool:
+        """Whether the person ran a command, which is recorded as a call that answers a prompt of the client's."""
+        parts = _parts(self.prompt or {})
+        return [part.get("text") for part in parts if part.get("synthetic")] == [_RAN] and len(parts) == 1
+
+    def is_whole(self) -> bool:
+        """Return whether no part of the prompt is yet to be written, as far as the ones before tell."""
+        parts = _parts(self.prompt or {})
+        texts, files = [part for part in parts if _is_own(part)], [part for part in parts if part.get("type") == "file"]
+        named = sum(len(_IMAGE.findall(text_of(part.get("text")))) for part in texts)
+        return bool(self.answers or (parts and named <= len(files) and (texts or not files)))
+
     def is_over(self) -> bool:
         """Return whether nothing more will answer the prompt, judged by the last answer."""
         if not self.answers:
@@ -46,7 +68,8 @@ class Turn:
         last = dict_of(self.answers[-1].get("info"))
         if self.alone:
             return _has_ended(last)
-        return _has_ended(last) and (last.get("finish") not in _UNFINISHED or bool(last.get("error")))
+        is_last = last.get("finish") not in _UNFINISHED or bool(last.get("error")) or _was_stopped(self.answers[-1])
+        return _has_ended(last) and is_last
 
 
 class OpenCodeBuilder(EventBuilder):
@@ -77,7 +100,7 @@ class OpenCodeAdapter(Adapter):
         self._cwd: str = state.get("cwd", "")
         self._providers = Providers(state.get("providers"))
         self._document = Record(0, None)
-        self._turns: list[Turn] = []
+        self._turns: list[PromptTurn] = []
         self._created = 0.0
 
     def state(self) -> Value:
@@ -96,7 +119,7 @@ class OpenCodeAdapter(Adapter):
         if not info or not isinstance(fields.get("messages"), list):
             return [self.new.raw(record, "unknown", record.value)]
         self._turns = turns_of(fields["messages"])
-        out = [self._start(info), *self._said()]
+        out = [self._start(info), *self._repeated(fields["messages"]), *self._said()]
         self.new.take_up({})
         if revert := dict_of(info.get("revert")):
             reverted = {"text": "Messages taken back", "subtype": "rollback"}
@@ -106,13 +129,22 @@ class OpenCodeAdapter(Adapter):
     def _start(self, info: Value) -> Event:
         parent, self._cwd = text_of(info.get("parentID")), text_of(info.get("directory"))
         self.new.rename(text_of(info.get("id")) or self.new.ref.id)
-        self.new.ref = self.new.ref._replace(parent=parent)
+        self.new.child_of(parent, spawned=bool(parent))
         payload = texts_in({
             "cwd": self._cwd, "cliVersion": info.get("version"), "parent": parent, "origin": SPAWNED if parent else "",
         })  # fmt: skip
         created = dict_of(info.get("time")).get("created")
         self._created = created if isinstance(created, int | float) else 0.0
         return self._event("start", ev.SESSION_START, payload, _iso(created))
+
+    def _repeated(self, messages: list[Any]) -> Iterator[Event]:
+        """Yield a note if ids repeat, as in an export whose ids were replaced: an id is said once."""
+        rows = dicts_of(messages)
+        prompts = Counter(_id(row) for row in rows if dict_of(row.get("info")).get("role") == "user")
+        parts = Counter(text_of(part.get("id")) for row in rows for part in dicts_of(row.get("parts")))
+        if count := prompts.total() - len(prompts) + parts.total() - len(parts):
+            text = f"Left out: {count} messages and parts with the id of an earlier one"
+            yield self._event("repeated", ev.SYSTEM_MESSAGE, {"text": text, "subtype": "incomplete"})
 
     def _said(self, *, complete: bool = False) -> Iterator[Event]:
         """Yield the turns in the order of their prompts, up to the first part that is not final."""
@@ -122,10 +154,12 @@ class OpenCodeAdapter(Adapter):
             if not done:
                 return
 
-    def _turn(self, turn: Turn, *, closed: bool) -> Generator[Event, None, bool]:
+    def _turn(self, turn: PromptTurn, *, closed: bool) -> Generator[Event, None, bool]:
         """Yield what is final in one turn; return whether all of it is."""
+        if turn.is_shell:
+            return (yield from self._ran(turn, closed=closed))
         if turn.prompt is not None:
-            if not list_of(turn.prompt.get("parts")) and not closed:
+            if not turn.is_whole() and not closed:
                 return False
             yield from self._prompt(turn.prompt)
         for message in turn.answers:
@@ -142,17 +176,49 @@ class OpenCodeAdapter(Adapter):
         created = dict_of(info.get("time")).get("created")
         time = _iso(created)
         copied = isinstance(created, int | float) and created < self._created  # a fork has new ids, but old times
-        for part in _parts(message):
-            kind, native = text_of(part.get("type")), text_of(part.get("id"))
-            if kind == "text":
-                yield from self._typed(part, native, time, copied=copied)
-            elif kind == "file":
-                payload: Value = {"text": "", "attachments": [self._file(part)]}
-                yield self._event(native, ev.USER_MESSAGE, payload, time)
-            elif kind in self._NOTES:
-                yield from self._NOTES[kind](self, part, native, time)
-            elif kind not in _IGNORED:
-                yield self._raw(native, part, time)
+        parts = _parts(message)
+        files = [part for part in parts if part.get("type") == "file"]
+        holder = next(filter(_is_own, parts), files[0] if files else None)
+        for part in parts:
+            attached = [self._file(file) for file in files] if part is holder else []
+            yield from self._prompted(part, time, attached, copied=copied)
+
+    def _prompted(self, part: Value, time: str, attached: list[Value], *, copied: bool) -> Iterator[Event]:
+        """Yield one part of a prompt; the files of a message are those of its first words."""
+        kind, native = text_of(part.get("type")), text_of(part.get("id"))
+        if kind == "text":
+            yield from self._typed(part, native, time, attached, copied=copied)
+        elif kind in self._NOTES:
+            yield from self._NOTES[kind](self, part, native, time)
+        elif attached:
+            yield self._event(native, ev.USER_MESSAGE, {"text": "", "attachments": attached}, time)
+        elif kind not in _IGNORED and kind != "file":
+            yield self._raw(native, part, time)
+
+    def _ran(self, turn: PromptTurn, *, closed: bool) -> Generator[Event, None, bool]:
+        """Yield the commands that the person ran, with what they printed; return whether all have ended."""
+        ended = closed
+        for message in turn.answers:
+            info = dict_of(message.get("info"))
+            self.new.take_up(info)
+            ended = closed or _has_ended(info)
+            for part in _parts(message):
+                if part.get("type") == "tool":
+                    yield from self._command(part, ended=ended)
+        return ended
+
+    def _command(self, part: Value, *, ended: bool) -> Iterator[Event]:
+        state, native = dict_of(part.get("state")), text_of(part.get("id"))
+        times = dict_of(state.get("time"))
+        command = text_of(dict_of(state.get("input")).get("command"))
+        if not command and not ended:
+            return  # its arguments are still to come
+        said = {"text": f"! {command}", "subtype": "shell"}
+        yield self._event(f"{native}:call", ev.USER_MESSAGE, said, _iso(times.get("start")))
+        printed = text_of(state.get("output")) or text_of(state.get("error"))
+        if ended and printed.strip():
+            shown = {"text": printed, "subtype": "shell-output"}
+            yield self._event(f"{native}:result", ev.SYSTEM_MESSAGE, shown, _iso(times.get("end")))
 
     def _compaction(self, part: Value, native: str, time: str) -> Iterator[Event]:
         trigger = {"trigger": "auto" if part.get("auto") else "manual"}
@@ -176,14 +242,15 @@ class OpenCodeAdapter(Adapter):
         "compaction": _compaction, "model-switched": _switched, "shell": _shell,
     }  # fmt: skip
 
-    def _typed(self, part: Value, native: str, time: str, *, copied: bool) -> Iterator[Event]:
+    def _typed(self, part: Value, native: str, time: str, attached: list[Value], *, copied: bool) -> Iterator[Event]:
         text = text_of(part.get("text"))
         if part.get("synthetic") or part.get("ignored"):
             subtype = "ignored" if part.get("ignored") else "context"
             yield self._event(native, ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, time)
         elif text.strip():
             typed = not self.new.ref.parent and not copied
-            yield self._event(native, ev.USER_MESSAGE, {"text": unquoted(text)}, time, typed=typed)
+            said: Value = {"text": unquoted(text)} | ({"attachments": attached} if attached else {})
+            yield self._event(native, ev.USER_MESSAGE, said, time, typed=typed)
 
     # -- answers ------------------------------------------------------------------------------------
 
@@ -200,7 +267,7 @@ class OpenCodeAdapter(Adapter):
             if not done:
                 return False
         if ended:
-            yield from self._end(info)
+            yield from self._end(info, stopped=_was_stopped(message))
         return ended
 
     def _part(self, part: Value, info: Value, *, ended: bool) -> Generator[Event, None, bool]:
@@ -248,10 +315,13 @@ class OpenCodeAdapter(Adapter):
         for i, answer in enumerate(_answers(state, asked)):
             yield self._event(f"{native}:a{i}", ev.DECISION_RESPONSE, answer, end)
         if subagent := text_of(dict_of(state.get("metadata")).get("sessionId")):
-            yield self._event(f"{native}:s", ev.AGENT_END, {"subagent": subagent, "status": text_of(status)}, end)
+            row = {"subagent": subagent, "status": text_of(status)}
+            told = self._event(f"{native}:s", ev.AGENT_END, row, end)
+            # Of the record of its result, so that both are known to say the same end.
+            yield told._replace(source=told.source | {"providerEventId": f"{native}:result"})
         return True
 
-    def _end(self, info: Value) -> Iterator[Event]:
+    def _end(self, info: Value, *, stopped: bool) -> Iterator[Event]:
         native, time = text_of(info.get("id")), _iso(dict_of(info.get("time")).get("completed"))
         usage = _counts(dict_of(info.get("tokens")))
         if any(usage.values()):
@@ -260,11 +330,13 @@ class OpenCodeAdapter(Adapter):
             model = text_of(info.get("modelID"))
             yield self._event(f"{native}:usage", ev.USAGE, {"scope": "message"} | usage, time, model)
         problem = dict_of(info.get("error"))
-        if problem.get("name") == "MessageAbortedError":
+        if problem.get("name") == "MessageAbortedError" or (stopped and not problem):
             yield self._event(f"{native}:end", ev.TURN_END, {"reason": "aborted"}, time)
         elif problem:
-            message = text_of(dict_of(problem.get("data")).get("message")) or "error"
-            payload = {"message": message, "code": text_of(problem.get("name"))}
+            data = dict_of(problem.get("data"))
+            payload: Value = {"message": text_of(data.get("message")) or "error", "code": text_of(problem.get("name"))}
+            if isinstance(status := data.get("statusCode"), int):
+                payload["httpStatus"] = status
             yield self._event(f"{native}:end", ev.ERROR, payload, time)
 
     # -- shared helpers -----------------------------------------------------------------------------
@@ -286,13 +358,13 @@ class OpenCodeAdapter(Adapter):
         return self.new.event(kind, payload, self._document, native, time=time, model=model, typed=typed)
 
     @staticmethod
-    def typed_texts(fields: Value) -> list[Typed]:
+    def typed_texts(fields: Value) -> list[TypedText]:
         """Return what a person typed in a document."""
         if dict_of(fields.get("info")).get("parentID"):
             return []
         prompts = [turn.prompt for turn in turns_of(list_of(fields.get("messages"))) if turn.prompt is not None]
         parts = [part for prompt in prompts for part in _parts(prompt) if part.get("type") == "text"]
-        return [Typed(unquoted(text_of(part.get("text")))) for part in parts if not part.get("synthetic")]
+        return [TypedText(unquoted(text_of(part.get("text")))) for part in parts if not part.get("synthetic")]
 
     @staticmethod
     def recognises(_path: Path, first: Value, /) -> bool:
@@ -300,25 +372,26 @@ class OpenCodeAdapter(Adapter):
         return isinstance(first.get("info"), dict) and isinstance(first.get("messages"), list)
 
 
-def turns_of(messages: list[Any]) -> list[Turn]:
+def turns_of(messages: list[Any]) -> list[PromptTurn]:
     """Group messages by the prompt that they answer: prompts typed while the agent works are among its answers."""
     rows = sorted(dicts_of(messages), key=_id)
     if any("seq" in dict_of(row.get("info")) for row in rows):
         return [_alone(row) for row in dicts_of(messages)]
-    turns: dict[str, Turn] = {}
+    turns: dict[str, PromptTurn] = {}
     for row in rows:
         info = dict_of(row.get("info"))
         if info.get("role") == "user":
-            turns[_id(row)] = Turn(row)
+            turn = turns.setdefault(_id(row), PromptTurn(None))
+            turn.prompt = turn.prompt or row
         else:
             parent = text_of(info.get("parentID"))
-            turns.setdefault(parent, Turn(None)).answers.append(row)
+            turns.setdefault(parent, PromptTurn(None)).answers.append(row)
     return [turns[key] for key in sorted(turns)]
 
 
-def _alone(row: Value) -> Turn:
+def _alone(row: Value) -> PromptTurn:
     is_prompt = dict_of(row.get("info")).get("role") == "user"
-    turn = Turn(row if is_prompt else None, alone=True)
+    turn = PromptTurn(row if is_prompt else None, alone=True)
     turn.answers += [] if is_prompt else [row]
     return turn
 
@@ -342,8 +415,20 @@ def _parts(message: Value) -> list[Value]:
     return sorted(dicts_of(message.get("parts")), key=lambda part: text_of(part.get("id")))
 
 
+def _is_own(part: Value) -> bool:
+    """Return whether a part has words of the person."""
+    is_text = part.get("type") == "text" and not part.get("synthetic") and not part.get("ignored")
+    return is_text and bool(text_of(part.get("text")).strip())
+
+
 def _has_ended(info: Value) -> bool:
     return "completed" in dict_of(info.get("time")) or bool(info.get("error"))
+
+
+def _was_stopped(message: Value) -> bool:
+    """Return whether a person refused a call of an answer, without a word about what to do instead."""
+    states = (dict_of(part.get("state")) for part in dicts_of(message.get("parts")))
+    return any(state.get("status") == "error" and state.get("error") in _STOPS for state in states)
 
 
 def _iso(milliseconds: Any) -> str:
@@ -362,6 +447,8 @@ def _outcome(state: Value, call: str) -> Value:
     row: Value = {"toolCallId": call, "text": text}
     if status == "error":
         row["isError"] = True
+        if text.startswith(_REFUSED):
+            row["denied"] = True
     elif status != "completed":
         row["status"] = "interrupted"
     if isinstance(code := kept.get("exit"), int):

@@ -13,7 +13,7 @@ from katod.agents.opencode.second import SecondRows, generations
 from katod.agents.opencode.tree import packed
 from katod.errors import SourceGone
 from katod.model import NO_ANCHOR, Anchor, Cursor, Line, Partial
-from katod.tail.document import Document
+from katod.tail.document import DocumentFile
 from katod.tail.reader import Batch, short_hash
 
 _COLUMNS: Final = ("id", "parent_id", "directory", "version", "revert", "time_created", "time_updated")
@@ -25,7 +25,7 @@ _PARTS: Final = "SELECT id, time_updated, data FROM part WHERE message_id = ? OR
 Row = dict[str, Any]
 
 
-class DatabaseSession(Document):
+class DatabaseSession(DocumentFile):
     """One session, read from its database for the duration of a step."""
 
     def __init__(self, path: str) -> None:

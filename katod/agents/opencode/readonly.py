@@ -71,14 +71,14 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
         if name == "SQLITE_ERROR":  # no such table or column
             raise SourceError("found, not understood: its tables are of an unknown version", path=path) from error
         raise SourceError(f"cannot be read: {name}", path=path) from error
-    except _TooMuch as error:
+    except _TextLimit as error:
         raise _remembered(path, state, f"it contains more than {_LARGEST_TOTAL} bytes") from error
     finally:
         if connection is not None:
             connection.close()
 
 
-class _TooMuch(Exception):
+class _TextLimit(Exception):
     """More text was read than any session contains."""
 
 
@@ -100,7 +100,7 @@ def _restrict(connection: sqlite3.Connection) -> None:
         nonlocal left
         left -= len(data)
         if left < 0:
-            raise _TooMuch
+            raise _TextLimit
         return data.decode("utf-8", "replace")
 
     connection.text_factory = text

@@ -49,13 +49,16 @@ Row = dict[str, Any]
 
 
 def reported(path: Path, session: str, _start: SessionStart) -> Report | None:
-    """Return whether a session is idle or not, as its row says; None if it is not in the tables of OpenCode 2.
+    """Return whether a session is idle or not, as its row says; None if it is in no database of OpenCode 2.
 
     It is idle if it has been since its last message changed. How the turn ended is not taken from there: which words
     stand for that is not known.
     """
+    database_path = str(path).rpartition("#")[0]
+    if not database_path:  # a session of OpenCode's old tree of files
+        return None
     try:
-        with reading(str(path).rpartition("#")[0]) as database:
+        with reading(database_path) as database:
             if "session_v2" not in generations(database):
                 return None
             idle, last = database.execute(_IDLE, (session,)).fetchone() or (None, None)

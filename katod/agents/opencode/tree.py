@@ -12,7 +12,7 @@ import orjson
 from katod.errors import SourceError
 from katod.model import Stat
 from katod.smallfile import read_small
-from katod.tail.document import Document
+from katod.tail.document import DocumentFile
 from katod.tail.reader import LINE_CAP, SourceFile
 
 _STORAGE: Final = "storage"
@@ -20,7 +20,7 @@ _BLANK: Final = re.compile(r"\s+")
 Row = dict[str, Any]
 
 
-class SessionDocument(Document):
+class SessionDocument(DocumentFile):
     """A document of a session, or its objects written one after another to a single file."""
 
     def documents(self, data: bytes) -> list[bytes]:
@@ -30,7 +30,7 @@ class SessionDocument(Document):
         ]
 
 
-class TreeSession(Document):
+class TreeSession(DocumentFile):
     """One session in a tree of files, assembled when it is opened."""
 
     def __init__(self, file: SourceFile) -> None:

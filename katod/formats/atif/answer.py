@@ -17,7 +17,7 @@ Reference = Callable[[str, Row], Row]  # of a sub-agent, given its id and what i
 
 
 @dataclass(slots=True, kw_only=True)
-class Answer:
+class OpenStep:
     """One answer of the model, as long as more of it, or results of its calls, may follow."""
 
     key: str
@@ -30,6 +30,7 @@ class Answer:
     metrics: Metrics = field(default_factory=dict)
     own: Row = field(default_factory=dict)  # what ATIF has no field for
     latest: str = ""  # the call whose result was the last event
+    is_cut: bool = False  # an error came: what follows is another attempt, unless it names the same message
 
     @property
     def is_complete(self) -> bool:

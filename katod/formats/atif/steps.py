@@ -9,7 +9,7 @@ from katod import events as ev
 from katod.agents.answers import Answers, Parts
 from katod.agents.fields import list_of, text_of
 from katod.events import Event
-from katod.formats.atif.answer import Answer, Reference, Row, Step, chosen, own_fields, result_of, step_head
+from katod.formats.atif.answer import OpenStep, Reference, Row, Step, chosen, own_fields, result_of, step_head
 from katod.formats.atif.metrics import Totals, metrics_of
 
 MOST_HELD: Final = 4_000_000  # bytes of the events of answers that wait for results, and of what follows them
@@ -17,7 +17,7 @@ _MOST_KNOWN: Final = 4096
 _ABOUT_CALLS: Final = frozenset({ev.TOOL_RESULT, ev.AGENT_START, ev.AGENT_END})
 _OF_ERROR: Final = ("code", "httpStatus", "retry")
 _OF_COMPACTION: Final = ("trigger", "tokensBefore", "tokensAfter")
-_OF_MESSAGE: Final = ("subtype", "attachments")
+_OF_MESSAGE: Final = ("subtype", "speaker", "attachments")
 _OF_START: Final = (
     "cliVersion", "cwd", "branch", "commit", "repository", "modelProvider", "permissionMode", "sandbox", "origin",
     "parent",
@@ -25,7 +25,7 @@ _OF_START: Final = (
 
 
 @dataclass(slots=True)
-class Known:
+class ThreadState:
     """What is known of a thread beside its steps."""
 
     start: Row = field(default_factory=dict)
@@ -45,9 +45,9 @@ class Trajectory:
     """
 
     def __init__(self, answers: Answers, reference: Reference) -> None:
-        self.known = Known()
+        self.known = ThreadState()
         self._answers, self._reference = answers, reference
-        self._answer: Answer | None = None
+        self._answer: OpenStep | None = None
         self._waiting: list[Step] = []
         self.held = 0  # bytes
 
@@ -103,20 +103,20 @@ class Trajectory:
         answer.texts.append(text_of(event.payload.get("prompt")))
         return done
 
-    def _joined(self, event: Event) -> tuple[list[Step], Answer]:
+    def _joined(self, event: Event) -> tuple[list[Step], OpenStep]:
         """Return the answer that an event is a part of, and the steps before it if the answer begins with it."""
         answer = self._answer
         if answer is not None and self._belongs(answer, event):
-            answer.key = answer.key or _key(event)
+            answer.key = _key(event) if answer.is_bare else answer.key
             return [], answer
         done = self.rest()
-        self._answer = Answer(key=_key(event), head=self._head(event))
+        self._answer = OpenStep(key=_key(event), head=self._head(event))
         return done, self._answer
 
-    def _belongs(self, answer: Answer, event: Event) -> bool:
+    def _belongs(self, answer: OpenStep, event: Event) -> bool:
         if self._answers.parts is Parts.NAMED:
-            return answer.key == _key(event) or (answer.is_bare and not answer.key)
-        if answer.metrics or any(step["source"] == "user" for step in self._waiting):
+            return answer.key == _key(event) or (answer.is_bare and self._answers.usage_is_apart and not answer.is_cut)
+        if answer.metrics or answer.is_cut or any(step["source"] == "user" for step in self._waiting):
             return False
         return self._answers.parts is Parts.COUNTED or not answer.results
 
@@ -132,12 +132,19 @@ class Trajectory:
         self.known.totals.add(scope, metrics)
         if scope != "message" or not metrics:
             return []
-        answer, name, done = self._answer, text_of(event.source.get("messageId")), []
-        if answer is None or answer.metrics or (name and name != answer.key):
+        answer, done = self._answer, []
+        if answer is None or answer.metrics or not self._is_used_by(answer, event):
             done = self.rest()
-            answer = self._answer = Answer(key=name, head=self._head(event))
+            answer = self._answer = OpenStep(key=_key(event), head=self._head(event))
         answer.use(metrics)
         return done
+
+    def _is_used_by(self, answer: OpenStep, event: Event) -> bool:
+        """Return whether usage is that of an answer: a request that failed may have usage, too, and no answer."""
+        if self._answers.have_names:
+            return answer.key == _key(event)
+        name = text_of(event.source.get("messageId"))
+        return not name or name == answer.key
 
     # -- what comes of it ---------------------------------------------------------------------------
 
@@ -196,7 +203,10 @@ class Trajectory:
     # -- what others say ----------------------------------------------------------------------------
 
     def _user(self, event: Event) -> list[Step]:
+        """Say a prompt: the person's, or the task of a sub-agent. Other words between agents are no prompt."""
         text = text_of(event.payload.get("text"))
+        if ev.is_between(event) and event.payload["subtype"] != ev.Between.TASK:
+            return self._system(event)
         return self._beside(_said(event, "user", text, chosen(event.payload, _OF_MESSAGE)))
 
     def _command(self, event: Event) -> list[Step]:
@@ -208,6 +218,8 @@ class Trajectory:
 
     def _error(self, event: Event) -> list[Step]:
         row = {"kind": event.kind} | chosen(event.payload, _OF_ERROR)
+        if self._answer is not None:
+            self._answer.is_cut = True
         return self._beside(_said(event, "system", text_of(event.payload.get("message")), row))
 
     def _compaction(self, event: Event) -> list[Step]:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from katod.formats.matrix.calls import Calls, Row, answered, duration
+from katod.formats.matrix.calls import MatrixCalls, Row, answered, duration
 from katod.formats.matrix.lines import Draft, Wait, transaction_of
 from katod.formats.matrix.session import Told
 from katod.formats.matrix.shown import shows
@@ -11,6 +11,7 @@ from katod.model import LONGEST_NAME
 
 _MOST: Final = 256
 _LAUNCHED: Final = "launched"
+_TOKENS: Final = ("input_tokens", "output_tokens")
 _STATUS: Final = {
     "completed": "success", "complete": "success", "success": "success", "done": "success", "ok": "success",
     "failed": "failure", "failure": "failure", "error": "failure", "errored": "failure",
@@ -27,11 +28,23 @@ class Agents:
         state = state or {}
         self._working: dict[str, str] = state.get("working", {})
         self._launched: list[str] = state.get("launched", [])  # the record and the spawn of the last launch
+        self._used: dict[str, Content] = state.get("used", {})  # the tokens of those that speak in the session's file
 
     def state(self) -> dict[str, Any]:
         """Return what is remembered as JSON."""
-        row: dict[str, Any] = {"working": self._working, "launched": self._launched}
+        row: dict[str, Any] = {"working": self._working, "launched": self._launched, "used": self._used}
         return {name: value for name, value in row.items() if value}
+
+    def use(self, child: str, counts: Content) -> None:
+        """Count the tokens of one answer of a sub-agent."""
+        before = self._used.pop(child, {})
+        known: Content = {
+            name: before.get(name, 0) + counts.get(name, 0) for name in _TOKENS if name in {**before, **counts}
+        }
+        if known and len(child) <= LONGEST_NAME:
+            self._used[child] = known
+            if len(self._used) > _MOST:
+                del self._used[next(iter(self._used))]
 
     def result(self, told: Told, call: Row, requests: dict[str, str]) -> list[Draft]:
         """Return the result of a call that started a sub-agent; its id may follow."""
@@ -45,12 +58,13 @@ class Agents:
             _about(told, call.get("child", ""), status)
             | duration(told, call.get("time"))
             | {"result": told.text("text")}
+            | self._used.pop(call.get("child", ""), {})
         )
         about["katod_tool_use_id"] = told.text("toolCallId")
         waits: tuple[Wait, str] | None = None if "child" in call else ("agent", record_of(told))
         return [Draft("agent.result", about, reply=call["txn"], at=("result",), waits=waits)]
 
-    def started(self, told: Told, calls: Calls) -> list[Draft]:
+    def started(self, told: Told, calls: MatrixCalls) -> list[Draft]:
         """Return the start of a sub-agent, unless it is that of a call, which was said."""
         child = told.text("subagent")
         if self._bound(told, child, calls):
@@ -60,7 +74,7 @@ class Agents:
         about |= {name: told.text(name) for name in ("task", "model") if told.text(name)}
         return [Draft("agent.spawn", about, at=("task",))]
 
-    def ended(self, told: Told, calls: Calls) -> list[Draft]:
+    def ended(self, told: Told, calls: MatrixCalls) -> list[Draft]:
         """Return the end of a sub-agent, unless the result of its call will say it."""
         child = told.text("subagent")
         open_call = next((row for row in calls.rows.values() if row.get("child") == child), None)
@@ -69,10 +83,10 @@ class Agents:
             return []
         about = _about(told, child, told.text("status"))
         said = told.text("result")
-        about |= {"result": said} if said else {}
+        about |= ({"result": said} if said else {}) | self._used.pop(child, {})
         return [Draft("agent.result", about, reply=self._working.pop(child, ""), at=("result",))]
 
-    def _bound(self, told: Told, child: str, calls: Calls) -> bool:
+    def _bound(self, told: Told, child: str, calls: MatrixCalls) -> bool:
         """Return whether a sub-agent is that of an open call, or of one that was just launched."""
         if self._launched and self._launched[0] == record_of(told):
             self._remember(child, self._launched[1])

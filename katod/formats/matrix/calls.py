@@ -8,7 +8,7 @@ from katod.agents.fields import dict_of, list_of, text_of
 from katod.agents.toolcalls import words_of_refusal
 from katod.formats.matrix import files, git
 from katod.formats.matrix.lines import Draft, Picture, timestamp_of, transaction_of
-from katod.formats.matrix.session import Session, Told, Turns, described, pictures
+from katod.formats.matrix.session import Session, Told, Turns, described, pictures, size
 from katod.formats.matrix.shown import shows, summary
 from katod.formats.matrix.values import Content, Path, given_input, integer
 from katod.model import LONGEST_NAME
@@ -24,6 +24,7 @@ _BUILTIN: Final = "builtin"
 _TIMED_OUT: Final = "timeout"
 _ANSWERED: Final = "answered"  # in place of a request's transaction
 SERVERS: Final = "mcp-servers"
+TOOLS: Final = "mcp-tools"
 _APPROVED: Final = frozenset({"approved", "allowed", "granted"})
 _DENIED: Final = ("denied", "rejected")
 _SAID: Final = {"mcp": "mcp.tool.call", "agent": "agent.spawn", "tool": "tool.call"}
@@ -31,7 +32,7 @@ _SAID: Final = {"mcp": "mcp.tool.call", "agent": "agent.spawn", "tool": "tool.ca
 Row = dict[str, Any]
 
 
-class Calls:
+class MatrixCalls:
     """What a result needs of its call, and an answer of its request, until it comes; of too many, the oldest go."""
 
     def __init__(self, state: dict[str, Any] | None = None) -> None:
@@ -65,7 +66,7 @@ class Calls:
         return [row for row in self.rows.values() if row["kind"] == "agent" and "child" not in row]
 
 
-def called(told: Told, calls: Calls, session: Session, turns: Turns) -> list[Draft]:
+def called(told: Told, calls: MatrixCalls, session: Session, turns: Turns) -> list[Draft]:
     """Return a call: of a tool, of a tool of an MCP server, or of a sub-agent."""
     name, server = told.text("name"), told.text("server")
     kind = "mcp" if server else "agent" if name.lower() in _SPAWNING else "tool"
@@ -117,20 +118,24 @@ def _call_ids(told: Told, turns: Turns | None = None) -> Content:
     return told.ids(turns if turns and told.is_own else None) | ({"tool_use_id": call} if call else {})
 
 
-def _connected(told: Told, session: Session, server: str) -> list[Draft]:
+def _connected(told: Told, session: Session, server: str, tools: Any = None) -> list[Draft]:
     """Return that a server is connected, unless it is known; a call shows it if nothing else did."""
     known = _UNNAMED.sub("_", server)[:LONGEST_NAME]  # as in the names of its tools
     if known in session.servers or len(session.servers) >= _MOST_SERVERS:
         return []
     session.servers.append(known)
     derived = told.event.kind == ev.TOOL_CALL
-    return [Draft("mcp.server.connected", told.ids() | {"server_name": server}, f"server.{known}", derived=derived)]
+    names = [name for name in list_of(tools) if isinstance(name, str)]
+    about = told.ids() | {"server_name": server} | ({"tools_available": names} if names else {})
+    return [Draft("mcp.server.connected", about, f"server.{known}", derived=derived)]
 
 
 def connected(told: Told, session: Session) -> list[Draft]:
-    """Return the servers that the client says are connected."""
-    names = [name for name in list_of(dict_of(told.payload.get("data")).get("servers")) if isinstance(name, str)]
-    return [draft for name in names for draft in _connected(told, session, name)]
+    """Return the servers that the client says are connected, with their tools if it names them."""
+    data = dict_of(told.payload.get("data"))
+    names = [name for name in list_of(data.get("servers")) if isinstance(name, str)]
+    tools = dict_of(data.get("tools"))
+    return [draft for name in [*names, *tools] for draft in _connected(told, session, name, tools.get(name))]
 
 
 def _spawned(told: Told, reply: str, line: str) -> Draft:
@@ -201,7 +206,7 @@ def _pictures(told: Told) -> tuple[Content, tuple[Picture, ...]]:
     shown = [row for row in rows if isinstance(row, dict)][:_MOST_PICTURES] if isinstance(rows, list) else []
     paths: list[Path] = [("katod_images", number, "sha256") for number in range(len(shown))]
     kept = [picture for row, at in zip(shown, paths, strict=True) for picture in pictures(told, row, at)]
-    return ({"katod_images": list(map(described, shown))} if shown else {}), tuple(kept)
+    return ({"katod_images": [described(row) | size(told, row) for row in shown]} if shown else {}), tuple(kept)
 
 
 def _refused(told: Told, about: Content, reply: str, requests: dict[str, str]) -> list[Draft]:
@@ -222,7 +227,7 @@ def _failed(told: Told, about: Content, reply: str, kind: str) -> Draft:
 
 def _effects(told: Told, call: Row, reply: str) -> list[Draft]:
     """Return what a successful call did to files and to the repository; each answers the call."""
-    if told.payload.get("isError") or told.payload.get("status") == "interrupted":
+    if not ev.went_well(told.payload):
         return []
     ids, cwd = told.ids(), told.metadata.cwd
     drafts = files.changed(told.payload, call.get("edits", []), cwd, told.text("toolCallId"), ids)
@@ -241,7 +246,7 @@ def _effects(told: Told, call: Row, reply: str) -> list[Draft]:
 # -- approvals, where the agent records them -----------------------------------------------------------
 
 
-def asked(told: Told, calls: Calls) -> list[Draft]:
+def asked(told: Told, calls: MatrixCalls) -> list[Draft]:
     """Return a request for an approval."""
     data = dict_of(told.payload.get("data"))
     call = text_of(data.get("toolCallId"))
@@ -266,5 +271,6 @@ def decided(told: Told, requests: dict[str, str]) -> list[Draft]:
         return []
     if call in requests:
         requests[call] = _ANSWERED
+    note = text_of(data.get("note"))
     content = told.ids() | ({"tool_use_id": call} if call else {}) | {"decision": decision} | timestamp_of(told.event)
-    return [Draft("approval.response", content, reply=request)]
+    return [Draft("approval.response", content | ({"note": note} if note else {}), reply=request, at=("note",))]

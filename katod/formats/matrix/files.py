@@ -4,8 +4,8 @@ from posixpath import basename
 from typing import Any, Final
 
 from katod.agents.fields import dict_of, dicts_of, list_of, text_of
-from katod.agents.toolcalls import relative
 from katod.agents.tooltable import tool
+from katod.formats.changes import relative
 from katod.formats.edits import edit_size
 from katod.formats.matrix.lines import Draft
 from katod.formats.matrix.values import Content, integer

@@ -3,9 +3,8 @@
 from typing import Any, Final, NamedTuple
 
 from katod import events as ev
-from katod.agents.answers import Parts
 from katod.formats.matrix.agents import finished, record_of
-from katod.formats.matrix.lines import Line, Wait
+from katod.formats.matrix.lines import ProtocolEvent, Wait
 from katod.formats.matrix.names import STATES
 from katod.formats.matrix.session import Told
 from katod.formats.matrix.sums import counts_of
@@ -16,20 +15,20 @@ _SUMMARY: Final = "compact-summary"
 _ANSWERS: Final = (ev.ASSISTANT_MESSAGE, ev.ASSISTANT_THINKING, ev.TOOL_CALL)
 
 
-class Held(NamedTuple):
+class HeldLines(NamedTuple):
     """Lines of which the first is waiting, and by what the event that adds to it is recognised."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ProtocolEvent, ...] = ()
     waits: Wait | None = None
     key: str = ""
 
     @classmethod
-    def of(cls, state: list[Any] | None) -> "Held":
+    def of(cls, state: list[Any] | None) -> "HeldLines":
         """Return what was held back, given its state."""
         if not state:
             return cls()
         rows, waits, key = state
-        return cls(tuple(Line(txn, name, content, tuple(at)) for txn, name, content, at in rows), waits, key)
+        return cls(tuple(ProtocolEvent(txn, name, content, tuple(at)) for txn, name, content, at in rows), waits, key)
 
     def state(self) -> list[Any]:
         """Return this as JSON, empty for nothing."""
@@ -42,7 +41,7 @@ class Held(NamedTuple):
         return not has_pictures and sum(len(canonical(line.content)) for line in self.lines) <= _LARGEST
 
     @property
-    def answers(self) -> list[Line]:
+    def answers(self) -> list[ProtocolEvent]:
         """The lines, without the state of the room."""
         return [line for line in self.lines if line.name not in STATES]
 
@@ -50,7 +49,7 @@ class Held(NamedTuple):
         """Return whether an event is a part of the answer that waits for its usage."""
         return self.waits == "usage" and kind in _ANSWERS and usage_key(told) == self.key
 
-    def longer(self, lines: list[Line]) -> "Held":
+    def longer(self, lines: list[ProtocolEvent]) -> "HeldLines":
         """Return this with more lines."""
         return self._replace(lines=(*self.lines, *lines))
 
@@ -64,7 +63,7 @@ class Held(NamedTuple):
             return finished(told)
         return {}
 
-    def with_addition(self, added: Content) -> "Held":
+    def with_addition(self, added: Content) -> "HeldLines":
         """Return the lines with what was added to the first."""
         first = self.lines[0]
         return self._replace(lines=(first._replace(content=first.content | cleaned(added)), *self.lines[1:]))
@@ -80,5 +79,5 @@ def usage_key(told: Told) -> str:
     session, source = told.event.session, told.event.source
     if told.event.kind == ev.USAGE and told.payload.get("scope") != "message":
         return "none"
-    is_named = told.answers.parts is Parts.NAMED
-    return f"{session.subagent}:{source.get('messageId') or record_of(told) if is_named else ''}"
+    name = source.get("messageId") or record_of(told) if told.answers.have_names else ""
+    return f"{session.subagent}:{name}"

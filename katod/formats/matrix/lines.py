@@ -46,7 +46,7 @@ class Draft(NamedTuple):
     waits: tuple[Wait, str] | None = None
 
 
-class Line(NamedTuple):
+class ProtocolEvent(NamedTuple):
     """One event of the protocol, as large as it is."""
 
     txn: str
@@ -88,7 +88,7 @@ def source_of(event: Event) -> Content:
     return {name: value for name, value in known.items() if isinstance(value, str | int) and value != ""}
 
 
-def line_of(draft: Draft, event: Event, root: str) -> Line:
+def line_of(draft: Draft, event: Event, root: str) -> ProtocolEvent:
     """Return the line of a draft, with its place in the thread of the session whose start is `root`."""
     relates: Content = {}
     if draft.name not in UNTHREADED:
@@ -100,7 +100,7 @@ def line_of(draft: Draft, event: Event, root: str) -> Line:
     if relates:
         content["m.relates_to"] = relates
     txn = root if draft.name == "session.start" else transaction_of(event, draft.part)
-    return Line(txn, draft.name, content, draft.at, draft.pictures)
+    return ProtocolEvent(txn, draft.name, content, draft.at, draft.pictures)
 
 
 def checked_prefix(prefix: str) -> str:
@@ -111,7 +111,7 @@ def checked_prefix(prefix: str) -> str:
     return prefix
 
 
-def printed(line: Line, prefix: str = PREFIX) -> str:
+def printed(line: ProtocolEvent, prefix: str = PREFIX) -> str:
     """Return a line of the output: what does not fit into the event, or is no text, is beside it in `large`."""
     row: dict[str, Any] = {"txn_id": line.txn, "type": f"{prefix}.{line.name}"}
     if line.name in STATES:

@@ -6,6 +6,7 @@ from typing import Final
 from katod import events as ev
 from katod.agents.fields import dict_of
 from katod.formats.matrix.lines import Draft, Wait
+from katod.formats.matrix.places import directory
 from katod.formats.matrix.session import Session, Told, Turns
 from katod.formats.matrix.values import Content, integer
 
@@ -24,6 +25,11 @@ _DISCONNECTED: Final = re.compile(
     r"\b(?:connection error|ECONNRESET|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|fetch failed)\b", re.IGNORECASE
 )
 _TIMED_OUT: Final = re.compile(r"\b(?:ETIMEDOUT|request timed out)\b", re.IGNORECASE)
+# A status in a message, where it can be nothing else: in front, or behind what introduces one.
+_STATUS: Final = re.compile(
+    r"(?:\A|\b(?:http|status|status code|api error)\b[:=/ ]{1,3})([45]\d\d)\b|\"code\": ?([45]\d\d)\b", re.IGNORECASE
+)
+_LONGEST_START: Final = 2_000  # characters of a message in which a status is looked for
 _OVERFLOW: Final = re.compile(r"prompt is too long(?:: (\d{1,12}) tokens > (\d{1,12}) maximum)?", re.IGNORECASE)
 _REFUSALS: Final = frozenset({"api_refusal", "model_refusal_fallback"})
 REFUSAL: Final = "refusal"
@@ -41,8 +47,16 @@ def changed(told: Told, session: Session) -> list[Draft]:
     if what in _PERMITTED:
         return [Draft("permission.change", told.ids() | {"changes": {_PERMITTED[what]: change}})]
     if what in _CONFIGURED:
+        if what == "cwd":
+            change = {name: _directory(told, path) for name, path in change.items()}
         return [Draft("config.change", told.ids() | {"changes": {_CONFIGURED[what]: change}})]
     return []
+
+
+def _directory(told: Told, path: str) -> str:
+    """Return a directory of the session, relative to the one in which it began."""
+    start = told.metadata.start.cwd
+    return directory(path, told.options, start if path != start else "")
 
 
 def _switched(told: Told, session: Session, before: str, after: str) -> list[Draft]:
@@ -70,6 +84,9 @@ def failed(told: Told) -> list[Draft]:
     """Return an error, and that the context is full if this is the error."""
     message, code, status = told.text("message"), told.text("code"), integer(told.payload.get("httpStatus"))
     content = told.ids() | {"error_message": message} | ({"error_code": code} if code else {})
+    if status is None and (said := _STATUS.search(message[:_LONGEST_START])):
+        status = int(said[1] or said[2])
+        content["katod_derived_fields"] = ["http_status"]
     if kind := _kind(message, code, status):
         content["error_type"] = kind
     if status is not None:

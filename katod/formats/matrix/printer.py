@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.answers import Parts
 from katod.agents.fields import dict_of
 from katod.events import Event
 from katod.formats.lines import Lines
@@ -17,11 +16,11 @@ from katod.formats.matrix import calls as calls_
 from katod.formats.matrix import files, notes
 from katod.formats.matrix import session as session_
 from katod.formats.matrix.agents import Agents
-from katod.formats.matrix.calls import Calls
-from katod.formats.matrix.held import Held, usage_key, usage_of
+from katod.formats.matrix.calls import MatrixCalls
+from katod.formats.matrix.held import HeldLines, usage_key, usage_of
 from katod.formats.matrix.lines import (
     Draft,
-    Line,
+    ProtocolEvent,
     checked_prefix,
     line_of,
     printed,
@@ -37,7 +36,7 @@ from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
 
-class Matrix(Lines):
+class MatrixPrinter(Lines):
     """Writes what the protocol has a name for, in the order in which it was recorded.
 
     A line is held back only until the next event, if that may add to it: the usage of an answer, the summary of a
@@ -53,9 +52,9 @@ class Matrix(Lines):
         self._session = Session(**state.get("session", {}))
         self._turns = Turns(**state.get("turns", {}))
         self._sums = Sums(state.get("sums"))
-        self._calls = Calls(state.get("calls"))
+        self._calls = MatrixCalls(state.get("calls"))
         self._agents = Agents(state.get("agents"))
-        self._held = Held.of(state.get("held"))
+        self._held = HeldLines.of(state.get("held"))
 
     @property
     def _options(self) -> Options:
@@ -84,7 +83,7 @@ class Matrix(Lines):
 
     def pause(self) -> str:
         """Return the lines that are held back."""
-        lines, self._held = self._held.lines, Held()
+        lines, self._held = self._held.lines, HeldLines()
         return "".join(printed(line, self._prefix) for line in lines)
 
     def end(self) -> str:
@@ -111,7 +110,7 @@ class Matrix(Lines):
             return ""
         return self.pause() + self._written(lines, drafts)
 
-    def _is_held(self, told: Told, kind: str, lines: list[Line]) -> bool:
+    def _is_held(self, told: Told, kind: str, lines: list[ProtocolEvent]) -> bool:
         """Return whether the lines of an event wait with those before it, for what may still be added to these."""
         if self._held.waits == "summary":
             return not lines
@@ -122,11 +121,11 @@ class Matrix(Lines):
         self._session.late = self._session.late or len(self._held.answers) > 1
         return False
 
-    def _written(self, lines: list[Line], drafts: list[Draft]) -> str:
+    def _written(self, lines: list[ProtocolEvent], drafts: list[Draft]) -> str:
         """Return lines as text, but for the last one if it is held back, with the state of the room after it."""
         place = len(drafts) - 1 - (bool(drafts) and drafts[-1].name in STATES)
         waits = drafts[place].waits if place >= 0 else None
-        if waits and (held := Held(tuple(lines[place:]), *waits)).is_small:
+        if waits and (held := HeldLines(tuple(lines[place:]), *waits)).is_small:
             self._held = held
             del lines[place:]
         return "".join(printed(line, self._prefix) for line in lines)
@@ -182,7 +181,7 @@ class Matrix(Lines):
             return calls_.asked(told, self._calls)
         if subtype == PERMISSION_COMPLETED:
             return calls_.decided(told, self._calls.requests)
-        if subtype == calls_.SERVERS:
+        if subtype in (calls_.SERVERS, calls_.TOOLS):
             return calls_.connected(told, self._session)
         if subtype == files.READ:
             return files.told_read(dict_of(told.payload.get("data")), told.metadata.cwd, told.ids())
@@ -198,7 +197,9 @@ class Matrix(Lines):
 
     def _used(self, told: Told) -> list[Draft]:
         self._sums.add(told.payload, told.answers)
-        is_named = told.answers.parts is Parts.NAMED and not self._held.addition(told, ev.USAGE)
+        if not told.is_own:
+            self._agents.use(told.event.session.subagent, counts_of(told.payload, told.answers))
+        is_named = told.answers.have_names and not self._held.addition(told, ev.USAGE)
         self._session.usage = [usage_key(told), counts_of(told.payload, told.answers)] if is_named else []
         return []
 
@@ -227,7 +228,7 @@ class Matrix(Lines):
     def _ended(self, told: Told) -> list[Draft]:
         return session_.ended(told, self._session, self._turns, self._sums) if told.is_own else []
 
-    _HANDLERS: ClassVar[dict[str, Callable[["Matrix", Told], list[Draft]]]] = {
+    _HANDLERS: ClassVar[dict[str, Callable[["MatrixPrinter", Told], list[Draft]]]] = {
         ev.SESSION_START: _started, ev.SESSION_END: _ended, ev.USER_MESSAGE: _prompt, ev.ASSISTANT_MESSAGE: _response,
         ev.ASSISTANT_THINKING: _thought, ev.TOOL_CALL: _call, ev.TOOL_RESULT: _result, ev.SYSTEM_MESSAGE: _system,
         ev.PROVIDER_INFO: _info, ev.TURN_END: _turn_ended, ev.USAGE: _used,

@@ -8,7 +8,17 @@ from katod import events as ev
 from katod.agents.answers import Answers
 from katod.agents.fields import decoded
 from katod.events import Event
-from katod.formats.matrix.lines import REFERENCE, Draft, Line, Picture, timestamp_of, transaction, transaction_of
+from katod.formats.matrix.imagesize import head_of, size_of
+from katod.formats.matrix.lines import (
+    REFERENCE,
+    Draft,
+    Picture,
+    ProtocolEvent,
+    timestamp_of,
+    transaction,
+    transaction_of,
+)
+from katod.formats.matrix.places import directory
 from katod.formats.matrix.sums import Sums
 from katod.formats.matrix.values import Content, Path, clean, cleaned
 from katod.formats.redact.redactor import redact_json
@@ -22,6 +32,7 @@ _ABOUT: Final = (
     ("branch", "branch"), ("commit", "commit"), ("repository", "repository"), ("model_provider", "modelProvider"),
     ("permission_mode", "permissionMode"), ("sandbox", "sandbox"), ("effort", "effort"), ("origin", "origin"),
 )  # fmt: skip
+_UNSAID: Final = ev.BETWEEN - {ev.Between.TASK} | {"context"}  # of messages that are no prompts
 _STOPS: Final = frozenset({"end_turn", "tool_use", "max_tokens", "stop_sequence"})
 _LONGEST_KEPT: Final = 8_000  # characters of the last text of a turn, in case it is interrupted
 
@@ -49,7 +60,7 @@ class Session:
     last: str = ""  # the id of the last event
     started: int = 0
     whole: bool = False  # whether everything since the beginning was seen: otherwise, nothing can be counted
-    status: str = ""
+    status: str = ""  # of the room, with the model
     lifecycle: Lifecycle | dict[str, Any] = field(default_factory=dict)  # what was kept of it, until it is needed
     model: str = ""
     announced: bool = False  # whether the agent itself said that the model changes
@@ -141,7 +152,7 @@ def _fields(told: Told, given: Content) -> Content:
     parent = ref.id if told.metadata.key.subagent else given.get("parent") or ref.parent
     about = {"agent": ref.agent} | ({"parent": parent} if parent else {}) | _named(given, _ABOUT)
     model = told.event.model or told.metadata.model
-    where = {"working_directory": given["cwd"]} if given.get("cwd") else {}
+    where = {"working_directory": directory(given["cwd"], told.options)} if given.get("cwd") else {}
     return ({"model": model} if model else {}) | where | {"environment": environment, "katod_session": about}
 
 
@@ -162,10 +173,11 @@ def doing(told: Told, session: Session) -> list[Draft]:
 
 
 def active(told: Told, session: Session, status: str) -> list[Draft]:
-    """Return the state of the room, if it changes with this; that of a sub-agent would replace its parent's."""
-    if session.status == status or not told.is_own or told.metadata.key.subagent:
+    """Return the state of the room, if it or the model changes; that of a sub-agent would replace its parent's."""
+    now = f"{status} {session.model}"
+    if session.status == now or not told.is_own or told.metadata.key.subagent:
         return []
-    session.status = status
+    session.status = now
     known = {"started_at": session.started, "model": session.model}
     content = ids_of(told) | {name: value for name, value in known.items() if value} | {"status": status}
     return [Draft("session.active", content, part=status, derived=True)]
@@ -177,7 +189,7 @@ def active(told: Told, session: Session, status: str) -> list[Draft]:
 def prompted(told: Told, session: Session, turns: Turns) -> list[Draft]:
     """Return a prompt with what is attached to it; commands of the client are none."""
     subtype = told.text("subtype")
-    if not told.is_own or subtype == "context":
+    if not told.is_own or subtype in _UNSAID:
         return []
     if subtype in NO_PROMPTS:
         turns.prompt = turns.prompt_id = turns.response = turns.text = ""
@@ -244,9 +256,16 @@ def described(row: Content) -> Content:
     return {name: row[key] for name, key in names if row.get(key) not in (None, "")}
 
 
+def size(told: Told, row: Content) -> Content:
+    """Return width and height of a picture that the event carries."""
+    data = next((blob[2] for blob in told.event.blobs if blob[0] == row.get("sha256")), "")
+    found = size_of(decoded(head_of(data))) if data and row.get("type") == "image" else None
+    return {"width": found[0], "height": found[1]} if found else {}
+
+
 def _attached(told: Told, turns: Turns, reply: str, number: int, row: Content) -> Draft:
     name = "input.image" if row.get("type") == "image" else "input.document"
-    content = told.ids(turns) | described(row)
+    content = told.ids(turns) | described(row) | size(told, row)
     return Draft(name, content, f"attachment.{number}", reply, pictures=pictures(told, row, ("sha256",)))
 
 
@@ -271,12 +290,12 @@ def interrupted(told: Told, turns: Turns) -> list[Draft]:
     return [Draft("response.interrupted", content, reply=turns.response or turns.prompt, at=("partial_text",))]
 
 
-def exported(session: Session) -> Line:
+def exported(session: Session) -> ProtocolEvent:
     """Return that katod exported the session; who asked for it, when and where to is not said in the file itself."""
     relates = {"rel_type": "m.thread", "event_id": REFERENCE + session.root}
     content = {"session_id": session.id, "format": "matrix", "katod_source": {"event": session.last}}
     txn = transaction(f"{session.last}#session.exported")
-    return Line(txn, "session.exported", cleaned(content) | {"m.relates_to": relates})
+    return ProtocolEvent(txn, "session.exported", cleaned(content) | {"m.relates_to": relates})
 
 
 def ended(told: Told, session: Session, turns: Turns, sums: Sums) -> list[Draft]:

@@ -3,25 +3,28 @@
 from typing import Final
 
 from katod import events as ev
-from katod.agents.tooltable import tool
+from katod.agents.tooltable import is_silent, tool
 from katod.formats import todos
 from katod.formats.edits import edit_size
 from katod.formats.matrix.lines import Draft
 from katod.formats.matrix.names import NEEDS
+from katod.formats.matrix.places import below_home
 from katod.formats.matrix.session import Session, Told
-from katod.formats.toolview import View, is_quiet
+from katod.formats.toolview import View
 
 # What is left of a line about tools with `tools = "summary"`: what a transcript says of the call in its line, and what
 # came of it, but neither what the tool was given nor what it returned.
 _KEPT: Final = frozenset({
     "session_id", "prompt_id", "timestamp", "tool_use_id", "katod_tool_use_id", "tool_name", "tool_source",
-    "mcp_server", "server_name", "resource_uri", "katod_summary", "is_error", "katod_status", "status", "exit_code",
+    "mcp_server", "server_name", "tools_available", "resource_uri", "katod_summary", "is_error", "katod_status",
+    "status", "exit_code", "input_tokens", "output_tokens",
     "duration_ms", "katod_derived_fields", "error_type", "decision", "note", "path", "file_path", "scope",
     "change_type", "lines_added", "lines_removed", "commit_hash", "message", "branch", "insertions", "deletions",
     "katod_kind", "action", "branch_name", "from_branch", "parent_session_id", "child_session_id",
 })  # fmt: skip
+_PATHS: Final = ("path", "file_path")
 _REPORT: Final = frozenset({"result"})
-_SUMMARY: Final = "summary_text"  # of a compaction: it retells what tools returned, and no transcript has it
+_SUMMARY: Final = "summary_text"  # of a compaction: it retells what tools returned
 
 
 def shows(told: Told, name: str) -> bool:
@@ -49,13 +52,14 @@ def _without_details(draft: Draft, told: Told) -> Draft:
     has_report = told.event.kind == ev.AGENT_END and told.options.subagent_reports
     kept = _KEPT | _REPORT if has_report else _KEPT
     content = {name: value for name, value in draft.content.items() if name in kept}
+    content |= {name: below_home(content[name]) for name in _PATHS if name in content}
     return draft._replace(content=content, at=draft.at if draft.at and draft.at[0] in content else (), pictures=())
 
 
 def summary(told: Told, session: Session) -> str:
     """Return what the line of a call says in a transcript, empty if it has none or if all of the call is shown."""
     payload = {"name": told.text("name"), "family": told.text("family")} | told.payload
-    if told.options.tools != "summary" or is_quiet(payload["name"]):
+    if told.options.tools != "summary" or is_silent(payload["name"], told.event.session.agent):
         return ""
     if (known := tool(payload["name"])).items:
         items = todos.items_of(payload.get("input"), known)

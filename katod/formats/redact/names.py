@@ -4,13 +4,12 @@ A name alone is not enough, as code is full of them: the value after it is judge
 is literal (in quotes, in a shell, in a configuration file). All other values have to look random.
 """
 
-import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from katod.formats.redact.rules import any_of
+from katod.formats.redact.values import EXAMPLE, is_credential, is_password, is_secret, is_word
 
 # Start, end and rule of a secret.
 Span = tuple[int, int, str]
@@ -35,6 +34,9 @@ KEYS: Final = (
     "access account admin aes api app auth client consumer crypt deploy encryption fal fernet function hmac"
     " ingest integration jwt license master openai preshared private record recovery root routing salt seal"
     " secret server service session shared signing ssh storage subscription tls unseal webhook write"
+)
+PAGES: Final = (
+    "page next continuation continue pagination paging cursor sync starting start resume resumption resync watch scroll"
 )
 # After these names, a random-looking value is a secret even if no word says so: `datadog = …`, `HEROKU_ID=…`.
 VENDORS: Final = (
@@ -106,23 +108,21 @@ _SHELL: Final = re.compile(
 _SHELL_WORD: Final = re.compile(rf"(?:(?![,&][\w.]{{1,32}}=){_LOOSE}|[()](?=[^\s;|&)\"'`\\])){{1,128}}")
 _TAG: Final = re.compile(r"<[\w:.-]*\Z")
 
-_EXAMPLE: Final = re.compile(r"(?i)example|placeholder|your[_-]|xxxx|\*{4}|change[_-]?me|dummy|\.{3}|…|^<")
-_CODE: Final = re.compile(
-    r"\w\([\w.,]*\)|[${]\{|\{[\w.]*\}|^\$[A-Za-z_]|^%\w+%$|://|^(?:[.~]{0,2}/|[A-Z]:\\)[^/]{0,30}/"
-)
-_WORD: Final = re.compile(r"[A-Za-z]{2,}[0-9]{0,3}|[A-Za-z]?[0-9]{0,4}")
-_TIME: Final = re.compile(r"[0-9TZ:.+-]+")
-_HEXADECIMAL: Final = re.compile(r"(?:0x)?(?=[0-9:-]*[a-fA-F])[0-9a-fA-F:-]{16,}")
-STRONG: Final = "!@#$%^&*?~+"
-_MIXED: Final = re.compile(rf"(?=[^A-Za-z]*[A-Za-z])(?=[^0-9{STRONG}]*[0-9{STRONG}])")
 _ASSIGNS: Final = re.compile("[^ =]*=")
 _IN_LIST: Final = re.compile(r",[\w.]{1,32}=")  # of options: `user=x,password=y,vers=3`
 _USER_BEFORE: Final = re.compile(r"(?i)user|login|mail")
 _IN_CODE: Final = frozenset(",)]}(")
+_FURTHER: Final = re.compile(r"[ \t]*(?:[\r\n\\\"'|&>;]|\Z|-)")  # where a command ends, or has another option
+_OPTIONS: Final = re.compile(r"(?:^|\s)(?:--?[a-zA-Z]|\$ )[^\n]*\s-")
 _ENDS_LINE: Final = frozenset(("", "\n", "\r", "\\"))
 
 _ENDS: Final = {word: (word.encode(), re.compile(end.encode())) for word, end in WORDS.items()}
 _AFTER: Final = tuple(word.encode() for word in KEYS.split())
+# All of such a name before its `token`, which says where in a list to continue. A variable in capitals, and a longer
+# name, are those of a secret.
+_PAGE: Final = re.compile(
+    rf"(?<![\w-])(?:--)?(?:next|prev|previous)?[ _.-]?(?:{PAGES.replace(' ', '|')})[ _.-]?\Z", re.IGNORECASE
+)
 _ARN: Final = re.compile(rb"[0-9]:\Z")  # of a secret; what follows is its name
 _RULES: Final = {b"bearer": AUTHORIZATION}
 _PASSWORDS: Final = frozenset(word.encode() for word in PASSWORDS)
@@ -157,7 +157,7 @@ def _values(text: str, low: bytes, word: bytes, at: int) -> Iterator[Span]:
 def _value_after(text: str, low: bytes, word: bytes, at: int) -> tuple[int, Span | None]:
     """Return where to continue after a word, and the value after it if it is a secret."""
     end = at + len(word)
-    if _is_other(low, word, at):
+    if _is_other(text, low, word, at):
         return end, None
     if word == b"auth" and (match := _HEADER.match(text, end)):
         value = match[1].rstrip(".:")
@@ -172,11 +172,18 @@ def _value_after(text: str, low: bytes, word: bytes, at: int) -> tuple[int, Span
     return (end if match.end() - match.start() < 48 and span_or_none is None else match.end()), span_or_none
 
 
-def _is_other(low: bytes, word: bytes, at: int) -> bool:
-    """Return whether this is a key of a cache or a table, not `api_key` or `?key=`; or the ARN of a secret, a name."""
+def _is_other(text: str, low: bytes, word: bytes, at: int) -> bool:
+    """Return whether this is no secret's name.
+
+    A key may be one of a cache or a table, not `api_key` or `?key=`; a token may be where to continue a list; and what
+    follows the ARN of a secret is its name.
+    """
     if word == b"secret":
         return _ARN.search(low, max(at - 14, 0), at) is not None
     before = low[max(at - 16, 0) : at]
+    if word == b"token":
+        match = _PAGE.search(text, max(at - 40, 0), at)
+        return match is not None and not match[0].isupper()
     in_url = before[-1:] in {b"?", b"&"} and low[at + 3 : at + 4] == b"="
     return word == b"key" and not in_url and not before.rstrip(b" ._-").endswith(_AFTER)
 
@@ -216,14 +223,40 @@ def _judged(text: str, word: bytes, match: re.Match[str], at: int, *, literal: b
     """Return the span of the value if it is a secret; `literal` if it cannot be code."""
     shell = _is_in_shell(text, match, at, literal=literal)
     value = _value_of(text, match, shell=shell)
-    if value.called or _EXAMPLE.search(value.whole):
+    if value.called or EXAMPLE.search(value.whole) or _is_command(text, value, shell=shell):
         return None
     phrase = value.quoted and word == b"pass" and "," not in text[match.pos : value.start]
     if is_secret(value.text, phrase=phrase):
         return value.start, value.start + len(value.text), _RULES.get(word, NAMED)
-    if word in _PASSWORDS and is_password(value.whole) and (shell or _is_literal(text, match, at, literal=literal)):
+    if word in _PASSWORDS and _is_password_here(text, match, value, at, shell=shell, literal=literal):
         return value.start, value.start + len(value.whole), NAMED
     return None
+
+
+def _is_password_here(text: str, match: re.Match[str], value: _Value, at: int, *, shell: bool, literal: bool) -> bool:
+    """Return whether a value after a password's name is one: a plain word only in a shell."""
+    if is_password(value.whole):
+        return shell or _is_literal(text, match, at, literal=literal)
+    return shell and is_word(value.whole) and _is_shell_word(text, value, at, literal=literal)
+
+
+def _is_command(text: str, value: _Value, *, shell: bool) -> bool:
+    """Return whether the value is what a command in backquotes prints: "`cat file`"; Markdown has one word in them."""
+    end = value.start + len(value.whole)
+    return value.quoted and text[value.start - 1] == "`" and (shell or text[end : end + 1] != "`")
+
+
+def _is_shell_word(text: str, value: _Value, at: int, *, literal: bool) -> bool:
+    """Return whether a plain word is the value of an option or a variable of a command, not a word of a sentence."""
+    end = value.start + len(value.whole)
+    if text[at + 4 : at + 5] == "=" and text[max(at - 1, 0) : at].isalpha():  # COMPASS=, --bypass=
+        return False
+    if not literal:
+        return value.quoted or text[end : end + 1] not in _IN_CODE
+    if not _OPTION.search(text, max(at - 48, 0), at):
+        return _VARIABLE.search(text, max(at - 48, 0), at) is not None and text[end : end + 1] in _ENDS_LINE
+    line = text[max(text.rfind("\n", max(at - 200, 0), at), at - 200, -1) + 1 : at]
+    return value.quoted or (_FURTHER.match(text, end) is not None and _OPTIONS.search(line) is not None)
 
 
 def _is_in_shell(text: str, match: re.Match[str], at: int, *, literal: bool) -> bool:
@@ -285,46 +318,3 @@ def _random_value(text: str, match: re.Match[str]) -> Iterator[Span]:
     value = _value_of(text, match)
     if not value.called and len(value.text) >= 14 and is_secret(value.text):
         yield value.start, value.start + len(value.text), NAMED
-
-
-def is_credential(value: str) -> bool:
-    """Return whether a header's value is a credential, not words of a sentence or an example."""
-    mixed = not value.isupper() and not value[1:].islower() and _entropy(value) >= 3
-    return not _EXAMPLE.search(value) and (mixed or len(value) >= 20 or any(map(str.isdigit, value)))
-
-
-def is_password(value: str) -> bool:
-    """Return whether a literal value is a password: letters with digits or special characters, or digits alone."""
-    if not 5 <= len(value) <= 128 or value[0] in "-/." or _EXAMPLE.search(value) or _CODE.search(value):
-        return False
-    if re.search(r"(?i)passw|pwd", value):
-        return False
-    return value.isdigit() or (_MIXED.match(value) is not None and not _TIME.fullmatch(value))
-
-
-def is_secret(value: str, *, phrase: bool = False) -> bool:
-    """Return whether a value is random, not a name, a path, a template or an example; a pass phrase may be words."""
-    value = value[:256]
-    if len(value) < 12 or _EXAMPLE.search(value) or _CODE.search(value) or not _is_varied(value):
-        return False
-    if phrase and not re.fullmatch(r"[\w./:]+", value):
-        return not re.search(r"(?i)passw|secret|token|key", value)
-    return not all(map(_is_word, re.split(r"[\W_]+", value)))
-
-
-def _is_varied(value: str) -> bool:
-    """Return whether enough of the characters differ: fewer in hexadecimal, which has only 16."""
-    if _HEXADECIMAL.fullmatch(value):
-        return len(set(value)) >= 8
-    return len(set(value)) >= 10 and _entropy(value) >= 3.2 and not _TIME.fullmatch(value)
-
-
-def _is_word(part: str) -> bool:
-    """Return whether a part is a word like `refreshTokenV2`, not random letters: those change case more often."""
-    return _WORD.fullmatch(part) is not None and len(re.findall("[A-Z]+", part)) * 4 <= max(len(part) - 1, 12)
-
-
-def _entropy(value: str) -> float:
-    """Return the Shannon entropy, in bits per character."""
-    total = len(value)
-    return -sum(n / total * math.log2(n / total) for n in Counter(value).values())

@@ -7,8 +7,9 @@ secret: `[REDACTED:github-token]`.
 Best effort: a secret without a known shape, command, header, URL or telling name in front of it is not found, nor is
 one that is split, encoded or spelled out. Some harmless text that looks like a secret is redacted.
 
-What is known of secrets is in `redact_rules` (shapes), `redact_names` (names) and `redact_forms` (commands and files).
-It is fast because most texts contain none, and `redact_filter` finds that out with a native engine. Without one, most
+What is known of secrets is in `rules` (shapes), `names` (names) and `forms` (commands and files; what takes more than a
+pattern is in `keybody`, `mnemonic` and `settings`). `values` judges what was found.
+It is fast because most texts contain none, and `filter` finds that out with a native engine. Without one, most
 rules are tried only if their marker is in a run of 20 characters out of [A-Za-z0-9_-], which few texts have.
 """
 
@@ -101,7 +102,7 @@ def _rules_of(needle: str) -> tuple[int, ...]:
 def _spanned(text: str, hits: Hits) -> str:
     """Replace the values after names and in commands, each once."""
     end, parts = 0, [""]
-    for start, stop, name in sorted(_spans(text, hits)):
+    for start, stop, name in sorted(_spans(text, hits), key=lambda span: (span[0], -span[1])):
         if start >= end:
             parts += text[end:start], f"[REDACTED:{name}]"
             end = stop

@@ -80,7 +80,8 @@ def any_of(words: Iterable[str]) -> str:
 
 
 def _is_distinct(prefix: str) -> bool:
-    return len(prefix) >= 4 and prefix[-1] in "-_."
+    """Return whether this is hardly ever a part of something else; four capitals and a dash are, in base64."""
+    return len(prefix) >= 4 and prefix[-1] in "-_." and not (len(prefix) <= 5 and prefix[:-1].isupper())
 
 
 # Longer prefixes come first: `sk-ant-` before `sk-`.
@@ -112,6 +113,7 @@ TOKENS: Final = (
     Token("wandb-key", "wandb_v1_", WORD, 40, "Weights & Biases"),
     Token("browserbase-key", "bb_live_ bb_test_", URLSAFE, 20, "Browserbase: 27 characters"),
     Token("context7-key", "ctx7sk-", GROUPS, 36, "Context7: a UUID"),
+    Token("llamacloud-key", "llx-", ALNUM, 40, "LlamaCloud: 48 letters and digits"),
     Token("apify-token", "apify_api_", ALNUM, 32, "Apify: 36 letters and digits"),
     # forges, packages, builds
     Token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", WORD, 36, "GitHub: personal, OAuth, app"),
@@ -176,7 +178,7 @@ TOKENS: Final = (
     ),
     Token("infracost-key", "ico-", ALNUM, 32, "Infracost: 32 letters and digits", exact=True),
     Token("prefect-key", "pnu_ pnb_", ALNUM, 36, "Prefect: 36 letters and digits"),
-    Token("1password-token", "ops_eyJ", BASE64, 100, "1Password: service account"),
+    Token("1password-token", "ops_eyJ", "[A-Za-z0-9+/=_-]", 100, "1Password: service account"),
     Token("clickhouse-key", "4b1d", ALNUM, 38, "ClickHouse Cloud: 38 letters and digits", exact=True),
     Token("databricks-token", "dapi", HEX, 32, "Databricks: 32 hex", exact=True),
     Token("planetscale-token", "pscale_tkn_ pscale_oauth_ pscale_pw_", DOTTED, 32, "PlanetScale: 32 to 64 characters"),
@@ -191,7 +193,15 @@ TOKENS: Final = (
     Token("mongodb-secret", "mdb_sa_sk_", URLSAFE, 32, "MongoDB Atlas: service account, 40 characters"),
     Token("aws-mws-token", "amzn.mws.", GROUPS, 36, "Amazon MWS: a UUID"),
     Token("wallet-key", "xprv yprv zprv", ALNUM, 100, "extended private key, 107 letters and digits"),
+    Token("swarm-token", "SWMTKN-1-", "[a-z0-9-]", 70, "Docker Swarm: join token, 50 - 25"),
+    Token("ory-token", "ory_pat_ ory_apikey_ ory_at_ ory_rt_ ory_st_ ory_wak_", DOTTED, 24, "Ory"),
+    Token("stytch-secret", "secret-live- secret-test-", PADDED, 36, "Stytch: 36 characters and more"),
+    Token("yandex-token", "y0_ y1_ y2_ y3_", URLSAFE, 50, "Yandex: OAuth, 55 characters and more"),
+    Token("nostr-key", "nsec1", LOWER, 58, "Nostr: private key, 58 characters", exact=True),
     # money and shops
+    Token("razorpay-key", "rzp_live_ rzp_test_", ALNUM, 14, "Razorpay: 14 letters and digits", exact=True),
+    Token("brex-token", "bxt_", ALNUM, 32, "Brex: 40 letters and digits"),
+    Token("woocommerce-key", "ck_ cs_", HEX, 40, "WooCommerce: 40 hex", exact=True),
     Token("paddle-key", "pdl_live_apikey_ pdl_sdbx_apikey_", WORD, 40, "Paddle: 26 _ 22 _ 3"),
     Token("polar-token", "polar_oat_ polar_pat_", ALNUM, 40, "Polar: 43 letters and digits"),
     Token("stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_", ALNUM, 10, "Stripe: secret keys"),
@@ -205,7 +215,8 @@ TOKENS: Final = (
     Token("easypost-key", "EZAK EZTK", ALNUM, 54, "EasyPost: 54 letters and digits", exact=True),
     Token("shippo-token", "shippo_live_ shippo_test_", ANYHEX, 40, "Shippo: 40 hex"),
     # messages and offices
-    Token("slack-token", "xoxb- xoxe- xoxp- xoxs- xoxo- xapp-", DASHED, 15, "Slack: bot, user, app, …"),
+    Token("slack-token", "xoxe-1- xoxd-", "[A-Za-z0-9+/%=-]", 40, "Slack: refresh token, session cookie"),
+    Token("slack-token", "xoxb- xoxc- xoxe- xoxp- xoxs- xoxo- xapp-", DASHED, 15, "Slack: bot, user, app, …"),
     Token("slack-token", "xoxa- xoxr-", DASHED, 10, "Slack: older workspace tokens"),
     Token("slack-token", "xoxe.xoxb- xoxe.xoxp-", DASHED, 100, "Slack: configuration token"),
     Token("sendinblue-key", "xkeysib- xsmtpsib-", DASHED, 81, "Brevo: 64 hex - 16"),
@@ -221,9 +232,12 @@ TOKENS: Final = (
     Token("typeform-token", "tfp_", DOTTED, 44, "Typeform: 44 to 59 characters"),
     Token("figma-token", "figd_ figu_", URLSAFE, 32, "Figma: 40 characters"),
     Token("frameio-token", "fio-u-", PADDED, 64, "Frame.io: 64 characters"),
-    Token("adobe-secret", "p8e-", ALNUM, 32, "Adobe: client secret, 32 letters and digits"),
+    Token("adobe-secret", "p8e-", URLSAFE, 32, "Adobe: client secret, 32 characters"),
     Token("dropbox-token", "sl.u. sl.", PADDED, 100, "Dropbox: short-lived, 135 characters and more"),
     Token("facebook-token", "EAAM EAAC EAAB EAAG", ALNUM, 80, "Facebook: page and user tokens"),
+    Token("facebook-token", "EAA", ALNUM, 100, "Facebook: tokens of other apps, 100 to 250 letters and digits"),
+    Token("onesignal-key", "os_v2_app_ os_v2_org_", LOWER, 60, "OneSignal: 104 letters and digits"),
+    Token("klaviyo-key", "pk_", HEX, 34, "Klaviyo: private key, 34 hex", exact=True),
     Token("intra42-secret", "s-s4t2ud- s-s4t2af-", HEX, 64, "42: 64 hex"),
     Token("settlemint-token", "sm_aat_ sm_pat_ sm_sat_", ALNUM, 16, "SettleMint: 16 letters and digits"),
     Token("mailersend-token", "mlsn.", HEX, 64, "MailerSend: 64 hex"),
@@ -247,6 +261,10 @@ TOKENS: Final = (
     Token("openai-key", "sk-", ALNUM, 20, "OpenAI and compatible: sk- and 20 to 50 letters and digits"),
 )
 
+# Without it, an engine would restart its count at each character of a run.
+_RUN_START: Final = r"(?:^|[^A-Za-z0-9]|\\[nrt])"
+# Azure ends its keys with a mark of the service and a checksum.
+_AZURE_MARKS: Final = "[+]ASt|[+]ABa|[+]AMC|[+]ASb|[+]AEh|[+]ARm|[+]ACR|ACDb|AIoT|AzSe|AzCa|AZEG"
 _DISCORD_ID: Final = "|".join(rf"(?<=[MNO][\w-]{{{length}}}\.)" for length in range(22, 28))
 
 # Kinds of several parts.
@@ -261,6 +279,23 @@ SHAPES: Final = (
     Rule("azure-key", r"(?:JQQJ99|AzFu)[\w-]{6}",
          r"(?<!\w)(?:[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{22,26}|[\w-]{44}AzFu[\w-]{6}==)",
          "Azure: 52 JQQJ99 26, or 44 AzFu 6", ("JQQJ99", "AzFu")),
+    Rule("azure-key", f"(?:{_AZURE_MARKS})[A-Za-z0-9+/]{{6}}",
+         rf"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{{32,80}}(?:{_AZURE_MARKS})[A-Za-z0-9+/]{{6}}={{0,2}}(?![\w+/=])",
+         "or 32 to 80, a mark of the service (+ASt, AzSe, …) and 6",
+         tuple(_AZURE_MARKS.replace("[+]", "+").split("|")), broken=True),
+    Rule("azure-devops-token", "AZDO[A-Za-z0-9]{4}", r"(?<!\w)[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?!\w)",
+         "Azure DevOps: 76 AZDO 4", ("AZDO",)),
+    Rule("salesforce-token", r"00D[A-Za-z0-9]{12,15}![A-Za-z0-9]", fresh("00D") + r"[A-Za-z0-9]{12,15}![\w.-]{80,}",
+         "Salesforce: the organisation's id ! 90 characters and more", ("00D",), broken=True),
+    Rule("twitter-token", "A{20}[A-Za-z0-9%]{40}",
+         r"(?<![\w+/%-])A{20,22}(?=[A-Za-z0-9%]{0,40}[0-9])(?!A)[A-Za-z0-9%]{50,100}(?![\w+/=%])",
+         "Twitter: bearer token, 20 to 22 A and 50 to 100 characters", ("A" * 20,), broken=True),
+    Rule("ngrok-token", f"{_RUN_START}[12][A-Za-z0-9]{{26}}_",
+         r"(?<![\w-])(?=[a-zA-Z0-9]{0,26}[A-Z])[12][A-Za-z0-9]{26}_[A-Za-z0-9]{21,23}(?![\w-])",
+         "ngrok: 27 _ 21 letters and digits", ("_",)),
+    Rule("wallet-key", f"{_RUN_START}(?:5[HJK]|[KL][1-5x-z])[1-9A-HJ-NP-Za-km-z]{{40}}",
+         r"(?<![\w+/=-])(?:5[HJK][1-9A-HJ-NP-Za-km-z]{49}|[KL][1-5x-z][1-9A-HJ-NP-Za-km-z]{50})(?![\w+/=-])",
+         "Bitcoin: private key, 51 or 52 characters"),
     Rule("braintree-token", "access_token[$][a-z]",
          r"(?<!\w)access_token[$](?:production|sandbox)[$][a-z0-9]{16}[$][a-f0-9]{32}",
          "Braintree: access_token $ 16 $ 32 hex", ("access_token$",), broken=True),
@@ -331,10 +366,11 @@ SHAPES: Final = (
 )  # fmt: skip
 
 # Kinds that are recognised by a URL around them.
+# The name of a user may be an address: `https://me@corp.example:…@host`.
 _URL: Final = (
-    r"(://([^\s/:@\[\"'`<>\\]*+):)(?!\[REDACTED:|\{|\$[A-Za-z_{(]|%[sd(]|(?:\*{1,64}|x{1,64}|\.{3}|\2"
+    r"(:(?://|\\{1,3}/\\{1,3}/)([^\s/:@\[{\"'`<>\\]*+(?:@[\w.-]{1,64})?):)(?!\[REDACTED:|\{|\$[A-Za-z_{(]|%[sd(]|(?:\*{1,64}|x{1,64}|\.{3}|\2"
     r"|[pP]ass(?:w(?:or)?d)?|PASS(?:W(?:OR)?D)?|secret|pwd?|changeme)@)"
-    r"[^\s/?#\"'`<>\\]+(?=@[\w\[{$%.-])"
+    r"(?:[^\s/?#\"'`<>\\]+(?:#[^\s/?#@\"'`<>\\]{0,64})?|#[^\s/?#@\"'`<>\\]{1,64})(?=@[\w\[{$%.-])"
 )
 _HOOKS: Final = (
     r"(?:hooks\.zapier\.com/hooks/catch/[0-9]{4,12}/|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/"
@@ -353,8 +389,11 @@ IN_URLS: Final = (
          "Microsoft Teams: incoming webhook URL", ("webhook.office.com",), broken=True),
     Rule("discord-webhook", "/api/webhooks/[0-9]", r"(/api/webhooks/[0-9]{10,24}/)[\w-]{30,}", "Discord: webhook URL",
          ("/api/webhooks/",), broken=True),
-    Rule("url-password", r"://[^\s/:@\[\"'`<>\\]*:[^\s/?#\"'`<>\\]+@", _URL,
-         "user:password@host; only the password is replaced", ("://",), broken=True),
+    Rule("url-password", r":(?://|\\+/\\+/)[^\s/:@\[\"'`<>\\]*(?:@[\w.-]+)?:[^\s/?\"'`<>\\]+@", _URL,
+         "user:password@host; only the password is replaced", ("://", ":\\"), broken=True),
+    Rule("url-password", r"://[\w-]{20}",
+         rf"(://)(?=[a-zA-Z_-]{{0,60}}[0-9]){NO_EXAMPLE}[\w-]{{20,200}}+(?=(?::[\w-]{{0,40}})?@[\w\[{{$%.-])",
+         "a token as the user: https://…@host", ("://",), broken=True),
 )  # fmt: skip
 
 # A block may contain anything, so it is matched first.

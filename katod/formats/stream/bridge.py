@@ -153,7 +153,7 @@ def _known(fields: Fields) -> Fields:
 # -- what of it there is ----------------------------------------------------------------------------
 
 
-class Row(NamedTuple):
+class ViewRow(NamedTuple):
     """One event of a viewer: the message that it comes from, who sends that, and from what, or why nobody does."""
 
     event: str
@@ -165,43 +165,43 @@ class Row(NamedTuple):
 _LOCAL: Final = "made by the viewer itself, no message"
 _NO_QUESTION: Final = "asks the viewer to answer, which would change nothing: "
 ROWS: Final = (
-    Row("text", "assistant", "format", "a message of the agent, always whole, so without `delta`"),
-    Row("thinking", "thinking", "format", "thinking that is not encrypted; the alias `thinking` is left out"),
-    Row("toolStart", "tool_use", "format", "a call; input that is no object is its field `input`"),
-    Row("toolResult", "tool_result", "format", "a result as text"),
-    Row(
+    ViewRow("text", "assistant", "format", "a message of the agent, always whole, so without `delta`"),
+    ViewRow("thinking", "thinking", "format", "thinking that is not encrypted; the alias `thinking` is left out"),
+    ViewRow("toolStart", "tool_use", "format", "a call; input that is no object is its field `input`"),
+    ViewRow("toolResult", "tool_result", "format", "a result as text"),
+    ViewRow(
         "system", "system", "format",
         "questions, errors, compactions, and what the client says; with the subtype `progress`, which viewers hide,"
         " what transcripts leave out",
     ),
-    Row("user", "user", "format", "a message of yours, and your answer to a question"),
-    Row("progress", "progress", "nobody", "no agent records how far a tool has come"),
-    Row("usage", "usage", "format", "tokens and cost of an answer, if the agent records its input"),
-    Row("stateChanged", "state", "format", "derived, see above; `recovering` never"),
-    Row("connected", "connected", "server", "the answer to `start`"),
-    Row("sessionEvent", "session_event", "format", "`created` where a session begins; the server sends all three"),
-    Row("history", "history", "server", "messages sent before"),
-    Row("permissionRequest", "permission", "nobody", f"{_NO_QUESTION}it is a `state` and a line of the `system`"),
-    Row("questionRequest", "question", "nobody", f"{_NO_QUESTION}it is a `state` and a line of the `system`"),
-    Row("subagentStart", "subagent_start", "format", "the start of a sub-agent, if the agent notes it"),
-    Row("subagentComplete", "subagent_complete", "format", "the end of a sub-agent"),
-    Row("inputQueued", "queued", "nobody", "no agent records the position in its queue"),
-    Row("queueCleared", "queue_cleared", "nobody", "no agent records it"),
-    Row("connectionReplaced", "error", "nobody", "several viewers may watch one session: none replaces another"),
-    Row("reconnectComplete", "reconnect_complete", "server", "after the messages that a viewer missed"),
-    Row("cursorEvicted", "cursor_evicted", "server", "an id that is too old"),
-    Row("cursorInvalid", "cursor_invalid", "server", "an id that is unknown"),
-    Row("error", "error", "server", "an error of the server; those of the agent are lines of the `system`"),
-    Row("modelChanged", "model_changed", "format", "another model than before answers, or is chosen"),
-    Row(
+    ViewRow("user", "user", "format", "a message of yours, and your answer to a question"),
+    ViewRow("progress", "progress", "nobody", "no agent records how far a tool has come"),
+    ViewRow("usage", "usage", "format", "tokens and cost of an answer, if the agent records its input"),
+    ViewRow("stateChanged", "state", "format", "derived, see above; `recovering` never"),
+    ViewRow("connected", "connected", "server", "the answer to `start`"),
+    ViewRow("sessionEvent", "session_event", "format", "`created` where a session begins; the server sends all three"),
+    ViewRow("history", "history", "server", "messages sent before"),
+    ViewRow("permissionRequest", "permission", "nobody", f"{_NO_QUESTION}it is a `state` and a line of the `system`"),
+    ViewRow("questionRequest", "question", "nobody", f"{_NO_QUESTION}it is a `state` and a line of the `system`"),
+    ViewRow("subagentStart", "subagent_start", "format", "the start of a sub-agent, as it is noted, else with its end"),
+    ViewRow("subagentComplete", "subagent_complete", "format", "the end of a sub-agent"),
+    ViewRow("inputQueued", "queued", "nobody", "no agent records the position in its queue"),
+    ViewRow("queueCleared", "queue_cleared", "nobody", "no agent records it"),
+    ViewRow("connectionReplaced", "error", "nobody", "several viewers may watch one session: none replaces another"),
+    ViewRow("reconnectComplete", "reconnect_complete", "server", "after the messages that a viewer missed"),
+    ViewRow("cursorEvicted", "cursor_evicted", "server", "an id that is too old"),
+    ViewRow("cursorInvalid", "cursor_invalid", "server", "an id that is unknown"),
+    ViewRow("error", "error", "server", "an error of the server; those of the agent are lines of the `system`"),
+    ViewRow("modelChanged", "model_changed", "format", "another model than before answers, or is chosen"),
+    ViewRow(
         "permissionModeChanged", "permission_mode_changed", "format",
         "a mode that the protocol does not know is `default`, and a line of the `system` says its name",
     ),
-    Row("stopped", "stopped", "format", "a session ends (`complete`), or a turn fails (`error`)"),
-    Row("interrupted", "interrupted", "format", "the agent notes that you interrupted it"),
-    Row("serverPing", "ping", "server", "now and then"),
-    Row("pong", "pong", "server", "the answer to `ping`"),
-    Row("reconnecting", "", "nobody", _LOCAL),
-    Row("connectionError", "", "nobody", _LOCAL),
-    Row("networkStatusChanged", "", "nobody", _LOCAL),
+    ViewRow("stopped", "stopped", "format", "a session ends (`complete`), or a turn fails (`error`)"),
+    ViewRow("interrupted", "interrupted", "format", "the agent notes that you interrupted it"),
+    ViewRow("serverPing", "ping", "server", "now and then"),
+    ViewRow("pong", "pong", "server", "the answer to `ping`"),
+    ViewRow("reconnecting", "", "nobody", _LOCAL),
+    ViewRow("connectionError", "", "nobody", _LOCAL),
+    ViewRow("networkStatusChanged", "", "nobody", _LOCAL),
 )  # fmt: skip

@@ -8,14 +8,15 @@ import orjson
 from katod import events as ev
 from katod.agents import AGENTS, lifecycle_of
 from katod.events import Event
+from katod.formats.between import speaker_of
 from katod.formats.redact.redactor import redact
 from katod.formats.rows import row_of
 from katod.formats.stream import bridge
 from katod.formats.stream.activity import IDLE, activity
 from katod.formats.stream.bridge import Fields
-from katod.formats.transcript import SPOKEN_SUBTYPES, UNSPOKEN_SUBTYPES, compacted
+from katod.formats.transcript import CONTEXT, SPOKEN_SUBTYPES, compacted
 from katod.formats.usage import completion_tokens, cost, count, prompt_tokens
-from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED, Lifecycle
+from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED, Lifecycle, Line
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 
@@ -28,6 +29,8 @@ _MODES: Final = frozenset({"default", "acceptEdits", "bypassPermissions"})
 _SPOKEN: Final = frozenset({*SPOKEN_SUBTYPES, "shell-output"})
 _ANSWERS: Final = frozenset({ev.ASSISTANT_MESSAGE, ev.ASSISTANT_THINKING, ev.TOOL_CALL})
 _SHOWN: Final = frozenset({PERMISSION_REQUESTED, PERMISSION_COMPLETED})
+_STARTED: Final = "subagent_start"
+_MOST_AGENTS: Final = 256
 _COMPLETED: Final = "completed"  # how a sub-agent ends, unless it says otherwise
 _PLACES: Final = 10  # decimals of a cost: more are traces of binary arithmetic
 Made = list[Fields]
@@ -39,19 +42,21 @@ class Messages:
     def __init__(self, *, redact: bool, state: Fields | None = None) -> None:
         state = state or {}
         self._redact = redact
-        self._kept: Fields = state.get("lifecycle", {})
-        self._lifecycle: Lifecycle | None = None  # begun by the first event, which says whose it is
+        # What was kept of it, until the first event says whose it is.
+        self._lifecycle: Lifecycle | Fields = state.get("lifecycle", {})
         self._doing: list[str] = state.get("doing", [])  # as it was said last
         self._time: str = state.get("time", "")
         self._model: str = state.get("model", "")
         self._used: Fields = state.get("used", {})  # the sums of all usage so far
         self._begun: bool = state.get("begun", False)
+        self._agents: list[str] = state.get("agents", [])  # the sub-agents that work, as far as it was said
 
     def state(self) -> Fields:
         """Return what has to be remembered, as JSON."""
+        kept = self._lifecycle.kept() if isinstance(self._lifecycle, Lifecycle) else self._lifecycle
         row = {
-            "lifecycle": self._lifecycle.kept() if self._lifecycle else self._kept, "doing": self._doing,
-            "time": self._time, "model": self._model, "used": self._used, "begun": self._begun,
+            "lifecycle": kept, "doing": self._doing, "time": self._time, "model": self._model, "used": self._used,
+            "begun": self._begun, "agents": self._agents,
         }  # fmt: skip
         return {name: value for name, value in row.items() if value}
 
@@ -71,18 +76,28 @@ class Messages:
         return [self._sent(event, message) for message in made]
 
     def _sent(self, event: Event, message: Fields) -> Fields:
-        """Return a message as it is sent. The id is the event's, but a state beside another message has its own."""
+        """Return a message as it is sent. The id is the event's, but one beside the event's own message has another."""
         if message["type"] not in _STREAMED:
             return message
-        part = "state" if message["type"] == "state" else ""
+        is_beside = message["type"] == "state" or (message["type"] == _STARTED and event.kind != ev.AGENT_START)
+        part = message["type"] if is_beside else ""
         return bridge.stream(bridge.event_uuid(event.id, part), self._time, message)
 
     def _now(self, event: Event, metadata: SessionMetadata) -> Made:
         """Return what the session is doing after an event, if that is something else than before."""
-        if self._lifecycle is None:
-            self._lifecycle = lifecycle_of(metadata.key, self._kept)
+        if not isinstance(self._lifecycle, Lifecycle):
+            self._lifecycle = lifecycle_of(metadata.key, self._lifecycle)
+        return self._changed(self._lifecycle.take(event))
+
+    def settled(self, last: str) -> list[Fields]:
+        """Return the messages after the last event, given its id, if nothing more will come."""
+        lines = self._lifecycle.settled() if isinstance(self._lifecycle, Lifecycle) else []
+        return [bridge.stream(bridge.event_uuid(last, "end"), self._time, message) for message in self._changed(lines)]
+
+    def _changed(self, lines: list[Line]) -> Made:
+        """Return what the session is doing after these steps, if that is something else than before."""
         before = self._doing
-        if self._lifecycle.take(event):
+        if lines and isinstance(self._lifecycle, Lifecycle):
             self._doing = [self._say(word) for word in activity(self._lifecycle)]
         is_new = self._doing != before and (before or self._doing != [IDLE])
         return [{"type": "state"} | dict(zip(("state", "tool"), self._doing, strict=False))] if is_new else []
@@ -97,9 +112,11 @@ class Messages:
 
     # -- one maker for each kind -----------------------------------------------------------------------
 
-    def _user(self, payload: Fields, _event: Event, _metadata: SessionMetadata) -> Made:
+    def _user(self, payload: Fields, event: Event, _metadata: SessionMetadata) -> Made:
         content = _with_notes(payload)
-        if payload.get("subtype") in UNSPOKEN_SUBTYPES:
+        if ev.is_between(event):
+            return _system(f"{speaker_of(event, self._say)}: {content}")
+        if payload.get("subtype") == CONTEXT:
             return _system(content, hidden=True)
         return [{"type": "user", "content": content}] if content else []
 
@@ -139,7 +156,9 @@ class Messages:
         lines = ["- " + ": ".join(filter(None, option)) for option in options]
         return _system("\n".join([payload["prompt"], *([""] if lines else []), *lines]))
 
-    def _client(self, payload: Fields, _event: Event, _metadata: SessionMetadata) -> Made:
+    def _client(self, payload: Fields, event: Event, _metadata: SessionMetadata) -> Made:
+        if ev.is_between(event):
+            return _system(f"{speaker_of(event, self._say)}: {payload['text']}")
         return _system(payload["text"], hidden=payload.get("subtype") not in _SPOKEN)
 
     def _info(self, payload: Fields, _event: Event, _metadata: SessionMetadata) -> Made:
@@ -185,14 +204,18 @@ class Messages:
         return [{"type": "stopped", "reason": "complete"}]
 
     def _agent_start(self, payload: Fields, _event: Event, _metadata: SessionMetadata) -> Made:
-        task = payload.get("task") or f"sub-agent {payload['subagent']}"
-        return [{"type": "subagent_start", "id": payload["subagent"], "description": task}]
+        agent = payload["subagent"]
+        self._agents = [*(one for one in self._agents if one != agent), agent][-_MOST_AGENTS:]
+        return [{"type": _STARTED, "id": agent, "description": payload.get("task") or f"sub-agent {agent}"}]
 
-    def _agent_end(self, payload: Fields, _event: Event, _metadata: SessionMetadata) -> Made:
+    def _agent_end(self, payload: Fields, event: Event, metadata: SessionMetadata) -> Made:
+        """Return the end of a sub-agent, after its start: that may not be noted, or be before all that is said."""
+        started = [] if payload["subagent"] in self._agents else self._agent_start(payload, event, metadata)
+        self._agents = [one for one in self._agents if one != payload["subagent"]]
         status = payload.get("status", "")
         summary = payload.get("result") or (status if status != _COMPLETED else "")
         message = {"type": "subagent_complete", "id": payload["subagent"]}
-        return [message | ({"summary": summary} if summary else {})]
+        return [*started, message | ({"summary": summary} if summary else {})]
 
     def _usage(self, payload: Fields, event: Event, _metadata: SessionMetadata) -> Made:
         """Return the tokens of an answer; of a sum over the session, what was not told before."""

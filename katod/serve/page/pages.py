@@ -2,47 +2,55 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from katod.discover.found import Found
+from katod import events as ev
+from katod.discover.found import FoundSession
 from katod.errors import KatodError
+from katod.formats.markup import Markup
 from katod.formats.redact.redactor import redact
+from katod.formats.registry import open_format
 from katod.formats.stream import bridge
+from katod.formats.stream.bridge import event_uuid
 from katod.formats.when import When
 from katod.log import EventLog
+from katod.metadata import Replay
 from katod.model import Options, SessionKey
 from katod.record.export import Stretch, render_all, replay
 from katod.serve import failures
-from katod.serve.answers import fields
-from katod.serve.feed import NotServed
-from katod.serve.hub import Hub
-from katod.serve.known import Known
-from katod.serve.leaving import while_there
+from katod.serve.feed.hub import Hub
+from katod.serve.feed.tail import Tail
+from katod.serve.http import fields, html_response, while_there
+from katod.serve.index.entry import NotServed, SessionEntry
 from katod.serve.page import recording
-from katod.serve.page.board import Board, Row
-from katod.serve.page.edited import files_of
-from katod.serve.page.ending import cut_off, gone
-from katod.serve.page.filesview import files_page
-from katod.serve.page.finding import LONGEST, Finder, telling, words_of
-from katod.serve.page.findview import Asked, Result, find_page, found_in_page
+from katod.serve.page.changedfiles import files_of, files_page
 from katod.serve.page.frame import plain
 from katod.serve.page.listview import list_page, older_page
-from katod.serve.page.onemessage import one_message
-from katod.serve.page.sessionview import Beside, session_foot, session_head
-from katod.serve.page.sheet import Sheet
-from katod.serve.page.streams import Streams
-from katod.serve.sse import HEADERS
-from katod.serve.stats import is_gone
-from katod.serve.tail import Tail
+from katod.serve.page.reader import PageReader, whole_of
+from katod.serve.page.search import (
+    LONGEST,
+    SearchQuery,
+    SearchResult,
+    SessionSearch,
+    find_page,
+    found_in_page,
+    shown_hits,
+    words_of,
+)
+from katod.serve.page.sessionlist import ListRow, SessionList
+from katod.serve.page.sessionview import Beside, cut_off, gone, session_foot, session_head
+from katod.serve.page.streams import HEADERS, Streams
 from katod.serve.worker import Busy
+from katod.store.rows import OutputRow
 
 _WORDS: Final = {"start": "start", "stop": "stop", "capture": "capture"}
 _UNREDACTED: Final = (
@@ -51,8 +59,9 @@ _UNREDACTED: Final = (
 _PATIENCE: Final = 10.0  # seconds for katod's answer
 _POLL: Final = 0.02
 _STREAMS: Final = 64
+_TEXTS: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE})
 _CUT_OFF: Final = "The rest could not be read now: load this page again."
-Answer = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Pages:
@@ -62,16 +71,16 @@ class Pages:
         self._hub = hub
         self._options = options
         self._state = state
-        self._board = Board(hub.shelf, redact=options.redact, halted=partial(recording.halted, state))
-        self._opening = partial(Sheet, options=options, log=hub.log)
-        self._streams = Streams(hub, self._board, self._opening, partial(recording.outputs_of, state))
-        self._finder = Finder(hub)
+        self._sessions = SessionList(hub.index, redact=options.redact, halted=partial(recording.halted, state))
+        self._make_reader = partial(PageReader, options=options, log=hub.log)
+        self._streams = Streams(hub, self._sessions, self._make_reader, partial(recording.outputs_of, state))
+        self._finder = SessionSearch(hub)
         self._open = 0
 
     def routes(self) -> list[Route]:
-        """Return where the pages are."""
+        """Return the addresses of the pages."""
         one = "/s/{session}"
-        pages: dict[str, Answer] = {
+        pages: dict[str, Handler] = {
             "/": self._list,
             "/live": self._list_live,
             "/find": self._find,
@@ -88,128 +97,135 @@ class Pages:
 
     async def _list(self, request: Request) -> Response:
         if given := request.query_params.get("older", ""):
-            rows, older = await self._hub.reading.run(lambda: self._board.page(given))
-            return HTMLResponse(older_page(rows, older, time.time()))
+            rows, older = await self._hub.reading.run(lambda: self._sessions.page(given))
+            return html_response(older_page(rows, older, time.time()))
         rows, name = await self._streams.list_now()
-        return HTMLResponse(list_page(rows, self._board.older, name, time.time()))
+        return html_response(list_page(rows, self._sessions.older, name, time.time()))
 
     async def _list_live(self, request: Request) -> Response:
         return self._stream(self._streams.of_list(_since(request)))
 
     # -- one session ------------------------------------------------------------------------------------
 
-    async def _known(self, request: Request) -> Known | None:
+    async def _entry(self, request: Request) -> SessionEntry | None:
         return await self._hub.find(request.path_params["session"])
 
     async def _session(self, request: Request) -> Response:
-        if (known := await self._known(request)) is None:
+        if (entry := await self._entry(request)) is None:
             return _missing()
-        row, beside = await self._hub.reading.run(lambda: (self._board.row(known), self._beside(known)))
-        sheet = self._opening(partial(self._hub.shelf.content, known.name))
-        return StreamingResponse(self._conversation(known, row, beside, sheet), media_type="text/html")
+        row, beside = await self._hub.reading.run(lambda: (self._sessions.row(entry), self._beside(entry)))
+        reader = self._make_reader(partial(self._hub.index.content, entry.name))
+        return StreamingResponse(self._conversation(entry, row, beside, reader), media_type="text/html")
 
-    async def _conversation(self, known: Known, row: Row, beside: Beside, sheet: Sheet) -> AsyncIterator[str]:
+    async def _conversation(
+        self, entry: SessionEntry, row: ListRow, beside: Beside, reader: PageReader
+    ) -> AsyncIterator[Markup]:
         """Yield the page piece by piece, so that its beginning can be seen while the rest is read."""
         yield session_head(row, beside, time.time())
         try:
-            async for piece in self._said(known, row, beside, sheet):
+            async for piece in self._messages(entry, row, beside, reader):
                 yield piece
         except NotServed:
             yield cut_off("This session is no longer here.")
         except (Busy, KatodError):
             yield cut_off(_CUT_OFF)
         except Exception as error:  # noqa: BLE001 - what was read of it is shown
-            failures.note(self._hub.log, error, known.key)
+            failures.note(self._hub.log, error, entry.key)
             yield cut_off(_CUT_OFF)
 
-    async def _said(self, known: Known, row: Row, beside: Beside, sheet: Sheet) -> AsyncIterator[str]:
-        """Yield what was said, and the end of the page; what it was read with then goes on for the page's stream."""
-        last, tail, missing = "", Tail(), self._hub.kept(known.name, self._opening)
-        async with aclosing(self._hub.reading.stream(sheet.whole())) as found:
+    async def _messages(
+        self, entry: SessionEntry, row: ListRow, beside: Beside, reader: PageReader
+    ) -> AsyncIterator[Markup]:
+        """Yield the conversation and the end of the page. Its reader then goes on for the page's stream."""
+        last, tail, missing = "", Tail(), self._hub.kept(entry.name, self._make_reader)
+        async with aclosing(self._hub.reading.stream(reader.whole())) as found:
             async for some in found:
                 last = some[-1].id
                 tail.extend(some)
                 missing.difference_update(sent.id for sent in some)
-                yield "".join(sent.text for sent in some)
-        held, prompts = await self._hub.reading.run(lambda: (sheet.held(), sheet.prompts()))
-        await self._hub.take_over(known.name, self._opening, sheet, tail, changed=bool(missing))
-        if not last and await self._hub.reading.run(lambda: is_gone(known)):
+                yield whole_of(some)
+        held, prompts = await self._hub.reading.run(lambda: (reader.held(), reader.prompts()))
+        await self._hub.take_over(entry.name, self._make_reader, reader, tail, changed=bool(missing))
+        if not last and await self._hub.reading.run(entry.is_gone):
             yield gone(row, beside.outputs)
         yield session_foot(row, last, held, prompts)
 
-    def _beside(self, known: Known) -> Beside:
-        main = self._main(known)
-        children = [] if known.key.subagent else self._board.children(known)
-        parent = main.name if main is not known else ""
+    def _beside(self, entry: SessionEntry) -> Beside:
+        main = self._main(entry)
+        children = [] if entry.key.subagent else self._sessions.children(entry)
+        parent = main.name if main is not entry else ""
         return Beside(
-            recording.command_of(main) if main.files else "", recording.outputs_of(self._state, known.key),
+            recording.command_of(main) if main.files else "", recording.outputs_of(self._state, entry.key),
             children, parent,
         )  # fmt: skip
 
-    def _main(self, known: Known) -> Known:
+    def _main(self, entry: SessionEntry) -> SessionEntry:
         """Return the session that a sub-agent belongs to, or the session itself."""
-        main = self._hub.shelf.find(bridge.session_uuid(known.key._replace(subagent="")))
-        return main if main is not None else known
+        main = self._hub.index.find(bridge.session_uuid(entry.key._replace(subagent="")))
+        return main if main is not None else entry
 
     async def _session_live(self, request: Request) -> Response:
-        if (known := await self._known(request)) is None:
+        if (entry := await self._entry(request)) is None:
             return _missing()
-        return self._stream(self._streams.of_session(known, bridge.folded(_since(request))), known.key)
+        return self._stream(self._streams.of_session(entry, bridge.folded(_since(request))), entry.key)
 
     async def _files(self, request: Request) -> Response:
-        if (known := await self._known(request)) is None:
+        if (entry := await self._entry(request)) is None:
             return _missing()
-        row = await self._hub.reading.run(lambda: self._board.row(known))
+        row = await self._hub.reading.run(lambda: self._sessions.row(entry))
         say = redact if self._options.redact else str
-        files = await while_there(request, self._hub.searching.last(files_of(_events(known), say)))
-        return HTMLResponse(files_page(row, files or [], self._options.time_zone))
+        files = await while_there(request, self._hub.searching.last(files_of(_events(entry), say)))
+        return html_response(files_page(row, files or [], self._options.time_zone))
 
     async def _markdown(self, request: Request) -> Response:
-        if (known := await self._known(request)) is None:
+        if (entry := await self._entry(request)) is None:
             return _missing()
         wanted = bridge.folded(request.query_params.get("only", ""))
         if wanted:
-            found = one_message(_events(known), wanted, self._options)
-            told = await while_there(request, self._hub.searching.last(found))
-            return Response(told or "", 200 if told else 404, media_type="text/markdown")
-        pieces = self._hub.reading.stream(render_all(_events(known), "markdown", self._options))
+            found = _one_message(_events(entry), wanted, self._options)
+            message = await while_there(request, self._hub.searching.last(found))
+            return Response(message or "", 200 if message else 404, media_type="text/markdown")
+        pieces = self._hub.reading.stream(render_all(_events(entry), "markdown", self._options))
         return StreamingResponse(_joined(pieces), media_type="text/markdown")
 
     async def _transcript(self, request: Request) -> Response:
-        """Return what katod wrote of a session, as text."""
-        if (known := await self._known(request)) is None:
+        """Return a transcript of a session, as text."""
+        if (entry := await self._entry(request)) is None:
             return _missing()
-        outputs = await self._hub.reading.run(lambda: recording.outputs_of(self._state, known.key))
-        output = next((one for one in outputs if str(one.id) == request.path_params["number"]), None)
-        if output is None:
+        number = request.path_params["number"]
+        row = await self._hub.reading.run(lambda: recording.output_of(self._state, entry.key, number))
+        if row is None:
             return _missing()
-        if self._options.redact and not output.is_redacted:
-            return HTMLResponse(plain("Not shown", _UNREDACTED, f"/s/{known.name}"), 403)
-        return StreamingResponse(_bytes(self._hub, output.path), media_type="text/plain; charset=utf-8")
+        back = f"/s/{entry.name}"
+        if self._options.redact and not row.options.redact:
+            return html_response(plain("Not shown", _UNREDACTED, back), 403)
+        if refusal := await self._hub.reading.run(lambda: recording.refusal_of(row)):
+            return html_response(plain("Not shown", refusal, back), 409)
+        return StreamingResponse(_bytes(self._hub, row), media_type="text/plain; charset=utf-8")
 
     async def _record(self, request: Request) -> Response:
         """Have a recording started or stopped, and show the session again."""
         given = fields(await request.body()).get("do", "")
-        known, word = await self._known(request), _WORDS.get(given)
-        if known is None or word is None:
+        entry, word = await self._entry(request), _WORDS.get(given)
+        if entry is None or word is None:
             return _missing()
-        back = f"/s/{known.name}"
-        told = await self._asked(known, word)
-        if told:
-            return HTMLResponse(plain("Not done", told, back), 409)
+        back = f"/s/{entry.name}"
+        message = await self._asked(entry, word)
+        if message:
+            return html_response(plain("Not done", message, back), 409)
         return RedirectResponse(back, 303)
 
-    async def _asked(self, known: Known, word: Any) -> str:
-        """Return why katod did not do what was asked, empty if it did."""
-        place = await self._hub.reading.run(lambda: recording.request(self._state, known.key, word))
+    async def _asked(self, entry: SessionEntry, word: Any) -> str:
+        """Send a request to katod. Returns why it was refused, empty if it was carried out."""
+        place = await self._hub.reading.run(lambda: recording.request(self._state, entry.key, word))
         if place is None:
             return recording.not_running()
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
-            told = await self._hub.reading.run(lambda: recording.answer(place))
-            if told is not None:
-                await self._hub.reading.run(self._hub.shelf.look_again)
-                return told
+            message = await self._hub.reading.run(lambda: recording.answer(place))
+            if message is not None:
+                await self._hub.reading.run(self._hub.index.look_again)
+                return message
             await asyncio.sleep(_POLL)
         return "katod did not answer in time; the request is still waiting. `katod status` may say why."
 
@@ -217,22 +233,22 @@ class Pages:
 
     async def _find(self, request: Request) -> Response:
         query = request.query_params.get("q", "").strip()[:LONGEST]
-        asked, when = Asked(query, words := words_of(query)), When(self._options.time_zone)
+        asked, when = SearchQuery(query, words := words_of(query)), When(self._options.time_zone)
         if words and (name := request.query_params.get("in")):
             return await self._find_in(asked, name, when)
         found = await self._finder.find(words) if words else []
         results = await self._hub.reading.run(
-            lambda: [Result(self._board.row(known), telling(match), match.total) for known, match in found]
+            lambda: [SearchResult(self._sessions.row(entry), shown_hits(match), match.total) for entry, match in found]
         )
-        named = await self._hub.reading.run(lambda: self._board.named(words)) if words else []
-        return HTMLResponse(find_page(asked, named, results, when, time.time()))
+        named = await self._hub.reading.run(lambda: self._sessions.named(words)) if words else []
+        return html_response(find_page(asked, named, results, when, time.time()))
 
-    async def _find_in(self, asked: Asked, name: str, when: When) -> Response:
-        if (known := await self._hub.find(name)) is None:
+    async def _find_in(self, asked: SearchQuery, name: str, when: When) -> Response:
+        if (entry := await self._hub.find(name)) is None:
             return _missing()
-        hits = await self._finder.find_in(list(asked.words), known)
-        row = await self._hub.reading.run(lambda: self._board.row(known))
-        return HTMLResponse(found_in_page(asked, row, hits, when))
+        hits = await self._finder.find_in(list(asked.words), entry)
+        row = await self._hub.reading.run(lambda: self._sessions.row(entry))
+        return html_response(found_in_page(asked, row, hits, when))
 
     # -- streams ----------------------------------------------------------------------------------------
 
@@ -260,7 +276,7 @@ def _since(request: Request) -> str:
     return request.headers.get("last-event-id") or request.query_params.get("after", "")
 
 
-def _events(found: Found) -> Any:
+def _events(found: FoundSession) -> Any:
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
     return replay(found.key, stretches, EventLog(), skip_missing=True)
 
@@ -270,16 +286,16 @@ async def _joined(pieces: AsyncIterator[list[str]]) -> AsyncIterator[str]:
         yield "".join(some)
 
 
-async def _bytes(hub: Hub, path: str) -> AsyncIterator[bytes]:
-    async for some in hub.reading.stream(recording.pieces_of(path)):
+async def _bytes(hub: Hub, row: OutputRow) -> AsyncIterator[bytes]:
+    async for some in hub.reading.stream(recording.pieces_of(row)):
         yield b"".join(some)
 
 
 def _missing() -> Response:
-    return HTMLResponse(plain("Not here", "There is no such session here."), 404)
+    return html_response(plain("Not here", "There is no such session here."), 404)
 
 
-def guarded(answer: Answer) -> Answer:
+def guarded(answer: Handler) -> Handler:
     """Return an answer that says so if the sessions cannot be read now."""
 
     async def page(request: Request) -> Response:
@@ -288,7 +304,22 @@ def guarded(answer: Answer) -> Answer:
         except NotServed:  # it was found, but is gone now
             return _missing()
         except (Busy, KatodError):
-            told = "The sessions cannot be read now: load this page again."
-            return HTMLResponse(plain("Not now", told), 503, {"Retry-After": "1"})
+            message = "The sessions cannot be read now: load this page again."
+            return html_response(plain("Not now", message), 503, {"Retry-After": "1"})
 
     return page
+
+
+def _one_message(events: Replay, wanted: str, options: Options) -> Iterator[str | None]:
+    """Yield what one event says, if there is such an event, and None for each before it.
+
+    A message is as it was written, others are as in a transcript.
+    """
+    printer = open_format("markdown", replace(options, tools="full", thinking=True))
+    for event, metadata in events:
+        printed = printer.event(event, metadata)
+        if event_uuid(event.id) == wanted:
+            say = redact if options.redact else str
+            yield say(event.payload["text"]) + "\n" if event.kind in _TEXTS else printed.strip("\n") + "\n"
+            return
+        yield None

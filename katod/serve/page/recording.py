@@ -1,4 +1,4 @@
-"""What katod has of a session, and requests to record it. For the reading thread."""
+"""The recordings of a session: its transcripts, and requests to record it. For the reading thread."""
 
 import os
 from collections.abc import Iterator
@@ -7,43 +7,63 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from katod.discover.found import Found
-from katod.errors import KatodError
+from katod.errors import KatodError, OutputUnreadable
 from katod.model import SessionKey, Word
-from katod.record.onward import onward
-from katod.serve.page.sessionview import Output
+from katod.record.onward import onward_from
+from katod.record.reading import opened
+from katod.serve.index.entry import SessionEntry
+from katod.serve.index.sessions import described
+from katod.serve.page.sessionview import OutputLink
 from katod.service.control import Request, enqueue
 from katod.service.lock import holder
 from katod.service.pause import paused_since
 from katod.shell import pasted_with_home
-from katod.smallfile import open_regular
 from katod.store.ledger import Ledger
+from katod.store.rows import OutputRow
 
 _PIECE: Final = 64 * 1024  # bytes
 
 
-def outputs_of(state: Path, key: SessionKey) -> list[Output]:
+def outputs_of(state: Path, key: SessionKey) -> list[OutputLink]:
     """Return the transcripts of a session, the first one first. Raises LedgerError."""
+    return [OutputLink(row.id, str(row.path), row.options.redact) for row in _rows(state, key)]
+
+
+def _rows(state: Path, key: SessionKey) -> list[OutputRow]:
     ledger = Ledger.read(state)
     if ledger is None:
         return []
     with closing(ledger):
         session = ledger.find_session(key)
         rows = ledger.outputs(session.id) if session else []
-        return [Output(row.id, str(row.path), row.options.redact) for row in rows if row.held is None]
+        return [row for row in rows if row.held is None]
 
 
-def pieces_of(path: str) -> Iterator[bytes]:
-    """Yield the content of a transcript; nothing if it does not exist, or became a link, or anything but a file."""
-    with suppress(OSError), open(open_regular(path), "rb") as file:
+def output_of(state: Path, key: SessionKey, number: str) -> OutputRow | None:
+    """Return the transcript of a session that has this number, None if it has none. Raises LedgerError."""
+    return next((row for row in _rows(state, key) if str(row.id) == number), None)
+
+
+def refusal_of(row: OutputRow) -> str:
+    """Return the reason why a transcript cannot be shown, empty if it can."""
+    try:
+        opened(row).close()
+    except OutputUnreadable as error:
+        return f"{error}. {error.hint}".removesuffix(". ")
+    return ""
+
+
+def pieces_of(row: OutputRow) -> Iterator[bytes]:
+    """Yield the content of a transcript; nothing if it is not what katod wrote, and no more if it cannot be read."""
+    with suppress(OSError, OutputUnreadable), opened(row) as file:
         while piece := file.read(_PIECE):
             yield piece
 
 
-def command_of(found: Found) -> str:
-    """Return the command with which an agent goes on with a session, empty if there is none."""
+def command_of(entry: SessionEntry) -> str:
+    """Return the shell command that resumes a session in its agent, empty if there is none."""
     try:
-        words, cwd = onward(found)
+        words, cwd = onward_from(entry, described(entry))
     except KatodError:
         return ""
     home = str(Path.home())
@@ -52,7 +72,7 @@ def command_of(found: Found) -> str:
 
 
 def halted(state: Path) -> str:
-    """Return why nothing is recorded now, in few words; empty if it is."""
+    """Return the reason why nothing is recorded now, in few words; empty if there is none."""
     if holder(state) is None:
         return "katod is not running"
     return "katod is paused" if paused_since(state) else ""
@@ -76,8 +96,8 @@ def request(state: Path, key: SessionKey, word: Word) -> Path | None:
 def answer(path: Path) -> str | None:
     """Return an answer, empty if it was done; None if there is none yet."""
     try:
-        told = path.read_text()
+        message = path.read_text()
     except FileNotFoundError:
         return None
     path.unlink(missing_ok=True)
-    return told
+    return message

@@ -1,17 +1,18 @@
-"""One session as HTML, around what was said in it. Pure."""
+"""One session as HTML: what is around the conversation. Pure."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from katod.serve.page.board import Row
-from katod.serve.page.frame import closing, opening, text
+from katod.formats.markup import NOTHING, Markup, escape, fill, join
+from katod.serve.page.frame import closing, opening
 from katod.serve.page.listview import moment, name_of, pill, recording, where
+from katod.serve.page.sessionlist import ListRow
 
 _LIVE: Final = frozenset({"working", "blocked", "stalled"})
 _NO_PROMPTS: Final = "<nav hidden>\n<b>Prompts</b>\n<ol></ol>\n</nav>\n"  # until there is one
 
 
-class Output(NamedTuple):
+class OutputLink(NamedTuple):
     """A transcript of the session."""
 
     id: int
@@ -23,77 +24,112 @@ class Beside(NamedTuple):
     """What there is to do with a session, and what belongs to it."""
 
     resume: str = ""  # the command with which its agent goes on
-    outputs: Sequence[Output] = ()
-    children: Sequence[Row] = ()
+    outputs: Sequence[OutputLink] = ()
+    children: Sequence[ListRow] = ()
     parent: str = ""  # the session that started it
 
 
-def session_head(row: Row, beside: Beside, now: float) -> str:
+def session_head(row: ListRow, beside: Beside, now: float) -> Markup:
     """Return the page up to the conversation."""
-    title = text(name_of(row))
-    return (
-        f'{opening(f"{name_of(row)} · katod", "session")}<div id="bar"><div id="about">{about(row, now)}</div>'
+    return fill(
+        '{opening}<div id="bar"><div id="about">{about}</div>'
         '<label class="switch"><input type="checkbox" id="thinking"> Thinking</label>'
-        f'<details id="more"><summary>More</summary><div class="menu">{_menu(row, beside)}</div></details></div>\n'
-        f'<main id="main" data-awake="{"1" if row.state in _LIVE else ""}">\n<h1>{title}</h1>\n'
-        f'<p class="where">{where(row)}</p>\n{_family(beside)}<div id="log" role="log" aria-label="Conversation">\n'
-    )
+        '<details id="more"><summary>More</summary><div class="menu">{menu}</div></details></div>\n'
+        '<main id="main" data-awake="{awake}">\n<h1>{title}</h1>\n'
+        '<p class="where">{where}</p>\n{family}<div id="log" role="log" aria-label="Conversation">\n',
+        opening=opening(f"{name_of(row)} · katod", "session"), about=about(row, now), menu=_menu(row, beside),
+        awake=escape("1" if row.state in _LIVE else ""), title=escape(name_of(row)), where=where(row),
+        family=_family(beside),
+    )  # fmt: skip
 
 
-def session_foot(row: Row, last: str, held: str, prompts: str) -> str:
+def session_foot(row: ListRow, last: str, held: Markup, prompts: Markup) -> Markup:
     """Return the page after the conversation; `last` is the last event that is in it."""
-    return (
-        f'</div>\n<div id="held">{held}</div>\n'
-        f'<katod-feed data-live="/s/{row.name}/live" data-last="{text(last)}"></katod-feed>\n</main>\n'
-        f"{prompts or _NO_PROMPTS}{closing()}"
+    return fill(
+        '</div>\n<div id="held">{}</div>\n<katod-feed data-live="/s/{}/live" data-last="{}"></katod-feed>\n'
+        "</main>\n{}{}",
+        held, escape(row.name), escape(last), prompts or fill(_NO_PROMPTS), closing(),
+    )  # fmt: skip
+
+
+def about(row: ListRow, now: float) -> Markup:
+    """Return the title and the state of a session."""
+    return fill(
+        '<b class="title">{}</b><span class="now">{}{}{}</span>',
+        escape(name_of(row)), pill(row), recording(row), moment(row.since, now),
+    )  # fmt: skip
+
+
+def _menu(row: ListRow, beside: Beside) -> Markup:
+    return fill(
+        '<ul><li><a href="/s/{name}/files">Files changed</a></li>'
+        '<li><katod-copy data-from="/s/{name}/markdown" data-label="Copy">'
+        '<a href="/s/{name}/markdown">Markdown</a></katod-copy></li></ul>'
+        '{resume}<div id="recorded">{recorded}</div>',
+        name=escape(row.name), resume=_resume(beside.resume), recorded=recorded(row, beside.outputs),
+    )  # fmt: skip
+
+
+def _resume(command: str) -> Markup:
+    if not command:
+        return NOTHING
+    return fill(
+        '<h2>Continue in its agent</h2><katod-copy data-label="Copy"><code>{}</code></katod-copy>', escape(command)
     )
 
 
-def about(row: Row, now: float) -> str:
-    """Return what a session is doing."""
-    title = f'<b class="title">{text(name_of(row))}</b>'
-    return f'{title}<span class="now">{pill(row)}{recording(row)}{moment(row.since, now)}</span>'
-
-
-def _menu(row: Row, beside: Beside) -> str:
-    at = f"/s/{row.name}"
-    resume = (
-        f'<h2>Continue in its agent</h2><katod-copy data-label="Copy"><code>{text(beside.resume)}</code></katod-copy>'
-        if beside.resume
-        else ""
-    )
-    return (
-        f'<ul><li><a href="{at}/files">Files changed</a></li>'
-        f'<li><katod-copy data-from="{at}/markdown" data-label="Copy">'
-        f'<a href="{at}/markdown">Markdown</a></katod-copy></li></ul>'
-        f'{resume}<div id="recorded">{recorded(row, beside.outputs)}</div>'
-    )
-
-
-def recorded(row: Row, outputs: Sequence[Output]) -> str:
+def recorded(row: ListRow, outputs: Sequence[OutputLink]) -> Markup:
     """Return the transcripts of a session, and the buttons that start and stop a recording."""
-    at = f"/s/{row.name}"
-    rows = "".join(
-        f'<li><code>{text(one.path)}</code> <a href="{at}/transcripts/{one.id}">View</a></li>' for one in outputs
+    name = escape(row.name)
+    rows = join(
+        fill('<li><code>{}</code> <a href="/s/{}/transcripts/{}">View</a></li>', escape(one.path), name, one.id)
+        for one in outputs
     )
     words = (("stop", "Stop recording"),) if row.is_recording else (
         ("start", "Record from now on"), ("capture", "Record from its beginning")
     )  # fmt: skip
-    buttons = "".join(f'<button name="do" value="{word}">{label}</button>' for word, label in words)
-    return (
-        f"{f'<h2>Transcript</h2><ul>{rows}</ul>' if rows else ''}<h2>Recording</h2>"
-        f'<form method="post" action="{at}/recording">{buttons}</form>'
+    buttons = join(
+        fill('<button name="do" value="{}">{}</button>', escape(word), escape(label)) for word, label in words
     )
+    return fill(
+        '{}<h2>Recording</h2><form method="post" action="/s/{}/recording">{}</form>',
+        fill("<h2>Transcript</h2><ul>{}</ul>", rows) if rows else NOTHING, name, buttons,
+    )  # fmt: skip
 
 
-def _family(beside: Beside) -> str:
+def _family(beside: Beside) -> Markup:
     """Return links to the sessions that this one started, and to the one that started it."""
-    parent = (
-        f'<p class="quiet">A sub-agent of <a href="/s/{beside.parent}">this session</a></p>\n' if beside.parent else ""
-    )
+    parent = NOTHING
+    if beside.parent:
+        parent = fill('<p class="quiet">A sub-agent of <a href="/s/{}">this session</a></p>\n', escape(beside.parent))
     if not beside.children:
         return parent
-    rows = "".join(f'<li><a href="/s/{row.name}">{text(name_of(row))}</a></li>' for row in beside.children)
+    rows = join(
+        fill('<li><a href="/s/{}">{}</a></li>', escape(row.name), escape(name_of(row))) for row in beside.children
+    )
     count = len(beside.children)
-    agents = f"{count} sub-agent{'s' if count > 1 else ''}"
-    return f'{parent}<details class="family"><summary>{agents}</summary><ul>{rows}</ul></details>\n'
+    return fill(
+        '{}<details class="family"><summary>{}</summary><ul>{}</ul></details>\n',
+        parent, escape(f"{count} sub-agent{'s' if count > 1 else ''}"), rows,
+    )  # fmt: skip
+
+
+def gone(row: ListRow, outputs: Sequence[OutputLink]) -> Markup:
+    """Return the message in place of a conversation whose files no longer exist, with links to its transcripts."""
+    if not outputs:
+        return fill('<p id="gone">The files of this session no longer exist.</p>\n')
+    links = join(
+        (
+            fill('<a href="/s/{}/transcripts/{}">{}</a>', escape(row.name), one.id, escape(one.path.rpartition("/")[2]))
+            for one in outputs
+        ),
+        fill(", "),
+    )
+    return fill(
+        '<p id="gone">The files of this session no longer exist. What katod wrote of it is left: {}</p>\n', links
+    )
+
+
+def cut_off(words: str) -> Markup:
+    """Return the end of a page of which the rest could not be read, with the reason."""
+    return fill('</div>\n<p class="failed" role="alert">{}</p>\n</main>\n{}', escape(words), closing())

@@ -1,50 +1,67 @@
-"""What open pages are sent: the conversation and the list as they go on, from exactly where a page is."""
+"""What open pages are sent as it happens, by server-sent events: each goes on from exactly what it has."""
 
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
-from typing import Final
+from typing import Any, Final
 
+import orjson
+
+from katod.formats.markup import NOTHING, Markup
 from katod.model import SessionKey
-from katod.serve.channel import Channel, Lost
-from katod.serve.feed import NotServed, Opening
-from katod.serve.hub import Hub
-from katod.serve.known import Known
-from katod.serve.page.board import Board, Row
+from katod.serve.feed.channel import Channel, Lost
+from katod.serve.feed.hub import Hub
+from katod.serve.feed.reader import MakeReader
+from katod.serve.feed.tail import Position
+from katod.serve.index.entry import NotServed, SessionEntry
 from katod.serve.page.listview import groups, list_row
-from katod.serve.page.sessionview import Output, about, recorded
-from katod.serve.page.sheet import Sheet
-from katod.serve.page.watch import Watch
-from katod.serve.sse import BEAT, SOON, event
-from katod.serve.tail import Place
+from katod.serve.page.listwatch import ListWatch
+from katod.serve.page.reader import PageReader
+from katod.serve.page.sessionlist import ListRow, SessionList
+from katod.serve.page.sessionview import OutputLink, about, recorded
 
+HEADERS: Final = {"content-type": "text/event-stream", "x-accel-buffering": "no"}
+_SOON: Final = "retry: 1000\n\n"  # milliseconds until a browser that lost its connection comes back
 _BEAT_EVERY: Final = 15.0  # seconds
 Pieces = AsyncGenerator[str, None]
+
+
+def event(data: Any, kind: str = "", name: str = "") -> str:
+    """Return one event. Its data is JSON, so that any line break in it arrives; `name` is what a browser sends back."""
+    head = (f"event: {kind}\n" if kind else "") + (f"id: {name}\n" if name else "")
+    return f"{head}data: {orjson.dumps(data).decode()}\n\n"
+
+
+_BEAT: Final = event({}, "beat")  # an event, as a page cannot see a comment: it tells that the connection is alive
 
 
 class Streams:
     """The streams of all pages."""
 
     def __init__(
-        self, hub: Hub, board: Board, opening: Opening, outputs: Callable[[SessionKey], Sequence[Output]]
+        self,
+        hub: Hub,
+        sessions: SessionList,
+        make_reader: MakeReader,
+        outputs: Callable[[SessionKey], Sequence[OutputLink]],
     ) -> None:
         """`outputs` returns the transcripts of a session."""
         self._hub = hub
-        self._board = board
-        self._opening = opening
+        self._sessions = sessions
+        self._make_reader = make_reader
         self._outputs = outputs
-        self._watch = Watch(hub, board)
+        self._watch = ListWatch(hub, sessions)
 
-    async def list_now(self) -> tuple[list[Row], str]:
+    async def list_now(self) -> tuple[list[ListRow], str]:
         """Return the list, and the name of what a page that shows it has. Raises LedgerError, Busy."""
         return await self._watch.look()
 
     async def of_list(self, since: str) -> Pieces:
         """Yield the list as it changes; `since` is what the page has of it, empty for nothing."""
-        yield SOON
+        yield _SOON
         rows = self._rows(self._watch.number(since))
-        async with self._watch.looking(), aclosing(merged(rows, _beats())) as pieces:
+        async with self._watch.watching(), aclosing(merged(rows, _beats())) as pieces:
             async for piece in pieces:
                 yield piece
 
@@ -58,51 +75,51 @@ class Streams:
             rows, gone = changes.since(seen)
             if rows or gone:
                 seen, now = changes.number, time.time()
-                told = {"rows": [list_row(row, now) for row in rows], "gone": gone}
-                yield event(told, "rows", self._watch.name(seen))
+                changed = {"rows": [list_row(row, now) for row in rows], "gone": gone}
+                yield event(changed, "rows", self._watch.name(seen))
             await self._watch.tick()
 
-    async def of_session(self, known: Known, since: str) -> Pieces:
+    async def of_session(self, entry: SessionEntry, since: str) -> Pieces:
         """Yield a conversation as it goes on after the event that is named, from its beginning if that is empty."""
-        yield SOON
-        async with self._watch.looking(), self._hub.looking(known.name, self._opening) as channel:
-            sources = (self._open(channel), self._said(channel, since), self._about(known), _beats())
+        yield _SOON
+        async with self._watch.watching(), self._hub.viewing(entry.name, self._make_reader) as channel:
+            sources = (self._incomplete(channel), self._messages(channel, since), self._about(entry), _beats())
             async with aclosing(merged(*sources)) as pieces:
                 async for piece in pieces:
                     yield piece
 
-    async def _said(self, channel: Channel, since: str) -> Pieces:
-        """Yield what is said, and after that what is not complete; a page drops the latter when more is said."""
+    async def _messages(self, channel: Channel, since: str) -> Pieces:
+        """Yield messages as they come, and after them what is incomplete, which a page drops at the next message."""
         try:
-            place, number = await channel.find(since) if since else (Place(), 0)
-            async with aclosing(channel.follow(place, number)) as messages:
+            position, number = await channel.find(since) if since else (Position(), 0)
+            async with aclosing(channel.follow(position, number)) as messages:
                 async for sent in messages:
                     yield event(await self._held(channel), "held") if sent is None else event(sent.text, name=sent.id)
         except (Lost, NotServed):
             yield event("", "lost")
             await asyncio.Event().wait()  # the page is loaded again
 
-    async def _open(self, channel: Channel) -> Pieces:
-        """Yield what is not complete whenever that changes, although nothing is said."""
-        before = ""
+    async def _incomplete(self, channel: Channel) -> Pieces:
+        """Yield what is incomplete whenever that changes without a new message."""
+        before = NOTHING
         while True:
             if (held := await self._held(channel)) != before:
                 before = held
                 yield event(held, "held")
             await self._watch.tick()
 
-    async def _held(self, channel: Channel) -> str:
-        sheet = channel.reading
-        return await self._hub.reading.run(sheet.held) if isinstance(sheet, Sheet) else ""
+    async def _held(self, channel: Channel) -> Markup:
+        reader = channel.reader
+        return await self._hub.reading.run(reader.held) if isinstance(reader, PageReader) else NOTHING
 
-    async def _about(self, known: Known) -> Pieces:
+    async def _about(self, entry: SessionEntry) -> Pieces:
         before = None
         while True:
-            now = await self._hub.find(known.name)  # it is another one once it is recorded
-            row = await self._hub.reading.run(lambda: self._board.row(now or known))  # noqa: B023 - done within the loop
+            now = await self._hub.find(entry.name)  # it is another one once it is recorded
+            row = await self._hub.reading.run(lambda: self._sessions.row(now or entry))  # noqa: B023 - done within the loop
             if row != before:
                 before = row
-                outputs = await self._hub.reading.run(lambda: self._outputs(known.key))
+                outputs = await self._hub.reading.run(lambda: self._outputs(entry.key))
                 html = {"html": about(row, time.time()), "recorded": recorded(row, outputs)}
                 yield event({**html, "title": row.title, "state": row.state, "need": row.need}, "about")
             await self._watch.tick()
@@ -111,13 +128,13 @@ class Streams:
 async def _beats() -> Pieces:
     while True:
         await asyncio.sleep(_BEAT_EVERY)
-        yield BEAT
+        yield _BEAT
 
 
 async def merged(*sources: AsyncIterator[str]) -> Pieces:
     """Yield what any of some sources yields, until one of them ends; of what there is at once, the first one's first.
 
-    So what is open now, which comes first, cannot replace what was said after it.
+    So what is incomplete, which comes first, cannot replace a message that came after it.
     """
     waiting = {asyncio.ensure_future(anext(source)): source for source in sources}
     try:

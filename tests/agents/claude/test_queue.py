@@ -1,6 +1,7 @@
 """Texts queued while Claude Code works appear and act once, in whatever order their records are written."""
 
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +44,7 @@ class Session:
         time = f"2026-02-10T22:36:{self._number // 1000:02d}.{(self._number - back) % 1000:03d}Z"
         row = record | {"sessionId": "s", "timestamp": time, "uuid": f"u{self._number}"}
         line = Line(self._number * 100, self._number * 100 + 100, orjson.dumps(row))
-        self.found += self._translation.feed([line])
+        self.found += chain.from_iterable(self._translation.feed([line]))
 
     def operation(self, name: str, content: str | None = None) -> None:
         """Append a `queue-operation`."""
@@ -72,7 +73,7 @@ class Session:
 
     def end(self) -> None:
         """Read the file as an export does, to its end."""
-        self.found += self._translation.finish()
+        self.found += chain.from_iterable(self._translation.finish())
 
     @property
     def texts(self) -> list[str]:

@@ -45,3 +45,25 @@ def test_a_compaction_has_its_sizes() -> None:
     ):
         record = make.record("system", subtype="compact_boundary", content="Compacted", compactMetadata=row)
         assert payloads(translated("claude", record), ev.COMPACTION) == [payload]
+
+
+def test_a_question_is_known_by_its_header() -> None:
+    """And by its own words if it has none; several answers may be chosen only where the client says so."""
+    options = [
+        {"label": "Red", "description": "warm"},
+        {"label": "Blue", "description": 5},
+        {"description": "no label"},
+    ]
+    questions = [
+        {"question": "Which colour?", "header": "Colour", "options": options, "multiSelect": True},
+        {"question": "Which size?", "options": "none", "multiSelect": False},
+        {"question": "Which name?", "header": ""},
+    ]
+    events = translated("claude", Claude().calls("c1", "AskUserQuestion", questions=questions))
+    colour, size, name = payloads(events, ev.DECISION_PROMPT)
+    assert colour == {
+        "decisionId": "c1:0", "decisionKey": "Colour", "prompt": "Which colour?", "multiSelect": True,
+        "options": [{"label": "Red", "description": "warm"}, {"label": "Blue"}],
+    }  # fmt: skip
+    assert size == {"decisionId": "c1:1", "decisionKey": "Which size?", "prompt": "Which size?", "options": []}
+    assert name == {"decisionId": "c1:2", "decisionKey": "Which name?", "prompt": "Which name?", "options": []}

@@ -37,3 +37,32 @@ def test_pending_usage_keeps_its_thinking_across_restarts() -> None:
     assert payloads(translated("claude", waiting, make.user("go on")), ev.USAGE) == [
         {"scope": "message", "output": 5, "reasoning": 3}
     ]
+
+
+BETWEEN = {
+    "progress": {"type": "progress", "data": {"type": "hook_progress"}, "uuid": "p-1"},
+    "snapshot": {"type": "file-history-snapshot", "messageId": "m", "snapshot": {}},
+    "attachment": {"type": "attachment", "attachment": {"type": "task_reminder"}, "uuid": "a-1"},
+    "queue": {"type": "queue-operation", "operation": "enqueue", "content": ""},
+    "unknown": {"type": "of a kind that nobody has seen"},
+}
+
+
+@each("between", BETWEEN.values(), ids=BETWEEN)
+def test_only_messages_end_the_wait_for_the_last_usage(between: dict[str, Any]) -> None:
+    """Up to 2.1.81 the client wrote progress between the records of one message, of which the last one counts."""
+    make = Claude()
+    first, last = ({"id": "msg_1", "stop_reason": None, "usage": {"output_tokens": count}} for count in (1, 58))
+    records = (make.says("one", message=first), between, make.says("two", message=last), make.user("go on"))
+    assert payloads(translated("claude", *records), ev.USAGE) == [{"scope": "message", "output": 58}]
+
+
+def test_a_result_before_its_call_does_not_end_the_wait() -> None:
+    """The call that the result belongs to is a part of the message, and is yet to come."""
+    make = Claude()
+    first, last = ({"id": "msg_1", "stop_reason": None, "usage": {"output_tokens": count}} for count in (1, 58))
+    records = (make.says("one", message=first), make.result("c1", "done"), make.calls("c1", "Bash", command="ls"))
+    records[2]["message"] |= last
+    assert payloads(translated("claude", *records, make.user("go on")), ev.USAGE) == [
+        {"scope": "message", "output": 58}
+    ]

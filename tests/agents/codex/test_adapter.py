@@ -51,7 +51,7 @@ def changes(*records: Row) -> list[tuple[Any, ...]]:
 def test_a_thread_begins_with_its_repository_and_provider(fields: Row, told: Row) -> None:
     """Nothing of who logs in to the remote is kept; values of other types read as absent."""
     [start] = payloads(translated("codex", meta(**fields)), ev.SESSION_START)
-    assert start == {"cwd": "/p", "origin": "codex-tui"} | told
+    assert start == {"cwd": "/p", "origin": "codex-tui", "id": THREAD} | told
 
 
 def test_no_token_in_the_url_of_a_repository_is_printed() -> None:
@@ -123,6 +123,17 @@ def test_usage_has_the_clients_own_total_and_the_response() -> None:
     ]
 
 
+def test_usage_is_counted_once() -> None:
+    """The client repeats its last count while nothing is added to the totals; equal messages have other totals."""
+    usage = {"input_tokens": 10, "output_tokens": 5}
+    counts = [{"last_token_usage": usage, "total_token_usage": {"input_tokens": total}} for total in (10, 10, 20, 20)]
+    records = [{"type": "event_msg", "payload": {"type": "token_count", "info": info}} for info in (None, *counts)]
+    assert (
+        payloads(translated("codex", meta(), *records), ev.USAGE)
+        == [{"scope": "message", "input": 10, "output": 5}] * 2
+    )
+
+
 def test_a_spawned_thread_has_its_model() -> None:
     """The start of a sub-agent says on which model it runs, if the client does."""
     row = {"type": "collab_agent_spawn_end", "new_thread_id": "t2", "prompt": "Look.", "model": "gpt-5-mini"}
@@ -143,3 +154,54 @@ def test_a_turn_that_failed_says_so() -> None:
     events = translated("codex", make.meta(), *rows)
     assert payloads(events, ev.ERROR) == [{"message": "high demand", "code": "internal_server_error"}]
     assert [row["reason"] for row in payloads(events, ev.TURN_END)] == ["error", "done", "done", "done"]
+
+
+@each(
+    ("text", "payload"),
+    [
+        (
+            "Message Type: NEW_TASK\nTask name: /root/tests\nSender: /root\nPayload:\nLook.\n::start",
+            {"text": "Look.\n::start", "subtype": "task"},
+        ),
+        ("Message Type: MESSAGE\nPayload:\nDone.", {"text": "Done.", "subtype": "agent-message"}),
+        ("Done.", {"text": "Done.", "subtype": "agent-message"}),
+    ],
+)
+def test_a_message_between_agents_is_that_of_its_author(text: str, payload: dict[str, str]) -> None:
+    """Its head is not shown, and no command in it acts."""
+    content = [{"type": "input_text", "text": text}]
+    sent = item(type="agent_message", author="/root", recipient="/root/tests", content=content)
+    assert payloads(translated("codex", meta(), sent), ev.SYSTEM_MESSAGE) == [payload | {"speaker": "/root"}]
+
+
+def test_an_encrypted_message_between_agents_is_called_by_its_task() -> None:
+    """Only the head can be read, so it is shown."""
+    head = "Message Type: NEW_TASK\nTask name: /root/tests\nSender: /root\nPayload:\n"
+    content = [{"type": "input_text", "text": head}, {"type": "encrypted_content", "encrypted_content": "ZW5j"}]
+    [said] = payloads(translated("codex", meta(), item(type="agent_message", content=content)), ev.SYSTEM_MESSAGE)
+    assert said == {"text": head, "subtype": "task", "summary": "/root/tests"}
+
+
+def test_a_delegated_task_is_without_its_envelope() -> None:
+    """The words are those of the input; an envelope without any stays as it is."""
+    tasks = ["<codex_delegation>\n<input>Look at </input> tags.</input>\n</codex_delegation>", "<codex_delegation>x"]
+    rows = [{"type": "event_msg", "payload": {"type": "user_message", "message": task}} for task in tasks]
+    said = payloads(translated("codex", meta(), *rows), ev.USER_MESSAGE)
+    assert [row["text"] for row in said] == ["Look at </input> tags.", "<codex_delegation>x"]
+    assert {row["subtype"] for row in said} == {"delegated"}
+
+
+def test_messages_of_a_spawned_thread_are_tasks() -> None:
+    """All of them, with a restart in between: nobody types there."""
+    rows = [{"type": "event_msg", "payload": {"type": "user_message", "message": text}} for text in ("Look.", "Again.")]
+    events = translated("codex", meta(thread_source="subagent"), *rows)
+    assert [row["subtype"] for row in payloads(events, ev.USER_MESSAGE)] == ["task", "task"]
+    assert not any(event.typed for event in events)
+
+
+def test_a_summary_is_that_of_the_model() -> None:
+    """What the client writes above it for the next model is left out."""
+    above = "Another language model started to solve this problem and produced a summary. Here is the summary:"
+    compacted = {"type": "compacted", "payload": {"message": f"{above}\nThe cart is fast now.\n\nTests: pass"}}
+    [payload] = payloads(translated("codex", meta(), compacted), ev.COMPACTION)
+    assert payload["summary"] == "The cart is fast now.\n\nTests: pass"

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from katod.events import Event
 from katod.model import Record
 from tests.agents.codex.test_script import VALUES
 from tests.examples import examples
+from tests.looping import each
 
 CHANGES = {"/a/b.ts": {"type": "update", "unified_diff": "@@ -1 +1 @@\n-old\n+new\n"}}
 PATCH = 'const patch = "*** Begin Patch\\n*** Update File: /a/b.ts\\n@@\\n-old\\n+new"; tools.apply_patch(patch)'
@@ -61,7 +61,7 @@ def test_a_command_in_a_script_is_a_shell_call() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "name", "family", "description"),
     [
         (PATCH, "apply_patch", "edit", "/a/b.ts"),
@@ -89,7 +89,7 @@ def test_the_output_of_a_script_is_what_it_printed() -> None:
     assert result.payload == {"toolCallId": "c1", "text": "one\ntwo", "durationMs": 1500}
 
 
-@pytest.mark.parametrize("state", ["failed", "terminated"])
+@each("state", ["failed", "terminated"])
 def test_a_failed_script_is_a_failure(state: str) -> None:
     """The result of a failed script is an error, and its text is the message."""
     _, result = read(script("text(1)"), output("Script error:\nno such tool", state=state))

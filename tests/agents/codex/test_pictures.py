@@ -42,9 +42,10 @@ def test_a_picture_comes_with_the_message_that_names_it(form):
 
 
 def test_a_picture_is_not_taken_for_that_of_a_later_message():
-    """Data that no message took is forgotten when the agent answers."""
+    """Data is shown with the words that it was sent with when the agent answers, and is forgotten then."""
     make = Codex()
     records = [make.meta(), sent(make, URL), make.says("well"), typed(make, "/me/other.png")]
-    [said] = [one for one in translated("codex", *records) if one.kind == ev.USER_MESSAGE]
+    [alone, said] = [one for one in translated("codex", *records) if one.kind == ev.USER_MESSAGE]
+    assert [(media, data) for _, media, data in alone.blobs] == [("image/png", DATA)]
     assert said.payload["attachments"] == [{"type": "image", "name": "/me/other.png"}]
     assert said.blobs == ()

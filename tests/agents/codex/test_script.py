@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from katod.agents.codex.script import MOST_CALLS, calls_in
 from tests.examples import examples, texts
+from tests.looping import each
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | texts(max_size=20),
@@ -23,7 +24,7 @@ def read(script: str) -> list[tuple[str, Any]]:
     return [(call.name, call.input if call.plain else ...) for call in calls_in(script)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("script", "calls"),
     [
         ('const r = await tools.exec_command({cmd:"ls -l"}); text(r.output);', [("exec_command", {"cmd": "ls -l"})]),
@@ -43,7 +44,7 @@ def test_calls_that_are_written_out_are_read(script: str, calls: list[tuple[str,
     assert read(script) == calls
 
 
-@pytest.mark.parametrize(
+@each(
     "script",
     [
         "tools.exec_command({cmd})",
@@ -65,7 +66,7 @@ def test_nothing_is_guessed(script: str) -> None:
     assert read(script)
 
 
-@pytest.mark.parametrize(
+@each(
     "script",
     [
         '// tools.exec_command({cmd: "a"})',
@@ -100,9 +101,7 @@ def test_no_script_raises(script: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "piece", ['"', "/*", "`${", "tools.a(", "tools.a([", 'tools.a({x:"', 'const a="', "tools ", "\\", "const a = "]
-)
+@each("piece", ['"', "/*", "`${", "tools.a(", "tools.a([", 'tools.a({x:"', 'const a="', "tools ", "\\", "const a = "])
 def test_a_hostile_script_takes_linear_time(piece: str) -> None:
     """Four times the text takes at most about four times as long."""
 

@@ -53,6 +53,14 @@ def test_usage_has_the_clients_own_total(total: Any, more: Row) -> None:
     assert payloads(events, ev.USAGE) == [{"scope": "message", "input": 120, "output": 30} | more]
 
 
+@pytest.mark.parametrize(("status", "more"), [(503, {"httpStatus": 503}), ("503", {}), (None, {})])
+def test_an_error_has_the_status_that_the_client_kept(status: Any, more: Row) -> None:
+    """Values of other types read as absent."""
+    problem = {"name": "APIError", "data": {"message": "overloaded", "statusCode": status}}
+    events = translated("opencode", document({"id": "msg_2", "error": problem}))
+    assert payloads(events, ev.ERROR) == [{"message": "overloaded", "code": "APIError"} | more]
+
+
 @pytest.mark.parametrize(
     ("stored", "typed"),
     [

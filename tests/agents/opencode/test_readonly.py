@@ -9,10 +9,11 @@ import pytest
 
 from katod.agents import AGENTS
 from katod.agents.opencode import readonly
-from katod.agents.opencode.readonly import reading
+from katod.agents.opencode.readonly import decoded, reading, row_time
 from katod.agents.opencode.sweep import sessions_in
 from katod.errors import SourceError, SourceGone, SourceUnusable
 from katod.model import Cursor
+from tests.looping import each
 from tests.support.records import OpenCode, says
 
 
@@ -114,3 +115,30 @@ def test_a_database_that_is_gone_is_said_to_be_gone(tmp_path: Path) -> None:
     """Agents delete their files, so this is normal."""
     with pytest.raises(SourceGone), reading(str(tmp_path / "gone.db")):
         pass
+
+
+@each(
+    ("data", "value"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        (b'{"a": 1}', {"a": 1}),
+        ('{"a": ', {}),
+        ("[1]", {}),
+        ("null", {}),
+        (None, {}),
+        (5, {}),
+        (1.5, {}),
+    ],
+)
+def test_a_cell_that_has_no_object_counts_as_an_empty_one(data: object, value: object) -> None:
+    """A database may have any value in any column: one that is no JSON object is no reason to fail."""
+    assert decoded(data) == value
+
+
+@each(
+    ("value", "time"),
+    [(0, 0), (1, 1), (1_770_000_000_000, 1_770_000_000_000), (-1, 0), (1 << 62, 0), ("1", 0), (1.5, 0)],
+)
+def test_a_time_that_cannot_be_one_counts_as_unknown(value: object, time: int) -> None:
+    """Times are milliseconds after 1970, up to the last one that a date can show."""
+    assert row_time(value) == time

@@ -200,6 +200,8 @@ def test_every_kind_of_row_is_told_or_kept(world: World, store: OpenCode2) -> No
     ]  # fmt: skip
     assert told[0][1] == {"what": "model", "after": "other"}
     assert told[1][1] == {"text": "! make", "subtype": "shell"}
+    assert told[2][1] == {"text": "done\n", "subtype": "shell-output"}
+    assert told[3][1] == {"summary": "So far."}
     assert [payload["rawType"] for _, payload in told[4:]] == ["part/never-seen", "part/user", "part/assistant"]
 
 

@@ -75,6 +75,16 @@ def row(path: str, added: int, removed: int, **more: Any) -> Row:
             None,  # what it replaced is not recorded
         ),
         ("edit", {"filePath": "/p/a.py"}, {"filediff": {"additions": "x"}, "diff": 5}, "**edit** `a.py`", None),
+        *(
+            (
+                "edit",
+                {"filePath": "/p/a.py", "oldString": "a", "newString": "b\nc"},
+                {"filediff": {"file": "/p/a.py", one: 9}, "diff": DIFF},  # one count says nothing without the other
+                f"**edit** `a.py` (+2 {MINUS}1)",
+                [row("/p/a.py", 2, 1, ranges=[[1, 2]])],
+            )
+            for one in ("additions", "deletions")
+        ),
     ],
 )
 def test_an_edit_names_its_file_and_its_lines(tool: str, given: Row, metadata: Row, shown: str, files: Any) -> None:

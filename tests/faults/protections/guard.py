@@ -10,7 +10,17 @@ from .protection import Protection, given, returning
 
 PROJECTS = "tests/record/test_projects.py::"
 PATHS, REDACT = "tests/faults/test_paths.py::", "tests/formats/redact/test_redactor.py::"
-FORGETTING = "tests/faults/test_forgetting.py::"
+FORGETTING, READING = "tests/faults/test_forgetting.py::", "tests/faults/test_reading.py::"
+
+
+def open_by_path(place, _known, _names_session):
+    """Open whatever the path of a transcript leads to."""
+    return place.path.open("rb")
+
+
+def open_the_same_file_alone(original):
+    """Refuse what editors save."""
+    return lambda place, known, names_session: original(place, known._replace(tail=""), lambda _: False)
 
 
 def count_all(directory, home, _allowed):
@@ -120,8 +130,8 @@ PROTECTIONS = [
     ),
     Protection(
         "what was typed before a session was forgotten is history",
-        "katod.discover.catalog:_pass_over",
-        returning(None),
+        "katod.discover.catalog:_passed_over",
+        lambda _original: lambda _spec, row, _forgotten_ns: row,
         (f"{FORGETTING}test_old_commands_that_katod_never_saw_do_not_act",),
     ),
     Protection(
@@ -193,7 +203,7 @@ PROTECTIONS = [
     ),
     Protection(
         "the client's report of a command after '!' is not typed text",
-        "katod.agents.gemini:Messages._user",
+        "katod.agents.gemini:GeminiMessages._user",
         given(_SHELL=re.compile("(?!)")),
         ("tests/agents/test_gemini.py::test_a_command_that_the_person_ran_is_not_typed_text",),
     ),
@@ -284,5 +294,20 @@ PROTECTIONS = [
         "katod.discover.catalog:Catalog._add",
         log_content,
         ("tests/test_privacy.py::test_an_unrecorded_session_leaves_no_word",),
+    ),
+    Protection(
+        "only what katod wrote is shown as a transcript",
+        "katod.write.reading:open_output",
+        lambda _original: open_by_path,
+        (
+            f"{READING}test_another_file_is_never_shown_as_the_transcript",
+            f"{READING}test_no_export_is_made_of_another_file",
+        ),
+    ),
+    Protection(
+        "a transcript that an editor saved is still the transcript",
+        "katod.write.reading:open_output",
+        open_the_same_file_alone,
+        (f"{READING}test_what_a_person_did_to_a_transcript_is_shown",),
     ),
 ]

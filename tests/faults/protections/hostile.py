@@ -42,7 +42,7 @@ def retry_everything(original):
     """Retry what only a change can help, too."""
 
     def done(self, source, now):
-        source.unusable = False
+        source.set_usable(usable=True)
         original(self, source, now)
 
     return done
@@ -123,7 +123,7 @@ PROTECTIONS = [
     ),
     Protection(
         "an incomplete document is skipped",
-        "katod.tail.document:Document.documents",
+        "katod.tail.document:DocumentFile.documents",
         lambda original: lambda self, data: [data] if orjson.loads(data) else [],
         (f"{RECORDS}::test_a_document_may_hold_anything",),
     ),

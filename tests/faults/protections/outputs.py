@@ -135,7 +135,7 @@ PROTECTIONS = [
     ),
     Protection(
         "only what katod wrote is replaced by an export",
-        "katod.write.whole:Draft.publish",
+        "katod.write.whole:UnfinishedFile.publish",
         replace_anything,
         (
             f"{EXPORTS}test_a_change_between_the_look_and_the_rename_stays",
@@ -266,11 +266,12 @@ PROTECTIONS = [
     ),
     Protection(
         "what is missing is appended",
-        "katod.record.restore:Missing.append_to",
+        "katod.record.output:Output.restore_missing",
         returning(None),
         (
             f"{EDITORS}test_missing_events_are_appended_with_a_heading_and_only_when_asked",
             f"{EDITORS}test_a_running_daemon_appends_what_is_missing",
+            f"{EDITORS}test_what_is_missing_of_a_recording_that_ended_is_appended_too",
         ),
     ),
     Protection(

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from .protection import Protection, returning
 
 PROCESS, WATCHING, LEDGER = (f"tests/faults/test_{name}.py::" for name in ("process", "watching", "ledger"))
+STATE = "tests/faults/test_state.py::"
 DAMAGED = f"{LEDGER}test_a_damaged_ledger_is_set_aside_and_nothing_old_counts"
 NEVER = float("inf")
 
@@ -20,6 +21,18 @@ def watch_unknown_folders(original):
         return original(self, unknown)
 
     return renew
+
+
+def end_katod_for_a_failure(_original):
+    """Let nothing contain the failure of one session."""
+
+    def isolated(_self, _session_id, act):
+        try:
+            return act()
+        except Exception as error:
+            raise SystemExit from error
+
+    return isolated
 
 
 def sweep_for_reasons_alone(original):
@@ -79,7 +92,7 @@ PROTECTIONS = [
     Protection(
         "a failing session does not stop the others",
         "katod.pipeline:Pipeline._isolated",
-        lambda original: lambda self, session_id, act: act(),
+        end_katod_for_a_failure,
         (
             "tests/test_containment.py::test_a_failed_step_is_taken_up_again",
             "tests/test_containment.py::test_a_session_that_keeps_failing_stays_visible",
@@ -299,5 +312,23 @@ PROTECTIONS = [
         "katod.store.integrity:is_damage",
         returning(value=True),
         (f"{PROCESS}test_a_run_that_may_open_little_refuses_nothing",),
+    ),
+    Protection(
+        "katod looks whether its state directory is still there",
+        "katod.service.held:OpenState.lost",
+        returning([]),
+        (
+            f"{STATE}test_katod_ends_when_its_state_is_no_longer_there",
+            f"{STATE}test_a_second_katod_that_started_meanwhile_is_not_disturbed",
+        ),
+    ),
+    Protection(
+        "what ended with the state directory is noted",
+        "katod.service.interrupted:leave",
+        returning(None),
+        (
+            f"{STATE}test_the_note_stays_until_it_was_seen",
+            f"{STATE}test_a_step_that_fails_without_the_state_ends_in_the_same_way",
+        ),
     ),
 ]

@@ -265,7 +265,7 @@ COUNTS = {"input": 100, "output": 10, "cacheRead": 30, "cacheWrite": 5, "reasoni
 @each("name, prompt, completion", [("claude", 135, 10), ("codex", 100, 10), ("gemini", 100, 14), ("opencode", 135, 14)])
 def test_prompts_include_what_was_cached_and_completions_the_reasoning(name, prompt, completion):
     """Whether an agent's own counts include them differs."""
-    [metrics] = Talk(name).says("a").used(**COUNTS, costUsd=0.5, total=149).metrics()
+    [metrics] = Talk(name).on("m1").says("a").used(**COUNTS, costUsd=0.5, total=149).metrics()
     extra = {"reasoning_tokens": 4, "cache_creation_input_tokens": 5, "katod": {"total": 149}}
     counts = {"prompt_tokens": prompt, "completion_tokens": completion, "cached_tokens": 30, "cost_usd": 0.5}
     assert metrics == counts | {"extra": extra}
@@ -273,7 +273,7 @@ def test_prompts_include_what_was_cached_and_completions_the_reasoning(name, pro
 
 def test_what_is_not_recorded_is_not_told():
     """An agent that counts only its output has no prompt tokens, and one without counts no metrics."""
-    assert Talk().says("a").used(output=7).metrics() == [{"completion_tokens": 7}]
+    assert Talk().on("m1").says("a").used(output=7).metrics() == [{"completion_tokens": 7}]
     assert Talk().says("a").metrics() == [None]
 
 
@@ -287,7 +287,8 @@ def test_totals_are_the_sums_of_the_steps():
 
 def test_what_the_agent_counts_for_the_session_is_the_total():
     """Usage of a turn or of the session is no step's; the latest of the session counts."""
-    talk = Talk().says("a").used(output=1).used("turn", output=5).used("session", output=7).used("session", output=9)
+    talk = Talk().on("m1").says("a").used(output=1)
+    talk.used("turn", output=5).used("session", output=7).used("session", output=9)
     assert talk.metrics() == [{"completion_tokens": 1}]
     assert talk.document()["final_metrics"]["total_completion_tokens"] == 9
 

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 from functools import cache
+from itertools import groupby
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from katod.errors import SourceError
 from katod.events import Event, SessionRef
 from katod.formats.matrix.lines import REFERENCE, transaction
 from katod.formats.matrix.names import PREFIX, ROWS, STATES, UNTHREADED, WRITTEN
-from katod.formats.matrix.printer import Matrix
+from katod.formats.matrix.printer import MatrixPrinter
 from katod.formats.matrix.values import canonical
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
@@ -32,6 +33,7 @@ from tests.support.translated import translated
 
 LARGEST = 60_000
 AT = "2026-02-10T22:36:18.000Z"
+MODEL = "claude-opus-4-6"
 MS = 1770762978000
 SAVING = Options(attachments="save", thinking=True, tools="full")
 TYPES = {"string": str, "integer": int, "boolean": bool, "object": dict, "string[]": list, "object[]": list}
@@ -80,14 +82,14 @@ class Talk:
         """Return what is written, with a restart before each event."""
         metadata, out = SessionMetadata(SessionKey(self.agent, "s", self.subagent)), ""
         for number, event in enumerate(self.events):
-            shown = Matrix(options, json.loads(json.dumps(state)) if state is not None else None)
+            shown = MatrixPrinter(options, json.loads(json.dumps(state)) if state is not None else None)
             if number in marks:
                 shown.mark(Mark("resumed"))
             metadata.observe(event)
             out += shown.event(event, metadata)
             metadata.close(event)
             state = shown.state()
-        shown = Matrix(options, state)
+        shown = MatrixPrinter(options, state)
         return out + shown.pause() + shown.end()
 
     def rows(self, name="", **more):
@@ -230,10 +232,10 @@ def test_a_recording_that_begins_later_starts_with_what_is_known():
     metadata = SessionMetadata(SessionKey("claude", "s"))
     for event in talk.events:
         metadata.observe(event)
-    rows = checked(Matrix(Options()).event(talk.events[-1], metadata))
+    rows = checked(MatrixPrinter(Options()).event(talk.events[-1], metadata))
     assert rows[0]["txn_id"] == talk.rows()[0]["txn_id"]
     assert said(rows[0]["content"], "working_directory", "model") == {
-        "working_directory": "/home/me/shop", "model": "claude-opus-4-6",
+        "working_directory": "~/shop", "model": "claude-opus-4-6",
     }  # fmt: skip
     assert "timestamp" not in rows[0]["content"]
     assert "turn" not in rows[1]["content"]
@@ -267,11 +269,11 @@ def test_only_the_export_of_a_session_says_that_it_was_exported():
     """A recording goes on, and is the same as its export in all other lines."""
     talk = Talk().user()
     exported = talk.text(options=Options(exported=True))
-    assert exported.startswith(talk.text())
+    assert exported.startswith(talk.text(options=Options()))
     last = checked(exported)[-1]
     assert last["type"] == f"{PREFIX}.session.exported"
     assert said(last["content"]) == {"format": "matrix"}
-    assert Matrix(Options(exported=True)).end() == ""
+    assert MatrixPrinter(Options(exported=True)).end() == ""
 
 
 @evidence("session.active")
@@ -289,10 +291,11 @@ def test_the_state_of_the_room_is_that_of_the_session(agent):
     said, used = Talk(agent).user().says(stopReason="end_turn"), {"scope": "message", "output": 5}
     said = said if agent == "claude" else Talk(agent).user().says()
     talk = said.add(ev.USAGE, source={"messageId": "m1"}, **used).user("More")
-    assert [row["status"] for row in talk.rows("session.active")] == ["running", "idle", "running"]
+    states = [status for status, _ in groupby(row["status"] for row in talk.rows("session.active"))]
+    assert states == ["running", "idle", "running"]
     assert talk.one("response")["output_tokens"] == 5
     blocked = Talk(agent).user().calls().add(ev.DECISION_PROMPT, decisionId="c1:0", decisionKey="k", prompt="Which?")
-    assert [row["status"] for row in blocked.rows("session.active")] == ["running"], "it waits, but is not over"
+    assert {row["status"] for row in blocked.rows("session.active")} == {"running"}, "it waits, but is not over"
 
 
 def test_context_is_no_prompt():
@@ -344,7 +347,7 @@ def test_what_a_parent_asks_of_a_sub_agent_in_its_file_is_no_prompt():
     answer = talk.one("response")
     assert (answer["session_id"], answer["katod_subagent"]) == ("s", "a1")
     assert "m.in_reply_to" not in answer["m.relates_to"]
-    assert talk.names().count("session.active") == 1
+    assert [row.get("model") for row in talk.rows("session.active")] == [None, MODEL]
 
 
 @evidence("response")
@@ -392,7 +395,7 @@ def test_an_answer_waits_with_its_calls():
         return talk
 
     def waiting(talk):
-        shown, metadata = Matrix(Options()), SessionMetadata(SessionKey("claude", "s"))
+        shown, metadata = MatrixPrinter(Options()), SessionMetadata(SessionKey("claude", "s"))
         return "".join(shown.event(event, metadata) for event in talk.events).count("claude.tool.call")
 
     assert waiting(Talk().user().says().calls()) == 0
@@ -404,7 +407,7 @@ def test_a_response_is_held_back_only_where_usage_is_recorded():
     """An agent without usage has its answers written at once, and so has a text that is too large for the state."""
 
     def state(talk):
-        shown = Matrix(Options())
+        shown = MatrixPrinter(Options())
         for event in talk.events:
             shown.event(event, SessionMetadata(SessionKey(talk.agent, "s")))
         return shown.state()
@@ -511,12 +514,13 @@ def test_a_call_that_timed_out_is_an_error():
 
 
 def test_a_denial_that_the_client_notes_is_one():
-    """By a person or by a rule; what the client could not decide is none."""
+    """By a person; what a rule denied, or the client could not decide, failed, and its kind is kept."""
     make = Claude()
-    for kind, denied in (("user-rejected", True), ("permission-rule", True), ("automode-unavailable", False)):
+    for kind, denied in (("user-rejected", True), ("permission-rule", False), ("automode-unavailable", False)):
         result = make.result("c1", "No.", error=True, toolDenialKind=kind)
         events = translated("claude", make.runs("c1", "rm x"), result)
         assert (events[-1].payload.get("denied") or False) is denied
+        assert events[-1].payload.get("code") == (None if denied else kind)
 
 
 @evidence("approval.request")
@@ -842,7 +846,8 @@ def test_without_tools_nothing_says_that_there_were_any():
     """No call, result, approval, file, commit or sub-agent; what was said and typed is there."""
     rows = telling().rows(options=NONE)
     assert [row["type"].removeprefix(f"{PREFIX}.") for row in rows] == [
-        "session.start", "prompt", "session.active", "response", "context.summarized", "mcp.prompt.used",
+        "session.start", "prompt", "session.active", "response", "session.active", "context.summarized",
+        "mcp.prompt.used",
     ]  # fmt: skip
     assert "S" not in str([row["content"].get("text", "") for row in rows])
     assert ABOUT_TOOLS & set(telling().names(options=NONE)) == set()
@@ -911,7 +916,7 @@ def test_the_switches_of_a_range_decide_in_it():
     switched = {2: (("thinking", True), ("tools", True)), 4: (("tools", False),)}
     metadata, text, state = SessionMetadata(SessionKey("cursor", "s")), "", None
     for number, event in enumerate(talk.events):
-        shown = Matrix(NONE, json.loads(json.dumps(state)))
+        shown = MatrixPrinter(NONE, json.loads(json.dumps(state)))
         if number in switched:
             shown.mark(Mark("resumed", switches=switched[number]))
         text, state = text + shown.event(event, metadata), shown.state()
@@ -934,12 +939,12 @@ def test_a_request_that_was_cancelled_was_not_denied():
 
 def test_the_prefix_is_an_option_of_the_format():
     """One that would make types too long for a server is refused."""
-    shown = Matrix(Options(), prefix="org.example.ai.codex")
+    shown = MatrixPrinter(Options(), prefix="org.example.ai.codex")
     talk = Talk()
     row = json.loads(shown.event(talk.events[0], SessionMetadata(SessionKey("claude", "s"))))
     assert row["type"] == "org.example.ai.codex.session.start"
     with pytest.raises(ValueError, match="255 bytes"):
-        Matrix(Options(), prefix="x" * 240)
+        MatrixPrinter(Options(), prefix="x" * 240)
 
 
 @examples(5, 1_000)
@@ -954,7 +959,7 @@ def goes_through(events, options):
     """Check what is written of events, at once and with a restart before each."""
     talk = Talk(start=False)
     talk.events = events
-    whole, metadata = Matrix(options), SessionMetadata(SessionKey("claude", "s"))
+    whole, metadata = MatrixPrinter(options), SessionMetadata(SessionKey("claude", "s"))
     text = ""
     for event in events:
         metadata.observe(event)
@@ -1038,3 +1043,129 @@ def exported(source):
         )
     except SourceError:
         return ""
+
+
+# -- what is known is said ---------------------------------------------------------------------------------
+
+
+def test_the_state_of_the_room_names_the_model_once_it_is_known():
+    """The first answer says which it is; another one says so, too."""
+    talk = Talk().user().says("a").says("b", model="other")
+    states = [(row["status"], row.get("model")) for row in talk.rows("session.active")]
+    assert states == [("running", None), ("running", MODEL), ("running", "other")]
+
+
+def test_a_sub_agent_in_the_file_of_its_parent_has_the_tokens_of_its_answers():
+    """Their sum, whether its call or its end says the result; one in a file of its own has its own checkpoints."""
+    used = {"scope": "message", "input": 10, "output": 2, "source": {"messageId": "x"}, "by": "a1"}
+    talk = Talk("copilot").user().calls("task", family="agent").add(ev.AGENT_START, subagent="a1", task="look")
+    talk.add(ev.USAGE, **used).add(ev.USAGE, **used).add(ev.AGENT_END, subagent="a1", status="completed")
+    assert said(talk.result("found").one("agent.result"), "input_tokens", "output_tokens") == {
+        "input_tokens": 20, "output_tokens": 4,
+    }  # fmt: skip
+    alone = Talk("copilot").user().add(ev.AGENT_START, subagent="a1").add(ev.USAGE, **used)
+    assert alone.add(ev.AGENT_END, subagent="a1").one("agent.result")["output_tokens"] == 2
+    apart = Talk().user().add(ev.AGENT_START, subagent="a1").add(ev.AGENT_END, subagent="a1").one("agent.result")
+    assert "output_tokens" not in apart
+
+
+@each("size, data", [
+    ((3, 5), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\3\0\0\0\5\x08\6\0\0\0"),
+    ((3, 5), b"GIF89a\3\0\5\0\0\0\0"),
+    ((3, 5), b"\xff\xd8\xff\xe0\0\4ab\xff\xc0\0\x0b\x08\0\5\0\3\1\1\x11\0"),
+    ((3, 5), b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\2\0\0\4\0\0"),
+    ((3, 5), b"RIFF\0\0\0\0WEBPVP8L\5\0\0\0\x2f" + (2 | 4 << 14).to_bytes(4, "little") + b"\0" * 5),
+    ((3, 5), b"RIFF\0\0\0\0WEBPVP8 \x0a\0\0\0\0\0\0\x9d\1\x2a\3\0\5\0"),
+    (None, b"\x89PNG\r\n\x1a\n"), (None, b"\xff\xd8\xff\xc0"), (None, b"GIF89a"), (None, b"RIFF"), (None, b"text"),
+])  # fmt: skip
+def test_an_image_says_how_large_it_is(size, data):
+    """By its first bytes, if the event carries them; what they do not say is left out."""
+    digest = hashlib.sha256(data).hexdigest()
+    row = {"type": "image", "mediaType": "image/png", "bytes": len(data), "sha256": digest}
+    blobs = ((digest, "image/png", base64.b64encode(data).decode()),)
+    shown = Talk().user("see", attachments=[row], blobs=blobs).one("input.image")
+    assert (shown.get("width"), shown.get("height")) == (size or (None, None))
+    assert "width" not in Talk().user("see", attachments=[row]).one("input.image")
+
+
+def test_a_server_is_connected_with_the_tools_that_the_client_names():
+    """Claude Code lists those that it loads later; a server that is known is not connected again."""
+    names = ["mcp__shop__add", "mcp__shop__drop", "mcp__web__get", "Task", "mcp__", "mcp__x", 7]
+    record = {"type": "attachment", "uuid": "u1", "attachment": {"type": "deferred_tools_delta", "addedNames": names}}
+    [event] = translated("claude", record)
+    talk = Talk().user()
+    talk.add(event.kind, **event.payload).add(
+        ev.PROVIDER_INFO, text="web", subtype="mcp-servers", data={"servers": ["web"]}
+    )
+    found = [(row["server_name"], row["tools_available"]) for row in talk.rows("mcp.server.connected")]
+    assert found == [("shop", ["add", "drop"]), ("web", ["get"])]
+
+
+@each("message, status, kind", [
+    ("deepseek: http 401: ...", 401, "authentication_error"), ("500: Internal server error", 500, "api_error"),
+    ('529 {"type":"error"}', 529, "api_error"), ("API Error: 429 too many", 429, "rate_limit"),
+    ('[API Error: {"error":{"code":400,"message":"x"}}]', 400, "invalid_request"), ("status code 503", 503, "api_error"),
+    ("port 404 is taken", None, None), ("took 500 ms", None, None), ("4290 tokens", None, None),
+])  # fmt: skip
+def test_the_status_of_an_error_may_be_in_its_message(message, status, kind):
+    """Where it can be nothing else; that it was taken from there is said."""
+    found = Talk().user().add(ev.ERROR, message=message).one("error")
+    assert (found.get("http_status"), found.get("error_type")) == (status, kind)
+    assert found.get("katod_derived_fields") == (["http_status"] if status else None)
+
+
+def test_a_recorded_status_counts():
+    """OpenCode keeps it beside the message."""
+    found = Talk().user().add(ev.ERROR, message="500: no", httpStatus=429).one("error")
+    assert (found["http_status"], "katod_derived_fields" in found) == (429, False)
+
+
+def test_a_permission_says_what_it_is_for_and_a_refusal_why():
+    """In the words of the agent, and in those of the person."""
+    data = {"requestId": "r", "toolCallId": "c1"}
+    asked = {"text": "", "subtype": "permission-requested", "data": data | {"intention": "Clean up"}}
+    decided = {
+        "text": "",
+        "subtype": "permission-completed",
+        "data": data | {"kind": "denied-interactively-by-user", "note": "no"},
+    }
+    talk = Talk("copilot").user().calls().add(ev.PROVIDER_INFO, **asked).add(ev.PROVIDER_INFO, **decided)
+    assert talk.one("approval.request")["description"] == "Clean up"
+    assert (talk.one("approval.response")["decision"], talk.one("approval.response")["note"]) == ("denied", "no")
+
+
+@each("cwd, shown", [
+    ("/home/me/dev/shop", "~/dev/shop"), ("/Users/me/shop", "~/shop"), ("/root/shop/", "~/shop/"), ("/home/me", "~"),
+    ("C:\\Users\\me\\dev\\shop", "~/dev/shop"), ("/srv/me/shop", "shop"), ("/", "/"), ("D:\\work\\shop", "shop"),
+])  # fmt: skip
+def test_a_room_is_not_told_whose_directory_it_is(cwd, shown):
+    """Only with all of the tools, whose input has it in any case."""
+    talk = Talk(start=False).add(ev.SESSION_START, cwd=cwd).user()
+    assert talk.one("session.start", options=SHORT)["working_directory"] == shown
+    assert talk.one("session.start")["working_directory"] == cwd
+
+
+@each("before, after, change", [
+    ("/home/me/shop", "/home/me/shop/web", {"before": "~/shop", "after": "web"}),
+    ("/home/me/shop", "/tmp/me", {"before": "~/shop", "after": "me"}),
+    ("/home/me/shop/web", "/home/me/shop", {"before": "web", "after": "~/shop"}),
+])  # fmt: skip
+def test_another_directory_is_relative_to_the_first(before, after, change):
+    """And nothing of it says whose it is, either."""
+    talk = Talk().user().add(ev.CONFIG_CHANGE, what="cwd", before=before, after=after)
+    assert talk.one("config.change", options=SHORT)["changes"] == {"working_directory": change}
+    assert talk.one("config.change")["changes"] == {"working_directory": {"before": before, "after": after}}
+
+
+def test_no_path_of_a_change_says_whose_it_is():
+    """In a summary, those outside of the project are below `~`."""
+    files = [{"path": "/home/me/.claude/CLAUDE.md", "change": "update"}]
+    talk = Talk().user().calls("Edit", family="edit").result(structured={"files": files})
+    assert talk.one("file.change", options=SHORT)["path"] == "~/.claude/CLAUDE.md"
+    assert talk.one("memory.write", options=SHORT)["file_path"] == "~/.claude/CLAUDE.md"
+
+
+def test_usage_in_a_record_of_its_own_is_that_of_the_answer_before_it():
+    """As zot records it: neither names the answer."""
+    talk = Talk("zot").user().says(message="").add(ev.USAGE, scope="message", input=3, output=2)
+    assert talk.one("response")["output_tokens"] == 2

@@ -7,6 +7,7 @@ from tests.formats.native.sections import ADDED, BLOCKS, DROPPED, RECORDS, RENAM
 from tests.support.records import SESSION, Claude
 from tests.support.records.base import Record
 
+_MADE_BY: Final = "session.agent-meta.model-id, reasoning model-id, assistant model-id, tool-call model-id"
 _MODEL: Final = "claude-needle-model"
 
 _QUESTION: Final = {
@@ -120,7 +121,7 @@ FIELDS: Final = {
     RENAMED: (
         Field("uuid", "needle-uuid", "reasoning id"),
         Field("message.content", "needle-user", "user content"),
-        Field("message.model", _MODEL, "session.agent-meta.model-id, assistant model-id"),
+        Field("message.model", _MODEL, _MADE_BY),
     ),
     SPLIT: (
         Field("message.content[]", "2026-02-10T23:41:07", "reasoning timestamp, assistant timestamp, tool-call timestamp", printed="23:41",

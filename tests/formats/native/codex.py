@@ -8,6 +8,7 @@ from tests.formats.native.sections import ADDED, BLOCKS, DROPPED, RECORDS, RENAM
 from tests.support.records import THREAD, Codex, CodexLegacy
 from tests.support.records.base import Record
 
+_MADE_BY: Final = "session.agent-meta.model-id, reasoning model-id, assistant model-id, tool-call model-id"
 _QUESTIONS: Final = {"questions": [{
     "id": "store", "header": "needle-header", "question": "needle-question",
     "options": [{"label": "needle-label", "description": "d"}, {"label": "other", "description": "d"}],
@@ -93,7 +94,7 @@ SESSIONS: Final = {
 FIELDS: Final = {
     RECORDS: (
         Field("session_meta", "needle-version", "session.agent-meta.cli-version"),
-        Field("turn_context", "needle-model", "session.agent-meta.model-id, assistant model-id"),
+        Field("turn_context", "needle-model", _MADE_BY),
         Field("event_msg", "needle-user", "user content"),
         Field("event_msg.payload.type: user_message", "needle-user", "user content",
               names=("user_message", "Codex event_msg.user_message")),
@@ -193,7 +194,7 @@ FIELDS: Final = {
     ),
     ADDED: (
         Field("the name of the program", "codex-cli", "session.agent-meta.cli-name", names=('cli-name: "codex-cli"',)),
-        Field("the model, from turn_context", "needle-model", "session.agent-meta.model-id, assistant model-id",
+        Field("the model, from turn_context", "needle-model", _MADE_BY,
               names=("Model extracted from",)),
         Field("the envelope", "3.0.0-draft", "version", names=("Record wrapper",)),
     ),

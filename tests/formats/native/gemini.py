@@ -6,6 +6,7 @@ from tests.formats.native.finding import Field, Session
 from tests.formats.native.sections import ADDED, BLOCKS, DROPPED, RECORDS, RENAMED, SAME, SPLIT, TOOLS
 from tests.support.records import SESSION
 
+_MADE_BY: Final = "session.agent-meta.model-id, reasoning model-id, assistant model-id, tool-call model-id"
 _TIME: Final = "2026-02-10T22:36:18.000Z"
 _TOKENS: Final = {"input": 70001, "output": 70002, "cached": 70003, "thoughts": 70004, "tool": 70005, "total": 70006}
 
@@ -70,7 +71,7 @@ FIELDS: Final = {
     ),
     RENAMED: (
         Field('type: "gemini"', "needle-text", "assistant content"),
-        Field("model", "gemini-needle", "session.agent-meta.model-id, assistant model-id"),
+        Field("model", "gemini-needle", _MADE_BY),
     ),
     SPLIT: (
         Field("toolCalls[]", "needle-call", "tool-call call-id, tool-result call-id",

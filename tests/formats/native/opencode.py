@@ -5,6 +5,7 @@ from typing import Any, Final
 from tests.formats.native.finding import Field, Session
 from tests.formats.native.sections import ADDED, BLOCKS, DROPPED, RENAMED, SAME, SPLIT
 
+_MADE_BY: Final = "session.agent-meta.model-id, reasoning model-id, assistant model-id, tool-call model-id"
 _SESSION: Final = "ses_needle"
 _TOKENS: Final = {"input": 70001, "output": 70002, "reasoning": 70003, "cache": {"read": 70004, "write": 70005}}
 
@@ -99,7 +100,7 @@ FIELDS: Final = {
         Field("metadata.openai", "needle-item", note="what the provider needs to be asked again"),
         Field("parentID", record="system-event config.change parent-id, reasoning parent-id, assistant parent-id,"
               " tool-call parent-id, tool-result parent-id", without="orphan"),
-        Field("modelID", "needle-model", "session.agent-meta.model-id, assistant model-id"),
+        Field("modelID", "needle-model", _MADE_BY),
         Field("providerID", "needle-provider", "session.agent-meta.model-provider, system-event config.change data.after"),
         Field("cost", 0.700007, "assistant token-usage.cost"),
         Field("tokens.input", 70001, "assistant token-usage.input", printed="140,003 tokens", total=210010, names=("tokens",)),

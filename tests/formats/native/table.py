@@ -1,4 +1,4 @@
-"""Makes the tables of `katod/formats/README.md`: what becomes of each field of each agent."""
+"""Makes the tables of `katod/formats/docs/fields.md`: what becomes of each field of each agent."""
 
 from importlib import import_module
 from typing import Final

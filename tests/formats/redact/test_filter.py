@@ -15,6 +15,7 @@ from katod.formats.redact.redactor import may_contain_secret, redact, redact_jso
 from tests.examples import texts
 from tests.looping import each
 
+from . import published
 from .foreign import cases, harmless
 from .test_redactor import HIDING, PIECES, VALUE
 
@@ -22,7 +23,7 @@ pytest.importorskip("re2", reason="google-re2 is not installed")
 
 # One of each kind, and what separates or hides: in texts made of these, every rule is met, and missed by a little.
 CASES = tuple(cases(per_kind=1))
-KINDS = sorted({sample.kind: sample.text for sample in (*CASES, *harmless())}.values())
+KINDS = sorted({sample.kind: sample.text for sample in (*CASES, *harmless(), *published.cases())}.values())
 
 
 def one_of(texts):

@@ -11,6 +11,7 @@ from katod.formats.redact.redactor import redact
 from katod.formats.redact.rules import RULES
 from tests.looping import each
 
+from . import published
 from .foreign import cases
 from .test_redactor import BASE32, HEX, SAMPLES, URLSAFE, body, pem
 
@@ -51,7 +52,7 @@ TABLE = [
     ("google-api-key", "AI" + "za" + body(35, URLSAFE), "AI" + "za" + body(36, URLSAFE)),
     ("sendgrid-key", "SG" + "." + body(22, URLSAFE) + "." + body(43, URLSAFE), "SG" + ".example.org"),
     ("telegram-token", "123456789:" + "AA" + body(33, URLSAFE), "12:34:56:AA:BB:CC:DD:EE"),
-    ("discord-token", "MTk4NjIyNDgzNDcxOTI1MjQ4." + "Cl2FMQ." + body(27, URLSAFE), "archive.readme." + body(27)),
+    ("discord-token", "MTk4NjIyNDgzNDcxOTI1MjQ4." + "Cl2FMQ." + body(27, URLSAFE), "archive.document." + body(27)),
     ("discord-webhook", "https://discord.com/api/webhooks/123456789012345678/" + body(68), "/api/webhooks/list"),
     ("aws-key-id", "AK" + "IA" + body(16, BASE32), "AK" + "IA" + body(20, BASE32)),
     ("aws-key-id", "AS" + "IA" + body(16, BASE32), "AS" + "IA PACIFIC"),
@@ -89,14 +90,14 @@ def test_a_rule_meets_what_it_names_and_nothing_like_it(name, goes, stays):
 def test_every_rule_has_an_example():
     """Every rule matches an example: in this table, or among the generated secrets."""
     examples = [goes for _, goes, _ in TABLE] + [f"{stays}{secret}" for _, stays, secret in SAMPLES]
-    examples += (case.text for case in cases(per_kind=1))
+    examples += (case.text for case in (*cases(per_kind=1), *published.cases()))
     for rule in (*RULES, *FORMS):
         pattern = re.compile(rule.pattern, re.ASCII | re.MULTILINE)
         assert any(pattern.search(example) for example in examples), rule
 
 
 def test_the_documents_name_every_rule():
-    """Every rule that may appear in a placeholder is in the README."""
-    readme = (Path(__file__).parents[3] / "katod/formats/README.md").read_text()
+    """Every rule that may appear in a placeholder is in katod/formats/docs/redaction.md."""
+    document = (Path(__file__).parents[3] / "katod/formats/docs/redaction.md").read_text()
     names = [*(rule.name for rule in (*RULES, *FORMS)), *FACTS]
-    assert [name for name in names if f"`{name}`" not in readme] == []
+    assert [name for name in names if f"`{name}`" not in document] == []

@@ -156,13 +156,37 @@ def test_a_session_that_begins_is_created():
     (ev.SESSION_END, {}, {"type": "stopped", "reason": "complete"}),
     (ev.AGENT_START, {"subagent": "a1", "task": "Look"}, {"type": "subagent_start", "id": "a1", "description": "Look"}),
     (ev.AGENT_START, {"subagent": "a1"}, {"type": "subagent_start", "id": "a1", "description": "sub-agent a1"}),
-    (ev.AGENT_END, {"subagent": "a1", "status": "completed"}, {"type": "subagent_complete", "id": "a1"}),
-    (ev.AGENT_END, {"subagent": "a1", "status": "failed"}, {"type": "subagent_complete", "id": "a1", "summary": "failed"}),
-    (ev.AGENT_END, {"subagent": "a1", "result": "Nil."}, {"type": "subagent_complete", "id": "a1", "summary": "Nil."}),
 ])  # fmt: skip
 def test_ends_and_sub_agents_are_said_as_they_are_recorded(kind, payload, message):
     """Of a turn that is done, only the state says so."""
     assert only(event(1, kind, payload)) == message
+
+
+STARTED = event(1, ev.AGENT_START, {"subagent": "a1"})
+
+
+@each("payload, more", [
+    ({"status": "completed"}, {}), ({"status": "failed"}, {"summary": "failed"}), ({"result": "Nil."}, {"summary": "Nil."}),
+])  # fmt: skip
+def test_the_end_of_a_sub_agent_says_what_came_of_it(payload, more):
+    """Its report, or that it failed."""
+    assert said(STARTED, event(2, ev.AGENT_END, {"subagent": "a1"} | payload))[1:] == [
+        {"type": "subagent_complete", "id": "a1"} | more
+    ]
+
+
+def test_no_sub_agent_ends_before_it_starts():
+    """Some agents note the end only, and a recording may begin in between: then the start is said with the end."""
+    ended = [event(number, ev.AGENT_END, {"subagent": "a1", "status": "completed"}) for number in (2, 3)]
+    start, end = (
+        {"type": "subagent_start", "id": "a1", "description": "sub-agent a1"},
+        {"type": "subagent_complete", "id": "a1"},
+    )
+    assert said(STARTED, ended[0]) == [start, end]
+    assert said(ended[0]) == [start, end]
+    assert said(STARTED, *ended) == [start, end, start, end]
+    ids = [message["id"] for message in sent(*ended)]
+    assert len(ids) == len(set(ids))
 
 
 def test_a_turn_that_is_done_is_only_a_state():

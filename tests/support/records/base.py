@@ -85,8 +85,9 @@ class Maker(ABC):
 
     agent: ClassVar[str]
     SESSION: ClassVar[str] = SESSION
-    # What the format cannot express (result, torn, sub-agent, fork, cwd), each with the reason.
+    # What the format cannot express (result, torn, sub-agent, fork, cwd, between, task), each with the reason.
     ABSENT: ClassVar[dict[str, str]] = {}
+    JOINS_RESULTS: ClassVar[bool] = False  # a call and its result are one record
     path: Path
 
     def __init__(
@@ -112,6 +113,19 @@ class Maker(ABC):
     @abstractmethod
     def wrapped(self, text: str) -> list[Record]:
         """Return text that the client wrote in the person's name; commands in it are ignored."""
+
+    def between(self, text: str) -> dict[str, list[Record]]:
+        """Return, by what it is, text that another agent says in this session, or a summary of it has."""
+        raise NotImplementedError(text)
+
+    @property
+    def source(self) -> str:
+        """What `katod export` takes for this session."""
+        return str(self.path)
+
+    def child(self) -> "Maker":
+        """Return a session that this one starts for a part of its work, which is given a task."""
+        return type(self)(self.world, self.session, subagent="abc")
 
     def opening(self) -> list[Record]:
         """Return what the agent writes before the first message."""

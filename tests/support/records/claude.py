@@ -77,6 +77,24 @@ class Claude(Maker):
                 return [self.result(said.call, said.text)]
         return [self.record("never-seen", note=said.text)]
 
+    def between(self, text: str) -> dict[str, list[Record]]:
+        """Return messages of teammates, in records of two kinds, a report, a summary, and a message of a peer."""
+        one = (
+            f'<teammate-message teammate_id="reviewer" color="blue" summary="It is done">\n{text}\n</teammate-message>'
+        )
+        two = f"{one}\n\n{one.replace('reviewer', 'tester')}"
+        queued = {"type": "queued_command", "commandMode": "prompt", "prompt": two}
+        peer = {"type": "queued_command", "commandMode": "prompt", "prompt": text}
+        note = f'<summary>Agent "Review" finished</summary>\n<result>{text}</result>'
+        task = f"<task-notification>\n<task-id>a1</task-id>\n<status>completed</status>\n{note}\n</task-notification>"
+        return {
+            "teammates": [self.user(two)],
+            "queued": [self.record("attachment", attachment=queued)],
+            "report": [self.user(task, promptSource="system", origin={"kind": "task-notification"})],
+            "summary": [self.user(text, isCompactSummary=True, isVisibleInTranscriptOnly=True)],
+            "peer": [self.record("attachment", attachment=peer | {"origin": {"kind": "peer", "from": "worker"}})],
+        }
+
     def wrapped(self, text: str) -> list[Record]:
         """Return the output of a local command."""
         return [self.user(f"<local-command-stdout>\n{text}\n</local-command-stdout>")]

@@ -13,6 +13,7 @@ class Codex(Maker):
     SESSION = THREAD
     paginated: ClassVar[bool] = True
     ABSENT: ClassVar[dict[str, str]] = {"sub-agent": "a thread of its own says so in its first record, not by its path"}
+    parent: str = ""
 
     def place(self, folder: str = "2026/02/10", rollout: str = "") -> str:
         """Return the path of the thread, or of another rollout of it."""
@@ -38,7 +39,25 @@ class Codex(Maker):
 
     def opening(self) -> list[Record]:
         """Return the first record of a rollout."""
-        return [self.meta()]
+        spawned = {"source": {"subagent": {"thread_spawn": {"parent_thread_id": self.parent}}}}
+        return [self.meta(**(spawned | {"thread_source": "subagent"} if self.parent else {}))]
+
+    def child(self) -> "Codex":
+        """Return a thread that this one starts."""
+        thread = type(self)(self.world, "01a1f8a0-eea5-7302-86e3-f8e0f705330b")
+        thread.parent = self.session
+        return thread
+
+    def between(self, text: str) -> dict[str, list[Record]]:
+        """Return a message of another agent, a task of another thread's agent, and a summary."""
+        head = "Message Type: MESSAGE\nTask name: /root\nSender: /root/tests\nPayload:\n"
+        content = [{"type": "input_text", "text": f"{head}{text}"}]
+        message = {"type": "agent_message", "author": "/root/tests", "recipient": "/root", "content": content}
+        return {
+            "message": [self.record("response_item", message)],
+            "delegated": [self.user(f"<codex_delegation>\n  <input>{text}</input>\n</codex_delegation>")],
+            "summary": [self.record("compacted", {"message": text})],
+        }
 
     def user(self, text: str) -> Record:
         """Return a typed message, in the form that katod reads."""
@@ -100,6 +119,10 @@ class CodexLegacy(Codex):
 class CodexFlat(CodexLegacy):
     """A Codex thread of 2025: bare items without times; only the client's first text names the directory."""
 
+    ABSENT: ClassVar[dict[str, str]] = Codex.ABSENT | {
+        "task": "its head does not say that a thread was started by another"
+    }
+
     def record(self, kind: str, payload: Record) -> Record:
         """Return a bare item."""
         self.count += 1
@@ -114,6 +137,10 @@ class CodexFlat(CodexLegacy):
         """Return what the client writes before the first message."""
         context = self.user(f"<environment_context>\n  <cwd>{self.cwd}</cwd>\n</environment_context>")
         return [self.meta(), {"record_type": "state"}, context]
+
+    def between(self, text: str) -> dict[str, list[Record]]:
+        """Return a task of another thread's agent."""
+        return {"delegated": super().between(text)["delegated"]}
 
     def user(self, text: str) -> Record:
         """Return a typed message."""

@@ -9,7 +9,10 @@ class Copilot(Maker):
     """A Copilot CLI session."""
 
     agent = "copilot"
-    ABSENT: ClassVar[dict[str, str]] = {"sub-agent": "what a sub-agent says is in the session's own file"}
+    ABSENT: ClassVar[dict[str, str]] = {
+        "sub-agent": "what a sub-agent says is in the session's own file",
+        "task": "a sub-agent has no file of its own",
+    }
 
     def place(self) -> str:
         """Return the file in the folder of the session."""
@@ -49,6 +52,13 @@ class Copilot(Maker):
                 data = {"toolCallId": said.call, "success": True, "result": {"content": said.text}}
                 return [self.envelope("tool.execution_complete", data)]
         return [self.envelope("never.seen", {"note": said.text})]
+
+    def between(self, text: str) -> dict[str, list[Record]]:
+        """Return a message of another session's agent, and a summary."""
+        return {
+            "message": [self.envelope("user.message", {"content": text, "source": f"agent-{self.session}"})],
+            "summary": [self.envelope("session.compaction_complete", {"success": True, "summaryContent": text})],
+        }
 
     def wrapped(self, text: str) -> list[Record]:
         """Return instructions that the client discovered."""

@@ -14,6 +14,7 @@ class Cursor(Maker):
         "result": "results stand nowhere in a transcript",
         "fork": "no fork of a transcript is known",
         "cwd": "no record tells it",
+        "between": "neither summaries nor messages of agents are in a transcript",
     }
 
     def place(self) -> str:

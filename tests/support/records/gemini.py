@@ -11,6 +11,7 @@ class Gemini(Maker):
     """A Gemini CLI session."""
 
     agent = "gemini"
+    JOINS_RESULTS = True
 
     def place(self) -> str:
         """Return the path of the file, which contains eight digits of the id; a sub-agent's folder has the whole id."""
@@ -46,6 +47,14 @@ class Gemini(Maker):
                 return [self.open | {"toolCalls": [call | {"result": [response], "timestamp": moment()}]}]
         return [row | {"type": "never-seen", "note": said.text}]
 
+    def between(self, text: str) -> dict[str, list[Record]]:
+        """Return a summary, as a message and in the history that follows a compaction."""
+        snapshot = {"id": f"m{self.next()}", "timestamp": moment(), "type": "user"}
+        snapshot |= {"content": [{"text": f"<state_snapshot>\n{text}\n</state_snapshot>"}]}
+        answer = {"id": f"m{self.next()}", "timestamp": moment(), "type": "gemini"}
+        answer |= {"content": [{"text": "Got it. Thanks for the additional context!"}]}
+        return {"message": [snapshot], "history": [{"$set": {"messages": [snapshot, answer]}}]}
+
     def wrapped(self, text: str) -> list[Record]:
         """Return the session context that the client adds."""
         content = [{"text": f"<session_context>\n{text}\n</session_context>"}]
@@ -58,11 +67,16 @@ class GeminiDocument(Gemini):
     ABSENT: ClassVar[dict[str, str]] = {
         "torn": "a half-written document is left until it is complete",
         "sub-agent": "its sub-agents were sessions of their own",
+        "task": "nothing in its documents says that a session was started by another",
     }
 
     def place(self) -> str:
         """Return the path of the session's document."""
         return super().place().removesuffix("l")
+
+    def between(self, text: str) -> dict[str, list[Record]]:
+        """Return a summary as a message."""
+        return {"message": super().between(text)["message"]}
 
     def write(self, *records: Record) -> Self:
         """Update the document; a repeated message replaces the earlier one."""

@@ -21,6 +21,7 @@ class OpenCode(Maker):
     """An OpenCode session; this process is its owner and keeps the database open."""
 
     agent = "opencode"
+    JOINS_RESULTS = True
     VERSION: ClassVar[str] = "1.18.33"
     TABLE: ClassVar[str] = "session"
     MESSAGES: ClassVar[tuple[str, ...]] = ("message", "part")
@@ -140,6 +141,27 @@ class OpenCode(Maker):
         ended = row | {"data": row["data"] | {"time": {"created": 1, "completed": milliseconds()}, "finish": "stop"}}
         return [row, empty, whole, ended]
 
+    def between(self, text: str) -> dict[str, list[Record]]:
+        """Return a compaction with the answer that is its summary."""
+        asked = self.message("user")
+        self.prompt = asked["id"]
+        told = self.records(Said("assistant", text))
+        for row in told:
+            if row["table"] == "message":
+                row["data"] |= {"summary": True, "mode": "compaction"}
+        return {"summary": [asked, self.part(asked, type="compaction", auto=False), *told]}
+
+    @property
+    def source(self) -> str:
+        """What `katod export` takes for this session."""
+        return self.id
+
+    def child(self) -> "OpenCode":
+        """Return a session that names this one as its parent."""
+        session = type(self)(self.world, "99999999", start=100)  # ids are those of one database
+        session.run((f"UPDATE {self.TABLE} SET parent_id = ? WHERE id = ?", (self.id, session.id)))
+        return session
+
     def wrapped(self, text: str) -> list[Record]:
         """Return text that the client adds to a prompt."""
         row = self.message("user")
@@ -199,6 +221,10 @@ class OpenCode2(OpenCode):
             return [row, self.call]
         half, whole = ({"type": "text", "text": text} for text in (said.text[:3], said.text))
         return [row, self.changed(row, content=[half]), self.changed(row, content=[whole], finish="stop")]
+
+    def between(self, text: str) -> dict[str, list[Record]]:
+        """Return a compaction with its summary."""
+        return {"summary": [self.row("compaction", summary=text)]}
 
     def wrapped(self, text: str) -> list[Record]:
         """Return text that the client writes itself."""

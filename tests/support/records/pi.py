@@ -9,7 +9,7 @@ class Pi(Maker):
     """A Pi session."""
 
     agent = "pi"
-    ABSENT: ClassVar[dict[str, str]] = {"sub-agent": "Pi has none"}
+    ABSENT: ClassVar[dict[str, str]] = {"sub-agent": "Pi has none", "task": "Pi has no sub-agents"}
 
     def place(self) -> str:
         """Return the path of the file, in the project's folder."""
@@ -41,6 +41,10 @@ class Pi(Maker):
                 row = {"role": "toolResult", "toolCallId": said.call, "toolName": "bash", "isError": False}
                 return [self.entry("message", message=row | {"content": [{"type": "text", "text": said.text}]})]
         return [self.entry("never_seen", note=said.text)]
+
+    def between(self, text: str) -> dict[str, list[Record]]:
+        """Return the summaries of a compaction and of a branch."""
+        return {kind: [self.entry(kind, summary=text)] for kind in ("compaction", "branch_summary")}
 
     def wrapped(self, text: str) -> list[Record]:
         """Return a message from an extension."""

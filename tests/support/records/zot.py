@@ -11,6 +11,7 @@ class Zot(Maker):
     agent = "zot"
     ABSENT: ClassVar[dict[str, str]] = {
         "sub-agent": "sub-agents have sessions of their own",
+        "task": "nothing in a session says that another one started it",
     }
 
     def place(self) -> str:
@@ -42,6 +43,10 @@ class Zot(Maker):
             case "result":
                 return [_zot("tool", {"call_id": said.call, "content": [{"text": said.text}], "is_error": False})]
         return [{"type": "never_seen", "note": said.text}]
+
+    def between(self, text: str) -> dict[str, list[Record]]:
+        """Return a message that names another sender."""
+        return {"swarm": self.wrapped(text)}
 
     def wrapped(self, text: str) -> list[Record]:
         """Return a message that names another sender."""

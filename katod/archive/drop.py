@@ -1,0 +1,65 @@
+"""Takes sessions out of a folder of exports: their files, their entries in the list, and empty folders."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from katod.archive.folder import opened
+from katod.archive.manifest import MANIFEST, Entry, Manifest
+from katod.errors import KatodError, OutputError
+from katod.formatspec import split_name
+from katod.model import SessionKey
+from katod.smallfile import read_small
+from katod.write.output import OutputPath
+from katod.write.remove import remove_empty, remove_folder, remove_output
+
+Wanted = Callable[[SessionKey], bool]
+_LARGEST: Final = 256 * 1024 * 1024
+
+
+def copies_in(root: Path, wanted: Wanted) -> list[Entry]:
+    """Return what the list in a folder says of some sessions, nothing if it cannot be read. Nothing is changed."""
+    try:
+        manifest = Manifest.read(read_small(root / MANIFEST, _LARGEST, own=True))
+    except (OSError, KatodError):
+        return []
+    return _of(manifest, wanted)
+
+
+def _of(manifest: Manifest, wanted: Wanted) -> list[Entry]:
+    return [entry for (key, _), entry in manifest.entries.items() if wanted(key)]
+
+
+def drop(root: Path, wanted: Wanted) -> list[Path]:
+    """Delete the files of some sessions, and all that the list says of them; return the files that stay.
+
+    A file goes also if it was changed since. One that cannot be deleted stays. Raises AlreadyRunning, OutputError or
+    OSError.
+    """
+    left: list[Path] = []
+    with opened(root) as folder:
+        entries = _of(folder.manifest, wanted)
+        for entry in entries:
+            left += _delete(root, entry)
+        for project in folder.drop(entries):
+            with suppress(OutputError):
+                remove_empty(OutputPath(root, (project,)))
+        folder.compact()
+    return left
+
+
+def _delete(root: Path, entry: Entry) -> list[Path]:
+    """Delete the file of an entry, and the folders beside it; return the file if it stays."""
+    if not entry.name:
+        return []
+    *above, name = entry.parts
+    stem, _ = split_name(name)
+    with suppress(OutputError):
+        remove_output(OutputPath(root, entry.parts))
+    for folder in (f"{stem}.assets", f"{stem}.agents"):
+        with suppress(OutputError):
+            remove_folder(OutputPath(root, (*above, folder)))
+    path = root / entry.name
+    return [path] if os.path.lexists(path) else []

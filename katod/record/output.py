@@ -1,0 +1,280 @@
+"""One output while katod works on it: its row, what is printed to it in a step, and how its file was last found.
+
+planned ─▶ held ─▶ live ─▶ closed          held: the text waits for the words that name the file
+│  ▲                    live: it follows its session, step by step
+parked ▼  │ caught up          behind: it has a stream of its own
+behind
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Literal
+
+from katod import events as ev
+from katod.events import Event
+from katod.formats.pictures import linked
+from katod.formats.redact.redactor import REDACTED
+from katod.formats.registry import open_format
+from katod.formatspec import FORMATS
+from katod.metadata import SessionMetadata
+from katod.model import MarkKind, Range
+from katod.record.placed import known_of, place_of
+from katod.record.ranges import RangePrinter, head_metadata
+from katod.store.ledger import Ledger
+from katod.store.rows import OutputRow
+from katod.write.output import Comparison, FileFingerprint, OutputPath
+
+_MOST_HELD: Final = 64 * 1024  # characters
+
+
+class Output:
+    """The only writer of an output's row. Outputs are compared by identity: there is one object for each row in use."""
+
+    __slots__ = ("_assets", "_chunks", "_edited", "_missing", "_printer", "row")
+
+    def __init__(self, row: OutputRow) -> None:
+        self.row = row
+        self._printer: RangePrinter | None = None
+        self._chunks: list[bytes] = []  # the text of the current step, event by event
+        self._assets: list[tuple[str, str]] = []  # pictures that the text links to: media type and data
+        self._missing: Literal["", "once", "gone"] = ""  # how its file was last found
+        self._edited = False  # whether its file was found to contain text of others, which no mark says yet
+
+    def save(self, ledger: Ledger) -> None:
+        """Store it, within a transaction."""
+        self.row = ledger.save_output(self.row)
+
+    def restore(self, row: OutputRow) -> None:
+        """Return to what the ledger has, after a failed step."""
+        self.row, self._printer, self._chunks, self._assets, self._missing = row, None, [], [], ""
+
+    def _set(self, **columns: Any) -> None:
+        self.row = self.row._replace(**columns)
+
+    @property
+    def id(self) -> int:
+        """Its number in the ledger."""
+        return self.row.id
+
+    @property
+    def open(self) -> bool:
+        """Whether its session is being recorded to it."""
+        return self.row.open
+
+    # -- ranges -----------------------------------------------------------------------------------------
+
+    def begin(self, begun: Range, since: str) -> None:
+        """Open a range, or add one that is closed; `since` is when."""
+        self.add_range(begun)
+        self._set(head=self.row.head | {"since": since})
+
+    def add_range(self, begun: Range) -> None:
+        """Add a range."""
+        self._set_ranges(*self.row.ranges, begun)
+
+    def end(self, at: str, time: str, mark: MarkKind) -> None:
+        """Close the open range after an event."""
+        *others, ended = self.row.ranges
+        # "?": after an event that is no longer known
+        self._set_ranges(*others, ended._replace(end=at or "?", end_time=time, end_mark=mark))
+
+    def _set_ranges(self, *ranges: Range) -> None:
+        self._set(ranges=ranges)
+        if self._printer is not None:
+            self._printer.follow(ranges)
+
+    # -- held: the name of the file waits for words -----------------------------------------------------
+
+    def hold(self, time: str) -> None:
+        """Hold the text of a new output, which began at a time, until words name its file."""
+        self._set(held={"time": time, "text": ""})
+
+    @property
+    def waits(self) -> bool:
+        """Whether the file is not made yet, because the words that name it are still to be typed."""
+        return self.row.held is not None
+
+    @property
+    def holds_too_much(self) -> bool:
+        """Whether so much text waits for a name that it should wait no longer."""
+        return self.row.held is not None and len(self.row.held["text"]) > _MOST_HELD
+
+    def release(self, naming: Callable[[OutputRow], OutputRow] = lambda row: row) -> None:
+        """Print what waited for a name, below the head of the row that `naming` returns."""
+        held = self.row.held
+        if held is not None:
+            state = self.printer.state()
+            self.row = naming(self.row._replace(held=None))
+            self._printer = RangePrinter.of(self.row, state)
+            self.add(_head(self.row, held["time"]) + held["text"] if self.printer.headed else held["text"])
+
+    # -- printing ---------------------------------------------------------------------------------------
+
+    @property
+    def printer(self) -> RangePrinter:
+        """What prints it, as its row left it."""
+        if self._printer is None:
+            self._printer = RangePrinter.of(self.row, self.row.printer)
+        return self._printer
+
+    def take(self, event: Event, metadata: SessionMetadata) -> None:
+        """Print one event; words of the person in it say that they did not leave the session."""
+        if event.kind == ev.USER_MESSAGE and event.typed and self.row.successor:
+            self._set(successor="")
+        text = self.printer.take(event, metadata)
+        self.add(text)
+        if event.blobs and self._saves_pictures:
+            self._assets += linked(event, text)
+
+    @property
+    def _saves_pictures(self) -> bool:
+        return self.row.options.attachments == "save" and not FORMATS[self.row.format].carries_pictures
+
+    def settle(self, metadata: SessionMetadata) -> None:
+        """Print the marks of ranges that end or begin after the last event, which has already been printed."""
+        self.add(self.printer.settle(metadata.last, metadata))
+
+    def interrupt(self, kind: MarkKind) -> None:
+        """Print a mark before the next text: the file contains other text, or a part is missing."""
+        self.printer.interrupt(kind)
+
+    def add(self, text: str) -> None:
+        """Add text to the current step, or to what waits for a name: that has no head, as the title is to come."""
+        held = self.row.held
+        if held is not None:
+            before = held["text"]
+            added = before + text if before else text.removeprefix(_head(self.row, held["time"]))
+            self._set(held=held | {"text": added})
+        elif text:
+            if found := text.count(REDACTED):
+                self._set(redactions=self.row.redactions + found)
+            self._chunks.append(text.encode("utf-8", "replace"))
+
+    def restore_missing(self, texts: Iterable[str], events: int) -> None:
+        """Print again what is missing of its file, below a mark; the secrets in it were counted before."""
+        redactions, texts = self.row.redactions, list(texts)
+        for text in [self.printer.restored(), *texts] if texts else ():
+            self.add(text)
+        self._set(redactions=redactions, restored=self.row.restored + events, reverted=False)
+
+    def take_assets(self) -> list[tuple[str, str]]:
+        """Return the pictures that the text of this step links to, once."""
+        taken, self._assets = self._assets, []
+        return taken
+
+    def stage(self) -> None:
+        """Make the text printed in this step the open intent of the row."""
+        if self.row.intent is not None:
+            raise RuntimeError("an intent that is not written yet would be lost")
+        bounds, total = [], 0
+        for chunk in self._chunks:
+            total += len(chunk)
+            bounds.append(total)
+        self._set(printer=self.printer.state(), intent=b"".join(self._chunks) or None, bounds=tuple(bounds))
+        self._chunks = []
+
+    def keep_printer(self) -> None:
+        """Note in the row how far it was printed."""
+        self._set(printer=self.printer.state())
+
+    def upgrade(self, version: int, state: dict[str, Any]) -> None:
+        """Go on with the state that another version of its format has after the same events."""
+        self._set(version=version, printer=(self.row.printer or {}) | {"format": state})
+        self._printer = None
+
+    # -- its file ---------------------------------------------------------------------------------------
+
+    @property
+    def place(self) -> OutputPath:
+        """Where its file is."""
+        return place_of(self.row)
+
+    @property
+    def known(self) -> FileFingerprint:
+        """Its file as katod left it."""
+        return known_of(self.row)
+
+    @property
+    def missing(self) -> Literal["", "once", "gone"]:
+        """How its file was last found: missing once, so that it is looked for after a moment, or nowhere."""
+        return self._missing
+
+    def note_missing(self, how: Literal["", "once", "gone"]) -> None:
+        """Note how its file was found."""
+        self._missing = how
+
+    def note_edited(self) -> None:
+        """Note that its file contains text of others, which a mark has to say."""
+        self._edited = True
+
+    def mark_edited(self) -> None:
+        """Print a mark if its file was found to contain text of others."""
+        if self._edited:
+            self._edited = False
+            self.interrupt("edited")
+
+    def adopt(self, known: FileFingerprint) -> None:
+        """Take its file as it is now for as katod left it."""
+        self._set(dev=known.dev, ino=known.ino, committed=known.size, tail=known.tail)
+
+    def adopt_change(self, seen: Comparison) -> None:
+        """Take a file that others changed for as katod left it."""
+        self.adopt(seen.known)
+        self.note_reverted(seen)
+        if self.row.made != (seen.change != "gone"):
+            self._set(made=seen.change != "gone")
+
+    def note_reverted(self, seen: Comparison) -> None:
+        """Note if an older copy was saved over its file."""
+        if seen.change == "reverted":
+            self._set(reverted=True)
+
+    def set_marker(self, marker: str) -> None:
+        """Set the name of the file that marks its root."""
+        if self.row.marker != marker:
+            self._set(marker=marker)
+
+    def moved_to(self, place: OutputPath) -> None:
+        """Note that its file was moved."""
+        self._set(root=place.root, path=place.path, marker=place.marker)
+
+    def continue_in_new_file(self, head: bytes) -> None:
+        """Begin a new file in place of one that disappeared: the open intent follows a head."""
+        if self.row.intent is not None and head:
+            bounds = (len(head), *(len(head) + end for end in self.row.bounds))
+            self._set(intent=head + self.row.intent, bounds=bounds)
+        self.adopt(FileFingerprint())
+
+    def wrote(self, known: FileFingerprint) -> None:
+        """Note that the open intent is in its file, which katod left like this."""
+        self._set(
+            dev=known.dev, ino=known.ino, committed=known.size, tail=known.tail,
+            made=True, intent=None, bounds=(), problem="", attempts=0,
+        )  # fmt: skip
+
+    # -- parked, behind ---------------------------------------------------------------------------------
+
+    def park(self, problem: str) -> None:
+        """Note why it cannot be written, once more."""
+        self._set(problem=problem, attempts=self.row.attempts + 1)
+
+    def clear_problem(self) -> None:
+        """Note that it can be written."""
+        if self.row.problem or self.row.attempts:
+            self._set(problem="", attempts=0)
+
+    def fall_behind(self, position: dict[str, Any]) -> None:
+        """Have a stream of its own from now on, or move it; an empty position is the beginning of the session."""
+        self._set(behind=position)
+
+    def catch_up(self) -> None:
+        """Follow its session again, or end there."""
+        self._set(behind=None)
+
+    def set_successor(self, session: str) -> None:
+        """Note in which session its person went on."""
+        self._set(successor=session)
+
+
+def _head(row: OutputRow, time: str) -> str:
+    """Return what the file of an output begins with."""
+    return open_format(row.format, row.options).head(head_metadata(row), time)

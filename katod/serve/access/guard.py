@@ -1,0 +1,167 @@
+"""The guard before everything that is served: it refuses requests, and bounds what the others may ask for."""
+
+import time
+from asyncio import get_running_loop, timeout, timeout_at
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from katod.serve.access.limits import BODY, HEAD, PATIENCE, Rate
+from katod.serve.access.policy import AccessPolicy, Refusal, refusal, stranger
+from katod.serve.http import Disconnected, problem
+
+ABORT: Final = "katod.abort"  # the extension with which a connection is ended at once
+# What needs no token: the form for it, and its styles.
+LOGIN: Final = "/login"
+OPEN: Final = frozenset({
+    LOGIN, "/static/icon.svg", "/static/page.css", "/static/page.js", "/static/transcript.css",
+})  # fmt: skip
+BRIDGE: Final = ("/ws", "/health", "/metrics", "/projects", "/sessions", "/search")  # and what is below these
+_TWO_LENGTHS: Final = Refusal(400, "TWO_LENGTHS", "the request says twice how long it is")
+_TOO_LARGE: Final = Refusal(413, "TOO_LARGE", "the request is too large")
+_TOO_LONG: Final = Refusal(431, "TOO_LARGE", "the headers are too large")
+_TOO_FAST: Final = Refusal(429, "RATE_LIMITED", "too many requests")
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+SECURITY: Final = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+_HEADERS: Final = {401: {"WWW-Authenticate": "Bearer"}, 400: {"Connection": "close"}}
+_SECURITY: Final = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
+
+
+Door = Callable[[Scope, Refusal], ASGIApp | None]
+
+
+class Guard:
+    """The outermost application. Decides by raw headers and the raw path, never by an address made of them."""
+
+    def __init__(self, app: ASGIApp, policy: AccessPolicy, door: Door) -> None:
+        """`door` returns the page to send instead of a refusal, None to send the refusal itself."""
+        self._app = app
+        self._door = door
+        self._policy = policy
+        self._known = Rate(each=100, burst=400)
+        self._unknown = Rate(each=20, burst=200)
+        self._guesses = Rate(each=2, burst=20)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or let it go on."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        path = scope["raw_path"].decode("latin-1")
+        scope = {**scope, "path": path, "root_path": ""}  # a path in a parameter stays one part of it
+        send = _hardened(_patient(scope, send))
+        refused = self._refused(scope, path)
+        answer = self._app if refused is None else self._instead(scope, refused)
+        with suppress(Disconnected):
+            await answer(scope, _bounded(scope, receive), send)
+
+    def _instead(self, scope: Scope, refused: Refusal) -> ASGIApp:
+        answer = problem(refused.status, refused.code, refused.message, _HEADERS.get(refused.status))
+        return self._door(scope, refused) or answer
+
+    def _refused(self, scope: Scope, path: str) -> Refusal | None:
+        is_socket = scope["type"] == "websocket"
+        method, headers = scope.get("method", "GET"), scope["headers"]
+        is_bridge = path.startswith(BRIDGE)  # nothing there changes anything, whatever the method
+        refused = _two_lengths(headers) or refusal(
+            self._policy, method, headers, is_socket=is_socket, may_change=not is_bridge
+        )
+        unknown = stranger(self._policy, headers, is_bridge=is_bridge)
+        is_guess = refused is None and (path == LOGIN and method == "POST" if path in OPEN else unknown is not None)
+        if self._rate(is_guess=is_guess, is_known=refused is None and unknown is None).wait(time.monotonic()):
+            return _TOO_FAST
+        return refused or (unknown if path not in OPEN else None) or _too_much(scope)
+
+    def _rate(self, *, is_guess: bool, is_known: bool) -> Rate:
+        """Return the rate that applies: clients with the token have one of their own, which others do not use up."""
+        if is_guess:
+            return self._guesses
+        return self._known if is_known else self._unknown
+
+
+def _two_lengths(headers: list[tuple[bytes, bytes]]) -> Refusal | None:
+    """Refuse a request that says its length in both ways: a server in front may have believed the other one."""
+    return _TWO_LENGTHS if {b"content-length", b"transfer-encoding"} <= {name for name, _ in headers} else None
+
+
+def _too_much(scope: Scope) -> Refusal | None:
+    line = len(scope["raw_path"]) + len(scope["query_string"])
+    if line + sum(len(name) + len(value) for name, value in scope["headers"]) > HEAD:
+        return _TOO_LONG
+    return _TOO_LARGE if _length(scope["headers"]) > BODY else None
+
+
+def _length(headers: list[tuple[bytes, bytes]]) -> int:
+    """Return the length that a request gives of its body."""
+    given = next((value for name, value in headers if name == b"content-length"), b"0")
+    return int(given) if given.isdigit() and len(given) < 20 else BODY + 1
+
+
+def _bounded(scope: Scope, receive: Receive) -> Receive:
+    """Wrap `receive`: a body that is too large, or takes too long, ends the connection."""
+    got, is_whole, until = 0, scope["type"] != "http", 0.0
+
+    async def bounded() -> Message:
+        nonlocal got, is_whole, until
+        until = until or get_running_loop().time() + PATIENCE
+        try:
+            async with timeout_at(None if is_whole else until):
+                message = await receive()
+        except TimeoutError:
+            _abort(scope)
+            raise Disconnected from None
+        if message["type"] == "http.request":
+            got += len(message.get("body", b""))
+            is_whole = not message.get("more_body", False)
+        if got > BODY:
+            _abort(scope)
+            raise Disconnected
+        return message
+
+    return bounded
+
+
+def _patient(scope: Scope, send: Send) -> Send:
+    """Wrap `send`: a client that does not read is disconnected."""
+
+    async def patient(message: Message) -> None:
+        try:
+            async with timeout(PATIENCE):
+                await send(message)
+        except TimeoutError:
+            _abort(scope)
+            raise Disconnected from None
+
+    return patient
+
+
+def _hardened(send: Send) -> Send:
+    """Wrap `send`: each answer has the security headers."""
+
+    async def hardened(message: Message) -> None:
+        if message["type"] in ("http.response.start", "websocket.http.response.start"):
+            own = {name for name, _ in message.get("headers", ())}
+            added = [row for row in _SECURITY if row[0] not in own]
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return hardened
+
+
+def _abort(scope: Scope) -> None:
+    abort = scope.get("extensions", {}).get(ABORT)
+    if abort is not None:
+        abort()

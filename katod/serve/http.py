@@ -1,0 +1,61 @@
+"""Requests and answers: JSON, forms, and work that ends when its client leaves."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qs
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from katod.formats.markup import Markup
+
+T = TypeVar("T")
+_FIELDS: Final = 8
+
+
+class Disconnected(Exception):
+    """A client has left, or was disconnected because it does not read, or sends too much."""
+
+
+def json_response(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return an answer in JSON."""
+    return Response(orjson.dumps(body), status, headers, media_type="application/json")
+
+
+def html_response(page: Markup, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return a page as an answer."""
+    return HTMLResponse(page, status, headers)
+
+
+def problem(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> Response:
+    """Return an error as an answer."""
+    return json_response({"error": message, "code": code}, status, headers)
+
+
+def fields(body: bytes) -> dict[str, str]:
+    """Return the fields of a form, each with its first value; none if there are too many."""
+    try:
+        form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=_FIELDS)
+    except ValueError:
+        return {}
+    return {name: values[0] for name, values in form.items()}
+
+
+async def while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of some work, which is cancelled when the client leaves. Raises Disconnected then."""
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise Disconnected
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

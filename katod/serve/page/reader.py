@@ -1,0 +1,152 @@
+"""A session as a page has it: the HTML of each event, as the session grows. For the reading thread."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from typing import Final
+
+from katod import events as ev
+from katod.events import Event
+from katod.formats.html import Html
+from katod.formats.markup import NOTHING, Markup, escape, fill, join
+from katod.formats.stream.bridge import event_uuid
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
+from katod.model import Options
+from katod.record.export import Stretch, replay
+from katod.record.follow import Follower, Limited
+from katod.serve import failures
+from katod.serve.feed.reader import SentBatch
+from katod.serve.feed.tail import Position, SentMessage
+from katod.serve.index.entry import SessionContent
+
+READ_BYTES: Final = 128 * 1024  # of one slice
+_MESSAGES: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE})
+_FOUND: Final = _MESSAGES | {ev.ASSISTANT_THINKING, ev.TOOL_CALL, ev.TOOL_RESULT}  # what links may lead to
+_CLASSES: Final = {
+    ev.USER_MESSAGE: "e said", ev.ASSISTANT_MESSAGE: "e said", ev.ASSISTANT_THINKING: "e thought",
+}  # fmt: skip
+_UNSHOWN: Final = fill('<p class="failed">This cannot be shown. It is as it was in the agent\'s file.</p>')
+# The only style that the printer writes into an element; no text can look like it, as quotes in text are escaped.
+_ALIGNED: Final = re.compile(r' style="text-align:(left|center|right)"')
+# Links to files of the project, which lead nowhere here.
+_RELATIVE: Final = re.compile(r'<a href="(?!https?:|mailto:|#)[^"]*"')
+
+
+class PageReader:
+    """A position in a session that moves to its end, and the HTML of the events on the way, each once."""
+
+    def __init__(self, content: Callable[[], SessionContent], options: Options, log: EventLog | None = None) -> None:
+        """Events that cannot be printed are logged to `log`."""
+        self.content = content
+        self._log = log or EventLog()
+        self._options = replace(options, redact=content().redact, thinking=True, tools="full", attachments="save")
+        self._follower = Follower(content().key, EventLog())
+        self._printer = Html(self._options)
+        self._is_dated = False
+        self._calls: list[str] = []  # not printed, or not yet: links to them lead to what comes next
+
+    @property
+    def metadata(self) -> SessionMetadata:
+        """What is known of the session so far."""
+        return self._follower.metadata
+
+    @property
+    def restarts(self) -> int:
+        """How often a file was no longer what was read of it."""
+        return self._follower.restarts
+
+    def sent(self) -> SentBatch:
+        """Return the events of the next bytes of the session's files."""
+        limited, made = [Limited(path, identity, None) for path, identity in self.content().files], list[SentMessage]()
+        try:
+            for event, now in self._follower.advance(limited, READ_BYTES):
+                if (sent := self._printed(event, now)) is not None:
+                    made.append(sent)
+        except Exception:
+            if not made:
+                raise
+            return SentBatch([], made, more=True)  # these are not read again, so they must not be lost
+        return SentBatch([], made, self._follower.moved)
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all events."""
+        content = self.content()
+        stretches = [Stretch(path, identity) for path, identity in content.files]
+        return (event_uuid(event.id) for event, _ in replay(content.key, stretches, EventLog(), skip_missing=True))
+
+    def whole(self) -> Iterator[SentMessage]:
+        """Yield all from here to where the session's files end."""
+        more = True
+        while more:
+            _, made, more = self.sent()
+            yield from made
+
+    def named(self, name: str) -> str:
+        """Return the id of the event that a page has last, empty if there is none."""
+        return next((sent.id for sent in self._again() if sent.id == name), "")
+
+    def after(self, position: Position) -> Iterator[SentMessage]:
+        """Yield the events after one, read from the files; none if it is not in them."""
+        again = self._again()
+        if not position.id or any(sent.id == position.id for sent in again):  # leaves those after it
+            yield from again
+
+    def _again(self) -> Iterator[SentMessage]:
+        content = self.content()
+        return PageReader(lambda: content, self._options).whole()
+
+    def held(self) -> Markup:
+        """Return the HTML of what is incomplete: calls without a result."""
+        state = deepcopy(self._printer.state())
+        state.pop("turn", None)  # it goes on
+        html = Html(self._options, state).pause()
+        return join((_anchors(self._calls), _fitted(html))) if html else NOTHING
+
+    def prompts(self) -> Markup:
+        """Return the list of prompts so far."""
+        return self._printer.prompts()
+
+    def _printed(self, event: Event, metadata: SessionMetadata) -> SentMessage | None:
+        try:
+            html = self._html(event, metadata)
+        except Exception as error:  # noqa: BLE001 - one event must not take the others with it
+            failures.note(self._log, error, metadata.key)
+            html = _UNSHOWN
+        name = event_uuid(event.id)
+        if not html.strip():
+            self._calls += [name] if event.kind in _FOUND else []
+            return None
+        shown = "e" if ev.is_between(event) else _CLASSES.get(event.kind, "e")
+        calls, self._calls = self._calls, []
+        section = fill(
+            '<section class="{}" id="{}">{}{}{}</section>\n',
+            escape(shown), escape(name), _link(name) if shown == "e said" else NOTHING, _anchors(calls), _fitted(html),
+        )  # fmt: skip
+        return SentMessage(section, (name, *calls))
+
+    def _html(self, event: Event, metadata: SessionMetadata) -> Markup:
+        if not self._is_dated and event.time and event.kind in _MESSAGES:  # times of other days have their date
+            self._is_dated = True
+            self._printer.head(metadata, event.time)
+        return self._printer.event(event, metadata)
+
+
+def whole_of(messages: Iterable[SentMessage]) -> Markup:
+    """Return the HTML of what a reader has made."""
+    return Markup("".join(sent.text for sent in messages))
+
+
+def _link(name: str) -> Markup:
+    return fill('<a class="at" href="#{}" title="Link to this message">#</a>', escape(name))
+
+
+def _anchors(calls: Iterable[str]) -> Markup:
+    """Return the places to which links to calls lead."""
+    return join(fill('<i id="{}"></i>', escape(name)) for name in calls)
+
+
+def _fitted(html: Markup) -> Markup:
+    """Return HTML without styles of its own, which a page here may not have, and without links that lead nowhere."""
+    return Markup(_RELATIVE.sub("<a", _ALIGNED.sub(r' class="\1"', html)))

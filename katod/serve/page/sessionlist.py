@@ -1,0 +1,144 @@
+"""The list of sessions, with the state of each.
+
+For the reading thread.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Final, NamedTuple
+
+from katod.agents import AGENTS
+from katod.agents.toolcalls import one_line
+from katod.formats.redact.redactor import redact
+from katod.record.doing import doing
+from katod.serve.index.entry import SessionEntry
+from katod.serve.index.sessions import SessionIndex, described
+from katod.states import Doing, State, is_over
+
+MOST: Final = 200  # sessions of one list
+_NAMED: Final = 5  # of those that a search finds by their names
+_TITLE: Final = 120
+_STALLED: Final = "stalled"
+_DIGITS: Final = 20
+ListPosition = tuple[int, str] | tuple[()]  # in the list: when a session changed (ns), and which; empty: before all
+
+
+class ListRow(NamedTuple):
+    """One session; times in seconds since 1970."""
+
+    name: str
+    agent: str = ""
+    title: str = ""
+    folder: str = ""
+    branch: str = ""
+    state: str = ""  # empty: not known, or long over
+    need: str = ""  # what it waits for, as people read it
+    since: float = 0.0
+    is_recorded: bool = False
+    is_recording: bool = False
+    halt: str = ""  # why nothing is written although it is being recorded
+
+    @property
+    def group(self) -> str:
+        """The part of the list that it is in."""
+        waits = {State.BLOCKED.value: "waiting", State.WORKING.value: "working", _STALLED: "working"}
+        return waits.get(self.state, "recent")
+
+
+class SessionList:
+    """The list, made again at each call."""
+
+    def __init__(self, index: SessionIndex, *, redact: bool, halted: Callable[[], str] = str) -> None:
+        """`halted` returns why nothing is recorded now, empty if it is."""
+        self._index = index
+        self._redact = redact
+        self._halted = halted
+        self.older = ""  # after what the next page begins, empty if there is none
+
+    def look(self) -> list[ListRow]:
+        """Return the latest sessions, those that changed last first. Raises LedgerError."""
+        rows, self.older = self.page()
+        return rows
+
+    def page(self, older: str = "") -> tuple[list[ListRow], str]:
+        """Return the sessions after a place in the list, and after what the next page begins. Raises LedgerError."""
+        now, begin = time.time(), _place(older)
+        main = [entry for entry in self._index.all().values() if not entry.key.subagent]
+        rows, last = list[ListRow](), begin
+        for entry in sorted(main, key=_order, reverse=True):
+            if begin and _order(entry) >= begin:
+                continue
+            if len(rows) >= MOST:
+                return sorted(rows, key=lambda row: -row.since), _named(last)
+            row, last = self._row(entry, now), _order(entry)
+            if row.title or row.is_recorded or row.state:
+                rows.append(row)
+        return sorted(rows, key=lambda row: -row.since), ""
+
+    def named(self, words: Iterable[str]) -> list[ListRow]:
+        """Return the latest sessions whose title, project or agent has all words. Raises LedgerError."""
+        folded = [word.casefold() for word in words]
+        main = (entry for entry in self._index.all().values() if not entry.key.subagent)
+        found = (
+            entry for entry in sorted(main, key=_order, reverse=True) if all(word in _called(entry) for word in folded)
+        )
+        return [self.row(entry) for entry in islice(found, _NAMED)]
+
+    def row(self, entry: SessionEntry) -> ListRow:
+        """Return one session."""
+        return self._row(entry, time.time())
+
+    def children(self, entry: SessionEntry) -> list[ListRow]:
+        """Return the sessions that a session started, the first one first. Raises LedgerError."""
+        mine = [
+            one for one in self._index.all().values() if one.key.subagent and one.key._replace(subagent="") == entry.key
+        ]
+        now = time.time()
+        return sorted((self._row(one, now) for one in mine), key=lambda row: row.since)
+
+    def _row(self, entry: SessionEntry, now: float) -> ListRow:
+        if not is_over(entry.changed_ns / 1e9, now):
+            entry.refresh()
+        about, state = described(entry), _doing(entry, now)
+        say = redact if self._redact else str
+        is_recording = self._index.is_recording(entry)
+        return ListRow(
+            entry.name, AGENTS[entry.key.agent].product, say(one_line(about.best_title, _TITLE)),
+            say(os.path.basename(about.cwd.rstrip("/"))), say(about.start.branch),
+            *_shown(state, say),
+            entry.changed_ns / 1e9, bool(entry.number), is_recording,
+            self._halted() if is_recording else "",
+        )  # fmt: skip
+
+
+def _called(entry: SessionEntry) -> str:
+    about = described(entry)
+    return f"{about.best_title}\n{about.cwd}\n{AGENTS[entry.key.agent].product}".casefold()
+
+
+def _order(entry: SessionEntry) -> ListPosition:
+    return entry.changed_ns, entry.name
+
+
+def _named(place: ListPosition) -> str:
+    return f"{place[0]}.{place[1]}" if place else ""
+
+
+def _place(name: str) -> ListPosition:
+    """Return the place in the list that has this name, empty if there is no such name."""
+    changed, _, session = name.partition(".")
+    return (int(changed), session) if changed.isdecimal() and len(changed) < _DIGITS and session else ()
+
+
+def _shown(doing: Doing | None, say: Callable[[str], str]) -> tuple[str, str]:
+    """Return the state of a session, and what it waits for, as they are shown."""
+    if doing is None:
+        return "", ""
+    need = say(doing.need.words) if doing.state is State.BLOCKED else doing.word if doing.is_quiet else ""
+    return (_STALLED if doing.stalled else doing.state.value), need
+
+
+def _doing(entry: SessionEntry, now: float) -> Doing | None:
+    return doing(entry.files, now) if entry.files else None

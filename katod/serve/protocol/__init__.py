@@ -1,0 +1,1 @@
+"""CodingBridge: its messages over a WebSocket, and its lists and pages over GET."""

@@ -1,0 +1,56 @@
+"""A search in the sessions that are served, with results as CodingBridge has them. For the searching thread."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from katod.agents import AGENTS
+from katod.discover.found import FoundSession
+from katod.formats.ownlines import SIGN
+from katod.formats.stream import bridge
+from katod.search.query import Query, fold
+from katod.search.run import Match, Search, ShownHit, Terms
+
+_EACH: Final = 3  # hits of each kind in a session
+_WIDTH: Final = 200
+_KINDS: Final = {
+    "thinking": "thinking", "result": "tool_result", "error": "system", "context": "system", "notification": "system",
+}  # fmt: skip
+_YOU: Final = "You"
+Fields = dict[str, Any]
+
+
+def search(words: str, places: Iterable[FoundSession], projects: dict[str, str]) -> list[Fields]:
+    """Return the sessions that have all words, the best matches first; `projects` has their paths, by UUID."""
+    query = Query(words.split())
+    matches = Search(query, Terms(best=True, each=_EACH, width=_WIDTH)).run(places)
+    return [row for match in matches if (row := _row(match, query, projects))]
+
+
+def _row(match: Match, query: Query, projects: dict[str, str]) -> Fields | None:
+    if not isinstance(match.place, FoundSession):
+        return None
+    name = bridge.session_uuid(match.place.key)
+    label = AGENTS[match.place.key.agent].label
+    return {
+        "sessionId": name,
+        "projectPath": projects.get(name, ""),
+        "score": round(match.score, 3),
+        "timestamp": next((time for hit in match.hits if (time := bridge.moment(hit.time))), bridge.UNDATED),
+        "snippets": [_snippet(hit, query, label) for hit in match.hits],
+    }
+
+
+def _snippet(hit: ShownHit, query: Query, label: str) -> Fields:
+    folded = fold(hit.snippet)
+    at, length = min(((folded.find(word), len(word)) for word in query.words if word in folded), default=(0, 0))
+    return {"type": _kind(hit.speaker, label), "text": hit.snippet, "matchStart": at, "matchLength": length}
+
+
+def _kind(speaker: str, label: str) -> str:
+    """Return the type of the message that a hit is in, by its speaker."""
+    if speaker == _YOU:
+        return "user"
+    if speaker != label and not speaker.startswith(f"{label} {SIGN}"):
+        return "system"  # words between agents
+    part = speaker.removeprefix(label).replace(SIGN, "").strip()
+    return _KINDS.get(part, "tool_use") if part else "assistant"

@@ -1,0 +1,87 @@
+"""What the daemon's loop and the thread that sends hand to each other."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from katod.matrix.exchange import Exchange, OfferedRecording, SentAlready, SentQuery, Stopping
+from katod.model import SessionKey
+from katod.store.rows import RoomRow
+
+
+@pytest.fixture
+def woken() -> list[int]:
+    """Return one entry for each time the loop was woken."""
+    return []
+
+
+@pytest.fixture
+def exchange(woken: list[int]) -> Exchange:
+    return Exchange(lambda: woken.append(1))
+
+
+def recording(number: int, session: int = 1) -> OfferedRecording:
+    row: Any = type("Row", (), {"id": number})
+    return OfferedRecording(session, SessionKey("claude", str(session)), row, 0, ())
+
+
+def test_the_loop_is_told_when_the_thread_ends(exchange: Exchange, woken: list[int]) -> None:
+    """It runs until then, also while it is asked to end."""
+    assert not exchange.is_over
+    exchange.stop()
+    assert not exchange.is_over
+    exchange.end()
+    assert (exchange.is_over, len(woken)) == (True, 1)
+
+
+def test_a_recording_is_wanted_as_long_as_it_is_offered(exchange: Exchange) -> None:
+    """As the same session: its number may be another one's after it was forgotten."""
+    one = recording(1)
+    assert not exchange.wants(one)
+    exchange.offer({1: one})
+    assert exchange.wants(one)
+    assert not exchange.wants(recording(2))
+    assert not exchange.wants(recording(1, session=2))
+    exchange.offer({})
+    assert not exchange.wants(one)
+
+
+def test_a_question_is_answered_once(exchange: Exchange, woken: list[int]) -> None:
+    """The thread waits for the answer; what was reported before the question is taken with it."""
+    answers: list[SentAlready] = []
+    exchange.report([RoomRow("!room")])
+    question = SentQuery(1, 1, ("a",))
+    thread = threading.Thread(target=lambda: answers.append(exchange.ask(question)))
+    thread.start()
+    while (found := exchange.take())[1] is None:
+        pass
+    assert found[1] == question
+    exchange.answer(SentAlready({"a": "$a"}, {}))
+    thread.join(10)
+    assert answers == [SentAlready({"a": "$a"}, {})]
+    assert exchange.take() == ([], None)
+    assert woken
+
+
+def test_whoever_waits_is_stopped(exchange: Exchange) -> None:
+    """Whatever it waits for: katod ends, or its settings changed."""
+    exchange.stop()
+    for wait in (
+        exchange.offered,
+        lambda: exchange.ask(SentQuery(1, 1)),
+        lambda: exchange.pause(60),
+        lambda: exchange.wait({}, 60),
+        lambda: exchange.wants(recording(1)),
+    ):
+        with pytest.raises(Stopping):
+            wait()
+
+
+def test_waiting_ends_when_something_else_is_offered(exchange: Exchange) -> None:
+    """At once if it was offered already; else after the time."""
+    seen = exchange.offered()
+    exchange.wait(seen, 0.01)
+    exchange.offer({1: recording(1)})
+    exchange.wait(seen, 60)
+    exchange.pause(0.01)

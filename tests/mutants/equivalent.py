@@ -1,0 +1,21 @@
+"""Mutants that change nothing that anything outside could notice, with the reason. By function, so that modules may move."""
+
+from typing import Final
+
+from tests.mutants.trial import Mutant
+
+_NEVER: Final = "Starlette calls this for an HTTPException alone"
+
+REASONS: Final[dict[str, str]] = {
+    '_line_end: found = following.find(line + b"\\n", found + [1 → 2])': (
+        "the next byte cannot begin such a line: the one before it is the first byte of the line that was found"
+    ),
+    "_line_end: return found + len(line) + 1 if found >= 0 else -[1 → 2]": "any negative number says that there is none",
+    "_wrong: error.status_code if isinstance(error, HTTPException) else [500 → 499]": _NEVER,
+    "_wrong: error.status_code if isinstance(error, HTTPException) else [500 → 501]": _NEVER,
+}
+
+
+def reason(mutant: Mutant) -> str:
+    """Return why no test can notice a mutant, empty if one should."""
+    return REASONS.get(mutant.words, "")

@@ -1,0 +1,171 @@
+"""Which records are an echo of earlier ones, and that the daemon obeys and shows none of them."""
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from katod import events as ev
+from katod.command.split import split
+from katod.events import Event, SessionRef
+from katod.model import SessionKey
+from katod.record import known
+from katod.record.echo import Echoes, Passed
+from tests.examples import mostly
+from tests.support.records import Gemini
+from tests.support.world import World
+
+KEY = SessionKey("gemini", "s")
+REFUSED = Path(__file__).parents[2] / "fixtures/gemini/real/cli-0.61.0-fakemodel-refused.jsonl"
+ROWS = REFUSED.read_bytes().splitlines(keepends=True)
+
+
+class Chat:
+    """A session as its echoes see it: what is said, when, and what passed."""
+
+    def __init__(self) -> None:
+        self.echoes = Echoes(KEY)
+        self.passed: list[str] = []
+        self._count = 0
+
+    def event(self, kind: str, text: str, time: float) -> Event:
+        """Return an event with an id of its own."""
+        self._count += 1
+        moment = datetime.fromtimestamp(1_700_000_000 + time, UTC).isoformat()
+        return Event(f"id-{self._count}", kind, SessionRef(*KEY[:2]), {"text": text}, {}, moment, typed=True)
+
+    def say(self, *said: tuple[str, float]) -> "Chat":
+        """Take what is said at these times; what the agent says begins with `>`."""
+        for text, time in said:
+            kind = ev.ASSISTANT_MESSAGE if text.startswith(">") else ev.USER_MESSAGE
+            self.take(self.event(kind, text, time))
+        return self
+
+    def take(self, event: Event) -> None:
+        """Take one event, after a restart."""
+        self.echoes = Echoes(KEY, json.loads(json.dumps(self.echoes.kept())))
+        message = tuple(split(event).events) if event.kind == ev.USER_MESSAGE else (event,)
+        self._note(self.echoes.take(message, "a.jsonl"))
+
+    def end(self) -> list[str]:
+        """Return all that passed, once nothing follows."""
+        self._note(self.echoes.settle())
+        return self.passed
+
+    def _note(self, passed: list[Passed]) -> None:
+        self.passed += [one.event.payload.get("text") or one.event.payload["line"] for one in passed if not one.is_echo]
+
+
+def history() -> Chat:
+    """Return a session with three exchanges, a minute apart."""
+    return Chat().say(
+        ("hello", 0), (">hi", 5), ("::start one", 60), (">started", 65), ("::stop", 120), (">stopped", 125)
+    )  # fmt: skip
+
+
+SAID = ["hello", ">hi", "::start one", ">started", "::stop", ">stopped"]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        pytest.param([("::start one", 130), (">started", 130.01)], id="one exchange at once"),
+        pytest.param([("hello", 130), (">hi", 140)], id="the first exchange, as slow as people are"),
+        pytest.param([("hello", 130), ("::start one", 130), (">stopped", 130)], id="answers left out"),
+        pytest.param([("::start one", 60), (">started", 65)], id="with its old times"),
+        pytest.param([("hello", 0), ("::stop", 120), (">stopped", 125)], id="an exchange left out, with its old times"),
+    ],
+)  # fmt: skip
+def test_an_echo_says_nothing(again: list[tuple[str, float]]) -> None:
+    """What repeats the history in order, with something of the agent, is not passed on; what follows it is."""
+    assert history().say(*again, ("new", 200), (">yes", 205)).end() == [*SAID, "new", ">yes"]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        pytest.param([("::start one", 180)], id="a command alone"),
+        pytest.param([("::start one", 180), (">started", 185)], id="with the same answer"),
+        pytest.param([("::start one", 180), (">something else", 180.01)], id="with another answer at once"),
+        pytest.param([("::stop", 180), ("::stop", 181)], id="twice running"),
+        pytest.param([("hello", 180), (">hello again", 185)], id="the first words with another answer"),
+    ],
+)  # fmt: skip
+def test_what_is_typed_again_is_the_persons(typed: list[tuple[str, float]]) -> None:
+    """What a person types once more, at a time of its own, is passed on, with whatever the agent answers."""
+    assert history().say(*typed).end() == [*SAID, *(text for text, _ in typed)]
+
+
+def test_a_prompt_that_was_typed_before_waits_for_the_next_record() -> None:
+    """It may be the beginning of an echo, which the next record shows."""
+    chat = history().say(("::start one", 180))
+    assert chat.passed == SAID
+    assert chat.echoes.has_pending()
+    assert chat.say((">another answer", 185)).passed == [*SAID, "::start one", ">another answer"]
+    assert not chat.echoes.has_pending()
+
+
+def test_what_waits_of_a_source_that_is_read_again_comes_again() -> None:
+    """A source that is read from its beginning again yields what waited once."""
+    chat = history().say(("::start one", 180))
+    chat.echoes.restart("a.jsonl")
+    assert chat.say(("::start one", 180), (">another answer", 185)).passed == [*SAID, "::start one", ">another answer"]
+
+
+def test_what_says_nothing_by_itself_belongs_to_the_messages_around_it() -> None:
+    """The usage of an echo, which was recorded before, is part of it; the usage of what follows is not."""
+    chat = Chat().say(("hello", 0), (">hi", 5))
+    chat.take(chat.event(ev.USAGE, "12 tokens", 5))
+    chat.say(("hello", 130), (">hi", 130))
+    chat.take(chat.event(ev.USAGE, "12 tokens", 130))
+    chat.say(("new", 200), (">yes", 205))
+    chat.take(chat.event(ev.USAGE, "of what follows", 205))
+    assert chat.end() == ["hello", ">hi", "12 tokens", "new", ">yes", "of what follows"]
+
+
+@pytest.mark.parametrize("later", [0.01, 5], ids=["at once", "as slow as answering is"])
+def test_an_answer_that_used_other_tokens_was_not_given_before(later: float) -> None:
+    """The first words of a session typed again, with the same answer, are the person's if the answer was a new one."""
+    chat = Chat().say(("ls", 0), (">a.md", 5))
+    chat.take(chat.event(ev.USAGE, "12 tokens", 5))
+    chat.say(("ls", 130), (">a.md", 130 + later))
+    assert chat.echoes.has_pending()
+    chat.take(chat.event(ev.USAGE, "14 tokens", 130 + later))
+    assert not chat.echoes.has_pending()
+    assert chat.end() == ["ls", ">a.md", "12 tokens", "ls", ">a.md", "14 tokens"]
+
+
+def test_the_history_of_a_very_long_session_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not remembered any more, between its beginning and its end, does not act and is not said again."""
+    monkeypatch.setattr(known, "_FIRST", 6)
+    monkeypatch.setattr(known, "_LATEST", 10)
+    said = [
+        ("hello", 0.0),
+        (">hi", 5.0),
+        *((f"::start n{n}" if n % 2 == 0 else f">answer {n}", 60.0 * n) for n in range(2, 60)),
+    ]
+    again = [(text, 4000 + n / 1000) for n, (text, _) in enumerate(said)]
+    chat = Chat().say(*said).say(*again, ("new", 4100), (">yes", 4105))
+    assert chat.end() == [*(text for text, _ in said), "new", ">yes"]
+
+
+def test_nothing_that_was_said_is_remembered_as_text() -> None:
+    """What is kept of the history are keyed hashes."""
+    kept = json.dumps(history().echoes.kept())
+    assert not any(text.strip(">:") in kept for text in SAID)
+
+
+@pytest.mark.parametrize("cut", mostly((35, 40, 59), range(33, 61)))
+def test_a_refused_permission_of_gemini_starts_and_shows_nothing_again(world: World, cut: int) -> None:
+    """Gemini CLI writes its history again; wherever a poll or a restart cuts it, each command acts once."""
+    maker = Gemini(world)
+    maker.path.write_bytes(b"".join(ROWS[:cut]))
+    world.once()
+    maker.path.write_bytes(b"".join(ROWS))
+    world.once()
+    written = world.written()
+    answers = {name: re.findall(r"\(a\d+\)", text) for name, text in written.items()}
+    assert answers == {"one.md": ["(a002)"], "two.md": [f"(a0{number:02})" for number in range(9, 14)]}
+    world.cli("verify")

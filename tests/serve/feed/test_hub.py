@@ -1,0 +1,51 @@
+"""The sessions that are open."""
+
+import asyncio
+
+from katod.serve.feed.hub import OpenChannels
+
+
+class Clock(asyncio.SelectorEventLoop):
+    """A loop in which time passes when it is told to."""
+
+    now = 0.0
+
+    def time(self):
+        return self.now
+
+    def passes(self, seconds):
+        """Let time pass, and all happen that is due then."""
+        self.now += seconds
+        self.run_until_complete(asyncio.sleep(0))
+
+
+def closed(opened, *steps):
+    """Return which sessions are open after each step: a name and what happens to it, or seconds that pass."""
+    loop = Clock()
+
+    async def take(name, what):
+        getattr(opened, what)(*((name, None), object)[: 1 if what == "leave" else 2])
+
+    found = []
+    for step in steps:
+        if isinstance(step, tuple):
+            loop.run_until_complete(take(*step))
+        else:
+            loop.passes(step)
+        found.append("".join(sorted(name for name, _ in opened)))
+    loop.close()
+    return found
+
+
+def test_a_session_is_open_for_ten_seconds_after_its_last_viewer():
+    """Whoever left it before; one that comes back in time finds it as it was."""
+    enter, leave = ("a", "enter"), ("a", "leave")
+    steps = (enter, 60.0, leave, 9.0, enter, 60.0, enter, leave, 60.0, leave, 9.5, 1.0)
+    assert closed(OpenChannels(), *steps) == [*["a"] * 11, ""]
+    assert closed(OpenChannels(), enter, leave, 9.0, enter, leave, 2.0, 7.5, 1.0) == [*["a"] * 7, ""]
+
+
+def test_one_session_is_kept_for_those_who_come_back():
+    """The one that was left last; what is offered counts as left."""
+    steps = [(name, "enter") for name in "abc"] + [(name, "leave") for name in "cab"] + [("d", "offer")]
+    assert closed(OpenChannels(), *steps) == ["a", "ab", "abc", "abc", "ab", "b", "d"]

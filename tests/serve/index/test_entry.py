@@ -1,0 +1,42 @@
+"""What a server knows of a session, in few bytes: nothing is lost."""
+
+import sys
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod.model import Identity, SessionKey, Stat
+from katod.serve.index.entry import SessionEntry
+from tests.examples import texts
+
+KEY = SessionKey("codex", "019b8938-bd7b-75c8-8035-9e144eae720a")
+NUMBERS = st.integers(-(2**63), 2**63 - 1)
+STATS = st.builds(Stat, NUMBERS, NUMBERS.map(abs).filter(lambda number: number < 2**63), NUMBERS, NUMBERS)
+FILES = st.lists(
+    st.tuples(texts(), st.builds(Identity, st.just(KEY), st.sampled_from(["", "r1"])), STATS),
+    max_size=4, unique_by=lambda file: file[0],
+)  # fmt: skip
+
+
+@given(FILES, FILES)
+def test_files_are_what_was_noted_last(first, then):
+    """In the order in which they were met, with what each is now."""
+    entry = SessionEntry(KEY)
+    entry.take(first)
+    entry.take(then)
+    expected = {path: (identity, stat) for path, identity, stat in first}
+    for path, identity, stat in then:
+        expected[path] = expected.get(path, (identity,))[0], stat
+    assert entry.files == [(path, *rest) for path, rest in expected.items()]
+    assert list(entry.paths) == list(expected)
+    assert entry.changed_ns == max((stat.mtime_ns for _, stat in expected.values()), default=0)
+
+
+def test_what_a_session_is_about_is_kept_without_its_calls():
+    """Title, start, model and times; many sessions take few bytes each."""
+    entry = SessionEntry(KEY)
+    assert entry.metadata is None
+    entry.set_metadata({"title": "A title", "cwd": "/home/me", "calls": {"c": "Bash"}, "last": "x"})
+    assert (entry.metadata.title, entry.metadata.cwd, entry.metadata.calls) == ("A title", "/home/me", {})
+    assert entry.beginning() == {"title": "A title", "cwd": "/home/me"}
+    assert sys.getsizeof(entry._about[0]) < 120

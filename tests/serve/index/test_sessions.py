@@ -1,0 +1,224 @@
+"""The sessions that are served."""
+
+import asyncio
+import os
+
+import pytest
+
+from katod.agents import AGENTS
+from katod.config import Settings
+from katod.discover.roots import find_roots
+from katod.metadata import SessionMetadata
+from katod.serve.index import sessions
+from katod.serve.index.sessions import IndexScope, SessionIndex
+from katod.serve.protocol.rest import with_count
+from tests.serve.serving import serving
+from tests.support.records import SESSION, calls, says, user
+
+
+def index(world, monkeypatch, *, everything=False):
+    """Return a shelf that looks at each call, and sweeps."""
+    monkeypatch.setattr(sessions, "_LOOK_EVERY", 0.0)
+    monkeypatch.setattr(sessions, "SWEEP_EVERY", 0.0)
+    return SessionIndex(IndexScope(world.state, tuple(find_roots(Settings(), AGENTS)), everything), redact=True)
+
+
+def test_without_a_ledger_nothing_was_recorded(tmp_path):
+    """And nothing is served but what is asked for."""
+    assert SessionIndex(IndexScope(tmp_path, ()), redact=True).all() == {}
+
+
+def test_a_session_is_served_from_its_recording_on_until_it_is_forgotten(world, monkeypatch):
+    """Also after the recording has ended."""
+    found = index(world, monkeypatch)
+    maker = world.claude()
+    maker.say(user("not yet"))
+    world.once()
+    assert found.all() == {}
+    maker.say(user("::start\nbegin here"), says("with pleasure"))
+    world.once()
+    assert found.all()[SESSION].is_open
+    maker.say(user("::stop"))
+    world.once()
+    assert not found.all()[SESSION].is_open
+    assert found.about(found.all()[SESSION])["title"] == "not yet"
+    world.cli("forget", SESSION, "--yes")
+    assert found.all() == {}
+
+
+@pytest.mark.parametrize("everything", [False, True], ids=["recorded", "all"])
+def test_what_was_forgotten_is_not_served(world, monkeypatch, everything):
+    """Nor are its sub-agents, whatever is said in it afterwards, unless it is recorded again."""
+    found = index(world, monkeypatch, everything=everything)
+    maker = world.claude().say(user("::start\nbegin here"), says("with pleasure"))
+    folder = maker.path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a1b2c3d4.jsonl").write_text(maker.path.read_text().replace("::start", "do it"))
+    world.once()
+    assert len(found.all()) == (2 if everything else 1)
+    world.cli("forget", SESSION, "--yes")
+    assert found.all() == {}
+    maker.say(user("go on"))
+    assert found.take_up({str(maker.path)}) == set()
+    assert found.all() == {}
+    maker.say(user("::start\nagain"))
+    world.once()
+    assert SESSION in found.all()
+
+
+def test_a_recording_that_has_no_name_yet_is_one(world, monkeypatch):
+    """It waits for the words that name it; until then there is no transcript, so it is served only with all others."""
+    recorded, everything = index(world, monkeypatch), index(world, monkeypatch, everything=True)
+    maker = world.claude()
+    maker.say(user("::start"))
+    world.once()
+    assert recorded.all() == {}
+    known = everything.all()[SESSION]
+    assert not known.number
+    assert everything.is_recording(known)
+    maker.say(user("its name"))
+    world.once()
+    assert recorded.is_recording(recorded.all()[SESSION])
+    maker.say(user("::stop"))
+    world.once()
+    assert not everything.is_recording(everything.all()[SESSION])
+
+
+def test_a_session_has_its_title_as_soon_as_somebody_has_said_something(world, monkeypatch):
+    """Its file may be there before; it is read again only when it has grown."""
+    found = index(world, monkeypatch, everything=True)
+    maker = world.claude()
+    maker.write({"type": "summary", "summary": "", "leafUuid": "x"})
+    assert "title" not in found.about(found.all()[SESSION])
+    maker.say(user("begin here"))
+    (known,) = found.all().values()
+    assert found.about(known)["title"] == "begin here"
+
+
+def test_titles_and_paths_are_redacted(world, monkeypatch):
+    """As everything else that is sent."""
+    secret = "sk-ant-api03-" + "a1B2" * 24
+    world.claude().say(user(f"the key is {secret}"))
+    found = index(world, monkeypatch, everything=True)
+    (row,) = map(found.about, found.all().values())
+    assert "the key is" in row["title"]
+    assert secret not in str(row)
+
+
+def test_files_that_change_belong_to_sessions(world, monkeypatch):
+    """One that is new is taken up at once where everything is served; files below no root are nobody's."""
+    found = index(world, monkeypatch, everything=True)
+    maker = world.claude()
+    assert found.all() == {}
+    maker.say(user("begin here"))
+    assert found.take_up({str(maker.path), "/etc/passwd", str(world.home / "x.jsonl")}) == {SESSION}
+    assert [path for path, _ in found.content(SESSION).files] == [str(maker.path)]
+
+
+def test_a_session_that_is_gone_is_told_to_its_viewers(world):
+    """They hear that it was deleted, and that what they have is no longer valid."""
+    maker = world.claude()
+    maker.say(user("::start\nbegin here"), calls("call_1", "ls"))
+    world.once()
+
+    async def work():
+        async with serving(world, everything=False) as app, app.socket() as client:
+            await client.start(SESSION)
+            await client.say(type="subscribe_sessions")
+            await client.say(type="ping")
+            await client.until("pong")
+            world.cli("forget", SESSION, "--yes")
+            app.hub.index._looked = app.hub.index._swept = -99.0
+            app.hub._changed(set())
+            while not {"session_event", "cursor_invalid"} <= {row["type"] for row in client.frames}:
+                await client.hear()
+                app.hub._changed(set())
+            return [row for row in client.frames if row["type"] == "session_event"]
+
+    (event,) = asyncio.run(work())
+    assert (event["action"], event["sessionId"], "metadata" in event) == ("deleted", SESSION, False)
+
+
+def test_what_is_known_of_a_session_does_not_depend_on_who_read_it(world, monkeypatch):
+    """Counted messages stay until a file changes."""
+    maker = world.claude()
+    maker.say(user("begin here"), says("with pleasure"))
+    found = index(world, monkeypatch, everything=True)
+    known = found.all()[SESSION]
+    assert found.about(known)["messageCount"] == 0
+    first = next(row for row in with_count(found, known) if row)
+    assert first["messageCount"] >= 2
+    maker.say(user("more"))
+    found.take_up({str(maker.path)})
+    assert next(row for row in with_count(found, known) if row)["messageCount"] > first["messageCount"]
+    assert isinstance(known.metadata, SessionMetadata)
+
+
+def state_of(index):
+    return {name: (known.files, known.number, known.is_open) for name, known in index.all().items()}
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_what_was_looked_at_before_makes_no_difference(world, monkeypatch, everything):
+    """Sessions begin, grow, are recorded, forgotten and deleted: a shelf knows what a new one finds."""
+    known = index(world, monkeypatch, everything=everything)
+    first, second, third = world.session(1), world.session(2, "codex"), world.session(3)
+    steps = (
+        lambda: first.say(user("one")),
+        lambda: second.say(user("::start\ntwo")),
+        world.once,
+        lambda: third.say(user("three"), says("more")),
+        lambda: first.say(user("::start\nmore of one")),
+        world.once,
+        lambda: second.say(user("::stop")),
+        world.once,
+        lambda: world.cli("forget", "00000001", "--yes"),
+        third.path.unlink,
+        lambda: first.say(user("::start\nonce more")),
+        world.once,
+    )
+    for step in steps:
+        step()
+        known.all()  # a session that is no longer recorded is found by the next sweep
+        assert state_of(known) == state_of(index(world, monkeypatch, everything=everything))
+
+
+def test_what_is_said_in_brief_is_a_part_of_the_whole(world, monkeypatch):
+    """For sessions that are recorded, those that are not, sub-agents, and one whose file is gone."""
+    secret = "sk-ant-api03-" + "a1B2" * 24
+    gone = world.session(1)
+    gone.cwd = f"/home/{secret}"
+    gone.say(user("::start\none"))
+    world.session(2, "codex").say(user("two"))
+    world.once()
+    child = world.claude().path.parent / "00000001-8a53-4c3e-9b5e-0a1d5f8f2c11" / "subagents" / "agent-a1.jsonl"
+    child.parent.mkdir(parents=True)
+    child.write_bytes(gone.path.read_bytes())
+    gone.path.unlink()
+    found = index(world, monkeypatch, everything=True)
+    briefs, latest = list(found.briefs()), list(found.latest())
+    assert len(briefs) == 3
+    for brief, late, known in zip(briefs, latest, found.all().values(), strict=True):
+        whole = found.about(known)
+        assert brief.items() <= whole.items()
+        assert {"id", "projectPath", "source", "lastActivityAt"} <= brief.keys()
+        assert ("parentSessionId" in brief) is ("parentSessionId" in whole)
+        assert (late["id"], late["lastActivityAt"]) == (whole["id"], whole["lastActivityAt"])
+        assert secret not in str(brief)
+
+
+def test_the_newest_session_of_a_project_is_no_sub_agent(world, monkeypatch):
+    """A sub-agent is a part of a session; a project that has no session has no newest one."""
+    found = index(world, monkeypatch, everything=True)
+    older, newer = world.session(1).say(user("one")), world.session(2).say(user("two"))
+    folder = newer.path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    sub_agent = folder / "agent-a1b2c3d4.jsonl"
+    sub_agent.write_text(newer.path.read_text())
+    for seconds, path in enumerate((older.path, newer.path, sub_agent)):
+        os.utime(path, (1_770_000_000 + seconds,) * 2)
+    assert len(found.all()) == 3
+    newest = found.newest("/home/me/app")
+    assert (newest.name, newest.key.subagent) == (newer.session, "")
+    assert found.about(newest)["lastActivityAt"] == "2026-02-02T02:40:01.000Z"
+    assert found.newest("/home/me/other") is None

@@ -1,0 +1,55 @@
+"""A session as a page has it: which of its events a page can name."""
+
+from katod.agents import AGENTS
+from katod.config import Settings
+from katod.discover.found import find_sessions
+from katod.discover.roots import find_roots
+from katod.model import Options
+from katod.serve.feed import tail
+from katod.serve.feed.tail import Position
+from katod.serve.index.entry import SessionContent
+from katod.serve.page.reader import PageReader
+from tests.serve.test_app import run
+from tests.serve.test_page import ONE, next_of
+from tests.support.records import says, user
+
+
+def page(world):
+    """Return the only session of a world, at its beginning."""
+    [session] = find_sessions(find_roots(Settings(), AGENTS), {}).values()
+    content = SessionContent(session.key, tuple((path, identity) for path, identity, _ in session.files), session.size)
+    return PageReader(lambda: content, Options())
+
+
+def test_a_page_names_the_events_that_it_has(world):
+    """Each id that was sent is found again in the files, wherever the page is by then; no other one is."""
+    world.claude().say(user("one"), says("two"), says("three"))
+    one = page(world)
+    sent = list(one.whole())
+    assert len(sent) == 3
+    assert [one.named(piece.id) for piece in sent] == [piece.id for piece in sent]
+    assert (one.named("nothing"), one.named("")) == ("", "")
+
+
+def test_what_comes_after_an_event_is_read_again(world):
+    """All of it after no event, nothing after one that is not there."""
+    world.claude().say(user("one"), says("two"), says("three"))
+    one = page(world)
+    sent = list(one.whole())
+    assert [list(one.after(Position(piece.id))) for piece in sent] == [sent[1:], sent[2:], []]
+    assert (list(one.after(Position())), list(one.after(Position("nothing")))) == (sent, [])
+
+
+def test_a_page_goes_on_from_what_is_no_longer_kept(world, monkeypatch):
+    """A page that comes back after many more events is sent each of them once, read from the files."""
+    monkeypatch.setattr(tail, "MOST", 2)
+    world.claude().say(*(says(f"number {number}") for number in range(6)))
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            sent = [await next_of(event, "message") for _ in range(6)]
+        async with app.events(f"{ONE}/live?after={sent[1][1]}") as event:
+            return sent, [await next_of(event, "message") for _ in range(4)]
+
+    sent, again = run(world, work)
+    assert again == sent[2:]

@@ -1,0 +1,33 @@
+"""What katod has of a session, for its page, and katod's answers to what the page asked for."""
+
+from pathlib import Path
+
+import pytest
+
+from katod.serve.page.recording import answer
+
+
+def test_an_answer_is_taken_once(tmp_path):
+    """It is removed when it was read, so that no answers are left over; before it is there, there is none."""
+    path = tmp_path / "answer"
+    assert answer(path) is None
+    path.write_text("this session is recorded already")
+    assert answer(path) == "this session is recorded already"
+    assert not path.exists()
+    path.write_text("")
+    assert (answer(path), answer(path)) == ("", None)
+
+
+def test_an_answer_that_is_cleaned_up_meanwhile_counts(tmp_path, monkeypatch: pytest.MonkeyPatch):
+    """Katod removes answers that nobody has taken for long: one that was read is an answer all the same."""
+    path = tmp_path / "answer"
+    path.write_text("done")
+    read = Path.read_text
+
+    def read_and_removed(self):
+        text = read(self)
+        self.unlink()
+        return text
+
+    monkeypatch.setattr(Path, "read_text", read_and_removed)
+    assert answer(path) == "done"
