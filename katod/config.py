@@ -123,7 +123,7 @@ class ServeSettings:
 
     host: str = "127.0.0.1"
     port: int = 3100
-    token_path: str = ""
+    token_file: str = ""
     origins: tuple[str, ...] = ()
     sessions: Literal["recorded", "all"] = "recorded"
     bridge_open: bool = False
@@ -347,8 +347,8 @@ class SettingsReader:
             raise self.wrong(("serve", "host"), "must be an address of this machine, or a name of it")
         if not all(map(_ORIGIN.fullmatch, serve.origins)):
             raise self.wrong(("serve", "origins"), "must contain addresses like https://laptop.example.net")
-        if serve.token_path and not _is_absolute(serve.token_path):
-            raise self.wrong(("serve", "token_path"), "must be an absolute path, or start with ~/")
+        if serve.token_file and not _is_absolute(serve.token_file):
+            raise self.wrong(("serve", "token_file"), "must be an absolute path, or start with ~/")
 
     def _check_filename(self, settings: Settings) -> None:
         where, parts = ("output", "filename"), settings.output.filename.split("/")

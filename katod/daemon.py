@@ -251,8 +251,8 @@ class Daemon:
     def _tell_state(self, session: ActiveSession, *, has_news: bool) -> None:
         about = (session.sources[-1].path, session.row.key, session.metadata.start)
         if has_news:
-            session.attention.hear(reported(*about))
-        if (doing := session.attention.news(time.time(), partial(heard, *about))) and (output := session.recording):
+            session.state_news.hear(reported(*about))
+        if (doing := session.state_news.news(time.time(), partial(heard, *about))) and (output := session.recording):
             self._pipeline.delivery.tell(News.of_state(doing, output.row))
 
     def _pause(self, stepped: float) -> float:

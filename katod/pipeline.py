@@ -218,7 +218,7 @@ class Pipeline:
 
     def _handle(self, session: ActiveSession, source: Source, event: Event) -> None:
         """Pass one event on: to commands, auto-recording, outputs."""
-        session.attention.take(event)
+        session.state_news.take(event)
         self.controller.take(session, source, event)
         for output in session.live:
             if output.waits:

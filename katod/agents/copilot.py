@@ -24,7 +24,7 @@ from katod.agents.base import (
     handles,
     session_id,
 )
-from katod.agents.copilot_fields import attachment_of, place_of
+from katod.agents.copilot_fields import attachment_of, output_path
 from katod.agents.copilot_questions import answer_in, asked_by, chosen, remembered, response_to
 from katod.agents.copilot_states import COMPLETE, goes_on, runs
 from katod.agents.diffs import structured
@@ -144,7 +144,7 @@ class CopilotAdapter(Adapter):
     @handles("session.start")
     def _start(self, record: Record) -> list[Event]:
         data = record.value["data"]
-        place = place_of(dict_of(data.get("context")))
+        place = output_path(dict_of(data.get("context")))
         given = place | {"cliVersion": data.get("copilotVersion"), "effort": data.get("reasoningEffort")}
         self._settle(record)
         self.new.now.update(place | {"cwd": place.get("cwd", "")})
@@ -158,7 +158,7 @@ class CopilotAdapter(Adapter):
         changes = [
             self.new.change(what, data.get(key), record, what, first=what == "effort") for what, key in _SETTINGS
         ]
-        place = place_of(dict_of(data.get("context"))) if record.value["type"] == "session.resume" else {}
+        place = output_path(dict_of(data.get("context"))) if record.value["type"] == "session.resume" else {}
         changes += [self.new.change(what, after, record, what, first=True) for what, after in place.items()]
         return [event for change in changes for event in change]
 

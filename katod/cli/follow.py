@@ -173,7 +173,7 @@ def _select(context: Context, /, session: str) -> FoundSession:
 
 
 def _first(context: Context, here: Path) -> FoundSession:
-    from katod.record.peek import peek  # noqa: PLC0415 - it loads the adapters' translation
+    from katod.record.beginning import read_beginning  # noqa: PLC0415 - it loads the adapters' translation
 
     known = {key: found.changed_ns for key, found in context.found().items()}
     while True:
@@ -182,6 +182,6 @@ def _first(context: Context, here: Path) -> FoundSession:
             if key.subagent or known.get(key) == found.changed_ns:
                 continue
             known[key] = found.changed_ns
-            cwd = peek(found)[0].cwd
+            cwd = read_beginning(found)[0].cwd
             if cwd and Path(cwd).resolve() == here:
                 return found

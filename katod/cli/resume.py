@@ -29,10 +29,10 @@ def resume(context: Context, session: str) -> None:
 
 def _command(context: Context, found: FoundSession) -> str:
     """Return the command that resumes a session, or the one that started it. Raises SelectionError."""
-    from katod.record.onward import onward  # noqa: PLC0415 - loads the adapters' translation
+    from katod.record.resumecommand import resume_command  # noqa: PLC0415 - loads the adapters' translation
 
     main = context.found().get(found.key._replace(subagent=""), found) if found.key.subagent else found
-    (words, cwd), home = onward(main), str(Path.home())
+    (words, cwd), home = resume_command(main), str(Path.home())
     return f"{_change_directory(cwd)}{' '.join(pasted_with_home(word, home) for word in words)}"
 
 

@@ -28,7 +28,7 @@ from katod.formats.ownlines import SIGN
 from katod.formats.when import When
 from katod.model import SessionKey
 from katod.paths import name_of
-from katod.record.peek import peek
+from katod.record.beginning import read_beginning
 from katod.search.outputs import TranscriptFile, existing, transcripts_below
 from katod.search.query import Query
 from katod.search.run import Match, Search, Searched, ShownHit, Terms
@@ -184,7 +184,7 @@ class _Scope:
 
     def _session(self, found: FoundSession) -> Described:
         short = short_ids(self._found)
-        metadata, _ = peek(found)
+        metadata, _ = read_beginning(found)
         key = found.key
         name = short[key.id] + (f"/{short[key.subagent]}" if key.subagent else "")
         return Described(key.agent, str(key), metadata.best_title, metadata.cwd, f"katod show {pasted(name)}")

@@ -223,13 +223,13 @@ def _chosen(context: Context, sessions: Iterable[FoundSession]) -> FoundSession:
 
 def _latest(sessions: Iterable[FoundSession]) -> FoundSession | None:
     """Return the latest session of the project that one stands in, None if it is not among the latest of all."""
-    from katod.record.peek import peek  # noqa: PLC0415 - it loads the adapters' translation, which only this needs
+    from katod.record.beginning import read_beginning  # noqa: PLC0415 - it loads the adapters' translation, which only this needs
 
     main = sorted((one for one in sessions if not one.key.subagent), key=lambda one: -one.changed_ns)
     here = Path.cwd().resolve()
     within = None
     for session in islice(main, _MOST):
-        cwd = peek(session)[0].cwd
+        cwd = read_beginning(session)[0].cwd
         project = Path(cwd).resolve() if cwd else None
         if project == here:
             return session

@@ -42,7 +42,7 @@ def serve(
     """
     require_extra()
     given = context.usable_settings().serve
-    named = token_file or (Path(given.token_path).expanduser() if given.token_path else None)
+    named = token_file or (Path(given.token_file).expanduser() if given.token_file else None)
     place = _ServeAddress(host or given.host, given.port if port is None else port, path, named)
     if only_url:
         place = place.of_running(context.state, named=(port, host, path) != (None, None, None))

@@ -25,9 +25,9 @@ from katod.formats.when import When
 from katod.log import EventLog
 from katod.model import Cursor, SessionKey
 from katod.paths import name_of
-from katod.record.doing import doing
+from katod.record.beginning import read_beginning
+from katod.record.currentstate import current_state
 from katod.record.export import Stretch
-from katod.record.peek import peek
 from katod.record.stream import NeverSeen, SessionStream
 from katod.search.since import since_seconds
 from katod.store.rows import UNNAMED
@@ -122,7 +122,7 @@ def _listed(
 
 def _state(found: FoundSession) -> dict[str, Any]:
     """Return what a session is doing, if that is known."""
-    now = doing(found.files, time.time())
+    now = current_state(found.files, time.time())
     return {} if now is None else now.row()
 
 
@@ -144,7 +144,7 @@ def describe_session(
     found: FoundSession, recorded: Recorded | None = None, *, empty: bool = True
 ) -> dict[str, Any] | None:
     """Return what is shown of a session, None for one in which nothing was said unless `empty`; times are in UTC."""
-    recorded, (metadata, spoken) = recorded or Recorded(), peek(found)
+    recorded, (metadata, spoken) = recorded or Recorded(), read_beginning(found)
     if not spoken and not empty:
         return None
     row: dict[str, Any] = {

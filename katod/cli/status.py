@@ -24,9 +24,9 @@ from katod.errors import ConfigError, OutputUnreadable
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.project.allowed import Allowed, look_around
-from katod.record.placed import is_reverted
+from katod.record.formatdrift import not_understood
+from katod.record.outputfile import is_reverted
 from katod.record.reading import opened
-from katod.record.strange import not_understood
 from katod.service import home, interrupted
 from katod.service.lock import holder
 from katod.service.manager import how_to_start
@@ -177,11 +177,11 @@ def _blocked(found: Mapping[SessionKey, FoundSession]) -> list[dict[str, Any]]:
     if not recent:
         return []
     from katod.cli.sessions import describe_session  # noqa: PLC0415 - it loads the translation
-    from katod.record.doing import doing  # noqa: PLC0415
+    from katod.record.currentstate import current_state  # noqa: PLC0415
 
     rows = []
     for one in recent:
-        state = doing(one.files, now)
+        state = current_state(one.files, now)
         if state is not None and state.state is State.BLOCKED:
             row = describe_session(one) or {}
             rows.append({name: row[name] for name in _OF_BLOCKED if name in row} | state.row())
@@ -232,9 +232,9 @@ def _state(session: int, ledger: Ledger, now: float) -> dict[str, Any]:
     path, identity, stat = max(sources, key=lambda source: source[2].mtime_ns)
     if is_over(stat.mtime_ns / 1e9, now) and not is_said_to_go_on(path, identity.key):
         return {}
-    from katod.record.doing import doing  # noqa: PLC0415 - it loads the translation
+    from katod.record.currentstate import current_state  # noqa: PLC0415 - it loads the translation
 
-    state = doing(sources, now)
+    state = current_state(sources, now)
     return {} if state is None else state.row()
 
 

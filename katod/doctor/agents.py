@@ -15,7 +15,7 @@ from katod.errors import INTERNAL, AgentFailed
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.export import Stretch, replay
-from katod.record.strange import version_in
+from katod.record.formatdrift import version_in
 from katod.shell import pasted
 
 _LOOK_AHEAD: Final = 100  # events of a session that may name the agent's version

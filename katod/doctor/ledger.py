@@ -9,8 +9,8 @@ from katod.doctor.case import Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
 from katod.errors import LedgerError
 from katod.log import EventLog
+from katod.record.formatdrift import not_understood
 from katod.record.restore import count_missing
-from katod.record.strange import not_understood
 from katod.shell import pasted
 from katod.store.integrity import DatabaseError, quarantined, safe_database_message
 from katod.store.ledger import LEDGER_NAME, Ledger

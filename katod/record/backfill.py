@@ -55,7 +55,7 @@ class Backfill:
         batch = file.read(Cursor(source.translated), min(budget, left))
         seen = SeenWhenScanned(session.seen, known_only=file.is_document)
         for event in session.stream.events(source, batch.lines, seen=seen):
-            session.attention.take(event)
+            session.state_news.take(event)
             if event.kind == ev.USER_COMMAND:
                 session.changes.applied[event.dedup_key] = None
         session.stream.open(source).take_near_misses()  # already counted when they were scanned

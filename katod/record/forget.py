@@ -8,7 +8,7 @@ from katod.discover.catalog import Catalog
 from katod.discover.source import Source
 from katod.errors import OutputError
 from katod.record.history import rest_of
-from katod.record.placed import place_of
+from katod.record.outputfile import output_path
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SessionRow
 from katod.write.output import OutputPath
@@ -49,7 +49,10 @@ class Remains(NamedTuple):
         beside = {
             place._replace(parts=(*place.parts[:-1], name))
             for row in self.outputs
-            for name, place in ((row.options.assets, place_of(row)), (row.options.subagents_folder, place_of(row)))
+            for name, place in (
+                (row.options.assets, output_path(row)),
+                (row.options.subagents_folder, output_path(row)),
+            )
             if name
         }
         return sorted(place for place in beside if place.path not in shared)
@@ -64,7 +67,7 @@ def followed_by(sessions: Iterable[SessionRow], outputs: Iterable[OutputRow]) ->
 def undeletable(row: OutputRow) -> str:
     """Return why a transcript cannot be deleted, an empty string if it can."""
     try:
-        remove_output(place_of(row), really=False)
+        remove_output(output_path(row), really=False)
     except OutputError as error:
         return error.what
     return ""
@@ -75,7 +78,7 @@ def delete_transcripts(remains: Remains) -> None:
     for row in remains.outputs:
         if row.ino:  # otherwise katod never made the file
             with suppress(OutputError):
-                remove_output(place_of(row))
+                remove_output(output_path(row))
     for place in remains.folders():
         with suppress(OutputError):
             remove_folder(place)
@@ -87,7 +90,7 @@ def delete_transcripts(remains: Remains) -> None:
 
 def _folder_of(row: OutputRow) -> OutputPath:
     """Return the folder of the project in which an output is."""
-    place = place_of(row)
+    place = output_path(row)
     return place._replace(parts=place.parts[:-1])
 
 

@@ -17,7 +17,7 @@ from katod.formats.registry import open_format
 from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
 from katod.model import MarkKind, Range
-from katod.record.placed import known_of, place_of
+from katod.record.outputfile import last_fingerprint, output_path
 from katod.record.ranges import RangePrinter, head_metadata
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
@@ -186,12 +186,12 @@ class Output:
     @property
     def place(self) -> OutputPath:
         """Where its file is."""
-        return place_of(self.row)
+        return output_path(self.row)
 
     @property
     def known(self) -> FileFingerprint:
         """Its file as katod left it."""
-        return known_of(self.row)
+        return last_fingerprint(self.row)
 
     @property
     def missing(self) -> Literal["", "once", "gone"]:

@@ -8,7 +8,7 @@ import orjson
 
 from katod.errors import OutputUnreadable
 from katod.formatspec import FORMATS
-from katod.record.placed import known_of, place_of
+from katod.record.outputfile import last_fingerprint, output_path
 from katod.store.rows import OutputRow
 from katod.write.reading import open_output
 
@@ -18,7 +18,7 @@ _FIELD: Final = re.compile(rb"""^(session|subagent): *["']?(.*?)["']?\r?$""", re
 
 def opened(row: OutputRow) -> BufferedReader:
     """Return the output of a recording, open for reading. Raises OutputUnreadable with the reason."""
-    return open_output(place_of(row), known_of(row), lambda head: names_session(row, head))
+    return open_output(output_path(row), last_fingerprint(row), lambda head: names_session(row, head))
 
 
 def content_of(row: OutputRow) -> bytes:

@@ -7,7 +7,7 @@ from katod.discover.source import Source
 from katod.log import EventLog
 from katod.metadata import Counts
 from katod.model import Cursor
-from katod.record.strange import version_in
+from katod.record.formatdrift import version_in
 from katod.record.stream import NeverSeen, SessionStream
 from katod.store.ledger import Ledger
 from katod.store.rows import SampleRow

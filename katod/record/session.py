@@ -9,9 +9,9 @@ from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
-from katod.record.attention import Attention
 from katod.record.export import reprint
 from katod.record.output import Output
+from katod.record.statenews import StateNews
 from katod.record.stream import SeenInLedger, SessionStream
 from katod.store.ledger import Ledger
 from katod.store.rows import Auto, RefusalRow, SessionRow, SourceRow
@@ -47,7 +47,7 @@ class ActiveSession:
         self.outputs = outputs
         self.live = [output for output in outputs.values() if output.open and output.row.behind is None]
         self.stream = SessionStream(row.key, SeenInLedger(row, ledger), log, row.metadata)
-        self.attention = Attention(row.key, (row.metadata or {}).get(_ATTENTION))
+        self.state_news = StateNews(row.key, (row.metadata or {}).get(_ATTENTION))
         for source in sources:
             self.stream.open(source, source.row.state)
         self.backfilled = False  # whether the stream has reached the cursors of all sources
@@ -144,7 +144,7 @@ class ActiveSession:
         for output in self.live:
             output.stage()
             self.keep(output)
-        metadata = self.stream.state() | {_ATTENTION: self.attention.kept()} if keep else None
+        metadata = self.stream.state() | {_ATTENTION: self.state_news.kept()} if keep else None
         cwd = self.metadata.cwd or self.row.cwd
         self.row = self.row._replace(metadata=metadata, cwd=cwd, seq=self.seen.seq)
         ledger.save_session(self.row)

@@ -75,7 +75,7 @@ def _may_be_left(session: ActiveSession, source: Source) -> bool:
     """Return whether the person of a recorded session may have gone on in a source that appeared later."""
     output = session.recording
     is_other = session.row.id != source.session and session.row.key.agent == source.identity.key.agent
-    return is_other and output is not None and not output.row.successor and session.attention.is_at_rest
+    return is_other and output is not None and not output.row.successor and session.state_news.is_at_rest
 
 
 def _head(source: Source, file: SourceFile) -> _NewSession | None:

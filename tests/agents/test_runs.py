@@ -12,7 +12,7 @@ import pytest
 
 from katod.agents import AGENTS, processes
 from katod.discover.sweep import stat_source
-from katod.record.doing import doing
+from katod.record.currentstate import current_state
 from katod.states import AT_WORK, DOUBT_AFTER, DOUBT_IN_CALL_AFTER, SILENT_AFTER, State
 from tests.support.live import until
 from tests.support.records import MAKERS, Codex, Copilot, Gemini, OpenCode, OpenCode2, Pi, calls, user
@@ -39,7 +39,7 @@ def state_of(session, later=0.0):
     """Return what a session is doing, so many seconds after now, if nothing is written meanwhile."""
     spec = AGENTS[session.agent]
     ((path, identity),) = sources(session)
-    return doing([(path, identity, stat_source(spec, path)[1])], time.time() + later)
+    return current_state([(path, identity, stat_source(spec, path)[1])], time.time() + later)
 
 
 def sources(session):

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from katod.cli import sessions
 from katod.cli.context import Context
 from katod.model import SessionKey
-from katod.record import doing
+from katod.record import currentstate
 from katod.search import since as moments
 from katod.states import RUNS
 from tests.support.records import Claude, Codex
@@ -180,7 +180,7 @@ def test_the_state_of_a_session_is_known_for_a_day(world, monkeypatch):
     moment = time.time() - 5 * 3600
     os.utime(source.path, (moment, moment))
     assert "idle?" in world.cli("sessions")
-    monkeypatch.setattr(doing, "heard", lambda *_: RUNS)
+    monkeypatch.setattr(currentstate, "heard", lambda *_: RUNS)
     assert "stalled" in world.cli("sessions")
     os.utime(source.path, (moment - 86_400, moment - 86_400))
     assert not any(word in world.cli("sessions") for word in ("working", "stalled"))

@@ -90,9 +90,10 @@ def show_windows(window, lock):
         return read(*arguments)
 
     def shown_save(ledger, row):
-        save(ledger, row)
+        stored = save(ledger, row)
         if row.intent is not None:
             staged.append(row)
+        return stored
 
     @contextmanager
     def shown_transaction(ledger):

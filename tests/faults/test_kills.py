@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -46,6 +46,7 @@ class Life:
     """One run of the daemon, from start to kill."""
 
     def __init__(self, world, log, *, full=False):
+        self._log, self._from = Path(log.name), os.fstat(log.fileno()).st_size
         window, self.lock = world.home / "window", world.home / "append.lock"
         window.write_bytes(bytes([dut.STARTING, full]))
         self.lock.touch()
@@ -73,15 +74,23 @@ class Life:
     def _wait(self, reached, seconds):
         deadline = time.monotonic() + seconds
         while not reached() and time.monotonic() < deadline:
-            assert self.process.poll() is None, "the daemon ended by itself: see daemon.log"
+            assert self.process.poll() is None, f"the daemon ended by itself: {self._said()}"
             time.sleep(0.00005)
 
+    def _said(self):
+        return self._log.read_bytes()[self._from :].decode(errors="replace")
 
-def start_writer(world, seed):
-    """Start the agents."""
+
+@contextmanager
+def writing(world, seed):
+    """Yield the process of the agents, which stops at the word `stop`, and at the end of the block in any case."""
     arguments = [str(world.home), str(seed), str(world.home / "truth.json")]
     command = [sys.executable, "-m", "tests.faults.writer", *arguments]
-    return subprocess.Popen(command, env=world.environment, cwd=SOURCE, stdin=subprocess.PIPE)
+    with subprocess.Popen(command, env=world.environment, cwd=SOURCE, stdin=subprocess.PIPE) as writer:
+        try:
+            yield writer
+        finally:
+            writer.kill()
 
 
 def kill_often(world, rng, log):
@@ -160,14 +169,10 @@ def test_every_event_stands_in_its_output_once_however_often_the_daemon_is_kille
     world.configure(level="error")
     for name in DIRECTORIES:
         (world.home / name).mkdir(exist_ok=True)
-    writer = start_writer(world, seed)
-    try:
+    with writing(world, seed) as writer:
         with (world.home / "daemon.log").open("ab") as log:
             met, person = kill_often(world, rng, log)
         writer.communicate(b"stop", timeout=10)
-    finally:
-        writer.kill()
-        writer.wait()
     catch_up(world)
     wanted = json.loads((world.home / "truth.json").read_text())
     marks = sum(len(rows["all"]) for rows in wanted.values())

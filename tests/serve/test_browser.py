@@ -353,7 +353,7 @@ def test_a_phone_shows_all_of_it(everything, dark):
         browser.enter()
         for path in ("/", f"/s/{maker.session}", f"/s/{maker.session}/files", "/find?q=begin"):
             browser.open(path)
-            assert browser.run("return document.documentElement.scrollWidth") <= 390, path
+            assert browser.run("return document.documentElement.scrollWidth") <= 390, (path, browser.problems())
             assert not browser.run(COVERED), path
             assert _contrast(browser, "body") >= 7
             for selector in (".where", ".state", "time", ".rec"):

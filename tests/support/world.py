@@ -40,7 +40,7 @@ _REMOVED: Final = {*re.findall(r"\$([A-Z_]+)", default_config().decode()), "NOTI
 # A process whose katod lacks a protection passes that on (tests/faults/protections/hook.py).
 _LACKING: Final = ("KATOD_WITHOUT", "PYTHONPATH")
 _LEFT: Final[list[tuple[Path, dict[str, bytes]]]] = []  # the first world of this process, and what its first run left
-_SECTIONS: Final = {  # the section of every setting; setting names are unique
+_SECTIONS: Final = {  # the section of every setting whose name is unique
     setting.name: section.name
     for section in fields(Settings)
     if section.name != "agents"
@@ -94,11 +94,16 @@ class World:
             database.execute("UPDATE roots SET path = ? || substr(path, ?)", (str(self.home), len(str(home)) + 1))
 
     def configure(self, **settings: Any) -> None:
-        """Write the configuration: these settings, the time zone Europe/Berlin, and defaults for everything else."""
+        """Write the configuration: these settings, the time zone Europe/Berlin, and defaults for everything else.
+
+        A setting is named with its section (`serve.token_file`) where another section has one of the same name.
+        """
         sections: dict[str, str] = {}
         for name, value in ({"time_zone": "Europe/Berlin"} | settings).items():
             given = str(value) if isinstance(value, Path) else value
-            sections[_SECTIONS[name]] = sections.get(_SECTIONS[name], "") + f"{name} = {json.dumps(given)}\n"
+            section, _, key = name.rpartition(".")
+            section = section or _SECTIONS[key]
+            sections[section] = sections.get(section, "") + f"{key} = {json.dumps(given)}\n"
         self.config.write_text("".join(f"[{section}]\n{lines}" for section, lines in sections.items()))
 
     # -- katod ----------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from katod.formats.redact.redactor import redact
 from katod.formats.stream import bridge
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey, Stat
-from katod.record.peek import peek
+from katod.record.beginning import read_beginning
 from katod.serve.index.entry import File, NotServed, Numbers, SessionContent, SessionEntry, numbers_of, stat_of
 from katod.serve.index.ledger import LedgerSessions
 from katod.states import is_over
@@ -44,7 +44,7 @@ def described(entry: SessionEntry) -> SessionMetadata:
     """
     metadata = entry.metadata
     if metadata is None or (not metadata.best_title and entry.has_changed):
-        metadata = peek(entry)[0]
+        metadata = read_beginning(entry)[0]
         entry.set_metadata(metadata.state())
     return metadata
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from katod.errors import KatodError, OutputUnreadable
 from katod.model import SessionKey, Word
-from katod.record.onward import onward_from
 from katod.record.reading import opened
+from katod.record.resumecommand import resume_command_from
 from katod.serve.index.entry import SessionEntry
 from katod.serve.index.sessions import described
 from katod.serve.page.sessionview import OutputLink
@@ -63,7 +63,7 @@ def pieces_of(row: OutputRow) -> Iterator[bytes]:
 def command_of(entry: SessionEntry) -> str:
     """Return the shell command that resumes a session in its agent, empty if there is none."""
     try:
-        words, cwd = onward_from(entry, described(entry))
+        words, cwd = resume_command_from(entry, described(entry))
     except KatodError:
         return ""
     home = str(Path.home())

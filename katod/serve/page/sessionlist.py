@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
 from katod.formats.redact.redactor import redact
-from katod.record.doing import doing
+from katod.record.currentstate import current_state
 from katod.serve.index.entry import SessionEntry
 from katod.serve.index.sessions import SessionIndex, described
 from katod.states import Doing, State, is_over
@@ -141,4 +141,4 @@ def _shown(doing: Doing | None, say: Callable[[str], str]) -> tuple[str, str]:
 
 
 def _doing(entry: SessionEntry, now: float) -> Doing | None:
-    return doing(entry.files, now) if entry.files else None
+    return current_state(entry.files, now) if entry.files else None

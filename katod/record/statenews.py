@@ -16,7 +16,7 @@ _QUIET: Final = "quiet"  # done as far as is known: what it is doing may still t
 _FRESH: Final = 120.0  # a turn that ended before was read late, after a start for example
 
 
-class Attention:
+class StateNews:
     """Follows one session; `news` says each thing once. A sub-agent has no news."""
 
     __slots__ = ("_began", "_ended", "_is_aborted", "_last", "_lifecycle", "_report", "_said")

@@ -10,17 +10,17 @@ from katod.write.output import FileFingerprint, OutputPath, detect_change
 def is_reverted(row: OutputRow) -> bool:
     """Return whether an older copy was saved over an output since katod last looked at it."""
     try:
-        return detect_change(place_of(row), known_of(row)).change == "reverted"
+        return detect_change(output_path(row), last_fingerprint(row)).change == "reverted"
     except OutputError:
         return False
 
 
-def place_of(row: OutputRow) -> OutputPath:
+def output_path(row: OutputRow) -> OutputPath:
     """Return where an output is."""
     return OutputPath(row.root, row.parts, "" if row.marker == UNMARKED else row.marker)
 
 
-def known_of(row: OutputRow) -> FileFingerprint:
+def last_fingerprint(row: OutputRow) -> FileFingerprint:
     """Return an output as katod left it."""
     return FileFingerprint(row.dev, row.ino, row.committed, row.tail)
 

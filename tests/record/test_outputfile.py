@@ -6,7 +6,7 @@ import pytest
 
 from katod.model import Options
 from katod.record.output import Output
-from katod.record.placed import is_reverted, place_of, without_names
+from katod.record.outputfile import is_reverted, output_path, without_names
 from katod.store.rows import UNMARKED, OutputRow
 from katod.write.output import append, make, owner_number
 from tests.looping import each
@@ -43,8 +43,8 @@ def written(tmp_path):
 
 
 def _begun(row, words):
-    make(place_of(row), owner_number("/state/ledger.db"))
-    return append(place_of(row), words)
+    make(output_path(row), owner_number("/state/ledger.db"))
+    return append(output_path(row), words)
 
 
 def test_an_older_copy_is_told_from_other_edits(written):
@@ -67,5 +67,5 @@ def test_an_output_that_cannot_be_opened_is_not_said_to_be_reverted(written):
 
 def test_an_output_in_an_unmarked_folder_needs_no_marker(written):
     """An output may be in a folder in which katod leaves no file of its own: it is found there all the same."""
-    assert place_of(written._replace(marker=UNMARKED)).marker == ""
-    assert place_of(written._replace(marker=".katod-1")).marker == ".katod-1"
+    assert output_path(written._replace(marker=UNMARKED)).marker == ""
+    assert output_path(written._replace(marker=".katod-1")).marker == ".katod-1"

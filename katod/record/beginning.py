@@ -12,7 +12,7 @@ _SPOKEN: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.USER_COMMA
 _LOOK_AHEAD: Final = 400  # events
 
 
-def peek(found: FoundSession) -> tuple[SessionMetadata, bool]:
+def read_beginning(found: FoundSession) -> tuple[SessionMetadata, bool]:
     """Return the metadata of a session as far as its first events reveal it, and whether anything was said in it."""
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
     metadata, spoken = SessionMetadata(found.key), False

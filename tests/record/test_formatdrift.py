@@ -4,7 +4,7 @@ import pytest
 
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
-from katod.record.strange import not_understood, version_in
+from katod.record.formatdrift import not_understood, version_in
 from katod.store.rows import SampleRow
 
 

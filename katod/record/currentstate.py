@@ -25,7 +25,7 @@ class _End(NamedTuple):
     start: SessionStart = SessionStart()
 
 
-def doing(sources: Iterable[tuple[str, Identity, Stat]], now: float) -> Doing | None:
+def current_state(sources: Iterable[tuple[str, Identity, Stat]], now: float) -> Doing | None:
     """Return what a session is doing, given its sources as they were found; None where that is not known.
 
     Of a session that did not change for a day, nothing is known: whatever it was doing, it is over. Unless its agent

@@ -14,14 +14,14 @@ from katod.record.export import Stretch, replay
 _LOOK_AHEAD: Final = 400  # events
 
 
-class Onward(NamedTuple):
+class ResumeCommand(NamedTuple):
     """The words of the command, and the directory of the session, empty if that is not known."""
 
     words: tuple[str, ...]
     cwd: str
 
 
-def onward(main: FoundSession) -> Onward:
+def resume_command(main: FoundSession) -> ResumeCommand:
     """Return how to go on with a session, or with the one that started it. Raises SelectionError if that is impossible.
 
     It is no sub-agent: these have no commands of their own.
@@ -29,21 +29,21 @@ def onward(main: FoundSession) -> Onward:
     return _command(main, *_begun(main))
 
 
-def onward_from(main: FoundSession, metadata: SessionMetadata) -> Onward:
+def resume_command_from(main: FoundSession, metadata: SessionMetadata) -> ResumeCommand:
     """Return the same from the metadata of the session, without reading it. Raises SelectionError."""
     start = metadata.start
     is_spawned = start.origin == SPAWNED and start.parent
     return _command(main, start.parent if is_spawned else start.session or main.key.id, start.cwd)
 
 
-def _command(main: FoundSession, session: str, cwd: str) -> Onward:
+def _command(main: FoundSession, session: str, cwd: str) -> ResumeCommand:
     """Return the command that goes on with the session of this id in this directory. Raises SelectionError."""
     spec = AGENTS[main.key.agent]
     if spec.resume is None:
         raise SelectionError(f"{spec.product} has no command that goes on with a session")
     if session.startswith("-") or not session.isprintable():  # it would be an option, or worse
         raise SelectionError("its id is not one that can be typed", path=str(main.key))
-    return Onward(spec.resume(session, main.files[-1][0]), cwd)
+    return ResumeCommand(spec.resume(session, main.files[-1][0]), cwd)
 
 
 def _begun(found: FoundSession) -> tuple[str, str]:

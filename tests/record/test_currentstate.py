@@ -10,8 +10,8 @@ from katod.agents import AGENTS
 from katod.discover.sweep import stat_source
 from katod.lifecycle import Lifecycle
 from katod.model import Stat
-from katod.record import doing as module
-from katod.record.doing import doing
+from katod.record import currentstate as module
+from katod.record.currentstate import current_state
 from katod.states import RUNS, Doing, Need, Report, State
 from tests.serve.serving import asks
 from tests.support.records import Claude
@@ -22,7 +22,9 @@ LARGE = 300 * 1024
 def now_of(session):
     """Return what a session is doing, given its maker."""
     identity = AGENTS[session.agent].identify(session.path)
-    return doing([(str(session.path), identity, stat_source(AGENTS[session.agent], str(session.path))[1])], time.time())
+    return current_state(
+        [(str(session.path), identity, stat_source(AGENTS[session.agent], str(session.path))[1])], time.time()
+    )
 
 
 def test_the_end_of_a_file_says_what_is_done(world):
@@ -112,7 +114,7 @@ def test_a_file_that_cannot_be_read_says_nothing(world):
     claude = world.claude().append(Claude().user("Look."))
     identity = AGENTS["claude"].identify(claude.path)
     claude.path.unlink()
-    assert doing([(str(claude.path), identity, Stat(1, time.time_ns(), 1, 1))], time.time()) is None
+    assert current_state([(str(claude.path), identity, Stat(1, time.time_ns(), 1, 1))], time.time()) is None
 
 
 def test_a_record_that_breaks_katod_breaks_no_list(world, monkeypatch):
