@@ -82,7 +82,7 @@ _IN_SOURCE: Final = ("providerEventId", "messageId", "requestId", "parentId", "a
 # What a field of a payload is, if it is there. No name means two things, but for `input`.
 _TEXT_FIELDS: Final = (
     "after", "argument", "before", "branch", "category", "cliVersion", "code", "command", "commit", "cwd", "decisionId",
-    "decisionKey", "description", "effort", "encrypted", "family", "freeText", "id", "line", "message", "model",
+    "decisionKey", "description", "effort", "family", "freeText", "id", "line", "message", "model",
     "modelProvider", "name", "origin", "parent", "permissionMode", "phase", "prompt", "rawType", "reason", "repository",
     "result", "sandbox", "scope", "script", "server", "speaker", "status", "stopReason", "subagent", "subject",
     "subtype", "summary", "task", "text", "title", "toolCallId", "trigger", "what",
@@ -96,6 +96,7 @@ _FLAG_FIELDS: Final = ("denied", "goesOn", "isError", "multiSelect")
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     **dict.fromkeys(_TEXT_FIELDS, (str,)), **dict.fromkeys(_NUMBER_FIELDS, (int, float)),
     **dict.fromkeys(_OBJECT_FIELDS, (dict,)), **dict.fromkeys(_FLAG_FIELDS, (bool,)), "pasted": (list,),
+    "encrypted": (str, bool),
 }  # fmt: skip
 # Lists in a payload, and what their elements are: texts, or objects that have this text.
 _LISTS: Final = {"selections": "", "options": "label", "attachments": "type"}

@@ -127,14 +127,14 @@ IMPURE = {
     "discover": ".catalog .discovery .live .roots .source .sweep .watch",
     "tail": ".compressed .reader .source",
     "agents": (
-        ".base .claude .claude.cleanup .claude.running .claude.tools .codex .copilot .copilot_states .cursor .gemini .gemini_retention .opencode .opencode.database .opencode.readonly .opencode.second"
-        " .opencode.sweep .opencode.tree .pi .processes .zot"
+        ".claude .claude.cleanup .claude.running .claude.tools .codex .copilot .copilot.states .cursor .gemini .gemini.retention .opencode .opencode.database .opencode.readonly .opencode.second"
+        " .opencode.sweep .opencode.tree .pi .processes .spec .zot"
     ),
     "command": ".target",
     "archive": ".drop .folder .known .naming",
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".deliveries .integrity .ledger .projects .tombstones",
-    "record": ".backfill .catchup .delivery .doing .export .follow .history .naming .policy .sample .session .stream",
+    "record": ".backfill .catchup .currentstate .delivery .export .follow .history .naming .policy .sample .session .stream",
     "service": ".control .desktop .held .home .interrupted .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .since",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from katod.agents import claude, codex, copilot, cursor, gemini, opencode, pi, zot
-from katod.agents.base import AgentSpec
+from katod.agents.spec import AgentSpec
 from katod.lifecycle import Lifecycle
 from katod.metadata import SessionStart
 from katod.model import Cursor, SessionKey

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from katod.agents import AGENTS, sniff
-from katod.agents.base import AgentSpec
+from katod.agents.spec import AgentSpec
 from katod.cli.context import Context
 from katod.cli.printing import say
 from katod.cli.selection import recording_named, select, select_recordings

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from katod.agents.base import AgentSpec
+from katod.agents.spec import AgentSpec
 from katod.cli.context import Context
 from katod.cli.selection import LATEST
 from katod.discover.sweep import sweep_folder

@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from katod.agents import AGENTS
-from katod.agents.base import AgentSpec
+from katod.agents.spec import AgentSpec
 from katod.cli.context import Context
 from katod.cli.groups import Choice
 from katod.cli.printing import say, say_as_it_is

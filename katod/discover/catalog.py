@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from katod.agents.base import AgentSpec
+from katod.agents.spec import AgentSpec
 from katod.discover.roots import Root
 from katod.discover.source import Source
 from katod.discover.sweep import stat_source, sweep, sweep_folder

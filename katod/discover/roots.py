@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from katod.agents.base import AgentSpec
+from katod.agents.spec import AgentSpec
 from katod.config import Settings
 
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 
 from katod.agents import AGENTS
-from katod.agents.base import AgentSpec
+from katod.agents.spec import AgentSpec
 from katod.model import START, Anchor, Cursor, Identity, Line, NearMiss, Partial, Stat
 from katod.store.rows import SourceRow
 from katod.tail.reader import Batch, SourceFile

@@ -7,7 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
-from katod.agents.base import AgentSpec, Container
+from katod.agents.spec import AgentSpec, Container
 from katod.discover.roots import Root
 from katod.errors import SourceError
 from katod.model import Identity, Stat, signed

@@ -28,7 +28,7 @@ from watchdog.events import (
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
-from katod.agents.base import AgentSpec
+from katod.agents.spec import AgentSpec
 from katod.discover.roots import Root
 from katod.log import EventLog
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from katod.agents import AGENTS
-from katod.agents.base import Retention
+from katod.agents.spec import Retention
 from katod.discover.found import STRANGE, FoundSession, find_sessions
 from katod.discover.roots import Root, find_roots
 from katod.doctor.case import DAY_NS, Case

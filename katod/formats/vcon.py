@@ -12,8 +12,8 @@ from uuid import UUID
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.base import SPAWNED
 from katod.agents.models import provider_of
+from katod.agents.spec import SPAWNED
 from katod.events import Event
 from katod.formats.agentrecord import UNKNOWN, AgentRecord
 from katod.formats.changes import changed_files, relative

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from typing import Final, Literal
 
 from katod import events as ev
-from katod.agents.base import SPAWNED
+from katod.agents.spec import SPAWNED
 from katod.agents.toolcalls import one_line
 from katod.command.decide import Action, RecordingState, decide
 from katod.command.split import command_of

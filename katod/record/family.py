@@ -6,7 +6,7 @@ from itertools import islice
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.base import SPAWNED
+from katod.agents.spec import SPAWNED
 from katod.errors import SourceError
 from katod.log import EventLog
 from katod.model import SessionKey

@@ -4,7 +4,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
-from katod.agents.base import SPAWNED
+from katod.agents.spec import SPAWNED
 from katod.discover.found import FoundSession
 from katod.errors import SelectionError
 from katod.log import EventLog

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from katod import events as ev
-from katod.agents.base import SPAWNED
+from katod.agents.spec import SPAWNED
 from katod.discover.source import Source
 from katod.events import Event
 from katod.log import EventLog

@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, ParamSpec
 
-from katod.agents.base import AgentSpec
+from katod.agents.spec import AgentSpec
 from katod.errors import SetupError
 from katod.service.signs import LEFT
 from katod.setup import instructions, scripts, settings

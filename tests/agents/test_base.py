@@ -6,8 +6,9 @@ import pytest
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.base import Adapter, EventBuilder, Nature, fingerprint, handles
+from katod.agents.base import Adapter, EventBuilder, fingerprint, handles
 from katod.agents.fields import attachment
+from katod.agents.spec import Nature
 from katod.events import Event, SessionRef
 from katod.model import Record
 

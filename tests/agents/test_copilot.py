@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from katod import events as ev
-from katod.agents.copilot import CopilotAdapter
+from katod.agents.copilot.adapter import CopilotAdapter
 from katod.agents.tooltable import is_silent
 from katod.formats.registry import open_format
 from katod.metadata import SessionMetadata

@@ -2,7 +2,7 @@
 
 from katod import events as ev
 from katod.agents.base import content_digest
-from katod.agents.cursor import CursorAdapter
+from katod.agents.cursor.adapter import CursorAdapter
 from tests.looping import each
 from tests.support.translated import Row, payloads, translated
 

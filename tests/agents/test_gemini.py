@@ -8,7 +8,7 @@ import pytest
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.base import Origin
-from katod.agents.gemini import GeminiAdapter
+from katod.agents.gemini.adapter import GeminiAdapter
 from katod.events import Event
 from katod.model import Identity, Record, SessionKey
 from tests.agents.test_compliance import events as recorded

@@ -3,8 +3,8 @@
 import orjson
 import pytest
 
-from katod.agents import gemini_retention as module
-from katod.agents.gemini_retention import retention
+from katod.agents.gemini import retention as module
+from katod.agents.gemini.retention import retention
 
 
 @pytest.fixture

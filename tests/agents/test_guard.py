@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from katod.agents import AGENTS
-from katod.agents.base import Adapter, AgentSpec, Container
+from katod.agents.base import Adapter
+from katod.agents.spec import AgentSpec, Container
 from katod.cli import app
 from katod.errors import KatodError
 from katod.tail.reader import SourceFile

@@ -1,22 +1,28 @@
 """Records of any shape: whatever an agent writes, nothing raises, and every event can be rendered."""
 
 import copy
+import random
+from collections.abc import Iterable
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katod.agents import AGENTS
 from katod.agents.base import Origin
+from katod.events import from_json, to_json
 from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
 from katod.record.stream import Translation
-from tests.examples import examples, texts
+from tests.examples import examples, number, texts
+from tests.looping import each
 from tests.support.records import MAKERS, UNKNOWN, Maker, calls, result, says, user
 from tests.support.rendering import Rendering
 from tests.support.world import World
@@ -50,6 +56,10 @@ VALUES: Final = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts(max_size=8), inner, max_size=4),
     max_leaves=8,
 )
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
+MISSING: Final = object()
+WRONG: Final = (MISSING, None, "", 7, [], {}, ["a"], {"a": "b"})
+Case = TypeVar("Case")
 OPTIONS: Final = Options(tools="full", thinking=True, subagents=True, attachments="save")
 
 
@@ -71,6 +81,38 @@ def changed(record: dict[str, Any], at: tuple[Any, ...], value: Any) -> dict[str
     return found
 
 
+def without(record: dict[str, Any], at: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the record without one place."""
+    found = copy.deepcopy(record)
+    here: Any = found
+    for key in at[:-1]:
+        here = here[key]
+    del here[at[-1]]
+    return found
+
+
+def records_of(agent: str) -> list[dict[str, Any]]:
+    """Return the records in the fixtures of an agent, one of each shape."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted((FIXTURES / agent).rglob("*.json*")):
+        data = path.read_bytes()
+        for line in data.splitlines() if path.suffix == ".jsonl" else [data]:
+            with suppress(orjson.JSONDecodeError):
+                record = orjson.loads(line)
+                found[repr((record.get("type"), places(record)))] = record
+    return list(found.values())
+
+
+def damaged(records: Iterable[dict[str, Any]]) -> list[tuple[dict[str, Any], tuple[Any, ...], Any]]:
+    """Return every place in records, with every value that is to stand there instead."""
+    return [(record, place, value) for record in records for place in places(record) for value in WRONG]
+
+
+def sampled(cases: list[Case], most: int) -> list[Case]:
+    """Return so many of the cases at most, the same ones each time."""
+    return random.Random(0).sample(cases, min(most, len(cases)))
+
+
 def run(agent: str, records: list[dict[str, Any]]) -> None:
     """Translate the records and render them in every format."""
     identity = Identity(SessionKey(agent, "s"))
@@ -79,6 +121,7 @@ def run(agent: str, records: list[dict[str, Any]]) -> None:
     renderings = [Rendering(name, options) for name in FORMATS for options in (OPTIONS, Options())]
     lines = [Line(n * 100, n * 100 + 100, orjson.dumps(record)) for n, record in enumerate(records)]
     for event in chain.from_iterable([*translation.feed(lines), *translation.finish()]):
+        from_json(to_json(event))
         metadata.observe(event)
         for rendering in renderings:
             rendering.take(event, metadata)
@@ -117,3 +160,16 @@ def test_no_shape_of_a_record_raises(spoken: tuple[str, list[dict[str, Any]], Pl
         except (KeyError, IndexError, TypeError):
             continue  # the place no longer exists after another change
     run(agent, hostile)
+
+
+@pytest.mark.fault("hostile record")
+@each("agent", sorted(AGENTS))
+def test_an_event_has_what_its_kind_needs_whatever_a_record_lacks(agent: str) -> None:
+    """A record of the fixtures of which one field is missing, or is of another type, gives events that can be read."""
+    identity = Identity(SessionKey(agent, "s"))
+    origin = Origin(identity, Path("/nowhere/s.jsonl"))
+    for record, place, value in sampled(damaged(records_of(agent)), number(400, 40_000)):
+        translation = Translation(origin, SessionMetadata(identity.key), EventLog())
+        line = orjson.dumps(without(record, place) if value is MISSING else changed(record, place, value))
+        for event in chain.from_iterable([*translation.feed([Line(0, len(line), line)]), *translation.finish()]):
+            assert from_json(orjson.loads(orjson.dumps(to_json(event)))), (event, place, value)

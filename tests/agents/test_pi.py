@@ -3,7 +3,7 @@
 from typing import Any
 
 from katod import events as ev
-from katod.agents.pi import PiAdapter
+from katod.agents.pi.adapter import PiAdapter
 from tests.looping import each
 from tests.support.translated import Row, kinds, payloads, translated
 

@@ -6,7 +6,7 @@ from itertools import chain
 import pytest
 
 from katod import events as ev
-from katod.agents.base import SPAWNED
+from katod.agents.spec import SPAWNED
 from katod.errors import TargetRefused
 from katod.model import Command, NearMiss, Range
 from katod.record.controller import Controller

@@ -7,7 +7,7 @@ import pytest
 
 from katod import events as ev
 from katod.agents import sniff
-from katod.agents.base import AgentSpec
+from katod.agents.spec import AgentSpec
 from katod.log import EventLog
 from katod.model import Cursor
 from katod.record.echo import Passed

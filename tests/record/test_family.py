@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from katod.agents import AGENTS
-from katod.agents.base import SPAWNED
+from katod.agents.spec import SPAWNED
 from katod.record.family import family
 from tests.golden.cases import GOLDEN
 from tests.support.records import OTHER, SESSION, Claude, Codex, OpenCode, says, user

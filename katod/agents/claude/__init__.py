@@ -4,11 +4,8 @@ from pathlib import Path
 from typing import Final
 
 from katod.agents.answers import Answers
-from katod.agents.base import AgentSpec, Instructions, Nature, from_environment, session_id
-from katod.agents.claude.adapter import ClaudeAdapter
-from katod.agents.claude.cleanup import retention
-from katod.agents.claude.running import REPORTS, reported
-from katod.agents.claude.tools import SPILLED
+from katod.agents.claude.places import REPORTS, SPILLED
+from katod.agents.spec import AgentSpec, Instructions, Nature, from_environment, later, session_id
 from katod.model import Identity, SessionKey
 
 
@@ -37,7 +34,7 @@ SPEC: Final = AgentSpec(
     name="claude",
     label="Claude",
     product="Claude Code",
-    adapter=ClaudeAdapter,
+    adapter_name="claude.adapter.ClaudeAdapter",
     nature=Nature.NATIVE_IDS,
     roots=_roots,
     variables=("CLAUDE_CONFIG_DIR",),
@@ -46,9 +43,9 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     marks_pastes=True,
     spills=SPILLED.encode(),
-    retention=retention,
+    retention=later("claude.cleanup.retention"),
     answers=Answers(usage_is_last=False),
-    reported=reported,
+    reported=later("claude.running.reported"),
     reports=REPORTS,
     instructions=lambda: Instructions(_roots()[0] / "CLAUDE.md"),
     settings=lambda: _roots()[0] / "settings.json",

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from katod.agents.base import Retention
 from katod.agents.settings import read_settings
+from katod.agents.spec import Retention
 
 _KEY: Final = "cleanupPeriodDays"
 _DEFAULT: Final = 30

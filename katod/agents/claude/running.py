@@ -16,13 +16,13 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
+from katod.agents.claude.places import REPORTS
 from katod.agents.fields import text_of
 from katod.metadata import SessionStart
 from katod.smallfile import read_small
 from katod.states import Report, State
 
 PROC: Final = Path("/proc")
-REPORTS: Final = "sessions"  # the folder
 _LARGEST: Final = 64 * 1024
 _MOST: Final = 256  # files of processes that run
 _CLIENT: Final = "cli"  # the client that people use; programs that use it as a library have no files

@@ -10,13 +10,13 @@ from katod import events as ev
 from katod.agents.base import Origin
 from katod.agents.claude.builder import ClaudeBuilder
 from katod.agents.claude.edits import git_operation, structured
+from katod.agents.claude.places import SPILLED
 from katod.agents.claude.tasks import LAUNCHED
 from katod.agents.fields import dict_of, dicts_of, int_or_none, milliseconds, safe_repr, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls, describe, family, words_of_refusal
 from katod.events import Event
 from katod.model import LONGEST_NAME, Record
 
-SPILLED: Final = "<persisted-output>"
 SPILL_CAP: Final = 4 * 1024 * 1024
 _SPILL_PATH: Final = re.compile(r"saved to: (\S+)")
 _EXIT: Final = re.compile(r"Exit code ([0-9]{1,15})\b")

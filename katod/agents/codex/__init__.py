@@ -4,10 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from katod.agents.answers import Answers, Parts
-from katod.agents.base import AgentSpec, Instructions, Nature, from_environment, uuids
-from katod.agents.codex.adapter import CodexAdapter
-from katod.agents.processes import has_open
-from katod.metadata import SessionStart
+from katod.agents.spec import AgentSpec, Instructions, Nature, from_environment, later, uuids
 from katod.model import Identity, SessionKey
 
 
@@ -31,24 +28,19 @@ def _instructions() -> Instructions:
     return Instructions(home / "AGENTS.md", before=(home / "AGENTS.override.md",))
 
 
-def _runs(path: Path, _session: str, _start: SessionStart) -> bool | None:
-    """Return whether a client has the rollout open, as it has as long as it may write to it."""
-    return has_open(str(path), frozenset({"codex"}))
-
-
 SPEC: Final = AgentSpec(
     name="codex",
     label="Codex",
     product="Codex",
     program="codex-cli",
-    adapter=CodexAdapter,
+    adapter_name="codex.adapter.CodexAdapter",
     nature=Nature.POSITIONS,
     roots=_roots,
     variables=("CODEX_HOME",),
     folders=("sessions", "archived_sessions"),
     suffixes=(".jsonl", ".jsonl.zst"),
     identity_of=_identity,
-    runs=_runs,
+    runs=later("codex.running.runs"),
     instructions=_instructions,
     names_parents=True,
     answers=Answers(Parts.ITEMS, input_has_cached=True),

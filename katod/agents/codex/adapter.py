@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from katod import events as ev
-from katod.agents.base import SPAWNED, Adapter, Origin, State, handles
+from katod.agents.base import Adapter, Origin, State, handles
 from katod.agents.codex import flat, ignored, notes
 from katod.agents.codex.builder import ITEM, CodexBuilder
 from katod.agents.codex.calls import CodexCalls
@@ -30,6 +30,7 @@ from katod.agents.codex.text import (
 from katod.agents.codex.tools import CALLS, OUTPUTS, describe_image
 from katod.agents.codex.unsaid import Unsaid
 from katod.agents.fields import dict_of, digest, list_of, name_of, repository_of, safe_repr, text_of, texts_in
+from katod.agents.spec import SPAWNED
 from katod.agents.toolcalls import OpenCalls
 from katod.events import Event
 from katod.model import Record, TypedText
@@ -41,7 +42,6 @@ _LATE: Final = ("effort", "permissionMode")  # first known here, because the ses
 _NOTES: Final = {
     "event_msg/error": notes.error,
     "event_msg/thread_rolled_back": notes.rolled_back,
-    "event_msg/collab_agent_spawn_end": notes.agent_started,
     "event_msg/collab_close_end": notes.agent_ended,
     "event_msg/entered_review_mode": notes.review,
     "event_msg/exited_review_mode": notes.review,
@@ -207,6 +207,10 @@ class CodexAdapter(Adapter):
     @handles(*_NOTES)
     def _note(self, record: Record) -> list[Event]:
         return [_NOTES[self.new.native_type](self.new, record, record.value["payload"])]
+
+    @handles("event_msg/collab_agent_spawn_end")
+    def _spawned(self, record: Record) -> list[Event]:
+        return notes.agent_started(self.new, record, record.value["payload"])
 
     # -- messages --------------------------------------------------------------------------------
 

@@ -68,10 +68,11 @@ def review(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:
     return new.event(ev.SYSTEM_MESSAGE, {"text": said, "subtype": "review"}, record)
 
 
-def agent_started(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:
-    """Translate the start of a sub-agent."""
-    told = {"subagent": row.get("new_thread_id"), "task": row.get("prompt"), "model": row.get("model")}
-    return new.event(ev.AGENT_START, texts_in(told), record)
+def agent_started(new: EventBuilder, record: Record, row: dict[str, Any]) -> list[Event]:
+    """Translate the start of a sub-agent. Without a thread, none was started: the result of the call says why."""
+    thread = text_of(row.get("new_thread_id"))
+    asked = texts_in({"task": row.get("prompt"), "model": row.get("model")})
+    return [new.event(ev.AGENT_START, {"subagent": thread} | asked, record)] if thread else []
 
 
 def agent_ended(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:

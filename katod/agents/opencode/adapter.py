@@ -5,7 +5,6 @@ Parts change until they settle: a part becomes an event once it is final, and no
 depend on the document alone; known ids are skipped downstream.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime
@@ -13,63 +12,22 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from katod import events as ev
-from katod.agents.base import SPAWNED, Adapter, Described, EventBuilder, Origin, State
+from katod.agents.base import Adapter, Described, EventBuilder, Origin, State
 from katod.agents.diffs import created, ranges_of, structured
 from katod.agents.fields import dict_of, dicts_of, int_or_none, list_of, text_of, texts_in
 from katod.agents.opencode.providers import Providers
+from katod.agents.opencode.turns import PromptTurn, has_ended, is_own, message_id, parts_of, turns_of, was_stopped
+from katod.agents.spec import SPAWNED
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event, SessionRef
 from katod.model import Record, TypedText
 
 # Bookkeeping parts of a step.
 _IGNORED: Final = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "subtask"})
-_UNFINISHED: Final = ("tool-calls", "unknown", None)
 _QUESTION: Final = "question"
-# The only part of the prompt that the client writes before a command that the person runs with `!`.
-_RAN: Final = "The following tool was executed by the user"
 # How the error of a call begins that the person refused. A rule that forbids a call is no person.
 _REFUSED: Final = ("The user rejected permission to use ", "The user dismissed this question")
-_IMAGE: Final = re.compile(r"\[Image [0-9]{1,3}\]")  # where a picture stands in a prompt
-# The errors of calls after which the client stops, as its person said no and nothing else.
-_STOPS: Final = ("The user rejected permission to use this specific tool call.", "The user dismissed this question")
 Value = dict[str, Any]
-
-
-class PromptTurn:
-    """A prompt and its answers. In a document that begins within a turn, the first turn has no prompt.
-
-    In OpenCode 2 the messages are in order, and each is `alone`: a prompt is stored when its turn comes.
-    """
-
-    __slots__ = ("alone", "answers", "prompt")
-
-    def __init__(self, prompt: Value | None, *, alone: bool = False) -> None:
-        self.prompt = prompt
-        self.answers: list[Value] = []
-        self.alone = alone
-
-    @property
-    def is_shell(self) -> bool:
-        """Whether the person ran a command, which is recorded as a call that answers a prompt of the client's."""
-        parts = _parts(self.prompt or {})
-        return [part.get("text") for part in parts if part.get("synthetic")] == [_RAN] and len(parts) == 1
-
-    def is_whole(self) -> bool:
-        """Return whether no part of the prompt is yet to be written, as far as the ones before tell."""
-        parts = _parts(self.prompt or {})
-        texts, files = [part for part in parts if _is_own(part)], [part for part in parts if part.get("type") == "file"]
-        named = sum(len(_IMAGE.findall(text_of(part.get("text")))) for part in texts)
-        return bool(self.answers or (parts and named <= len(files) and (texts or not files)))
-
-    def is_over(self) -> bool:
-        """Return whether nothing more will answer the prompt, judged by the last answer."""
-        if not self.answers:
-            return self.alone
-        last = dict_of(self.answers[-1].get("info"))
-        if self.alone:
-            return _has_ended(last)
-        is_last = last.get("finish") not in _UNFINISHED or bool(last.get("error")) or _was_stopped(self.answers[-1])
-        return _has_ended(last) and is_last
 
 
 class OpenCodeBuilder(EventBuilder):
@@ -140,7 +98,7 @@ class OpenCodeAdapter(Adapter):
     def _repeated(self, messages: list[Any]) -> Iterator[Event]:
         """Yield a note if ids repeat, as in an export whose ids were replaced: an id is said once."""
         rows = dicts_of(messages)
-        prompts = Counter(_id(row) for row in rows if dict_of(row.get("info")).get("role") == "user")
+        prompts = Counter(message_id(row) for row in rows if dict_of(row.get("info")).get("role") == "user")
         parts = Counter(text_of(part.get("id")) for row in rows for part in dicts_of(row.get("parts")))
         if count := prompts.total() - len(prompts) + parts.total() - len(parts):
             text = f"Left out: {count} messages and parts with the id of an earlier one"
@@ -176,9 +134,9 @@ class OpenCodeAdapter(Adapter):
         created = dict_of(info.get("time")).get("created")
         time = _iso(created)
         copied = isinstance(created, int | float) and created < self._created  # a fork has new ids, but old times
-        parts = _parts(message)
+        parts = parts_of(message)
         files = [part for part in parts if part.get("type") == "file"]
-        holder = next(filter(_is_own, parts), files[0] if files else None)
+        holder = next(filter(is_own, parts), files[0] if files else None)
         for part in parts:
             attached = [self._file(file) for file in files] if part is holder else []
             yield from self._prompted(part, time, attached, copied=copied)
@@ -201,8 +159,8 @@ class OpenCodeAdapter(Adapter):
         for message in turn.answers:
             info = dict_of(message.get("info"))
             self.new.take_up(info)
-            ended = closed or _has_ended(info)
-            for part in _parts(message):
+            ended = closed or has_ended(info)
+            for part in parts_of(message):
                 if part.get("type") == "tool":
                     yield from self._command(part, ended=ended)
         return ended
@@ -261,13 +219,13 @@ class OpenCodeAdapter(Adapter):
         if change := self._providers.change(info):
             time = _iso(dict_of(info.get("time")).get("created"))
             yield self._event(f"{text_of(info.get('id'))}:provider", ev.CONFIG_CHANGE, change, time)
-        ended = closed or _has_ended(info)
-        for part in _parts(message):
+        ended = closed or has_ended(info)
+        for part in parts_of(message):
             done = yield from self._part(part, info, ended=ended)
             if not done:
                 return False
         if ended:
-            yield from self._end(info, stopped=_was_stopped(message))
+            yield from self._end(info, stopped=was_stopped(message))
         return ended
 
     def _part(self, part: Value, info: Value, *, ended: bool) -> Generator[Event, None, bool]:
@@ -363,37 +321,13 @@ class OpenCodeAdapter(Adapter):
         if dict_of(fields.get("info")).get("parentID"):
             return []
         prompts = [turn.prompt for turn in turns_of(list_of(fields.get("messages"))) if turn.prompt is not None]
-        parts = [part for prompt in prompts for part in _parts(prompt) if part.get("type") == "text"]
+        parts = [part for prompt in prompts for part in parts_of(prompt) if part.get("type") == "text"]
         return [TypedText(unquoted(text_of(part.get("text")))) for part in parts if not part.get("synthetic")]
 
     @staticmethod
     def recognises(_path: Path, first: Value, /) -> bool:
         """Return whether this is the document of a session."""
         return isinstance(first.get("info"), dict) and isinstance(first.get("messages"), list)
-
-
-def turns_of(messages: list[Any]) -> list[PromptTurn]:
-    """Group messages by the prompt that they answer: prompts typed while the agent works are among its answers."""
-    rows = sorted(dicts_of(messages), key=_id)
-    if any("seq" in dict_of(row.get("info")) for row in rows):
-        return [_alone(row) for row in dicts_of(messages)]
-    turns: dict[str, PromptTurn] = {}
-    for row in rows:
-        info = dict_of(row.get("info"))
-        if info.get("role") == "user":
-            turn = turns.setdefault(_id(row), PromptTurn(None))
-            turn.prompt = turn.prompt or row
-        else:
-            parent = text_of(info.get("parentID"))
-            turns.setdefault(parent, PromptTurn(None)).answers.append(row)
-    return [turns[key] for key in sorted(turns)]
-
-
-def _alone(row: Value) -> PromptTurn:
-    is_prompt = dict_of(row.get("info")).get("role") == "user"
-    turn = PromptTurn(row if is_prompt else None, alone=True)
-    turn.answers += [] if is_prompt else [row]
-    return turn
 
 
 def unquoted(text: str) -> str:
@@ -405,30 +339,6 @@ def unquoted(text: str) -> str:
     said = inner[1:-1]
     quoted = len(inner) > 2 and inner[0] == inner[-1] == '"' and '"' not in said.replace('\\"', "")
     return said.replace('\\"', '"') if quoted and any(map(str.isspace, said)) else text
-
-
-def _id(row: Value) -> str:
-    return text_of(dict_of(row.get("info")).get("id"))
-
-
-def _parts(message: Value) -> list[Value]:
-    return sorted(dicts_of(message.get("parts")), key=lambda part: text_of(part.get("id")))
-
-
-def _is_own(part: Value) -> bool:
-    """Return whether a part has words of the person."""
-    is_text = part.get("type") == "text" and not part.get("synthetic") and not part.get("ignored")
-    return is_text and bool(text_of(part.get("text")).strip())
-
-
-def _has_ended(info: Value) -> bool:
-    return "completed" in dict_of(info.get("time")) or bool(info.get("error"))
-
-
-def _was_stopped(message: Value) -> bool:
-    """Return whether a person refused a call of an answer, without a word about what to do instead."""
-    states = (dict_of(part.get("state")) for part in dicts_of(message.get("parts")))
-    return any(state.get("status") == "error" and state.get("error") in _STOPS for state in states)
 
 
 def _iso(milliseconds: Any) -> str:

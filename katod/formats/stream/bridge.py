@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
-from katod.agents.base import SPAWNED
+from katod.agents.spec import SPAWNED
 from katod.formats.rows import timestamp
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey

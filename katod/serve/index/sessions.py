@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from katod.agents.base import SPAWNED
+from katod.agents.spec import SPAWNED
 from katod.discover.roots import Root
 from katod.discover.sweep import sweep, sweep_folder
 from katod.formats.redact.redactor import redact

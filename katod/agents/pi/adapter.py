@@ -9,26 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from katod import events as ev
-from katod.agents.base import (
-    Adapter,
-    AgentSpec,
-    Described,
-    EventBuilder,
-    Instructions,
-    Nature,
-    Origin,
-    State,
-    content_digest,
-    from_environment,
-    handles,
-    session_id,
-)
+from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest, handles
 from katod.agents.diffs import structured
 from katod.agents.fields import dict_of, dicts_of, list_of, text_of, texts_in
-from katod.agents.processes import runs_in
 from katod.agents.toolcalls import call_of
 from katod.events import Event
-from katod.model import Identity, Record, SessionKey, TypedText
+from katod.model import Record, TypedText
 
 # Bookkeeping: state of extensions, bookmarks of the tree, and the system prompt.
 _IGNORED: Final = frozenset({"custom", "label", "message/system"})
@@ -260,34 +246,3 @@ def _usage(usage: dict[str, Any]) -> dict[str, Any]:
     if isinstance(cost, int | float) and cost:
         counts["costUsd"] = cost
     return {"scope": "message"} | counts if counts else {}
-
-
-def _roots() -> list[Path]:
-    return [from_environment("PI_CODING_AGENT_DIR") or Path.home() / ".pi" / "agent"]
-
-
-def _identity(path: Path) -> Identity | None:
-    """Return the identity of `--<cwd>--/<time>_<id>.jsonl`."""
-    return Identity(SessionKey("pi", session_id(path.stem)))
-
-
-def _instructions() -> Instructions:
-    (home,) = _roots()
-    return Instructions(home / "AGENTS.md", (home / "AGENTS.override.md",), (home / "CLAUDE.md",))
-
-
-SPEC: Final = AgentSpec(
-    name="pi",
-    label="Pi",
-    product="Pi",
-    adapter=PiAdapter,
-    nature=Nature.NATIVE_IDS,
-    roots=_roots,
-    variables=("PI_CODING_AGENT_DIR",),
-    folders=("sessions",),
-    suffixes=(".jsonl",),
-    identity_of=_identity,
-    runs=lambda _path, _session, start: runs_in(start.cwd, frozenset({"pi"})),
-    instructions=_instructions,
-    resume=lambda session, _path: ("pi", "--session", session),
-)

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from katod.agents.base import Retention
 from katod.agents.fields import dict_of, text_of
 from katod.agents.settings import read_settings
+from katod.agents.spec import Retention
 
 _KEY: Final = "general.sessionRetention"
 _DEFAULTS: Final = {"enabled": True, "maxAge": "30d"}

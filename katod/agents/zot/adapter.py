@@ -4,31 +4,18 @@ Rows have no ids and are named by their place. A stream contains each call up to
 message and on its own. The message counts; what it lacks is taken from the other rows.
 """
 
-import re
-import sys
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
 from katod import events as ev
-from katod.agents.answers import Answers
-from katod.agents.base import (
-    Adapter,
-    AgentSpec,
-    EventBuilder,
-    Instructions,
-    Nature,
-    Origin,
-    State,
-    from_environment,
-    handles,
-)
+from katod.agents.base import Adapter, EventBuilder, Origin, State, handles
 from katod.agents.fields import attachment, dict_of, dicts_of, list_of, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
 from katod.lifecycle import STEP
-from katod.model import LONGEST_NAME, Identity, Record, SessionKey, TypedText
+from katod.model import LONGEST_NAME, Record, TypedText
 
 # Rows of a stream while a message is in progress, and responses to its own requests.
 _IGNORED: Final = frozenset({
@@ -51,7 +38,6 @@ _COUNTS: Final = (
 _KEPT: Final = (("model", "model"), ("cwd", "cwd"), ("modelProvider", "provider"))
 _MOST_TEXT: Final = 1_000_000
 _MOST_BEGUN: Final = 16  # calls in progress at once
-_FOLDER: Final = re.compile(r"[0-9a-f]{16}")
 _REASONS: Final = {"aborted": "aborted", "error": "error"}
 Value = dict[str, Any]
 
@@ -349,34 +335,3 @@ def _summary(summary: Any) -> str:
 
 def _counts(row: Value) -> dict[str, float]:
     return {name: row[key] for name, key in _COUNTS if isinstance(row.get(key), int | float)}
-
-
-def _roots() -> list[Path]:
-    if named := from_environment("ZOT_HOME"):
-        return [named]
-    if sys.platform == "darwin":
-        return [Path.home() / "Library" / "Application Support" / "zot"]
-    return [(from_environment("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "zot"]
-
-
-def _identity(path: Path) -> Identity | None:
-    """Return the identity of `<16 digits>/<time>-<8>.jsonl`; flat files in the same folder belong to openzot."""
-    return Identity(SessionKey("zot", path.stem)) if _FOLDER.fullmatch(path.parent.name) else None
-
-
-SPEC: Final = AgentSpec(
-    name="zot",
-    label="zot",
-    product="zot",
-    adapter=ZotAdapter,
-    nature=Nature.POSITIONS,
-    roots=_roots,
-    variables=("ZOT_HOME", "XDG_STATE_HOME"),
-    folders=("sessions",),
-    suffixes=(".jsonl",),
-    identity_of=_identity,
-    answers=Answers(usage_is_apart=True),
-    short_id=lambda session: session.rpartition("-")[2],  # ids begin with their time
-    instructions=lambda: Instructions(_roots()[0] / "AGENTS.md"),
-    resume=lambda _session, path: ("zot", "--session", path),
-)

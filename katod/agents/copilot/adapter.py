@@ -10,23 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from katod import events as ev
-from katod.agents.answers import Answers
-from katod.agents.base import (
-    Adapter,
-    AgentSpec,
-    Described,
-    EventBuilder,
-    Instructions,
-    Nature,
-    Origin,
-    State,
-    from_environment,
-    handles,
-    session_id,
-)
-from katod.agents.copilot_fields import attachment_of, output_path
-from katod.agents.copilot_questions import answer_in, asked_by, chosen, remembered, response_to
-from katod.agents.copilot_states import COMPLETE, goes_on, runs
+from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, handles
+from katod.agents.copilot.fields import attachment_of, output_path
+from katod.agents.copilot.questions import answer_in, asked_by, chosen, remembered, response_to
+from katod.agents.copilot.states import COMPLETE, goes_on
 from katod.agents.diffs import structured
 from katod.agents.fields import (
     dict_of,
@@ -40,7 +27,7 @@ from katod.agents.fields import (
 from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event, SessionRef
 from katod.lifecycle import COMPACTING, PERMISSION_COMPLETED, PERMISSION_REQUESTED
-from katod.model import LONGEST_NAME, Identity, Record, SessionKey, TypedText
+from katod.model import LONGEST_NAME, Record, TypedText
 
 _MOST_DIGITS: Final = 15
 # Known bookkeeping: hooks, counters, the client's instructions for the model, what it sends for a compaction
@@ -468,32 +455,3 @@ def _files(data: dict[str, Any]) -> dict[str, Any]:
     for file in dict_of(row.get("structured")).get("files", ()):
         file["path"] = f"/{file['path']}"
     return row
-
-
-def _roots() -> list[Path]:
-    return [from_environment("COPILOT_HOME") or Path.home() / ".copilot"]
-
-
-def _identity(path: Path) -> Identity | None:
-    """Return the identity of `<id>/events.jsonl`, formerly `<id>.jsonl`."""
-    stem = path.parent.name if path.name == "events.jsonl" else path.stem
-    return Identity(SessionKey("copilot", session_id(stem)))
-
-
-SPEC: Final = AgentSpec(
-    name="copilot",
-    label="Copilot",
-    product="Copilot CLI",
-    answers=Answers(input_has_cached=True),
-    adapter=CopilotAdapter,
-    nature=Nature.NATIVE_IDS,
-    roots=_roots,
-    variables=("COPILOT_HOME",),
-    folders=("session-state", "history-session-state"),
-    suffixes=(".jsonl",),
-    identity_of=_identity,
-    separate_subagents=False,
-    runs=runs,
-    instructions=lambda: Instructions(_roots()[0] / "copilot-instructions.md"),
-    resume=lambda session, _path: ("copilot", f"--resume={session}"),
-)

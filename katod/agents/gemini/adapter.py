@@ -12,27 +12,13 @@ from typing import Any, Final
 import orjson
 
 from katod import events as ev
-from katod.agents.answers import Answers
-from katod.agents.base import (
-    SPAWNED,
-    Adapter,
-    AgentSpec,
-    Described,
-    EventBuilder,
-    Instructions,
-    Nature,
-    Origin,
-    State,
-    content_digest,
-    from_environment,
-)
+from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest
 from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, texts_in
-from katod.agents.gemini_results import outcome, result_of
-from katod.agents.gemini_retention import retention
-from katod.agents.processes import runs_in
+from katod.agents.gemini.results import outcome, result_of
+from katod.agents.spec import SPAWNED
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event, SessionRef
-from katod.model import Identity, Record, SessionKey, TypedText
+from katod.model import Record, TypedText
 from katod.smallfile import read_small
 
 _SESSION: Final = "<session_context>"
@@ -52,7 +38,6 @@ _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "thoughts"), ("total", "total"),
 )  # fmt: skip
 _REMEMBERED: Final = 64
-_FILE: Final = re.compile(r"session-.*-([0-9a-f]{8})")
 _ENDED: Final = ("success", "error", "cancelled")
 # What the client tells the model when the person leaves the mode for plans by a key; it is recorded as a prompt.
 _LEFT_PLANS: Final = re.compile(r"User has manually exited Plan Mode\. Switching to [^\n]{1,200}\.\s*")
@@ -413,43 +398,3 @@ def _answers(text: str, asked: list[Value]) -> Iterator[tuple[int, Value]]:
         if answer is None:
             continue
         yield i, answer_of(question, [str(part) for part in answer] if isinstance(answer, list) else [str(answer)])
-
-
-def _roots() -> list[Path]:
-    """Return the root; `GEMINI_CLI_HOME` replaces the home directory."""
-    return [(from_environment("GEMINI_CLI_HOME") or Path.home()) / ".gemini"]
-
-
-def _identity(path: Path) -> Identity | None:
-    """Return the identity of a session or a sub-agent, None for any other path.
-
-    They are `<project>/chats/session-<time>-<8>.json[l]` and `<project>/chats/<parent's id>/<sub-agent>.jsonl`. The
-    name contains only the first eight digits of the session id, so those are the session's key.
-    """
-    parents = path.parts[:-1]
-    if parents[-1:] == ("chats",):
-        match = _FILE.fullmatch(path.stem)
-        return Identity(SessionKey("gemini", match[1])) if match else None
-    if parents[-2:-1] == ("chats",) and path.suffix == ".jsonl":
-        return Identity(SessionKey("gemini", parents[-1][:8], path.stem))
-    return None
-
-
-SPEC: Final = AgentSpec(
-    name="gemini",
-    label="Gemini",
-    product="Gemini CLI",
-    adapter=GeminiAdapter,
-    nature=Nature.NATIVE_IDS,
-    roots=_roots,
-    variables=("GEMINI_CLI_HOME",),
-    folders=("tmp",),
-    suffixes=(".jsonl", ".json"),
-    identity_of=_identity,
-    cuts_ids=True,
-    answers=Answers(input_has_cached=True, output_has_reasoning=False, usage_is_last=False),
-    runs=lambda _path, _session, start: runs_in(start.cwd, frozenset({"gemini", "gemini.js"})),
-    retention=retention,
-    instructions=lambda: Instructions(_roots()[0] / "GEMINI.md"),
-    resume=lambda session, _path: ("gemini", "--resume", session),
-)

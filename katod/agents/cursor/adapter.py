@@ -12,23 +12,11 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from katod import events as ev
-from katod.agents.answers import Answers
-from katod.agents.base import (
-    Adapter,
-    AgentSpec,
-    Described,
-    EventBuilder,
-    Nature,
-    Origin,
-    State,
-    content_digest,
-    from_environment,
-    handles,
-)
+from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest, handles
 from katod.agents.fields import dict_of, dicts_of, list_of, text_of
 from katod.agents.toolcalls import call_of, question_of
 from katod.events import Event
-from katod.model import Identity, Record, SessionKey, TypedText
+from katod.model import Record, TypedText
 from katod.smallfile import read_small
 
 _OPENING: Final = "<user_query>"
@@ -230,36 +218,3 @@ def _prompts(name: str, given: dict[str, Any], call: str) -> list[dict[str, Any]
 def _question(row: dict[str, Any], decision: str) -> dict[str, Any]:
     key, prompt = text_of(row.get("id")), text_of(row.get("prompt"))
     return question_of(decision, key, prompt, row.get("options"), several=bool(row.get("allow_multiple")))
-
-
-def _roots() -> list[Path]:
-    return [from_environment("CURSOR_DATA_DIR") or Path.home() / ".cursor"]
-
-
-def _identity(path: Path) -> Identity | None:
-    """Return the identity of `<slug>/agent-transcripts/<id>/<id>.jsonl` or a sub-agent's file, None for others.
-
-    Sub-agents are `…/<id>/subagents/<id>.jsonl`; sessions were formerly `…/<id>.jsonl`.
-    """
-    parents = path.parts[:-1]
-    if "agent-transcripts" not in parents:
-        return None
-    if parents[-1] == "subagents":
-        return Identity(SessionKey("cursor", parents[-2], path.stem))
-    return Identity(SessionKey("cursor", path.stem)) if parents[-1] in ("agent-transcripts", path.stem) else None
-
-
-SPEC: Final = AgentSpec(
-    answers=Answers(has_usage=False),
-    name="cursor",
-    label="Cursor",
-    product="Cursor",
-    adapter=CursorAdapter,
-    nature=Nature.UNTIMED,
-    roots=_roots,
-    variables=("CURSOR_DATA_DIR",),
-    folders=("projects",),
-    suffixes=(".jsonl",),
-    identity_of=_identity,
-    resume=lambda session, _path: ("cursor-agent", "--resume", session),
-)

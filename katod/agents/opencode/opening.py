@@ -1,0 +1,23 @@
+"""Opens a session of OpenCode, wherever its version keeps it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from katod.agents.opencode import tree
+from katod.agents.opencode.database import DatabaseSession
+from katod.agents.opencode.places import DATABASE
+from katod.tail.reader import SourceFile
+from katod.tail.source import open_source
+
+
+@contextmanager
+def open_session(path: str) -> Iterator[SourceFile]:
+    """Open a session: in a database, in a tree of files, or in a single document."""
+    if f"{DATABASE}#" in path:
+        yield DatabaseSession(path)
+        return
+    with open_source(path) as file:
+        if not file.is_document:
+            yield file
+        else:
+            yield tree.TreeSession(file) if tree.is_session(path) else tree.SessionDocument(file.fd, path)

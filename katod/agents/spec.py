@@ -1,0 +1,215 @@
+"""What is said of every agent without reading a session: where it keeps them, and how they are opened."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from katod.agents.answers import ANSWERS, Answers
+from katod.agents.guard import guarded, guarded_iterator, opened, or_else
+from katod.metadata import SessionStart
+from katod.model import Identity, SessionKey, Stat
+from katod.states import Report
+from katod.tail.reader import SourceFile
+from katod.tail.source import open_source
+
+if TYPE_CHECKING:
+    from katod.agents.base import Adapter
+
+# The origin of a session that an agent started for a part of its work.
+SPAWNED: Final = "subagent"
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+
+
+class Nature(Enum):
+    """How the records of an agent are identified, and so what is known about them after their file was rewritten."""
+
+    NATIVE_IDS = "each record has an id of its own, which it keeps when it is written again"
+    POSITIONS = "a record is known only by its place in an append-only file; each message has a time"
+    UNTIMED = "a record is known only by its place, and has no time"
+
+    @property
+    def has_native_ids(self) -> bool:
+        """Whether event ids come from the records, so that a record read again is recognised by its id."""
+        return self is Nature.NATIVE_IDS
+
+    @property
+    def has_times(self) -> bool:
+        """Whether each message says when it was typed, so that new ones can be distinguished from old ones."""
+        return self is not Nature.UNTIMED
+
+
+class Container(NamedTuple):
+    """Files in a root that contain many sessions each. The source of a session in one is `<file>#<session>`."""
+
+    suffix: str
+    companions: tuple[str, ...]  # suffixes of the files beside it, whose changes are changes of it
+    sessions: Callable[[str], Iterator[tuple[str, Stat]]]  # what a sweep finds in one; raises SourceError
+    # Those of them that may contain text like all of these patterns (SQL's LIKE, `\\` escapes); raises SourceError.
+    holding: Callable[[str, Sequence[str]], set[str]]
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """The suffixes of all its files."""
+        return (self.suffix, *self.companions)
+
+
+class Retention(NamedTuple):
+    """Which of its own sessions an agent deletes, as its settings say, and where that is changed."""
+
+    days: float | None = None  # how long after its last change a session is deleted; None: never for its age
+    most: int | None = None  # how many sessions of one folder are kept, the latest ones; None: all
+    file: str = ""  # the settings file
+    key: str = ""  # the setting in it that decides
+    is_default: bool = False  # the settings do not say, so it is what the agent does by itself
+    note: str = ""  # what else is known about it
+    problem: str = ""  # why it is not known
+
+
+class Instructions(NamedTuple):
+    """The user's own instructions for an agent, in all projects: it reads the first of these files that exists."""
+
+    path: Path  # the one to create if there is none
+    before: tuple[Path, ...] = ()  # read instead of it
+    after: tuple[Path, ...] = ()  # read if it does not exist
+
+    @property
+    def all(self) -> tuple[Path, ...]:
+        """All files, in the order in which the agent looks for them."""
+        return (*self.before, self.path, *self.after)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class AgentSpec:
+    """One agent: where it keeps its sessions, how its sources are opened, and which adapter reads them.
+
+    Nothing outside `katod.agents` depends on a particular agent: whatever differs between agents is a field here.
+    """
+
+    name: str  # in the configuration, in event ids and in the ledger
+    label: str  # the speaker in a transcript
+    product: str
+    program: str = ""  # what records for other systems call it, if not like the product
+    adapter_name: str  # its class in this package, such as `claude.adapter.ClaudeAdapter`: loaded when it is needed
+    nature: Nature
+    roots: Callable[[], list[Path]]  # the agent's directories, from environment variables or defaults
+    variables: tuple[str, ...]  # these environment variables
+    folders: tuple[str, ...]  # subfolders of a root that contain sessions, at any depth
+    suffixes: tuple[str, ...]
+    identity_of: Callable[[Path], Identity | None]  # what the path of a file with such a suffix says
+    open: Callable[[str], AbstractContextManager[SourceFile]] = open_source
+    short_id: Callable[[str], str] = str  # the part of an id that distinguishes sessions
+    separate_subagents: bool = True  # sub-agents have session files of their own
+    marks_pastes: bool = False  # its records say which part of a message was pasted
+    names_parents: bool = False  # they are sessions of their own, whose first record names the one that started it
+    cuts_ids: bool = False  # a path contains only the beginning of the session's id
+    container: Container | None = None
+    stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat
+    spills: bytes = b""  # what a line contains if a part of its text is in another file
+    # What the agent says of a session at this moment, beside its records: given a source of the session, its id, and
+    # what is known of its start.
+    reported: Callable[[Path, str, SessionStart], Report | None] = lambda _path, _session, _start: None
+    # Whether a client that may work at a session runs, given the same; None if that cannot be told. It is asked only of
+    # a session that is at work by its records, and says nothing for a while.
+    runs: Callable[[Path, str, SessionStart], bool | None] = lambda _path, _session, _start: None
+    reports: str = ""  # the subfolder of a root whose files change whenever it says something else
+    retention: Callable[[Path], Retention] = lambda _root: Retention()  # what it deletes in a root
+    instructions: Callable[[], Instructions] | None = None  # None: it has no such file, or none that katod knows
+    resume: Callable[[str, str], tuple[str, ...]] | None = None  # what goes on with a session, given its id and path
+    answers: Answers = ANSWERS
+    settings: Callable[[], Path] | None = None  # its JSON settings, if they have hooks and a status line as in `setup/`
+
+    @property
+    def adapter(self) -> type["Adapter"]:
+        """The class that translates its records."""
+        adapter: type[Adapter] = _loaded(self.adapter_name)
+        return adapter
+
+    def guarded(self) -> "AgentSpec":
+        """Return the same agent, whose functions fail like katod's own: see `guard.py`."""
+        container = self.container
+        if container is not None:
+            found = guarded_iterator(container.sessions)
+            container = container._replace(sessions=found, holding=guarded(container.holding))
+        return replace(
+            self,
+            roots=or_else(list, self.roots, self.name),
+            identity_of=or_else(lambda _path: None, self.identity_of, self.name),
+            stat_of=or_else(lambda _path, own: own, self.stat_of, self.name),
+            open=opened(self.open),
+            container=container,
+            short_id=or_else(str, self.short_id, self.name),
+            reported=or_else(lambda _path, _session, _start: None, self.reported, self.name),
+            runs=or_else(lambda _path, _session, _start: None, self.runs, self.name),
+            retention=guarded(self.retention),
+            instructions=self.instructions and guarded(self.instructions),
+            resume=self.resume and guarded(self.resume),
+            settings=self.settings and guarded(self.settings),
+        )
+
+    def is_container(self, path: str) -> bool:
+        """Return whether a path is that of a container."""
+        return self.container is not None and path.endswith(self.container.suffix)
+
+    def is_contained(self, path: str) -> bool:
+        """Return whether a path names a session in a container."""
+        return self.container is not None and f"{self.container.suffix}#" in path
+
+    def identify(self, path: Path) -> Identity | None:
+        """Return the identity of a session file, None for any other file. The file is not opened."""
+        name = path.name
+        return self.identity_of(path) if name.endswith(self.suffixes) or self.is_contained(name) else None
+
+    def named(self, path: Path) -> Identity:
+        """Return an identity for a file that the user named, wherever it is."""
+        return self.identify(path) or Identity(SessionKey(self.name, session_id(path.stem)))
+
+    def whole_id(self, known: str, recorded: str) -> str:
+        """Return the id of a session of which a path is `known` to have only a part, if its records have another."""
+        return recorded if self.cuts_ids and recorded else known
+
+    def matches_id(self, known: str, typed: str) -> bool:
+        """Return whether typed text is the beginning of an id, or an id of which only the beginning is known."""
+        return known.startswith(typed) or (self.cuts_ids and typed.startswith(known))
+
+
+@cache
+def _loaded(name: str) -> Any:
+    module, _, attribute = name.rpartition(".")
+    return getattr(import_module(f"katod.agents.{module}"), attribute)
+
+
+def later(name: str) -> Callable[..., Any]:
+    """Return a function of this package, such as `claude.running.reported`, whose module is loaded by the first call.
+
+    Every command imports all agents, and few of them read a session.
+    """
+
+    def call(*args: Any) -> Any:
+        return _loaded(name)(*args)
+
+    call.__qualname__ = name
+    return call
+
+
+def session_id(stem: str) -> str:
+    """Return the first UUID in a file name without suffix, or all of the name if there is none."""
+    match = _UUID.search(stem)
+    return match[0] if match else stem
+
+
+def uuids(stem: str) -> list[str]:
+    """Return all UUIDs in a file name."""
+    return _UUID.findall(stem)
+
+
+def from_environment(variable: str) -> Path | None:
+    """Return the directory that an environment variable names, None if it is unset or empty."""
+    value = os.environ.get(variable)
+    return Path(value).expanduser() if value else None
