@@ -34,15 +34,15 @@ class FormatSpec(NamedTuple):
 
 _ROWS: Final = (
     FormatSpec(
-        "markdown", ".md", "markdown.Markdown", "a transcript to read", rb"---\n(?:[a-z]+: [^\n]*\n)*tags: \[katod, ",
-        in_chat=True,
+        "markdown", ".md", "transcript.markdown.Markdown", "a transcript to read",
+        rb"---\n(?:[a-z]+: [^\n]*\n)*tags: \[katod, ", in_chat=True,
     ),
     FormatSpec(
         "jsonl", ".jsonl", "jsonl.Jsonl", "all events, one per line; katod reads it like a session",
         rb'\{"schema":"katod\.event/', in_chat=True,
     ),
     FormatSpec(
-        "html", ".html", "html.Html", "the transcript as one page, with its pictures",
+        "html", ".html", "transcript.html.Html", "the transcript as one page, with its pictures",
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
     ),
@@ -59,11 +59,12 @@ _ROWS: Final = (
         rb'\{"txn_id":"[0-9a-f-]{36}","type":"', carries_pictures=True,
     ),
     FormatSpec(
-        "agent-record", ".acr.json", "agentrecord.AgentRecord", "a record that can be signed (IETF draft, version 00)",
+        "agent-record", ".acr.json", "records.agentrecord.AgentRecord",
+        "a record that can be signed (IETF draft, version 00)",
         rb'\{"(?:file-attribution":\{"files"|id":"[0-9a-f-]{36}")', is_document=True,
     ),
     FormatSpec(
-        "vcon", ".vcon.json", "vcon.Vcon", "the same record in a vCon, a conversation container of the IETF",
+        "vcon", ".vcon.json", "records.vcon.Vcon", "the same record in a vCon, a conversation container of the IETF",
         rb'\{"uuid":"[0-9a-f-]{36}","created_at":', is_document=True,
     ),
     FormatSpec(

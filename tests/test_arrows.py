@@ -165,21 +165,21 @@ DECIDING = (
 )
 # These import every agent's reader only for the agents' names; the names should be passed to them instead.
 KNOW_THE_READERS = (
-    "katod.formats.agentrecord",
+    "katod.formats.records.agentrecord",
     "katod.formats.atif.document",
-    "katod.formats.between",
-    "katod.formats.brief",
-    "katod.formats.html",
+    "katod.formats.transcript.between",
+    "katod.formats.transcript.brief",
+    "katod.formats.transcript.html",
     "katod.formats.lifecycle",
     "katod.formats.matrix.printer",
-    "katod.formats.pullrequest",
-    "katod.formats.turns",
-    "katod.formats.markdown",
+    "katod.formats.transcript.pullrequest",
+    "katod.formats.transcript.turns",
+    "katod.formats.transcript.markdown",
     "katod.formats.stream.bridge",
     "katod.formats.stream.printer",
     "katod.formats.stream.messages",
-    "katod.formats.transcript",
-    "katod.formats.vcon",
+    "katod.formats.transcript.base",
+    "katod.formats.records.vcon",
 )
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.formats.toolview import View
+from katod.formats.transcript.toolview import View
 from katod.paths import below, comparable, name_of
 
 PARTS = st.lists(st.from_regex(r"[a-z0-9_-]{1,6}", fullmatch=True), min_size=1, max_size=4)

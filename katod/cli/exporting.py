@@ -15,8 +15,8 @@ from katod.cli.printing import say
 from katod.cli.selection import recording_named, select, select_recordings
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError, SelectionError
-from katod.formats.pullrequest import pull_request
-from katod.formats.turns import gathered
+from katod.formats.transcript.pullrequest import pull_request
+from katod.formats.transcript.turns import gathered
 from katod.formatspec import FORMATS, format_of, split_name
 from katod.metadata import Replay
 from katod.model import Options, SessionKey

@@ -35,8 +35,8 @@ def handoff(context: Context, session: str, budget: int) -> None:
     that katod wrote.
     """
     from katod.cli.exporting import events_of, options_of  # noqa: PLC0415 - loads all formats, as these do
-    from katod.formats.brief import brief  # noqa: PLC0415
-    from katod.formats.turns import gathered  # noqa: PLC0415
+    from katod.formats.transcript.brief import brief  # noqa: PLC0415
+    from katod.formats.transcript.turns import gathered  # noqa: PLC0415
 
     _, events = events_of(context, session)
     conversation = gathered(events, replace(options_of(context, tools="summary"), redact=True))

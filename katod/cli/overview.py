@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.cli.layout import Line, TextSpan, cut, in_home, line, one_text, table
-from katod.formats.when import When, ago
+from katod.formats.text.when import When, ago
 from katod.model import NearMiss
 from katod.paths import name_of
 from katod.record.news import NOT_RECORDED

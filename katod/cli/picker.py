@@ -22,7 +22,7 @@ from katod.cli.layout import Line, TextSpan, cropped, line
 from katod.cli.sessions import describe_session, recorded_by_session, session_table, short_ids
 from katod.config import local_zone
 from katod.discover.found import FoundSession
-from katod.formats.when import When
+from katod.formats.text.when import When
 
 _MOST_ROWS: Final = 12
 _AROUND: Final = 4  # lines that are no rows: the filter, the header, the hint, and the prompt of the shell

@@ -24,8 +24,8 @@ from katod.cli.sessions import short_ids, since_time
 from katod.config import local_zone
 from katod.discover.found import FoundSession
 from katod.errors import KatodError, LedgerError
-from katod.formats.ownlines import SIGN
-from katod.formats.when import When
+from katod.formats.text.ownlines import SIGN
+from katod.formats.text.when import When
 from katod.model import SessionKey
 from katod.paths import name_of
 from katod.record.beginning import read_beginning

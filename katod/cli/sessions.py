@@ -21,7 +21,7 @@ from katod.cli.printing import say, say_as_it_is
 from katod.config import local_zone
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError, SelectionError, SourceError
-from katod.formats.when import When
+from katod.formats.text.when import When
 from katod.log import EventLog
 from katod.model import Cursor, SessionKey
 from katod.paths import name_of

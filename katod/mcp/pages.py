@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from katod.formats.mdtext import clean
 from katod.formats.redact.redactor import redact
+from katod.formats.text.mdtext import clean
 from katod.search.query import Query, fold
 from katod.search.sections import sections_of
 from katod.search.transcripts import plain

@@ -16,9 +16,9 @@ from katod.agents import AGENTS
 from katod.agents.fields import decoded
 from katod.errors import SourceError
 from katod.events import Event
-from katod.formats.pictures import asset_name, linked
 from katod.formats.protocol import Format
 from katod.formats.registry import open_document, open_format
+from katod.formats.transcript.pictures import asset_name, linked
 from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata

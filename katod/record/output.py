@@ -11,9 +11,9 @@ from typing import Any, Final, Literal
 
 from katod import events as ev
 from katod.events import Event
-from katod.formats.pictures import linked
 from katod.formats.redact.redactor import REDACTED
 from katod.formats.registry import open_format
+from katod.formats.transcript.pictures import linked
 from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
 from katod.model import MarkKind, Range

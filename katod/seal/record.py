@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from katod.errors import SealError
-from katod.formats.agentrecord import canonical
-from katod.formats.recordentries import EXTRA
+from katod.formats.records.agentrecord import canonical
+from katod.formats.records.recordentries import EXTRA
 from katod.formats.rows import timestamp
 from katod.model import SessionKey
 from katod.smallfile import read_small

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
 from katod.errors import OutputError, SourceError
-from katod.formats.ownlines import SIGN
+from katod.formats.text.ownlines import SIGN
 from katod.search.hits import Hit
 from katod.search.outputs import TranscriptFile, search_transcript
 from katod.search.query import Query, like

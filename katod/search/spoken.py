@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.events import Event
-from katod.formats import between
-from katod.formats.ownlines import SIGN
 from katod.formats.redact.redactor import redact, redact_json
+from katod.formats.text.ownlines import SIGN
+from katod.formats.transcript import between
 
 _FIELDS: Final = {
     ev.USER_MESSAGE: ("text",),

@@ -17,8 +17,8 @@ import orjson
 
 from katod import events as ev
 from katod.events import Event
-from katod.formats.between import SUMMARY
-from katod.formats.ownlines import SIGN, poses
+from katod.formats.text.ownlines import SIGN, poses
+from katod.formats.transcript.between import SUMMARY
 
 _FIELD: Final = re.compile(r'^(title|date|agent|project|session|subagent): "?(.*?)"?$', re.MULTILINE)
 _ZONE: Final = re.compile(r"\(([A-Za-z]+(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE)

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from katod.formats.style import STYLE
+from katod.formats.transcript.style import STYLE
 from katod.model import Options
 from katod.serve import failures
 from katod.serve.access.guard import Guard

@@ -9,7 +9,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from katod.formats.markup import Markup
+from katod.formats.text.markup import Markup
 
 T = TypeVar("T")
 _FIELDS: Final = 8

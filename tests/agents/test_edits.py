@@ -8,9 +8,9 @@ import orjson
 
 from katod import events as ev
 from katod.events import Event
-from katod.formats.brief import brief
-from katod.formats.pullrequest import pull_request
-from katod.formats.turns import gathered
+from katod.formats.transcript.brief import brief
+from katod.formats.transcript.pullrequest import pull_request
+from katod.formats.transcript.turns import gathered
 from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey

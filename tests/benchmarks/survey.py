@@ -11,7 +11,10 @@ from pathlib import Path
 
 from katod.agents import sniff
 from katod.errors import KatodError
-from katod.formats.content import (
+from katod.formats.redact.redactor import REDACTED
+from katod.formats.text.when import When
+from katod.formats.transcript.base import Transcript
+from katod.formats.transcript.content import (
     AgentHeading,
     Fold,
     Footer,
@@ -23,11 +26,8 @@ from katod.formats.content import (
     Piece,
     ToolLine,
 )
-from katod.formats.markdown import print_piece, printed
-from katod.formats.place import PAUSE
-from katod.formats.redact.redactor import REDACTED
-from katod.formats.transcript import Transcript
-from katod.formats.when import When
+from katod.formats.transcript.markdown import print_piece, printed
+from katod.formats.transcript.place import PAUSE
 from katod.log import EventLog
 from katod.model import Identity, Options
 from katod.record.export import Stretch, replay

@@ -3,7 +3,7 @@
 import pytest
 
 from katod.cli.overview import Surroundings, overview, size
-from katod.formats.when import ago
+from katod.formats.text.when import ago
 from katod.store.rows import UNNAMED
 
 NOW = 1_770_763_000.0  # 2026-02-10 22:36:40 UTC

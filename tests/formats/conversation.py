@@ -3,12 +3,12 @@
 from katod import events as ev
 from katod.agents.toolcalls import family
 from katod.events import Event, SessionRef
-from katod.formats.content import ToolLine
-from katod.formats.edits import edit_size
-from katod.formats.markdown import Markdown, print_piece
-from katod.formats.ownlines import SIGN
-from katod.formats.toolview import View
-from katod.formats.transcript import Transcript
+from katod.formats.text.ownlines import SIGN
+from katod.formats.transcript.base import Transcript
+from katod.formats.transcript.content import ToolLine
+from katod.formats.transcript.edits import edit_size
+from katod.formats.transcript.markdown import Markdown, print_piece
+from katod.formats.transcript.toolview import View
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
 

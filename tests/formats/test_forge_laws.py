@@ -9,12 +9,12 @@ from cmarkgfm.cmark import Options as Flags
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from katod.formats.mdtext import body, typed
-from katod.formats.quiet import quiet
+from katod.formats.text.mdtext import body, typed
+from katod.formats.text.quiet import quiet
 from tests.examples import examples
 from tests.formats.test_markdown_laws import TEXTS, TOOLS, everything, transcripts, whole
-from tests.formats.test_quiet import MENTION, Words
-from tests.formats.test_quiet import TEXTS as NAMING
+from tests.formats.text.test_quiet import MENTION, Words
+from tests.formats.text.test_quiet import TEXTS as NAMING
 from tests.golden.hostile import OUTLINE, form_of
 
 pytestmark = pytest.mark.slow

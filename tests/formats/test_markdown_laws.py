@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from katod import events as ev
-from katod.formats.markdown import Markdown
-from katod.formats.mdtext import clean
-from katod.formats.ownlines import MARKS
+from katod.formats.text.mdtext import clean
+from katod.formats.text.ownlines import MARKS
+from katod.formats.transcript.markdown import Markdown
 from katod.model import Options
 from tests.examples import examples, texts
 from tests.formats.conversation import TIMES, answers, asks, event, metadata, result, says, show, thinks, user

@@ -9,7 +9,7 @@ import orjson
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from katod.formats.ownlines import MARKS, SIGN
+from katod.formats.text.ownlines import MARKS, SIGN
 from tests.golden.cases import FIXTURES, FORMS, Case
 
 HOSTILE: Final = FIXTURES / "hostile"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.formats.mdtext import body
+from katod.formats.text.mdtext import body
 from tests.examples import examples
 from tests.golden.hostile import LIVE, OUTLINE, own_forms, page
 from tests.looping import each

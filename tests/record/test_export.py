@@ -8,7 +8,7 @@ import pytest
 from katod import events as ev
 from katod.errors import SourceError, SourceGone
 from katod.events import Event, SessionRef
-from katod.formats.markdown import Markdown
+from katod.formats.transcript.markdown import Markdown
 from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import SessionMetadata

@@ -6,7 +6,7 @@ import pytest
 
 from katod.agents.claude.adapter import ClaudeAdapter
 from katod.agents.codex.adapter import CodexAdapter
-from katod.formats.markdown import Markdown
+from katod.formats.transcript.markdown import Markdown
 from katod.service import control
 from katod.service.control import Request
 from tests.support.outputs import counts, only

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from katod.formats.markdown import Markdown
+from katod.formats.transcript.markdown import Markdown
 from katod.store.rows import UNNAMED
 from tests.support.records import Claude, line
 from tests.support.versions import set_format_version

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from katod.formats.html import Html
+from katod.formats.transcript.html import Html
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.search.transcripts import TranscriptHead, about, jsonl_event, markdown_passages, page_passages, plain

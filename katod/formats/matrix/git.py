@@ -7,7 +7,7 @@ from typing import Final
 from katod.agents.fields import dict_of, text_of
 from katod.formats.matrix.lines import Draft
 from katod.formats.matrix.values import Content
-from katod.formats.results import is_commit, output_of
+from katod.formats.transcript.results import is_commit, output_of
 
 COMMIT: Final = "commit"
 _DIFF: Final = "diff:"

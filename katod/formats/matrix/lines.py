@@ -8,7 +8,7 @@ import orjson
 from katod.events import Event
 from katod.formats.matrix.names import LONGEST_TYPE, PREFIX, ROWS, STATES, UNTHREADED
 from katod.formats.matrix.values import Content, Path, cleaned, fitted, integer
-from katod.formats.when import When
+from katod.formats.text.when import When
 
 # What every reference to another line begins with: delivery replaces it by the server's id of that event.
 REFERENCE: Final = "$katod:"

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from katod.formats.changes import relative
+from katod.formats.records.changes import relative
 from katod.model import Options
 
 _HOME: Final = re.compile(r"/(?:home|Users)/[^/]+(?=/|\Z)|/root(?=/|\Z)|[A-Za-z]:[\\/]Users[\\/][^\\/]+(?=[\\/]|\Z)")

@@ -4,13 +4,13 @@ from typing import Final
 
 from katod import events as ev
 from katod.agents.tooltable import is_silent, tool
-from katod.formats import todos
-from katod.formats.edits import edit_size
 from katod.formats.matrix.lines import Draft
 from katod.formats.matrix.names import NEEDS
 from katod.formats.matrix.places import below_home
 from katod.formats.matrix.session import Session, Told
-from katod.formats.toolview import View
+from katod.formats.transcript import todos
+from katod.formats.transcript.edits import edit_size
+from katod.formats.transcript.toolview import View
 
 # What is left of a line about tools with `tools = "summary"`: what a transcript says of the call in its line, and what
 # came of it, but neither what the tool was given nor what it returned.

@@ -18,11 +18,11 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from katod.formats.mdtext import clean
 from katod.formats.redact.filter import ANYTHING, NOTHING, Hits, search
 from katod.formats.redact.forms import formed_secrets
 from katod.formats.redact.names import Span, named_secrets, vendor_secrets
 from katod.formats.redact.rules import RULES, Rule, any_of
+from katod.formats.text.mdtext import clean
 
 # The beginning of every replacement.
 REDACTED: Final = "[REDACTED:"

@@ -8,13 +8,13 @@ import orjson
 from katod import events as ev
 from katod.agents import AGENTS, lifecycle_of
 from katod.events import Event
-from katod.formats.between import speaker_of
 from katod.formats.redact.redactor import redact
 from katod.formats.rows import row_of
 from katod.formats.stream import bridge
 from katod.formats.stream.activity import IDLE, activity
 from katod.formats.stream.bridge import Fields
-from katod.formats.transcript import CONTEXT, SPOKEN_SUBTYPES, compacted
+from katod.formats.transcript.base import CONTEXT, SPOKEN_SUBTYPES, compacted
+from katod.formats.transcript.between import speaker_of
 from katod.formats.usage import completion_tokens, cost, count, prompt_tokens
 from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED, Lifecycle, Line
 from katod.metadata import SessionMetadata

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from katod.formats.markup import Markup, escape, fill, join
+from katod.formats.text.markup import Markup, escape, fill, join
 
 _KEYS: Final = (
     ("j / k", "next, previous"), ("Enter", "open"), ("/", "search"), ("g / G", "beginning, end"), ("t", "thinking"),

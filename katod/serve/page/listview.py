@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from katod.formats.markup import NOTHING, Markup, escape, fill, join
-from katod.formats.when import ago
+from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
+from katod.formats.text.when import ago
 from katod.serve.page.frame import framed
 from katod.serve.page.sessionlist import ListRow
 

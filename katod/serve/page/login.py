@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Scope
 
-from katod.formats.markup import NOTHING, Markup, escape, fill
+from katod.formats.text.markup import NOTHING, Markup, escape, fill
 from katod.serve.access.policy import COOKIE, LINK, TLS, AccessPolicy, Refusal, is_proxied, is_token
 from katod.serve.http import fields, html_response
 from katod.serve.page.frame import framed, plain

@@ -16,12 +16,12 @@ from starlette.routing import Route
 from katod import events as ev
 from katod.discover.found import FoundSession
 from katod.errors import KatodError
-from katod.formats.markup import Markup
 from katod.formats.redact.redactor import redact
 from katod.formats.registry import open_format
 from katod.formats.stream import bridge
 from katod.formats.stream.bridge import event_uuid
-from katod.formats.when import When
+from katod.formats.text.markup import Markup
+from katod.formats.text.when import When
 from katod.log import EventLog
 from katod.metadata import Replay
 from katod.model import Options, SessionKey

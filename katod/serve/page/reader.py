@@ -8,9 +8,9 @@ from typing import Final
 
 from katod import events as ev
 from katod.events import Event
-from katod.formats.html import Html
-from katod.formats.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.stream.bridge import event_uuid
+from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
+from katod.formats.transcript.html import Html
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Options

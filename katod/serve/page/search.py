@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 from urllib.parse import quote_plus
 
-from katod.formats.markup import NOTHING, Markup, escape, fill, join
-from katod.formats.ownlines import SIGN
 from katod.formats.stream.bridge import event_uuid
-from katod.formats.when import When
+from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
+from katod.formats.text.ownlines import SIGN
+from katod.formats.text.when import When
 from katod.search.query import Query
 from katod.search.run import Match, Search, ShownHit, Terms
 from katod.serve.feed.hub import Hub

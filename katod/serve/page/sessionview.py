@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from katod.formats.markup import NOTHING, Markup, escape, fill, join
+from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.serve.page.frame import closing, opening
 from katod.serve.page.listview import moment, name_of, pill, recording, where
 from katod.serve.page.sessionlist import ListRow

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from katod.formats.markup import NOTHING, Markup
+from katod.formats.text.markup import NOTHING, Markup
 from katod.model import SessionKey
 from katod.serve.feed.channel import Channel, Lost
 from katod.serve.feed.hub import Hub

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
-from katod.formats.ownlines import SIGN
 from katod.formats.stream import bridge
+from katod.formats.text.ownlines import SIGN
 from katod.search.query import Query, fold
 from katod.search.run import Match, Search, ShownHit, Terms
 

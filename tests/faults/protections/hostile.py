@@ -159,20 +159,20 @@ PROTECTIONS = [
     ),
     Protection(
         "active links are shown as text",
-        "katod.formats.mdlinks:disarmed",
+        "katod.formats.text.mdlinks:disarmed",
         lambda original: lambda line, _: line,
         (
-            "tests/formats/test_mdlinks.py::test_a_link_that_runs_something_is_text",
-            "tests/formats/test_mdlinks.py::test_no_message_has_an_active_link",
+            "tests/formats/text/test_mdlinks.py::test_a_link_that_runs_something_is_text",
+            "tests/formats/text/test_mdlinks.py::test_no_message_has_an_active_link",
         ),
     ),
     Protection(
         "links of a page have a known scheme",
-        "katod.formats.messages:_is_allowed",
+        "katod.formats.transcript.messages:_is_allowed",
         lambda original: lambda url: True,
         (
-            "tests/formats/test_html.py::test_nothing_of_a_text_acts",
-            "tests/formats/test_html.py::test_nothing_of_a_message_acts",
+            "tests/formats/transcript/test_html.py::test_nothing_of_a_text_acts",
+            "tests/formats/transcript/test_html.py::test_nothing_of_a_message_acts",
         ),
     ),
     Protection(
@@ -207,7 +207,7 @@ PROTECTIONS = [
     ),
     Protection(
         "headings are demoted below the speaker's",
-        "katod.formats.mdblocks:_Blocks._moved_down",
+        "katod.formats.text.mdblocks:_Blocks._moved_down",
         lambda original: lambda self, line, marks: self._inline(line),
         (
             "tests/golden/test_hostile.py::test_the_outline_is_the_conversation",
@@ -219,7 +219,7 @@ PROTECTIONS = [
     ),
     Protection(
         "text cannot pose as a mark of katod",
-        "katod.formats.mdblocks:_Blocks._shown",
+        "katod.formats.text.mdblocks:_Blocks._shown",
         given(poses=lambda line: False),
         (
             f"{LAWS}::test_no_message_poses_as_a_mark_of_katod",
@@ -228,19 +228,19 @@ PROTECTIONS = [
     ),
     Protection(
         "others' words in emphasis are not katod's own",
-        "katod.formats.markdown:_emphasised",
+        "katod.formats.transcript.markdown:_emphasised",
         lambda original: lambda line: line,
         (f"{LAWS}::test_no_name_or_note_poses_as_a_line_of_katod",),
     ),
     Protection(
         "the sign of katod's own lines is escaped in messages",
-        "katod.formats.mdblocks:_Blocks._unsigned",
+        "katod.formats.text.mdblocks:_Blocks._unsigned",
         lambda original: lambda self, line: line,
         (f"{LAWS}::test_a_transcript_in_a_conversation_changes_nothing_around_it",),
     ),
     Protection(
         "active HTML elements are escaped",
-        "katod.formats.mdhtml:Tags._stays",
+        "katod.formats.text.mdhtml:Tags._stays",
         given(_ACTIVE=frozenset()),
         (
             "tests/golden/test_hostile.py::test_no_html_is_live_that_could_act",
@@ -249,13 +249,13 @@ PROTECTIONS = [
     ),
     Protection(
         "control characters are removed",
-        "katod.formats.mdtext:clean",
+        "katod.formats.text.mdtext:clean",
         lambda original: lambda text: text,
         ("tests/golden/test_hostile.py::test_no_control_character_is_left",),
     ),
     Protection(
         "a fence is longer than any in its content",
-        "katod.formats.mdtext:_longest",
+        "katod.formats.text.mdtext:_longest",
         returning(0),
         (f"{LAWS}::test_no_fence_ends_early",),
     ),

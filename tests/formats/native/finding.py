@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
-from katod.formats.recordentries import EXTRA
+from katod.formats.records.recordentries import EXTRA
 from katod.formatspec import FORMATS, SHORT_FORMATS, FormatSpec
 from katod.log import EventLog
 from katod.model import Options

@@ -6,8 +6,8 @@ from katod import events as ev
 from katod.formats.stream.messages import Messages
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
+from tests.formats.records.test_agentrecord import call, event, says, user
 from tests.formats.stream.bridging import said, states
-from tests.formats.test_agentrecord import call, event, says, user
 from tests.looping import each
 
 

@@ -14,8 +14,8 @@ from katod.formats.stream.bridge import ROWS
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.record.export import render_all
+from tests.formats.records.test_agentrecord import SESSION, TIME, call, event, says, user
 from tests.formats.stream.bridging import lines, sent, wrong_in
-from tests.formats.test_agentrecord import SESSION, TIME, call, event, says, user
 from tests.formats.test_documents import exported
 from tests.golden.cases import cases
 from tests.looping import each

@@ -3,8 +3,8 @@
 from katod import events as ev
 from katod.formats.stream.bridge import UNDATED
 from katod.model import Options
+from tests.formats.records.test_agentrecord import SESSION, TIME, call, event, says, usage, user
 from tests.formats.stream.bridging import said, sent, wrong_in
-from tests.formats.test_agentrecord import SESSION, TIME, call, event, says, usage, user
 from tests.looping import each
 
 LATER = "2026-02-10T22:40:00+01:00"

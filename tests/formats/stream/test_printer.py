@@ -10,8 +10,8 @@ from katod.formats.stream.printer import Stream
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
 from tests.examples import examples
+from tests.formats.records.test_agentrecord import call, event, says, usage, user
 from tests.formats.stream.bridging import lines, sent, wrong_in
-from tests.formats.test_agentrecord import call, event, says, usage, user
 from tests.support.anyevents import conversations
 from tests.support.records import SESSION, Claude
 

@@ -1,0 +1,1 @@
+"""The transcript, which Markdown, HTML, briefs and pull requests share."""

@@ -1,0 +1,102 @@
+"""Messages in Markdown as HTML. Loads the libraries for it, so it is imported only when HTML is printed."""
+
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from typing import Any, Final
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+
+from katod.formats.text.markup import Markup, fill
+from katod.formats.text.mdtext import clean
+
+_SCHEMES: Final = ("http:", "https:", "mailto:")
+_LONGEST_CODE: Final = 100_000  # characters that are coloured
+_DEEPEST: Final = 200  # levels of quotations and lists, of which a list has two
+_PLAIN: Final = HtmlFormatter(nowrap=True)
+
+
+class _Renderer(RendererHTML):
+    """Renders tokens: pictures as links, nothing that loads or runs."""
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> Markup:
+        """Return a picture of a message as a link: what it shows is somewhere else."""
+        token = tokens[idx]
+        label = self.renderInlineAsText(token.children, options, env) or "picture"
+        target = _escaped(str(token.attrs.get("src", "")))
+        return fill('<a href="{}" rel="noreferrer">{}</a>', target, _escaped(label))
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Return the beginning of a link that tells its target nothing."""
+        tokens[idx].attrSet("rel", "noreferrer")
+        return self.renderToken(tokens, idx, options, env)
+
+
+def _below_the_speaker(state: StateCore) -> None:
+    """Give each heading of a message a level below the conversation's own ones; no level is left out."""
+    above: list[int] = []
+    speaker: int = state.env["speaker"]
+    for token in state.tokens:
+        if token.type == "heading_open":
+            level = int(token.tag[1:])
+            above = [*(other for other in above if other < level), level]
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(speaker + len(above), 6)}"
+
+
+def _is_allowed(url: str) -> bool:
+    """Return whether a link may have this target: of a known scheme, or a place in a page or folder."""
+    scheme = url.partition("/")[0].partition("?")[0].partition("#")[0].strip().lower()
+    return ":" not in scheme or scheme.startswith(_SCHEMES)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    options = {"html": False, "highlight": _highlighted, "maxNesting": _DEEPEST}
+    parser = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
+    parser.enable(["table", "strikethrough"])
+    parser.disable("reference")  # a definition would be shown as nothing
+    parser.core.ruler.push("below_the_speaker", _below_the_speaker)
+    parser.validateLink = _is_allowed  # type: ignore[method-assign]
+    return parser
+
+
+def _highlighted(text: str, language: str, _: Any) -> Markup:
+    return coloured(text, language)
+
+
+def _escaped(text: str) -> Markup:
+    """Escape a part of a message, which was cleaned as a whole."""
+    return Markup(escape(text))
+
+
+def coloured(text: str, language: str) -> Markup:
+    """Return code with its parts in elements of their own, to be coloured by a style sheet; escaped in any case."""
+    if len(text) > _LONGEST_CODE or not language:
+        return _escaped(text)
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False)
+    except ClassNotFound:
+        return _escaped(text)
+    return Markup(str(highlight(text, lexer, _PLAIN)))
+
+
+def as_html(text: str, speaker: int) -> Markup:
+    """Return a message's Markdown as HTML: no raw HTML, no other links than to known schemes, nothing that loads.
+
+    `speaker` is the level of the heading above it. A message that is nested too deeply is shown as it was written.
+    """
+    shown = clean(text).strip("\n").rstrip()
+    parser, env = _parser(), {"speaker": speaker}
+    tokens = parser.parse(shown, env)
+    if any(token.level >= _DEEPEST - 2 for token in tokens):
+        return fill("<pre>{}</pre>", _escaped(shown))
+    return Markup(str(parser.renderer.render(tokens, parser.options, env)).rstrip("\n"))

@@ -1,0 +1,75 @@
+"""What a turn of the agent did, for its footer. Pure."""
+
+from typing import Any, Final
+
+from katod.formats.transcript.edits import shown_size
+
+_MOST_FILES: Final = 500  # whose names are remembered; of more, only the number is known
+_NAMES: Final = ("tools", "commits", "added", "removed", "tokens", "more")
+
+
+class TurnTally:
+    """Counts what happens between a typed message and the end of the turn."""
+
+    def __init__(self, state: dict[str, Any] | None = None) -> None:
+        state = state or {}
+        self.counts: dict[str, int] = {name: state.get(name, 0) for name in _NAMES}
+        self._files: dict[str, list[int]] = dict(state.get("edited", {}))  # lines added to and removed from each
+        self.began: float = state.get("began", 0.0)
+        self.last: float = state.get("last", 0.0)
+
+    def state(self) -> dict[str, Any]:
+        """Return the counts as JSON, without zeros."""
+        row = self.counts | {"edited": self._files, "began": self.began, "last": self.last}
+        return {name: value for name, value in row.items() if value}
+
+    def pass_time(self, seconds: float) -> None:
+        """Note when something happened, in seconds since the epoch; 0 if that is not known."""
+        if seconds:
+            self.began = self.began or seconds
+            self.last = max(self.last, seconds)
+
+    def add(self, name: str, number: int = 1) -> None:
+        """Add to a count."""
+        self.counts[name] += number
+
+    def edit(self, path: str, added: int, removed: int) -> None:
+        """Count an edit of a file, once it is known to be made."""
+        self.add("added", added)
+        self.add("removed", removed)
+        if path in self._files or len(self._files) < _MOST_FILES:
+            before = self._files.get(path, (0, 0))
+            self._files[path] = [before[0] + added, before[1] + removed]
+        else:
+            self.add("more")
+
+    @property
+    def files(self) -> tuple[tuple[str, int, int], ...]:
+        """The files that were changed, with the lines that were added and removed."""
+        return tuple((path, added, removed) for path, (added, removed) in self._files.items())
+
+    def footer(self) -> str:
+        """Return what the turn did, empty if it called no tool and changed no file."""
+        counts, files = self.counts, len(self._files) + self.counts["more"]
+        size = f" {shown}" if (shown := shown_size(counts["added"], counts["removed"])) else ""
+        parts = [
+            _number(counts["tools"], "tool"), _number(files, "file") + (size if files else ""),
+            _number(counts["commits"], "commit"), duration(self.last - self.began),
+            f"{counts['tokens']:,} tokens" if counts["tokens"] else "",
+        ]  # fmt: skip
+        return " · ".join(part for part in parts if part) if counts["tools"] or files else ""
+
+
+def duration(seconds: float) -> str:
+    """Return `12 s`, `4 min` or `2 h 5 min`, empty for less than a second."""
+    if seconds < 60:
+        return f"{int(seconds)} s" if seconds >= 1 else ""
+    minutes = int(seconds) // 60
+    hours, left = divmod(minutes, 60)
+    if not hours:
+        return f"{minutes} min"
+    return f"{hours} h {left} min" if left else f"{hours} h"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' if count > 1 else ''}" if count else ""
