@@ -89,9 +89,10 @@ def search_transcript(transcript: TranscriptFile, query: Query) -> tuple[Transcr
         with transcript.open() as file:
             if file.peek(_HEAD).startswith(_EVENT):
                 return _search_events(transcript, SourceFile(file.fileno(), str(path)), query)
-            if os.fstat(file.fileno()).st_size > _WHOLE and not file.peek(_HEAD).startswith(_PAGE):
+            size = os.fstat(file.fileno()).st_size
+            if size > _WHOLE and not file.peek(_HEAD).startswith(_PAGE):
                 return _search_huge(transcript, file, query)
-            data = file.read(_LARGEST).replace(b"\r\n", b"\n")
+            data = file.read(min(size, _LARGEST)).replace(b"\r\n", b"\n")  # `read` reserves as much as it may take
     except OSError as error:
         raise OutputError(f"cannot be read: {error.strerror}", path=path) from error
     is_page, lowered = data.startswith(_PAGE), data.lower()
