@@ -1,9 +1,7 @@
 """The configuration: reads TOML into frozen, typed settings. An unknown key is an error with a suggestion."""
 
-import difflib
 import os
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache
@@ -11,7 +9,6 @@ from pathlib import Path
 from string import Formatter
 from types import UnionType
 from typing import Any, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import platformdirs
 
@@ -186,6 +183,8 @@ def parse_settings(data: bytes, path: Path) -> Settings:
 
 def open_toml(data: bytes, path: Path) -> tuple["SettingsReader", dict[str, Any]]:
     """Parse TOML; return it with the reader that checks it. Raises ConfigError."""
+    import tomllib  # noqa: PLC0415 - most have no configuration
+
     try:
         text = data.decode()
         return SettingsReader(path, text), tomllib.loads(text)
@@ -231,6 +230,8 @@ def written_directories(settings: Settings, state: Path) -> list[str]:
 
 
 def _is_zone(name: str) -> bool:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 - few name a zone
+
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -371,6 +372,8 @@ class SettingsReader:
 
     def unknown(self, where: tuple[str, ...], names: list[str]) -> ConfigError:
         """Return the error for a key that there is not, with the nearest of these names."""
+        import difflib  # noqa: PLC0415 - for a mistake
+
         near = difflib.get_close_matches(where[-1], names, n=1, cutoff=0.5)
         hint = f"did you mean `{near[0]}`?" if near else f"expected one of: {', '.join(names)}"
         return ConfigError(f"{self._at(where)}unknown key `{'.'.join(where)}`", path=self._path, hint=hint)

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from katod import config
-from katod.agents import AGENTS, heard, reported
+from katod.agents import AGENTS
 from katod.agents.guard import take_failures
+from katod.agents.reports import heard, reported
 from katod.config import Settings
 from katod.discover.catalog import Catalog
 from katod.discover.discovery import Discovery

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from katod import events as ev
-from katod.agents import lifecycle_of
+from katod.agents.reports import lifecycle_of
 from katod.events import Event, SessionRef
 from katod.lifecycle import Lifecycle, after
 from katod.metadata import Replay

@@ -16,15 +16,36 @@ from katod.agents.guard import guarded, guarded_iterator, opened, or_else
 from katod.metadata import SessionStart
 from katod.model import Identity, SessionKey, Stat
 from katod.states import Report
-from katod.tail.reader import SourceFile
-from katod.tail.source import open_source
 
 if TYPE_CHECKING:
     from katod.agents.base import Adapter
+    from katod.tail.reader import SourceFile
 
 # The origin of a session that an agent started for a part of its work.
 SPAWNED: Final = "subagent"
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+
+
+@cache
+def _loaded(name: str) -> Any:
+    module, _, attribute = name.rpartition(".")
+    return getattr(import_module(f"katod.{module}"), attribute)
+
+
+def later(name: str) -> Callable[..., Any]:
+    """Return a function of katod's, such as `agents.claude.running.reported`, whose module is loaded by the first call.
+
+    Every command imports all agents, and few of them read a session.
+    """
+
+    def call(*args: Any) -> Any:
+        return _loaded(name)(*args)
+
+    call.__qualname__ = name
+    return call
+
+
+_OPEN_SOURCE: Final = later("tail.source.open_source")
 
 
 class Nature(Enum):
@@ -103,7 +124,7 @@ class AgentSpec:
     folders: tuple[str, ...]  # subfolders of a root that contain sessions, at any depth
     suffixes: tuple[str, ...]
     identity_of: Callable[[Path], Identity | None]  # what the path of a file with such a suffix says
-    open: Callable[[str], AbstractContextManager[SourceFile]] = open_source
+    open: Callable[[str], AbstractContextManager["SourceFile"]] = _OPEN_SOURCE
     short_id: Callable[[str], str] = str  # the part of an id that distinguishes sessions
     separate_subagents: bool = True  # sub-agents have session files of their own
     marks_pastes: bool = False  # its records say which part of a message was pasted
@@ -128,7 +149,7 @@ class AgentSpec:
     @property
     def adapter(self) -> type["Adapter"]:
         """The class that translates its records."""
-        adapter: type[Adapter] = _loaded(self.adapter_name)
+        adapter: type[Adapter] = _loaded(f"agents.{self.adapter_name}")
         return adapter
 
     def guarded(self) -> "AgentSpec":
@@ -177,25 +198,6 @@ class AgentSpec:
     def matches_id(self, known: str, typed: str) -> bool:
         """Return whether typed text is the beginning of an id, or an id of which only the beginning is known."""
         return known.startswith(typed) or (self.cuts_ids and typed.startswith(known))
-
-
-@cache
-def _loaded(name: str) -> Any:
-    module, _, attribute = name.rpartition(".")
-    return getattr(import_module(f"katod.agents.{module}"), attribute)
-
-
-def later(name: str) -> Callable[..., Any]:
-    """Return a function of this package, such as `claude.running.reported`, whose module is loaded by the first call.
-
-    Every command imports all agents, and few of them read a session.
-    """
-
-    def call(*args: Any) -> Any:
-        return _loaded(name)(*args)
-
-    call.__qualname__ = name
-    return call
 
 
 def session_id(stem: str) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from katod.agents import AGENTS, sniff
+from katod.agents import AGENTS
+from katod.agents.sniffing import sniff
 from katod.agents.spec import AgentSpec
 from katod.cli.context import Context
 from katod.cli.printing import say

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import click
 
-from katod.agents import AGENTS, heard, lifecycle_of
+from katod.agents import AGENTS
+from katod.agents.reports import heard, lifecycle_of
 from katod.cli.content import content_options
 from katod.cli.context import Context
 from katod.cli.formatchoice import format_option

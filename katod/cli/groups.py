@@ -1,7 +1,6 @@
 """Groups of commands and choices that suggest what may have been meant."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
@@ -9,6 +8,8 @@ import click
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return a question that names the nearest known word, an empty string if none is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for a mistake
+
     near = get_close_matches(given, list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 import click
 import orjson
 
-from katod.agents import AGENTS, is_said_to_go_on
+from katod.agents import AGENTS
+from katod.agents.reports import is_said_to_go_on
 from katod.cli.context import Context
 from katod.cli.layout import Line, draw, show, terminal_width
 from katod.cli.overview import Surroundings, overview, utc

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from katod.agents import lifecycle_of
+from katod.agents.reports import lifecycle_of
 from katod.events import Event
 from katod.formats.lines import Lines
 from katod.formats.redact.redactor import may_contain_secret, redact_json

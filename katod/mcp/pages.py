@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from katod.formats.redact.redactor import redact
-from katod.formats.text.mdtext import clean
+from katod.formats.text.controls import clean
 from katod.search.query import Query, fold
 from katod.search.sections import sections_of
 from katod.search.transcripts import plain

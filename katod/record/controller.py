@@ -14,7 +14,7 @@ from katod.discover.source import Source
 from katod.errors import TargetRefused
 from katod.events import Event
 from katod.formats.redact.redactor import redact
-from katod.formats.text.mdtext import clean
+from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Command, NearMiss, Range, SessionKey, Target

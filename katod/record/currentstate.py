@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from katod.agents import AGENTS, heard, is_said_to_go_on, lifecycle_of
+from katod.agents import AGENTS
+from katod.agents.reports import heard, is_said_to_go_on, lifecycle_of
 from katod.errors import SourceError
 from katod.log import EventLog
 from katod.metadata import SessionStart

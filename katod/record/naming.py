@@ -8,7 +8,7 @@ from katod.agents import AGENTS
 from katod.command.target import TargetScope, generated, numbered, resolve
 from katod.errors import TargetRefused
 from katod.formats.redact.redactor import redact
-from katod.formats.text.mdtext import clean
+from katod.formats.text.controls import clean
 from katod.formats.text.when import When
 from katod.formatspec import FORMATS, split_name
 from katod.metadata import LONGEST_TITLE, SessionMetadata, first_words

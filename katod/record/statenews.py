@@ -6,7 +6,7 @@ It is what `katod status` shows at this moment (`judged`), said once when it beg
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from katod.agents import lifecycle_of
+from katod.agents.reports import lifecycle_of
 from katod.events import Event
 from katod.model import SessionKey
 from katod.states import AT_WORK, Doing, JudgedEvents, Report, State, is_over, judged, seconds

@@ -15,7 +15,7 @@ from katod.command.split import split
 from katod.errors import AgentFailed
 from katod.events import Event
 from katod.formats.redact.redactor import redact
-from katod.formats.text.mdtext import clean
+from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import Counts, SessionMetadata
 from katod.model import Identity, Line, NearMiss, Record, SessionKey

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from katod.formats.redact.redactor import REDACTED
-from katod.formats.text.mdtext import clean
+from katod.formats.text.controls import clean
 from katod.search.query import Query, fold
 
 _AROUND: Final = 4 * 1024  # characters before and behind a word

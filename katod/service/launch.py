@@ -1,6 +1,5 @@
 """How the service manager starts katod: a unit for systemd, a property list for launchd. Pure."""
 
-import plistlib
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -166,12 +165,16 @@ def property_list(launch: Launch, log: Path) -> bytes:
         "StandardOutPath": str(log),
         "StandardErrorPath": str(log),
     }
+    import plistlib  # noqa: PLC0415 - only macOS has these
+
     head, rest = plistlib.dumps(row).split(b"\n", 1)
     return b"%s\n<!-- %s -->\n%s" % (head, MARKER.encode(), rest)
 
 
 def environment_in_list(data: bytes) -> dict[str, str]:
     """Return the variables that a property list sets."""
+    import plistlib  # noqa: PLC0415 - only macOS has these
+
     try:
         variables = plistlib.loads(data)["EnvironmentVariables"]
         return {str(name): str(value) for name, value in variables.items()}
@@ -181,6 +184,8 @@ def environment_in_list(data: bytes) -> dict[str, str]:
 
 def command_in_list(data: bytes) -> list[str]:
     """Return the command line that a property list of katod's starts, empty if it has none."""
+    import plistlib  # noqa: PLC0415 - only macOS has these
+
     try:
         arguments = plistlib.loads(data)["ProgramArguments"]
     except (plistlib.InvalidFileException, ValueError, KeyError, TypeError):

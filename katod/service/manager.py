@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -328,6 +327,8 @@ def _systemctl(*arguments: str) -> str:
 
 def _run(command: list[str], *, check: bool = True) -> str:
     """Run a program and return what it prints. Raises ServiceError if it fails and has to be checked."""
+    import subprocess  # noqa: PLC0415 - most commands ask no service manager
+
     program = shutil.which(command[0])
     if program is None:
         if not check:

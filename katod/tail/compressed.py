@@ -1,7 +1,6 @@
 """Compressed session files (Codex: `.jsonl.zst`), read as the JSONL files they were."""
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -36,6 +35,8 @@ def decompressed(fd: int, path: str) -> Iterator[int]:
     except ImportError:
         raise SourceUnusable("compressed: to read it, install katod with the extra `zst`", path=path) from None
     limit = _limit(os.fstat(fd).st_size)
+    import tempfile  # noqa: PLC0415 - few sessions are compressed
+
     with tempfile.TemporaryFile() as plain, os.fdopen(os.dup(fd), "rb") as packed:
         try:
             with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as content:

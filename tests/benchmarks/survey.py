@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from katod.agents import sniff
+from katod.agents.sniffing import sniff
 from katod.errors import KatodError
 from katod.formats.redact.redactor import REDACTED
 from katod.formats.text.when import When

@@ -63,7 +63,7 @@ def test_other_machines_are_not_let_in_by_accident(world):
     token.chmod(0o600)
     address = world.cli("serve", "--url", "--host", "192.168.1.5", "--token-file", str(token))
     assert address.strip() == f"http://192.168.1.5:3100/#token={'x' * 32}"
-    world.configure(token_path=token, host="192.168.1.5", port=80)
+    world.configure(**{"serve.token_file": token}, host="192.168.1.5", port=80)
     assert world.cli("serve", "--url").strip() == f"http://192.168.1.5:80/#token={'x' * 32}"
 
 

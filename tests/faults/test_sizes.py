@@ -115,7 +115,7 @@ def test_a_line_without_an_end_waits_and_costs_nothing(scene):
 
 def test_very_many_tiny_lines_are_read_in_steps(scene):
     """Empty and nearly empty lines cost no more memory than one step of them."""
-    for _ in range(6):
+    for _ in range(3):
         scene.write(b"{}\n\n1\n[]\n \n" * 20_000)
     assert scene.run() < IDLE + STEP
     scene.assert_follows()

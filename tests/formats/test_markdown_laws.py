@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from katod import events as ev
-from katod.formats.text.mdtext import clean
+from katod.formats.text.controls import clean
 from katod.formats.text.ownlines import MARKS
 from katod.formats.transcript.markdown import Markdown
 from katod.model import Options

@@ -8,6 +8,7 @@ from katod import events as ev
 from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
+from tests.examples import some
 from tests.golden.cases import KNOWN
 from tests.looping import each
 from tests.oracle.corpus import corpus_folder, corpus_sources, fixture_sources
@@ -93,7 +94,7 @@ def test_a_fixture_is_a_tree_of_entries(source):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not SOURCES, reason=f"there are no real sessions in {corpus_folder()}")
-@each("source", [*fixture_sources(), *SOURCES], ids=lambda source: source.name)
+@each("source", [*fixture_sources(), *some(SOURCES, 90)], ids=lambda source: source.name)
 def test_a_real_session_is_a_tree_of_entries(source):
     """All fixtures, and all real sessions."""
     assert_tree(source)

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from katod import __version__
-from katod.agents import sniff
+from katod.agents.sniffing import sniff
 from katod.events import KINDS, from_json
 from tests.golden.cases import FIXTURES, FORMS, GOLDEN, Case, cases
 from tests.looping import each

@@ -94,7 +94,7 @@ class Homeserver:
         token = world.home / "token"
         token.write_text(f"{TOKEN}\n")
         token.chmod(0o600)
-        world.configure(homeserver=self.url, token_file=str(token), room=ROOM, **settings)
+        world.configure(homeserver=self.url, **{"matrix.token_file": str(token)}, room=ROOM, **settings)
 
     # -- what it has ------------------------------------------------------------------------------------
 

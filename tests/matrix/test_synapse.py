@@ -17,6 +17,7 @@ from katod.agents import AGENTS
 from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
+from tests.examples import some
 from tests.matrix.delivering import bare, expected
 from tests.matrix.synapse import Synapse, installed
 from tests.oracle.corpus import Source, corpus_folder, corpus_sources
@@ -60,7 +61,7 @@ def deliver_to(server: Synapse, world: World, room: str, **settings: Any) -> Non
     token = world.home / "token"
     token.write_text(server.token)
     token.chmod(0o600)
-    world.configure(homeserver=server.url, token_file=str(token), room=room, **settings)
+    world.configure(homeserver=server.url, **{"matrix.token_file": str(token)}, room=room, **settings)
 
 
 def turn(number: int) -> tuple[Any, ...]:
@@ -125,8 +126,7 @@ def test_a_rate_limit_is_obeyed_and_loses_nothing(world: World, started: Callabl
     deliver_to(server, world, room)
     maker = Claude(world).say(user("::start notes\nhello"), says("yes"))
     with Live(world) as live:
-        for number in range(2):
-            maker.say(*turn(number))
+        maker.say(*turn(0))
         live.until_said('"delivery.waits"')
         until_sent(server, room, world)
         found = live.said()
@@ -206,10 +206,10 @@ def send(server: Synapse, room: str, lines: list[dict[str, Any]]) -> int:
 @pytest.mark.skipif(not corpus_sources(), reason=f"there are no real sessions in {corpus_folder()}")
 def test_real_sessions_of_every_agent_are_taken(started: Callable[..., Synapse]) -> None:
     """Some of each: the server takes every event, and each refers to an earlier one. Equal states are one event."""
-    server, sessions = started(), 0
+    server, sessions, chosen = started(), 0, some(sample(), 36)
     room = server.room()
-    for source in sample():
+    for source in chosen:
         if lines := lines_of(source):
             assert send(server, room, lines) >= sum("state_key" not in row for row in lines), source.name
             sessions += 1
-    assert sessions >= 60
+    assert sessions >= len(chosen) * 3 // 4

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from katod import agents
 from katod.agents import AGENTS
+from katod.agents import reports as agents
 from katod.discover.sweep import stat_source
 from katod.lifecycle import Lifecycle
 from katod.model import Stat

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from katod import events as ev
-from katod.agents import sniff
+from katod.agents.sniffing import sniff
 from katod.agents.spec import AgentSpec
 from katod.log import EventLog
 from katod.model import Cursor

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from katod.agents import AGENTS, lifecycle_of
+from katod.agents import AGENTS
+from katod.agents.reports import lifecycle_of
 from katod.lifecycle import Lifecycle, Line
 from katod.log import EventLog
 from katod.model import Identity, SessionKey

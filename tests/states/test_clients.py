@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from katod import events as ev
-from katod.agents import AGENTS, lifecycle_of
+from katod.agents import AGENTS
 from katod.agents.base import Origin
+from katod.agents.reports import lifecycle_of
 from katod.lifecycle import after
 from katod.model import Identity, Record, SessionKey
 from katod.states import QUIET_AFTER, Need, State, judged

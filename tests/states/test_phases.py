@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from katod.agents import lifecycle_of
+from katod.agents.reports import lifecycle_of
 from katod.lifecycle import after
 from katod.states import (
     DOUBT_AFTER,

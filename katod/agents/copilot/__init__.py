@@ -31,7 +31,7 @@ SPEC: Final = AgentSpec(
     suffixes=(".jsonl",),
     identity_of=_identity,
     separate_subagents=False,
-    runs=later("copilot.states.runs"),
+    runs=later("agents.copilot.states.runs"),
     instructions=lambda: Instructions(_roots()[0] / "copilot-instructions.md"),
     resume=lambda session, _path: ("copilot", f"--resume={session}"),
 )

@@ -44,8 +44,8 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     cuts_ids=True,
     answers=Answers(input_has_cached=True, output_has_reasoning=False, usage_is_last=False),
-    runs=later("gemini.running.runs"),
-    retention=later("gemini.retention.retention"),
+    runs=later("agents.gemini.running.runs"),
+    retention=later("agents.gemini.retention.retention"),
     instructions=lambda: Instructions(_roots()[0] / "GEMINI.md"),
     resume=lambda session, _path: ("gemini", "--resume", session),
 )

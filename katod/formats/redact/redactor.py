@@ -22,7 +22,7 @@ from katod.formats.redact.filter import ANYTHING, NOTHING, Hits, search
 from katod.formats.redact.forms import formed_secrets
 from katod.formats.redact.names import Span, named_secrets, vendor_secrets
 from katod.formats.redact.rules import RULES, Rule, any_of
-from katod.formats.text.mdtext import clean
+from katod.formats.text.controls import clean
 
 # The beginning of every replacement.
 REDACTED: Final = "[REDACTED:"

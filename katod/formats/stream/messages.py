@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Final
 import orjson
 
 from katod import events as ev
-from katod.agents import AGENTS, lifecycle_of
+from katod.agents import AGENTS
+from katod.agents.reports import lifecycle_of
 from katod.events import Event
 from katod.formats.redact.redactor import redact
 from katod.formats.rows import row_of

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from katod.events import Event
+from katod.formats.text.controls import clean
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
-from katod.formats.text.mdtext import clean
 from katod.formats.transcript.base import Transcript
 from katod.formats.transcript.content import (
     AgentHeading,

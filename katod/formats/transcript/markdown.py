@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from katod.events import Event
-from katod.formats.text.mdtext import body, clean, code, fenced, html, inline, quoted, typed
+from katod.formats.text.controls import clean
+from katod.formats.text.mdtext import body, code, fenced, html, inline, quoted, typed
 from katod.formats.text.ownlines import SIGN, literal, poses
 from katod.formats.transcript.base import Transcript
 from katod.formats.transcript.content import (

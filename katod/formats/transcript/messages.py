@@ -15,8 +15,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
+from katod.formats.text.controls import clean
 from katod.formats.text.markup import Markup, fill
-from katod.formats.text.mdtext import clean
 
 _SCHEMES: Final = ("http:", "https:", "mailto:")
 _LONGEST_CODE: Final = 100_000  # characters that are coloured

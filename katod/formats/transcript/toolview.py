@@ -10,7 +10,7 @@ import orjson
 
 from katod.agents.fields import dict_of
 from katod.agents.tooltable import UNKNOWN, Keys, ToolEntry, tool
-from katod.formats.text.mdtext import clean
+from katod.formats.text.controls import clean
 from katod.formats.transcript.content import Code, Inline, Line
 from katod.formats.transcript.edits import diff, patched_files, shown_size
 from katod.paths import below, is_windows

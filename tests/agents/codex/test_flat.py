@@ -2,8 +2,9 @@
 
 import orjson
 
-from katod.agents import AGENTS, sniff
+from katod.agents import AGENTS
 from katod.agents.codex.flat import directory, is_head
+from katod.agents.sniffing import sniff
 from katod.model import NearMiss
 from tests.support.records import THREAD, Codex, CodexFlat, CodexLegacy, says, user
 from tests.support.world import World

@@ -197,21 +197,21 @@ PROTECTIONS = [
         "katod.agents.copilot:_subagent",
         returning(""),
         (
-            "tests/agents/test_copilot.py::test_what_a_sub_agent_says_is_not_the_sessions",
-            "tests/agents/test_copilot.py::test_a_recording_shows_the_sub_agents_call_and_none_of_its_words",
+            "tests/agents/copilot/test_adapter.py::test_what_a_sub_agent_says_is_not_the_sessions",
+            "tests/agents/copilot/test_adapter.py::test_a_recording_shows_the_sub_agents_call_and_none_of_its_words",
         ),
     ),
     Protection(
         "the client's report of a command after '!' is not typed text",
         "katod.agents.gemini:GeminiMessages._user",
         given(_SHELL=re.compile("(?!)")),
-        ("tests/agents/test_gemini.py::test_a_command_that_the_person_ran_is_not_typed_text",),
+        ("tests/agents/gemini/test_adapter.py::test_a_command_that_the_person_ran_is_not_typed_text",),
     ),
     Protection(
         "a header says that nobody typed in a sub-agent's file",
         "katod.agents.gemini:GeminiAdapter._rename",
         lambda original: lambda self, session, *, person: original(self, session, person=True),
-        ("tests/agents/test_gemini.py::test_a_sub_agents_file_elsewhere_was_typed_by_nobody",),
+        ("tests/agents/gemini/test_adapter.py::test_a_sub_agents_file_elsewhere_was_typed_by_nobody",),
     ),
     Protection(
         "only typed text is searched for commands",

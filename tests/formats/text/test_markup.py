@@ -6,8 +6,8 @@ from html import unescape
 
 from hypothesis import given
 
+from katod.formats.text.controls import clean
 from katod.formats.text.markup import escape, fill, join
-from katod.formats.text.mdtext import clean
 from tests.examples import texts
 from tests.modules import modules
 

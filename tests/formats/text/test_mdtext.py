@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from katod.formats.text.mdtext import body, clean, code, fenced, html, inline, quoted
+from katod.formats.text.controls import clean
+from katod.formats.text.mdtext import body, code, fenced, html, inline, quoted
 from tests.examples import texts
 from tests.looping import each
 

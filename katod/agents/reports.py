@@ -1,0 +1,42 @@
+"""What agents say of a session beside its records, and whether their clients run."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from katod.agents import AGENTS
+from katod.lifecycle import Lifecycle
+from katod.metadata import SessionStart
+from katod.model import SessionKey
+from katod.states import AT_WORK, GONE, RUNS, SILENT_AFTER, JudgedEvents, Report, State
+
+
+def lifecycle_of(key: SessionKey, kept: Mapping[str, Any] | None = None) -> Lifecycle:
+    """Return what follows the steps of a session, from its beginning or from what was kept."""
+    return Lifecycle(key.subagent, kept, usage_ends=AGENTS[key.agent].answers.usage_is_last)
+
+
+def reported(path: str, key: SessionKey, start: SessionStart) -> Report | None:
+    """Return what an agent says of a session beside the file at this path; of a sub-agent, it says nothing."""
+    return None if key.subagent else AGENTS[key.agent].reported(Path(path), key.id, start)
+
+
+def heard(path: str, key: SessionKey, start: SessionStart, seen: JudgedEvents, silent: float) -> Report | None:
+    """Return what an agent says of a session, or else whether its client runs.
+
+    The latter is looked up only if the session is at work by its records (`seen`), and has been `silent` for so many
+    seconds: whoever wrote a moment ago is there. What is kept beside the records, as in a database, says no more than
+    they do: a client that is killed leaves it as it was.
+    """
+    report, spec = reported(path, key, start), AGENTS[key.agent]
+    is_live = report is not None and (bool(spec.reports) or report.state is not State.WORKING)
+    if is_live or key.subagent or seen.state not in AT_WORK or silent < SILENT_AFTER:
+        return report
+    runs = spec.runs(Path(path), key.id, start)
+    return None if runs is None else RUNS if runs else GONE
+
+
+def is_said_to_go_on(path: str, key: SessionKey) -> bool:
+    """Return whether an agent says of a session that it works, or waits for its person."""
+    report = reported(path, key, SessionStart())
+    return report is not None and report.state is not State.IDLE
