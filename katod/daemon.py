@@ -28,15 +28,15 @@ from katod.record.news import News, Tell, tell_nobody
 from katod.record.policy import Policy
 from katod.record.session import ActiveSession
 from katod.schedule import NOW, Schedule
-from katod.service import home, interrupted, pause, signs
+from katod.service import home, interrupted, pause, recordingfiles
 from katod.service.control import WITH_OUTPUTS, Inbox, Request
 from katod.service.desktop import Desktop
-from katod.service.held import OpenState
 from katod.service.interrupted import Interrupted
 from katod.service.lock import Lock
+from katod.service.openstate import OpenState
+from katod.service.recordingfiles import RecordingFiles
 from katod.service.sd_notify import sd_notify, watchdog_interval
 from katod.service.signals import Signals
-from katod.service.signs import Signs
 from katod.shellrequests import ShellRequests
 from katod.store.integrity import DatabaseError, containing, delete_quarantined, quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
@@ -127,7 +127,7 @@ class Daemon:
             mode, sources = "events" if watching else "sweeps only", len(self._discovery.catalog.sources)
             self._log.daemon_started(mode, sources)
             sd_notify("READY=1", f"STATUS=following {sources} sessions ({mode})")
-        shown = Signs(self._settings.state, self._log)
+        shown = RecordingFiles(self._settings.state, self._log)
         try:
             self._loop(shown, held)
             held.require()
@@ -206,7 +206,7 @@ class Daemon:
 
     # -- the loop ---------------------------------------------------------------------------------
 
-    def _loop(self, shown: Signs, held: OpenState) -> None:
+    def _loop(self, shown: RecordingFiles, held: OpenState) -> None:
         stepped = 0.0
         while not self._signals.stop:
             held.require()  # before each step, not only with each sweep: another katod may have the same sessions
@@ -359,7 +359,7 @@ class Daemon:
 
     def _clean_state(self, keys: set[SessionKey], remains: Remains) -> None:
         """Delete what other files in the state directory have of sessions. Raises OSError."""
-        signs.remove(self._settings.state, keys)
+        recordingfiles.remove(self._settings.state, keys)
         interrupted.forget(self._settings.state, keys)
         self._settings.inbox.clean()
         words = [*remains.words, *(key.id.encode("utf-8", "replace") for key in keys)]

@@ -131,11 +131,11 @@ IMPURE = {
         " .opencode.sweep .opencode.tree .pi .processes .spec .zot"
     ),
     "command": ".target",
-    "archive": ".drop .folder .known .naming",
+    "archive": ".drop .folder .folders .naming",
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".deliveries .integrity .ledger .projects .tombstones",
     "record": ".backfill .catchup .currentstate .delivery .export .follow .history .naming .policy .sample .session .stream",
-    "service": ".control .desktop .held .home .interrupted .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
+    "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .since",
     "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",

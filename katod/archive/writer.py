@@ -8,7 +8,7 @@ from katod.archive.folder import ExportFolder
 from katod.archive.manifest import Entry
 from katod.archive.naming import ExportNaming
 from katod.archive.plan import Outcome, Task
-from katod.archive.said import SaidTally, has_less
+from katod.archive.tally import TextTally, has_less
 from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.model import Options, Target
@@ -32,7 +32,7 @@ class Talk(NamedTuple):
 
     begun: Begun
     tally: Tally
-    said: SaidTally
+    said: TextTally
 
 
 class Writer:
@@ -86,7 +86,7 @@ class Writer:
         return self._publish(task, again, self._naming.free(again.begun.metadata)) if again else self._nothing(task)
 
     def _begin(self, task: Task) -> Talk | None:
-        tally, said = Tally(), SaidTally(task.found.key)
+        tally, said = Tally(), TextTally(task.found.key)
         stretches = [Stretch(path, identity) for path, identity, _ in task.found.files]
         begun = look_ahead(said.over(tally.over(replay(task.found.key, stretches, self._log))))
         return Talk(begun, tally, said) if begun else None

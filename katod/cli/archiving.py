@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from katod.archive.folder import opened, require_allowed
-from katod.archive.known import remember
+from katod.archive.folders import remember
 from katod.archive.plan import Outcome, Task
 from katod.archive.update import Result, bring_up_to_date
 from katod.cli.context import Context

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from katod.archive.drop import copies_in, drop
-from katod.archive.known import known_folders
+from katod.archive.folders import known_folders
 from katod.archive.manifest import MANIFEST
 from katod.cli.context import Context
 from katod.cli.parameters import SESSION

@@ -28,7 +28,7 @@ from katod.paths import name_of
 from katod.record.beginning import read_beginning
 from katod.record.currentstate import current_state
 from katod.record.export import Stretch
-from katod.record.stream import NeverSeen, SessionStream
+from katod.record.stream import NoDedup, SessionStream
 from katod.search.since import since_seconds
 from katod.store.rows import UNNAMED
 
@@ -171,7 +171,7 @@ def last_time(found: FoundSession) -> str:
         if file.is_document:
             return ""
         begin = file.last_newline(max(0, file.size - _LOOK_BACK))
-        stream = SessionStream(found.key, NeverSeen(), EventLog(), whole=False)
+        stream = SessionStream(found.key, NoDedup(), EventLog(), whole=False)
         lines = file.read(Cursor(begin), file.size - begin).lines
         times = [event.time for event in stream.events(Stretch(path, identity), lines) if event.time]
         with suppress(ValueError):

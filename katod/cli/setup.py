@@ -15,7 +15,7 @@ from katod.cli.context import Context
 from katod.cli.groups import Choice
 from katod.cli.printing import say, say_as_it_is
 from katod.errors import SetupError
-from katod.service import signs
+from katod.service import recordingfiles
 from katod.setup.files import Files
 from katod.setup.plan import Places, SetupPlan
 from katod.setup.preview import done, place, preview
@@ -71,7 +71,7 @@ def _show(plan: SetupPlan, *, whole: bool) -> None:
 
 def _places(state: Path) -> Places:
     whole = Path(os.path.abspath(state))
-    return Places(whole, whole / signs.FOLDER, (sys.executable, *_HOOK))
+    return Places(whole, whole / recordingfiles.FOLDER, (sys.executable, *_HOOK))
 
 
 def _chosen(names: Sequence[str]) -> list[AgentSpec]:

@@ -14,10 +14,10 @@ import orjson
 
 from katod.agents import AGENTS
 from katod.agents.reports import is_said_to_go_on
+from katod.cli.cleared import ClearedRows
 from katod.cli.context import Context
 from katod.cli.layout import Line, draw, show, terminal_width
 from katod.cli.overview import Surroundings, overview, utc
-from katod.cli.seen import ClearedRows
 from katod.config import local_zone
 from katod.discover.found import FoundSession
 from katod.discover.sweep import stat_source

@@ -7,7 +7,7 @@ from katod.discover.source import Source
 from katod.errors import SourceChanged
 from katod.model import Cursor
 from katod.record.session import ActiveSession
-from katod.record.stream import SeenWhenScanned
+from katod.record.stream import ScanDedup
 from katod.tail.reader import SourceFile
 from katod.tail.source import unreadable_skipped
 
@@ -53,7 +53,7 @@ class Backfill:
     def _translate(self, session: ActiveSession, source: Source, file: SourceFile, budget: int) -> bool:
         left = source.cursor.offset - source.translated
         batch = file.read(Cursor(source.translated), min(budget, left))
-        seen = SeenWhenScanned(session.seen, known_only=file.is_document)
+        seen = ScanDedup(session.seen, known_only=file.is_document)
         for event in session.stream.events(source, batch.lines, seen=seen):
             session.state_news.take(event)
             if event.kind == ev.USER_COMMAND:

@@ -30,7 +30,7 @@ Progress = Literal["read", "waiting", "arrived"]
 Join = Callable[[Output], bool]
 
 
-class SeenByCatchUp:
+class CatchUpDedup:
     """Finds new what one follower has not passed yet.
 
     Events are numbered in the order in which the session first saw them. Within a source that was not rewritten the
@@ -84,7 +84,7 @@ class SeenByCatchUp:
         return row | ({"passed": sorted(self._passed)} if self.rewritten else {})  # without one the numbers suffice
 
 
-class PassedByPosition(SeenByCatchUp):
+class PositionDedup(CatchUpDedup):
     """Finds everything new: events without native ids are known by their position, and no position is read twice."""
 
     def is_new(self, _event: Event, _source: Source) -> bool:
@@ -102,7 +102,7 @@ class CatchUpStream:
         behind: dict[str, Any] = output.row.behind or {}
         self.output = output
         self.native_ids = AGENTS[key.agent].nature.has_native_ids
-        seen = SeenByCatchUp if self.native_ids else PassedByPosition
+        seen = CatchUpDedup if self.native_ids else PositionDedup
         self.seen = seen(output.row.session, ledger, catalog, behind)
         self.stream = SessionStream(key, self.seen, log, behind.get("metadata"))
         self.offsets: dict[int, int] = {int(key): offset for key, offset in behind.get("offsets", {}).items()}

@@ -11,7 +11,7 @@ from katod.log import EventLog
 from katod.metadata import SessionStart
 from katod.model import Cursor, Identity, Line, Stat
 from katod.record.export import Stretch
-from katod.record.stream import NeverSeen, SessionStream
+from katod.record.stream import NoDedup, SessionStream
 from katod.states import Doing, JudgedEvents, is_over, judged
 from katod.tail.reader import SourceFile
 
@@ -57,7 +57,7 @@ def _end(path: str, identity: Identity, _: Stat) -> _End:
 def _after(path: str, identity: Identity, head: list[Line], lines: list[Line]) -> _End:
     """Return what the last lines of a source say; `head`: its first line, which says how they are to be read."""
     lifecycle, has_lines = lifecycle_of(identity.key), False
-    stream, source = SessionStream(identity.key, NeverSeen(), EventLog(), whole=False), Stretch(path, identity)
+    stream, source = SessionStream(identity.key, NoDedup(), EventLog(), whole=False), Stretch(path, identity)
     list(stream.events(source, head))  # what it says was long ago
     for event in stream.events(source, lines):
         has_lines |= bool(lifecycle.take(event))

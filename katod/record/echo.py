@@ -15,7 +15,7 @@ from katod import events as ev
 from katod.agents.base import content_digest
 from katod.events import Event, pack, unpack
 from katod.model import SessionKey
-from katod.record.known import NOWHERE, SIZE, SaidBefore
+from katod.record.texthashes import NOWHERE, SIZE, TextHashes
 from katod.states import seconds
 
 Message = tuple[Event, ...]  # the parts of a message that was split at its commands, or any other event alone
@@ -81,7 +81,7 @@ class Echoes:
         kept = kept or {}
         self._subagent = key.subagent
         self._hashers = {kind: _hasher(kind, key.id) for kind in ("prompt", "answer", "call", "usage")}
-        self._known = SaidBefore(kept.get("known"))
+        self._known = TextHashes(kept.get("known"))
         self._block = _EchoBlock(*kept["block"]) if "block" in kept else None
         self._size = 0  # characters of the texts that wait
         self._waiting = [Passed(unpack(row), path, is_past=past) for row, path, past in kept.get("waiting", ())]

@@ -24,7 +24,7 @@ from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
 from katod.model import Cursor, Identity, Options, SessionKey
 from katod.record.ranges import RangePrinter
-from katod.record.stream import NeverSeen, SeenHere, SessionStream, set_title
+from katod.record.stream import LocalDedup, NoDedup, SessionStream, set_title
 from katod.store.rows import OutputRow, SourceRow
 from katod.write.output import OutputPath, save_asset
 
@@ -46,7 +46,7 @@ def replay(
     key: SessionKey, stretches: Iterable[Stretch], log: EventLog, *, skip_missing: bool = False
 ) -> Iterator[tuple[Event, SessionMetadata]]:
     """Yield each event of a session once, in order, with the metadata at that point. Raises SourceError."""
-    seen = SeenHere() if AGENTS[key.agent].nature.has_native_ids else NeverSeen()
+    seen = LocalDedup() if AGENTS[key.agent].nature.has_native_ids else NoDedup()
     stream, last = SessionStream(key, seen, log), None
     for stretch in stretches:
         last = stretch

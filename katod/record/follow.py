@@ -20,7 +20,7 @@ from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
 from katod.model import START, Cursor, Identity, Partial, SessionKey
 from katod.record.export import began, look_ahead, render_begun
-from katod.record.stream import SeenByFollower, SessionStream
+from katod.record.stream import FollowerDedup, SessionStream
 from katod.tail.reader import SourceFile
 
 _READ_BYTES: Final = 512 * 1024
@@ -55,7 +55,7 @@ class FollowPosition(NamedTuple):
     sources: tuple[tuple[str, Identity, Cursor, Partial | None, bytes], ...]
 
 
-class Admission(SeenByFollower):
+class Admission(FollowerDedup):
     """Also says which of all events were not new, by their numbers; or finds the same ones new again.
 
     A follower that resumes from a mark has not seen the earlier events, so it cannot recognise copies of them. `copies`
@@ -85,9 +85,9 @@ class Follower:
     """
 
     def __init__(
-        self, key: SessionKey, log: EventLog, seen: SeenByFollower | None = None, mark: FollowPosition | None = None
+        self, key: SessionKey, log: EventLog, seen: FollowerDedup | None = None, mark: FollowPosition | None = None
     ) -> None:
-        self._seen = seen or SeenByFollower(native_ids=AGENTS[key.agent].nature.has_native_ids)
+        self._seen = seen or FollowerDedup(native_ids=AGENTS[key.agent].nature.has_native_ids)
         self._stream = SessionStream(key, self._seen, log, None if mark is None else orjson.loads(mark.metadata))
         self._sources: dict[str, _FollowedSource] = {}
         for path, identity, cursor, partial, state in mark.sources if mark is not None else ():

@@ -17,7 +17,7 @@ from katod.errors import SourceError, SourceGone
 from katod.events import Event
 from katod.log import EventLog
 from katod.model import START, Cursor, NearMiss, Stat
-from katod.record.stream import NeverSeen, SessionStream
+from katod.record.stream import NoDedup, SessionStream
 from katod.store.ledger import Ledger
 from katod.store.tombstones import BuriedSource
 from katod.tail.reader import Batch, SourceFile
@@ -103,7 +103,7 @@ def note_document(source: Source, file: SourceFile, ledger: Ledger, log: EventLo
 
 def said_in(source: Source, batch: Batch, log: EventLog) -> tuple[list[str], list[tuple[Event, NearMiss]]]:
     """Return the dedup keys of the commands in a document, and its near misses with their messages."""
-    stream = SessionStream(source.identity.key, NeverSeen(), log)
+    stream = SessionStream(source.identity.key, NoDedup(), log)
     events = chain(stream.events(source, batch.lines), stream.settle(source))
     commands = [event.dedup_key for event in events if event.kind == ev.USER_COMMAND]
     return commands, stream.open(source).take_near_misses()
@@ -149,7 +149,7 @@ def _typed(source: Source, file: SourceFile) -> tuple[list[Event], Cursor]:
     has_any, cursor = False, START
     for batch in _batches(file):
         has_any, cursor = has_any or find_command(source.identity, batch)[0] is not None, batch.cursor
-    stream = SessionStream(source.identity.key, NeverSeen(), EventLog())
+    stream = SessionStream(source.identity.key, NoDedup(), EventLog())
     lines = (line for batch in _batches(file) for line in batch.lines)
     if not has_any:
         beginning = stream.events(source, islice(lines, _BEGINNING))

@@ -16,7 +16,7 @@ from katod.model import Cursor
 from katod.record.catchup import CatchUp
 from katod.record.history import set_baseline
 from katod.record.session import ActiveSession
-from katod.record.stream import DISTINCTIVE, NeverSeen, SessionStream
+from katod.record.stream import DISTINCTIVE, NoDedup, SessionStream
 from katod.store.ledger import Ledger, id_hash
 from katod.tail.reader import SourceFile
 
@@ -93,7 +93,7 @@ def _resync_active(source: Source, file: SourceFile, session: ActiveSession, led
 def _repeated(source: Source, file: SourceFile, ledger: Ledger, log: EventLog) -> int:
     """Return the offset after the last line whose content is known, in the known order."""
     known = ledger.places(source.session)
-    stream = SessionStream(source.identity.key, NeverSeen(), log, whole=False)
+    stream = SessionStream(source.identity.key, NoDedup(), log, whole=False)
     cursor, at, found = Cursor(), -1, 0
     while True:
         batch = file.read(cursor, _CHUNK)

@@ -8,7 +8,7 @@ from katod.log import EventLog
 from katod.metadata import Counts
 from katod.model import Cursor
 from katod.record.formatdrift import version_in
-from katod.record.stream import NeverSeen, SessionStream
+from katod.record.stream import NoDedup, SessionStream
 from katod.store.ledger import Ledger
 from katod.store.rows import SampleRow
 from katod.tail.reader import SourceFile
@@ -27,7 +27,7 @@ def sample(source: Source, file: SourceFile, ledger: Ledger) -> None:
     agent, now = source.identity.key.agent, int(time.time())
     if file.is_document or file.size < _SMALLEST or abs(now - ledger.last_sample(agent)) < _EVERY:
         return
-    stream, counts = SessionStream(source.identity.key, NeverSeen(), EventLog(), whole=False), Counts()
+    stream, counts = SessionStream(source.identity.key, NoDedup(), EventLog(), whole=False), Counts()
     for event in stream.events(source, file.read(Cursor(), SAMPLE_BYTES).lines):
         counts = counts.add(event)
     with ledger.transaction():

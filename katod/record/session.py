@@ -12,7 +12,7 @@ from katod.model import SessionKey
 from katod.record.export import reprint
 from katod.record.output import Output
 from katod.record.statenews import StateNews
-from katod.record.stream import SeenInLedger, SessionStream
+from katod.record.stream import LedgerDedup, SessionStream
 from katod.store.ledger import Ledger
 from katod.store.rows import Auto, RefusalRow, SessionRow, SourceRow
 
@@ -46,7 +46,7 @@ class ActiveSession:
         self.sources = sources
         self.outputs = outputs
         self.live = [output for output in outputs.values() if output.open and output.row.behind is None]
-        self.stream = SessionStream(row.key, SeenInLedger(row, ledger), log, row.metadata)
+        self.stream = SessionStream(row.key, LedgerDedup(row, ledger), log, row.metadata)
         self.state_news = StateNews(row.key, (row.metadata or {}).get(_ATTENTION))
         for source in sources:
             self.stream.open(source, source.row.state)
@@ -59,9 +59,9 @@ class ActiveSession:
         return self.stream.metadata
 
     @property
-    def seen(self) -> SeenInLedger:
+    def seen(self) -> LedgerDedup:
         """What its stream has seen."""
-        return cast("SeenInLedger", self.stream.seen)
+        return cast("LedgerDedup", self.stream.seen)
 
     @property
     def recording(self) -> Output | None:

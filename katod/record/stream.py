@@ -1,7 +1,7 @@
 """One pass over the events of a session: from the lines of its sources to events, each exactly once.
 
 Live recording, backfill, catch-up, replay and resync all read through `SessionStream`. They differ in what counts as
-already seen (the `SeenEvents` policies) and in what they do with an event.
+already seen (the `EventDedup` policies) and in what they do with an event.
 """
 
 from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ class Readable(Protocol):
         """The session it belongs to."""
 
 
-class SeenEvents(Protocol):
+class EventDedup(Protocol):
     """What a stream counts as already seen. An event that is new may be added a little later, or never."""
 
     def is_new(self, event: Event, source: Any) -> bool:
@@ -63,7 +63,7 @@ class SessionStream:
     """
 
     def __init__(
-        self, key: SessionKey, seen: SeenEvents, log: EventLog, kept: dict[str, Any] | None = None, *,
+        self, key: SessionKey, seen: EventDedup, log: EventLog, kept: dict[str, Any] | None = None, *,
         whole: bool = True, gaps: bool = False,
     ) -> None:  # fmt: skip
         kept = kept or {}
@@ -98,7 +98,7 @@ class SessionStream:
             self._order.restart(source.path)
 
     def events(
-        self, source: Readable, lines: Iterable[Line], *, seen: SeenEvents | None = None, refold: bool = False
+        self, source: Readable, lines: Iterable[Line], *, seen: EventDedup | None = None, refold: bool = False
     ) -> Iterator[Event]:
         """Yield the events of these lines that were not seen before.
 
@@ -123,7 +123,7 @@ class SessionStream:
             yield from self._ordered(self._order.settle(), source, self.seen)
 
     def _new(
-        self, messages: Iterable[Message], source: Readable, seen: SeenEvents, *, refold: bool = False
+        self, messages: Iterable[Message], source: Readable, seen: EventDedup, *, refold: bool = False
     ) -> Iterator[Event]:
         if refold and self._echoes and not self._echoes.is_blank:
             self._learns = False  # a document that was read before
@@ -134,13 +134,13 @@ class SessionStream:
             else:
                 yield from self._passed(self._take_known(message, source, seen, refold=refold), source, seen)
 
-    def _take(self, message: Message, source: Readable, seen: SeenEvents) -> list[Passed]:
+    def _take(self, message: Message, source: Readable, seen: EventDedup) -> list[Passed]:
         is_old = seen is not self.seen and source.path in self._again  # a backfill of what passed before
         if self._echoes is None or is_old:
             return [Passed(event, source.path) for event in message]
         return self._echoes.take(message, source.path)
 
-    def _take_known(self, message: Message, source: Readable, seen: SeenEvents, *, refold: bool) -> list[Passed]:
+    def _take_known(self, message: Message, source: Readable, seen: EventDedup, *, refold: bool) -> list[Passed]:
         """Take a message that passed before. If this stream was not there, it goes through it once more.
 
         So an echo that was cut, by a restart or a stop, is recognised to its end.
@@ -156,7 +156,7 @@ class SessionStream:
             return self._echoes.take(message, source.path, is_past=True)
         return [] if refold else self._echoes.note_known(message[0])
 
-    def _passed(self, passed: list[Passed], source: Readable, seen: SeenEvents) -> Iterator[Event]:
+    def _passed(self, passed: list[Passed], source: Readable, seen: EventDedup) -> Iterator[Event]:
         """Yield events that are no echo, each result after its call; those of an echo are only noted as seen."""
         for one in passed:
             if one.is_past:
@@ -166,7 +166,7 @@ class SessionStream:
             else:
                 yield from self._ordered(self._order.take(one) if self._order else [one], source, seen)
 
-    def _ordered(self, passed: list[Passed], source: Readable, seen: SeenEvents) -> Iterator[Event]:
+    def _ordered(self, passed: list[Passed], source: Readable, seen: EventDedup) -> Iterator[Event]:
         for one in passed:
             event = one.event
             seen.add(event, self._source_at(one.path, source))
@@ -281,7 +281,7 @@ def set_title(metadata: SessionMetadata, words: str, event: Event) -> None:
 # -- what counts as already seen --------------------------------------------------------------------
 
 
-class NeverSeen:
+class NoDedup:
     """Finds every event new: for single passes in which nothing can occur twice, or everything counts."""
 
     def is_new(self, _event: Event, _source: Any) -> bool:
@@ -292,7 +292,7 @@ class NeverSeen:
         """Remember nothing."""
 
 
-class SeenHere:
+class LocalDedup:
     """Finds each id new once within one pass: for replays."""
 
     def __init__(self) -> None:
@@ -307,7 +307,7 @@ class SeenHere:
         self._hashes.add(hash(event.id))
 
 
-class SeenByFollower:
+class FollowerDedup:
     """Finds new what a process that follows a session has not seen yet, whatever happens to its sources: for `follow`.
 
     With native ids, each id once. Without them everything is new, until a source is read again from its beginning: then
@@ -378,7 +378,7 @@ class _Again:
         return self._has_new or self._at >= self._limit - 1
 
 
-class SeenInLedger:
+class LedgerDedup:
     """Finds what is new to the ledger for a session, and numbers it: for live recording.
 
     With native ids, a record that is written again is recognised by its id. Otherwise an id is a position and cannot
@@ -439,14 +439,14 @@ class SeenInLedger:
         self._fresh.clear()
 
 
-class SeenWhenScanned:
+class ScanDedup:
     """Finds new what was only scanned so far, and notes it for the live stream: for backfills.
 
     With `known_only`, events that are not in the ledger are left out: a document is read as a whole, and newer content
     is read again from where reading resumes.
     """
 
-    def __init__(self, live: SeenInLedger, *, known_only: bool) -> None:
+    def __init__(self, live: LedgerDedup, *, known_only: bool) -> None:
         self._live = live
         self._known_only = known_only
 

@@ -17,7 +17,7 @@ from katod.metadata import SessionMetadata
 from katod.model import Cursor, SessionKey
 from katod.record.news import NOT_RECORDED, News, Tell
 from katod.record.session import ActiveSession
-from katod.record.stream import NeverSeen, SessionStream
+from katod.record.stream import NoDedup, SessionStream
 from katod.states import seconds
 from katod.store.ledger import Ledger
 from katod.tail.reader import SourceFile
@@ -80,7 +80,7 @@ def _may_be_left(session: ActiveSession, source: Source) -> bool:
 
 def _head(source: Source, file: SourceFile) -> _NewSession | None:
     """Return how a session begins, None if nobody said anything in it yet."""
-    stream = SessionStream(source.identity.key, NeverSeen(), EventLog(), whole=False)
+    stream = SessionStream(source.identity.key, NoDedup(), EventLog(), whole=False)
     lines = file.read(Cursor(), _HEAD_BYTES).lines
     first = next(filter(_is_typed, stream.events(source, lines)), None)
     return _NewSession(stream.metadata, first.time) if first else None

@@ -13,7 +13,7 @@ from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
 from katod.model import Cursor, Line
 from katod.record.export import Stretch, replay
-from katod.record.stream import NeverSeen, SessionStream
+from katod.record.stream import NoDedup, SessionStream
 from katod.search.hits import Hit
 from katod.search.query import Query
 from katod.search.spoken import redacted_words_of, speaker_of, words_of
@@ -71,7 +71,7 @@ class _PartialReader:
             yield from ((event, self._metadata) for event in events)
 
     def _beginning(self) -> Iterator[Event]:
-        stream = SessionStream(self._stretch.identity.key, NeverSeen(), EventLog(), whole=False, gaps=True)
+        stream = SessionStream(self._stretch.identity.key, NoDedup(), EventLog(), whole=False, gaps=True)
         batch = self._file.read(Cursor(), _HEAD)
         yield from stream.events(self._stretch, batch.lines)
         self._head = batch.cursor.offset
@@ -81,7 +81,7 @@ class _PartialReader:
 
     def _translated(self, line: Line, *, is_whole: bool) -> Iterator[Event]:
         """Yield the events of one line, with those that an adapter would hold back until the next one."""
-        stream = SessionStream(self._stretch.identity.key, NeverSeen(), EventLog(), whole=False, gaps=True)
+        stream = SessionStream(self._stretch.identity.key, NoDedup(), EventLog(), whole=False, gaps=True)
         stream.open(self._stretch, orjson.loads(self._state))
         if is_whole:
             yield from stream.events(self._stretch, [line])

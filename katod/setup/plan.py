@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, ParamSpec
 
 from katod.agents.spec import AgentSpec
 from katod.errors import SetupError
-from katod.service.signs import LEFT
+from katod.service.recordingfiles import LEFT
 from katod.setup import instructions, scripts, settings
 from katod.setup.files import Change, Files, FoundFile
 from katod.setup.settings import Commands

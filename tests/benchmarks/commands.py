@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from katod.service.signs import BOOT_ID, FOLDER, LEFT
+from katod.service.recordingfiles import BOOT_ID, FOLDER, LEFT
 from katod.setup.scripts import hook, status_line
 from tests.benchmarks.daemon import world_at
 from tests.benchmarks.idle import fill

@@ -14,7 +14,7 @@ from katod.events import Event
 from katod.log import EventLog
 from katod.model import Cursor
 from katod.record.export import Stretch
-from katod.record.stream import SeenHere, SessionStream
+from katod.record.stream import LocalDedup, SessionStream
 from tests.examples import mostly
 from tests.faults.writer import Talk
 from tests.support.records import line
@@ -56,7 +56,7 @@ def test_what_was_said_comes_out_once_and_in_order(tmp_path: Path, seed: int, nu
     path.write_bytes(written(talk))
     spec = AGENTS[talk.session.agent]
     source = Stretch(str(path), spec.named(path))
-    stream, cursor, events = SessionStream(source.identity.key, SeenHere(), EventLog()), Cursor(), []
+    stream, cursor, events = SessionStream(source.identity.key, LocalDedup(), EventLog()), Cursor(), []
     with spec.open(str(path)) as file:
         while True:
             batch = file.read(cursor, rng.choice([1_000, 20_000, 1_000_000]))

@@ -18,7 +18,7 @@ OPENS = {
     "katod.cli.follow": "/dev/null",
     "katod.cli.opening": "a new temporary file",
     "katod.cli.record": "the answer to a request",
-    "katod.cli.seen": "what was hidden in `katod status`",
+    "katod.cli.cleared": "what was hidden in `katod status`",
     "katod.cli.seal": "a signature",
     "katod.cli.transcripts": "a file that a person named, and that is no recording",
     "katod.config": "the configuration",
@@ -40,13 +40,13 @@ OPENS = {
     "katod.service.program": "/proc",
     "katod.service.sandbox": "/proc",
     "katod.service.home": "whose state it is, and the id of the machine",
-    "katod.service.signs": "what status lines show",
+    "katod.service.recordingfiles": "what status lines show",
     "katod.setup.files": "the agents' own files",
     "katod.smallfile": "small files, for the others",
     "katod.store.integrity": "the ledger",
     "katod.archive.drop": "the list in a directory of exports",
     "katod.archive.folder": "the directory of exports",
-    "katod.archive.known": "the directories of exports",
+    "katod.archive.folders": "the directories of exports",
 }
 # These open what they are for: session files, and files that katod writes.
 OWN = ("katod.agents", "katod.discover", "katod.tail", "katod.write")

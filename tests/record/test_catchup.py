@@ -8,7 +8,7 @@ from katod.errors import OutputError, SourceError
 from katod.events import Event, SessionRef
 from katod.model import Range, SessionKey
 from katod.record import delivery
-from katod.record.catchup import CatchUp, CatchUpStream, PassedByPosition, SeenByCatchUp
+from katod.record.catchup import CatchUp, CatchUpDedup, CatchUpStream, PositionDedup
 from katod.record.delivery import Delivery
 from katod.record.output import Output
 from katod.record.resync import resync
@@ -54,23 +54,23 @@ def admitted(seen, source, names):
 def test_a_follower_passes_each_event_once(ledger):
     """Sequence numbers rise within a source, so the highest one suffices, also in the next process."""
     first = Known().sources[1]
-    seen = SeenByCatchUp(1, ledger, Known(), {})
+    seen = CatchUpDedup(1, ledger, Known(), {})
     assert admitted(seen, first, "abab") == "ab"
-    again = SeenByCatchUp(1, ledger, Known(), json.loads(json.dumps(seen.state())))
+    again = CatchUpDedup(1, ledger, Known(), json.loads(json.dumps(seen.state())))
     assert admitted(again, first, "abd") == "d"
     assert "passed" not in again.state()
 
 
 def test_a_follower_leaves_what_the_session_has_not_seen(ledger):
     """Of a document, it does not admit events that its session has not seen: it never gets ahead of it."""
-    seen = SeenByCatchUp(1, ledger, Known(), {})
+    seen = CatchUpDedup(1, ledger, Known(), {})
     seen.read_document(is_document=True)
     assert admitted(seen, Known().sources[1], "xa") == "a"
 
 
 def test_a_follower_passes_what_the_session_holds_back(ledger):
     """What is not in the ledger up to the session's cursor waits there for a later record; the follower's own waits, too."""
-    seen = SeenByCatchUp(1, ledger, Known(), {})
+    seen = CatchUpDedup(1, ledger, Known(), {})
     assert admitted(seen, Known().sources[1], "abxbc") == "abx"
 
 
@@ -78,23 +78,23 @@ def test_a_follower_passes_what_the_session_holds_back(ledger):
 def test_a_copy_is_read_where_it_was_first_seen(ledger, gone, expected):
     """An event that is in two sources is read from where it was first seen, unless that source no longer exists."""
     catalog = Known(s2=gone)
-    assert admitted(SeenByCatchUp(1, ledger, catalog, {}), catalog.sources[1], "c") == expected
-    assert admitted(SeenByCatchUp(1, ledger, Known(), {}), Known().sources[2], "c") == "c"
+    assert admitted(CatchUpDedup(1, ledger, catalog, {}), catalog.sources[1], "c") == expected
+    assert admitted(CatchUpDedup(1, ledger, Known(), {}), Known().sources[2], "c") == "c"
 
 
 def test_a_rewritten_source_is_known_by_all_that_was_passed(ledger):
     """After a rewrite, events may come in any order, so the follower keeps all that it has seen."""
     first = Known().sources[1]
-    seen = SeenByCatchUp(1, ledger, Known(), {})
+    seen = CatchUpDedup(1, ledger, Known(), {})
     assert admitted(seen, first, "a") == "a"
     seen.restart(first)
-    again = SeenByCatchUp(1, ledger, Known(), json.loads(json.dumps(seen.state())))
+    again = CatchUpDedup(1, ledger, Known(), json.loads(json.dumps(seen.state())))
     assert admitted(again, first, "dbad") == "db"
 
 
 def test_positions_are_all_admitted(ledger):
     """Without native ids every event is admitted, as no position is read twice."""
-    assert admitted(PassedByPosition(1, ledger, Known(), {}), Known().sources[1], "aax") == "aax"
+    assert admitted(PositionDedup(1, ledger, Known(), {}), Known().sources[1], "aax") == "aax"
 
 
 # -- catching up -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from katod.log import EventLog
 from katod.model import Cursor
 from katod.record.echo import Passed
 from katod.record.export import Stretch
-from katod.record.stream import SeenHere, SessionStream
+from katod.record.stream import LocalDedup, SessionStream
 from tests.oracle.corpus import corpus_folder
 
 _SAYING: Final = {ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE, ev.TOOL_CALL}
@@ -36,7 +36,7 @@ class Noting(SessionStream):
 def left_out(path: Path, spec: AgentSpec) -> int:
     """Return how much of a session is left out as an echo."""
     identity = spec.named(path)
-    stream, source, cursor = Noting(identity.key, SeenHere(), EventLog()), Stretch(str(path), identity), Cursor()
+    stream, source, cursor = Noting(identity.key, LocalDedup(), EventLog()), Stretch(str(path), identity), Cursor()
     with spec.open(str(path)) as file:
         while True:
             batch = file.read(cursor, 1 << 22)

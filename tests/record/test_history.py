@@ -10,7 +10,7 @@ from katod.errors import SourceError
 from katod.events import USER_COMMAND, USER_MESSAGE
 from katod.model import Cursor
 from katod.record.history import is_history, note_document, rest_of, said_in
-from katod.record.stream import NeverSeen, SessionStream
+from katod.record.stream import NoDedup, SessionStream
 from tests.support.parts import lines, put
 from tests.support.records import OTHER, SESSION, Claude, GeminiDocument, says, user
 
@@ -57,7 +57,7 @@ def test_a_fork_whose_origin_is_gone_is_taken_as_it_is(world):
 
 def typed(parts, source, record, at=0):
     """Return a typed command as an event of a source."""
-    stream = SessionStream(source.identity.key, NeverSeen(), parts.log)
+    stream = SessionStream(source.identity.key, NoDedup(), parts.log)
     *_, event = stream.events(source, lines(record, at=at))
     return event
 

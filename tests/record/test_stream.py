@@ -14,11 +14,11 @@ from katod.log import EventLog
 from katod.model import Identity, Line, SessionKey
 from katod.record.export import Stretch
 from katod.record.stream import (
-    NeverSeen,
-    SeenByFollower,
-    SeenHere,
-    SeenInLedger,
-    SeenWhenScanned,
+    FollowerDedup,
+    LedgerDedup,
+    LocalDedup,
+    NoDedup,
+    ScanDedup,
     SessionStream,
     set_title,
 )
@@ -32,7 +32,7 @@ QUEUED = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02
 
 
 def stream(seen=None, source=CLAUDE, log=None, metadata=None, *, whole=True):
-    return SessionStream(source.identity.key, seen or NeverSeen(), log or EventLog(), metadata, whole=whole)
+    return SessionStream(source.identity.key, seen or NoDedup(), log or EventLog(), metadata, whole=whole)
 
 
 def texts(events):
@@ -48,7 +48,7 @@ class Live:
     def __init__(self, source):
         self.ledger = memory_ledger()
         self.session = self.ledger.add_session(source.identity.key)
-        self.seen = SeenInLedger(self.session, self.ledger)
+        self.seen = LedgerDedup(self.session, self.ledger)
         self.source = SourceRow(7, self.session.id, source.path, source.identity, None)
 
     def stream(self, seen=None):
@@ -60,17 +60,17 @@ class Live:
 
 
 def test_a_pass_in_which_nothing_comes_twice_admits_everything():
-    """`NeverSeen` admits every event, whatever its id."""
+    """`NoDedup` admits every event, whatever its id."""
     row = Claude().user("one")
     assert texts(stream(whole=False).events(CLAUDE, lines(row, row))) == ["one", "one"]
 
 
 def test_a_replay_admits_each_id_once():
-    """`SeenHere` knows only the events of its own pass."""
+    """`LocalDedup` knows only the events of its own pass."""
     make = Claude()
     rows = [make.user("one"), make.says("two")]
-    assert texts(stream(SeenHere()).events(CLAUDE, lines(*rows, *rows))) == ["one", "two"]
-    assert texts(stream(SeenHere()).events(CLAUDE, lines(*rows))) == ["one", "two"]
+    assert texts(stream(LocalDedup()).events(CLAUDE, lines(*rows, *rows))) == ["one", "two"]
+    assert texts(stream(LocalDedup()).events(CLAUDE, lines(*rows))) == ["one", "two"]
 
 
 def test_live_a_native_id_is_admitted_once_for_ever():
@@ -80,7 +80,7 @@ def test_live_a_native_id_is_admitted_once_for_ever():
     assert texts(live.stream().events(live.source, lines(*rows, rows[0]))) == ["one", "two"]
     live.save()
     assert texts(live.stream().events(live.source, lines(*rows))) == []
-    again = SeenInLedger(live.session, live.ledger)
+    again = LedgerDedup(live.session, live.ledger)
     assert texts(live.stream(again).events(live.source, lines(*rows, make.says("three")))) == ["three"]
 
 
@@ -110,7 +110,7 @@ def test_a_backfill_admits_and_notes_what_was_only_scanned():
     """A backfill admits scanned events, and the live stream does not admit them again."""
     make, live = Claude(), Live(CLAUDE)
     rows = [make.user("one"), make.says("two")]
-    backfill = SeenWhenScanned(live.seen, known_only=False)
+    backfill = ScanDedup(live.seen, known_only=False)
     assert texts(live.stream().events(live.source, lines(*rows), seen=backfill)) == ["one", "two"]
     assert texts(live.stream().events(live.source, lines(*rows))) == []
     live.seen.end_backfill()
@@ -122,7 +122,7 @@ def test_a_backfill_notes_what_is_older_than_what_is_known():
     make, live = Claude(), Live(CLAUDE)
     old, new = make.user("one"), make.says("two")
     list(live.stream().events(live.source, lines(new, make.says("three"))))
-    backfill = SeenWhenScanned(live.seen, known_only=False)
+    backfill = ScanDedup(live.seen, known_only=False)
     list(live.stream().events(live.source, lines(old, new), seen=backfill))
     assert texts(live.stream().events(live.source, lines(old, new))) == []
 
@@ -132,8 +132,8 @@ def test_a_second_backfill_notes_no_position_twice():
     make, live = CodexLegacy(), Live(CODEX)
     rows = lines(make.meta(), make.user("one"), make.says("two"))
     for _ in range(2):
-        seen = SeenInLedger(live.session, live.ledger)
-        list(live.stream(seen).events(live.source, rows, seen=SeenWhenScanned(seen, known_only=False)))
+        seen = LedgerDedup(live.session, live.ledger)
+        list(live.stream(seen).events(live.source, rows, seen=ScanDedup(seen, known_only=False)))
         seen.save()
     assert {len(numbers) for numbers in live.ledger.places(live.session.id).values()} == {1}
 
@@ -144,7 +144,7 @@ def test_a_backfill_of_a_document_leaves_what_is_new():
     old, new = make.user("one"), make.says("two")
     list(live.stream().events(live.source, lines(old)))
     live.save()
-    backfill = SeenWhenScanned(live.seen, known_only=True)
+    backfill = ScanDedup(live.seen, known_only=True)
     assert texts(live.stream().events(live.source, lines(old, new), seen=backfill)) == ["one"]
     assert texts(live.stream().events(live.source, lines(old, new))) == ["two"]
 
@@ -161,7 +161,7 @@ TURN = said("over", ev.TURN_END)
 
 def test_a_follower_skips_what_a_source_repeats_until_it_goes_on():
     """Without ids: in the known order, also what has nothing of its own; after the last known event, all is new."""
-    seen = SeenByFollower(native_ids=False)
+    seen = FollowerDedup(native_ids=False)
     known = [said("a"), TURN, said("b"), TURN]
     assert [admits(seen, event, CODEX) for event in (*known, said("a"))] == [True] * 5
     seen.restart(CODEX)
@@ -179,7 +179,7 @@ def test_a_follower_skips_what_a_source_repeats_until_it_goes_on():
 
 def test_a_follower_takes_what_follows_something_new_for_new():
     """A source that was cut and went on differently repeats nothing any more, even if words recur."""
-    seen = SeenByFollower(native_ids=False)
+    seen = FollowerDedup(native_ids=False)
     for word in "abc":
         admits(seen, said(word), CODEX)
     seen.restart(CODEX)
@@ -190,7 +190,7 @@ def test_a_follower_takes_what_follows_something_new_for_new():
 
 def test_a_follower_takes_each_id_once():
     """With ids, nothing else matters."""
-    seen = SeenByFollower(native_ids=True)
+    seen = FollowerDedup(native_ids=True)
     assert [admits(seen, said(word), CLAUDE) for word in "aab"] == [True, False, True]
     seen.restart(CLAUDE)
     assert not admits(seen, said("b"), CLAUDE)

@@ -15,7 +15,7 @@ from katod.record.naming import OutputNaming
 from katod.record.output import Output
 from katod.record.policy import Policy
 from katod.record.session import ActiveSession, ActiveSessions
-from katod.record.stream import SeenEvents
+from katod.record.stream import EventDedup
 from katod.store.ledger import Ledger
 from katod.store.tables import SCHEMA
 from katod.tail.framing import frame
@@ -107,7 +107,7 @@ class Parts:
         return [fields for event, fields in self.logged if event == name]
 
 
-def admits(seen: SeenEvents, event: Event, source: Any) -> bool:
+def admits(seen: EventDedup, event: Event, source: Any) -> bool:
     """Return whether an event is new, and add it if so."""
     is_new = seen.is_new(event, source)
     if is_new:

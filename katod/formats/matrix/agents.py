@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from katod.formats.matrix.calls import MatrixCalls, Row, answered, duration
 from katod.formats.matrix.lines import Draft, Wait, transaction_of
-from katod.formats.matrix.session import Told
+from katod.formats.matrix.session import EventContext
 from katod.formats.matrix.shown import shows
 from katod.formats.matrix.values import Content
 from katod.model import LONGEST_NAME
@@ -46,49 +46,49 @@ class Agents:
             if len(self._used) > _MOST:
                 del self._used[next(iter(self._used))]
 
-    def result(self, told: Told, call: Row, requests: dict[str, str]) -> list[Draft]:
+    def result(self, context: EventContext, call: Row, requests: dict[str, str]) -> list[Draft]:
         """Return the result of a call that started a sub-agent; its id may follow."""
-        launches = bool(call.get("launches")) or told.payload.get("status") == _LAUNCHED
-        if launches or told.payload.get("denied"):
-            self._launched = [record_of(told), call["txn"]] if launches else []
-            return answered(told, call, requests)
+        launches = bool(call.get("launches")) or context.payload.get("status") == _LAUNCHED
+        if launches or context.payload.get("denied"):
+            self._launched = [record_of(context), call["txn"]] if launches else []
+            return answered(context, call, requests)
         self._working.pop(call.get("child", ""), None)
-        status = call.get("status") or ("failure" if told.payload.get("isError") else "")
+        status = call.get("status") or ("failure" if context.payload.get("isError") else "")
         about = (
-            _about(told, call.get("child", ""), status)
-            | duration(told, call.get("time"))
-            | {"result": told.text("text")}
+            _about(context, call.get("child", ""), status)
+            | duration(context, call.get("time"))
+            | {"result": context.text("text")}
             | self._used.pop(call.get("child", ""), {})
         )
-        about["katod_tool_use_id"] = told.text("toolCallId")
-        waits: tuple[Wait, str] | None = None if "child" in call else ("agent", record_of(told))
+        about["katod_tool_use_id"] = context.text("toolCallId")
+        waits: tuple[Wait, str] | None = None if "child" in call else ("agent", record_of(context))
         return [Draft("agent.result", about, reply=call["txn"], at=("result",), waits=waits)]
 
-    def started(self, told: Told, calls: MatrixCalls) -> list[Draft]:
+    def started(self, context: EventContext, calls: MatrixCalls) -> list[Draft]:
         """Return the start of a sub-agent, unless it is that of a call, which was said."""
-        child = told.text("subagent")
-        if self._bound(told, child, calls):
+        child = context.text("subagent")
+        if self._bound(context, child, calls):
             return []
-        self._remember(child, transaction_of(told.event) if shows(told, "agent.spawn") else "")
-        about = {"parent_session_id": told.session_id, "child_session_id": child}
-        about |= {name: told.text(name) for name in ("task", "model") if told.text(name)}
+        self._remember(child, transaction_of(context.event) if shows(context, "agent.spawn") else "")
+        about = {"parent_session_id": context.session_id, "child_session_id": child}
+        about |= {name: context.text(name) for name in ("task", "model") if context.text(name)}
         return [Draft("agent.spawn", about, at=("task",))]
 
-    def ended(self, told: Told, calls: MatrixCalls) -> list[Draft]:
+    def ended(self, context: EventContext, calls: MatrixCalls) -> list[Draft]:
         """Return the end of a sub-agent, unless the result of its call will say it."""
-        child = told.text("subagent")
+        child = context.text("subagent")
         open_call = next((row for row in calls.rows.values() if row.get("child") == child), None)
         if open_call is not None and not open_call.get("launches"):
-            open_call["status"] = told.text("status")
+            open_call["status"] = context.text("status")
             return []
-        about = _about(told, child, told.text("status"))
-        said = told.text("result")
+        about = _about(context, child, context.text("status"))
+        said = context.text("result")
         about |= ({"result": said} if said else {}) | self._used.pop(child, {})
         return [Draft("agent.result", about, reply=self._working.pop(child, ""), at=("result",))]
 
-    def _bound(self, told: Told, child: str, calls: MatrixCalls) -> bool:
+    def _bound(self, context: EventContext, child: str, calls: MatrixCalls) -> bool:
         """Return whether a sub-agent is that of an open call, or of one that was just launched."""
-        if self._launched and self._launched[0] == record_of(told):
+        if self._launched and self._launched[0] == record_of(context):
             self._remember(child, self._launched[1])
             self._launched = []
             return True
@@ -108,21 +108,21 @@ class Agents:
                 del self._working[next(iter(self._working))]
 
 
-def record_of(told: Told) -> str:
+def record_of(context: EventContext) -> str:
     """Return what tells the record of an event from all others."""
-    source = told.event.source
+    source = context.event.source
     return f"{source.get('providerEventId', '')}@{source.get('offset', '')}"
 
 
-def finished(told: Told) -> Content:
+def finished(context: EventContext) -> Content:
     """Return what the end of a sub-agent adds to the result of its call, which is in the same record."""
-    return _about(told, told.text("subagent"), told.text("status"))
+    return _about(context, context.text("subagent"), context.text("status"))
 
 
-def _about(told: Told, child: str, status: str) -> Content:
+def _about(context: EventContext, child: str, status: str) -> Content:
     known = _STATUS.get(status.lower(), "")
     about = {
-        "parent_session_id": told.session_id, "child_session_id": child, "status": known,
+        "parent_session_id": context.session_id, "child_session_id": child, "status": known,
         "katod_status": status if status and not known else "",
     }  # fmt: skip
     return {name: text for name, text in about.items() if text}

@@ -7,7 +7,7 @@ from katod import events as ev
 from katod.agents.fields import dict_of
 from katod.formats.matrix.lines import Draft, Wait
 from katod.formats.matrix.places import directory
-from katod.formats.matrix.session import Session, Told, Turns
+from katod.formats.matrix.session import EventContext, Session, Turns
 from katod.formats.matrix.values import Content, integer
 
 _CONFIGURED: Final = {
@@ -35,55 +35,55 @@ _REFUSALS: Final = frozenset({"api_refusal", "model_refusal_fallback"})
 REFUSAL: Final = "refusal"
 
 
-def changed(told: Told, session: Session) -> list[Draft]:
+def changed(context: EventContext, session: Session) -> list[Draft]:
     """Return a changed setting; titles are none."""
-    what, before, after = told.text("what"), told.text("before"), told.text("after")
-    if not told.is_own:
+    what, before, after = context.text("what"), context.text("before"), context.text("after")
+    if not context.is_own:
         return []
     if what == "branch":
-        return _switched(told, session, before, after)
+        return _switched(context, session, before, after)
     session.announced = session.announced or what == "model"
     change = {"before": before, "after": after} if before else {"after": after}
     if what in _PERMITTED:
-        return [Draft("permission.change", told.ids() | {"changes": {_PERMITTED[what]: change}})]
+        return [Draft("permission.change", context.ids() | {"changes": {_PERMITTED[what]: change}})]
     if what in _CONFIGURED:
         if what == "cwd":
-            change = {name: _directory(told, path) for name, path in change.items()}
-        return [Draft("config.change", told.ids() | {"changes": {_CONFIGURED[what]: change}})]
+            change = {name: _directory(context, path) for name, path in change.items()}
+        return [Draft("config.change", context.ids() | {"changes": {_CONFIGURED[what]: change}})]
     return []
 
 
-def _directory(told: Told, path: str) -> str:
+def _directory(context: EventContext, path: str) -> str:
     """Return a directory of the session, relative to the one in which it began."""
-    start = told.metadata.start.cwd
-    return directory(path, told.options, start if path != start else "")
+    start = context.metadata.start.cwd
+    return directory(path, context.options, start if path != start else "")
 
 
-def _switched(told: Told, session: Session, before: str, after: str) -> list[Draft]:
+def _switched(context: EventContext, session: Session, before: str, after: str) -> list[Draft]:
     if not after or session.branch == after:
         return []
     session.branch = after
     about = {"action": "switched", "branch_name": after} | ({"from_branch": before} if before else {})
-    return [Draft("git.branch", told.ids() | about)]
+    return [Draft("git.branch", context.ids() | about)]
 
 
-def remodelled(told: Told, session: Session) -> list[Draft]:
+def remodelled(context: EventContext, session: Session) -> list[Draft]:
     """Return that another model answers than before, if the agent did not say that it changes."""
-    before, after = session.model, told.event.model
-    if not after or after == before or not told.is_own:
+    before, after = session.model, context.event.model
+    if not after or after == before or not context.is_own:
         return []
     session.model, announced = after, session.announced
     session.announced = False
     if not before or announced:
         return []
     changes = {"model": {"before": before, "after": after}}
-    return [Draft("config.change", told.ids() | {"changes": changes}, "model", derived=True)]
+    return [Draft("config.change", context.ids() | {"changes": changes}, "model", derived=True)]
 
 
-def failed(told: Told) -> list[Draft]:
+def failed(context: EventContext) -> list[Draft]:
     """Return an error, and that the context is full if this is the error."""
-    message, code, status = told.text("message"), told.text("code"), integer(told.payload.get("httpStatus"))
-    content = told.ids() | {"error_message": message} | ({"error_code": code} if code else {})
+    message, code, status = context.text("message"), context.text("code"), integer(context.payload.get("httpStatus"))
+    content = context.ids() | {"error_message": message} | ({"error_code": code} if code else {})
     if status is None and (said := _STATUS.search(message[:_LONGEST_START])):
         status = int(said[1] or said[2])
         content["katod_derived_fields"] = ["http_status"]
@@ -91,11 +91,11 @@ def failed(told: Told) -> list[Draft]:
         content["error_type"] = kind
     if status is not None:
         content["http_status"] = status
-    drafts = [Draft("error", content | _retry(dict_of(told.payload.get("retry"))), at=("error_message",))]
+    drafts = [Draft("error", content | _retry(dict_of(context.payload.get("retry"))), at=("error_message",))]
     if full := _OVERFLOW.search(message):
         sizes = {"token_count": full[1], "token_limit": full[2]}
         about = {name: int(size) for name, size in sizes.items() if size}
-        drafts.append(Draft("context.overflow", told.ids() | about, "overflow"))
+        drafts.append(Draft("context.overflow", context.ids() | about, "overflow"))
     return drafts
 
 
@@ -117,30 +117,30 @@ def _retry(retry: Content) -> Content:
     return content
 
 
-def is_refusal(told: Told) -> bool:
+def is_refusal(context: EventContext) -> bool:
     """Return whether an event says that a request was refused."""
-    return told.event.kind == ev.SYSTEM_MESSAGE and told.text("subtype") in _REFUSALS
+    return context.event.kind == ev.SYSTEM_MESSAGE and context.text("subtype") in _REFUSALS
 
 
-def blocked(told: Told, turns: Turns) -> list[Draft]:
+def blocked(context: EventContext, turns: Turns) -> list[Draft]:
     """Return that the request was refused, which a client may record more than once."""
     if turns.blocked:
         return []
-    turns.blocked, category = True, told.text("category")
-    content = told.ids(turns) | {"block_reason": "policy_violation"} | ({"category": category} if category else {})
+    turns.blocked, category = True, context.text("category")
+    content = context.ids(turns) | {"block_reason": "policy_violation"} | ({"category": category} if category else {})
     return [Draft("safety.blocked", content, "refusal", turns.prompt)]
 
 
-def summarized(told: Told, session: Session, turns: Turns) -> Draft:
+def summarized(context: EventContext, session: Session, turns: Turns) -> Draft:
     """Return a compaction; the turns since the last one were counted by katod."""
     sizes = (("tokens_before", "tokensBefore"), ("tokens_after", "tokensAfter"))
-    known = {name: size for name, key in sizes if (size := integer(told.payload.get(key))) is not None}
-    content = told.ids() | known
-    content |= {"katod_trigger": told.text("trigger")} if told.text("trigger") else {}
-    if session.whole and told.is_own:
+    known = {name: size for name, key in sizes if (size := integer(context.payload.get(key))) is not None}
+    content = context.ids() | known
+    content |= {"katod_trigger": context.text("trigger")} if context.text("trigger") else {}
+    if session.whole and context.is_own:
         content |= {"turns_summarized": turns.number - turns.summarized, "katod_derived_fields": ["turns_summarized"]}
         turns.summarized = turns.number
-    summary = told.text("summary")
+    summary = context.text("summary")
     content |= {"summary_text": summary} if summary else {}
     waits: tuple[Wait, str] | None = None if summary else ("summary", "")
     return Draft("context.summarized", content, at=("summary_text",), waits=waits)

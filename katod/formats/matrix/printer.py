@@ -17,7 +17,6 @@ from katod.formats.matrix import files, notes
 from katod.formats.matrix import session as session_
 from katod.formats.matrix.agents import Agents
 from katod.formats.matrix.calls import MatrixCalls
-from katod.formats.matrix.held import HeldLines, usage_key, usage_of
 from katod.formats.matrix.lines import (
     Draft,
     ProtocolEvent,
@@ -27,7 +26,8 @@ from katod.formats.matrix.lines import (
     timestamp_of,
 )
 from katod.formats.matrix.names import PREFIX, STATES
-from katod.formats.matrix.session import Session, Told, Turns, state_of
+from katod.formats.matrix.pending import PendingLines, usage_key, usage_of
+from katod.formats.matrix.session import EventContext, Session, Turns, state_of
 from katod.formats.matrix.shown import as_shown
 from katod.formats.matrix.sums import Sums, counts_of
 from katod.formats.rows import row_of
@@ -54,7 +54,7 @@ class MatrixPrinter(Lines):
         self._sums = Sums(state.get("sums"))
         self._calls = MatrixCalls(state.get("calls"))
         self._agents = Agents(state.get("agents"))
-        self._held = HeldLines.of(state.get("held"))
+        self._held = PendingLines.of(state.get("held"))
 
     @property
     def _options(self) -> Options:
@@ -83,7 +83,7 @@ class MatrixPrinter(Lines):
 
     def pause(self) -> str:
         """Return the lines that are held back."""
-        lines, self._held = self._held.lines, HeldLines()
+        lines, self._held = self._held.lines, PendingLines()
         return "".join(printed(line, self._prefix) for line in lines)
 
     def end(self) -> str:
@@ -96,25 +96,25 @@ class MatrixPrinter(Lines):
         """Return what is said of one event: no line, one, or several."""
         row, _ = row_of(event, redact=self._options.redact)
         agent, kind = AGENTS[event.session.agent], row["kind"]
-        told = Told(event, row["payload"], metadata, self._options, agent.product, agent.answers)
+        context = EventContext(event, row["payload"], metadata, self._options, agent.product, agent.answers)
         self._session.last = event.id
-        added = self._held.addition(told, kind)
-        drafts = [] if added and kind != ev.USAGE else as_shown(self._drafts(told, kind), told)
-        drafts = [*drafts, *session_.doing(told, self._session)]
+        added = self._held.addition(context, kind)
+        drafts = [] if added and kind != ev.USAGE else as_shown(self._drafts(context, kind), context)
+        drafts = [*drafts, *session_.doing(context, self._session)]
         if drafts and not self._session.root:
-            drafts = [*session_.begun(told, self._session), *drafts]
+            drafts = [*session_.begun(context, self._session), *drafts]
         lines = [line_of(draft, event, self._session.root) for draft in drafts]
         if added:
             self._held = self._held.with_addition(added)
-        elif self._is_held(told, kind, lines):
+        elif self._is_held(context, kind, lines):
             return ""
         return self.pause() + self._written(lines, drafts)
 
-    def _is_held(self, told: Told, kind: str, lines: list[ProtocolEvent]) -> bool:
+    def _is_held(self, context: EventContext, kind: str, lines: list[ProtocolEvent]) -> bool:
         """Return whether the lines of an event wait with those before it, for what may still be added to these."""
         if self._held.waits == "summary":
             return not lines
-        if not self._session.late and self._held.goes_on(told, kind):
+        if not self._session.late and self._held.goes_on(context, kind):
             longer = self._held.longer(lines)
             self._held = longer if longer.is_small else self._held
             return self._held is longer
@@ -125,110 +125,110 @@ class MatrixPrinter(Lines):
         """Return lines as text, but for the last one if it is held back, with the state of the room after it."""
         place = len(drafts) - 1 - (bool(drafts) and drafts[-1].name in STATES)
         waits = drafts[place].waits if place >= 0 else None
-        if waits and (held := HeldLines(tuple(lines[place:]), *waits)).is_small:
+        if waits and (held := PendingLines(tuple(lines[place:]), *waits)).is_small:
             self._held = held
             del lines[place:]
         return "".join(printed(line, self._prefix) for line in lines)
 
-    def _drafts(self, told: Told, kind: str) -> list[Draft]:
+    def _drafts(self, context: EventContext, kind: str) -> list[Draft]:
         handler = self._HANDLERS.get(kind)
-        return handler(self, told) if handler else []
+        return handler(self, context) if handler else []
 
     # -- one method per kind of event -------------------------------------------------------------------
 
-    def _started(self, told: Told) -> list[Draft]:
-        return [] if self._session.root or not told.is_own else session_.begun(told, self._session)
+    def _started(self, context: EventContext) -> list[Draft]:
+        return [] if self._session.root or not context.is_own else session_.begun(context, self._session)
 
-    def _prompt(self, told: Told) -> list[Draft]:
-        self._session.late = self._session.late and not told.is_own
-        return [*self._checkpoint(told), *session_.prompted(told, self._session, self._turns)]
+    def _prompt(self, context: EventContext) -> list[Draft]:
+        self._session.late = self._session.late and not context.is_own
+        return [*self._checkpoint(context), *session_.prompted(context, self._session, self._turns)]
 
-    def _thought(self, told: Told) -> list[Draft]:
-        own, text, subject = told.is_own, told.text("text"), told.text("subject")
-        content = told.ids(self._turns if own else None) | ({"thinking_text": text} if text else {})
+    def _thought(self, context: EventContext) -> list[Draft]:
+        own, text, subject = context.is_own, context.text("text"), context.text("subject")
+        content = context.ids(self._turns if own else None) | ({"thinking_text": text} if text else {})
         content |= {"katod_subject": subject} if subject else {}
-        content |= {"katod_encrypted": True} if told.payload.get("encrypted") else {}
+        content |= {"katod_encrypted": True} if context.payload.get("encrypted") else {}
         draft = Draft("thinking", content, reply=self._turns.prompt if own else "", at=("thinking_text",))
-        return [*notes.remodelled(told, self._session), draft]
+        return [*notes.remodelled(context, self._session), draft]
 
-    def _response(self, told: Told) -> list[Draft]:
-        changed = notes.remodelled(told, self._session)
-        draft = session_.responded(told, self._session, self._turns)
-        if self._session.usage[:1] == [usage_key(told)]:  # it was complete before its text
+    def _response(self, context: EventContext) -> list[Draft]:
+        changed = notes.remodelled(context, self._session)
+        draft = session_.responded(context, self._session, self._turns)
+        if self._session.usage[:1] == [usage_key(context)]:  # it was complete before its text
             draft = draft._replace(content=draft.content | self._session.usage[1])
             self._session.usage = []
         else:
-            draft = draft._replace(waits=usage_of(told))
-        refused = notes.blocked(told, self._turns) if told.text("stopReason") == notes.REFUSAL else []
+            draft = draft._replace(waits=usage_of(context))
+        refused = notes.blocked(context, self._turns) if context.text("stopReason") == notes.REFUSAL else []
         return [*changed, draft, *refused]
 
-    def _call(self, told: Told) -> list[Draft]:
-        changed = notes.remodelled(told, self._session)
-        return changed + calls_.called(told, self._calls, self._session, self._turns)
+    def _call(self, context: EventContext) -> list[Draft]:
+        changed = notes.remodelled(context, self._session)
+        return changed + calls_.called(context, self._calls, self._session, self._turns)
 
-    def _result(self, told: Told) -> list[Draft]:
-        call = self._calls.take(told.text("toolCallId"))
+    def _result(self, context: EventContext) -> list[Draft]:
+        call = self._calls.take(context.text("toolCallId"))
         if call and call["kind"] == "agent":
-            return self._agents.result(told, call, self._calls.requests)
-        return calls_.answered(told, call, self._calls.requests)
+            return self._agents.result(context, call, self._calls.requests)
+        return calls_.answered(context, call, self._calls.requests)
 
-    def _system(self, told: Told) -> list[Draft]:
-        return notes.blocked(told, self._turns) if notes.is_refusal(told) else []
+    def _system(self, context: EventContext) -> list[Draft]:
+        return notes.blocked(context, self._turns) if notes.is_refusal(context) else []
 
-    def _info(self, told: Told) -> list[Draft]:
-        subtype = told.text("subtype")
+    def _info(self, context: EventContext) -> list[Draft]:
+        subtype = context.text("subtype")
         if subtype == PERMISSION_REQUESTED:
-            return calls_.asked(told, self._calls)
+            return calls_.asked(context, self._calls)
         if subtype == PERMISSION_COMPLETED:
-            return calls_.decided(told, self._calls.requests)
+            return calls_.decided(context, self._calls.requests)
         if subtype in (calls_.SERVERS, calls_.TOOLS):
-            return calls_.connected(told, self._session)
+            return calls_.connected(context, self._session)
         if subtype == files.READ:
-            return files.told_read(dict_of(told.payload.get("data")), told.metadata.cwd, told.ids())
+            return files.told_read(dict_of(context.payload.get("data")), context.metadata.cwd, context.ids())
         return []
 
-    def _turn_ended(self, told: Told) -> list[Draft]:
-        if not told.is_own:
+    def _turn_ended(self, context: EventContext) -> list[Draft]:
+        if not context.is_own:
             return []
-        aborted = told.text("reason") == "aborted"
-        drafts = session_.interrupted(told, self._turns) if aborted else []
+        aborted = context.text("reason") == "aborted"
+        drafts = session_.interrupted(context, self._turns) if aborted else []
         self._turns.text = ""
-        return [*drafts, *self._checkpoint(told)]
+        return [*drafts, *self._checkpoint(context)]
 
-    def _used(self, told: Told) -> list[Draft]:
-        self._sums.add(told.payload, told.answers)
-        if not told.is_own:
-            self._agents.use(told.event.session.subagent, counts_of(told.payload, told.answers))
-        is_named = told.answers.have_names and not self._held.addition(told, ev.USAGE)
-        self._session.usage = [usage_key(told), counts_of(told.payload, told.answers)] if is_named else []
+    def _used(self, context: EventContext) -> list[Draft]:
+        self._sums.add(context.payload, context.answers)
+        if not context.is_own:
+            self._agents.use(context.event.session.subagent, counts_of(context.payload, context.answers))
+        is_named = context.answers.have_names and not self._held.addition(context, ev.USAGE)
+        self._session.usage = [usage_key(context), counts_of(context.payload, context.answers)] if is_named else []
         return []
 
-    def _checkpoint(self, told: Told) -> list[Draft]:
-        sums = self._sums.checkpoint() if told.is_own else {}
+    def _checkpoint(self, context: EventContext) -> list[Draft]:
+        sums = self._sums.checkpoint() if context.is_own else {}
         if not sums:
             return []
         partial = {} if self._session.whole else {"katod_partial": True}
-        return [Draft("usage.checkpoint", told.ids() | sums | partial | timestamp_of(told.event), "usage")]
+        return [Draft("usage.checkpoint", context.ids() | sums | partial | timestamp_of(context.event), "usage")]
 
-    def _compacted(self, told: Told) -> list[Draft]:
-        return [notes.summarized(told, self._session, self._turns)]
+    def _compacted(self, context: EventContext) -> list[Draft]:
+        return [notes.summarized(context, self._session, self._turns)]
 
-    def _changed(self, told: Told) -> list[Draft]:
-        return notes.changed(told, self._session)
+    def _changed(self, context: EventContext) -> list[Draft]:
+        return notes.changed(context, self._session)
 
-    def _failed(self, told: Told) -> list[Draft]:
-        return notes.failed(told)
+    def _failed(self, context: EventContext) -> list[Draft]:
+        return notes.failed(context)
 
-    def _agent_started(self, told: Told) -> list[Draft]:
-        return self._agents.started(told, self._calls)
+    def _agent_started(self, context: EventContext) -> list[Draft]:
+        return self._agents.started(context, self._calls)
 
-    def _agent_ended(self, told: Told) -> list[Draft]:
-        return self._agents.ended(told, self._calls)
+    def _agent_ended(self, context: EventContext) -> list[Draft]:
+        return self._agents.ended(context, self._calls)
 
-    def _ended(self, told: Told) -> list[Draft]:
-        return session_.ended(told, self._session, self._turns, self._sums) if told.is_own else []
+    def _ended(self, context: EventContext) -> list[Draft]:
+        return session_.ended(context, self._session, self._turns, self._sums) if context.is_own else []
 
-    _HANDLERS: ClassVar[dict[str, Callable[["MatrixPrinter", Told], list[Draft]]]] = {
+    _HANDLERS: ClassVar[dict[str, Callable[["MatrixPrinter", EventContext], list[Draft]]]] = {
         ev.SESSION_START: _started, ev.SESSION_END: _ended, ev.USER_MESSAGE: _prompt, ev.ASSISTANT_MESSAGE: _response,
         ev.ASSISTANT_THINKING: _thought, ev.TOOL_CALL: _call, ev.TOOL_RESULT: _result, ev.SYSTEM_MESSAGE: _system,
         ev.PROVIDER_INFO: _info, ev.TURN_END: _turn_ended, ev.USAGE: _used,

@@ -72,7 +72,7 @@ class Session:
     switches: list[Any] = field(default_factory=list)  # of the range that is being printed
 
 
-class Told(NamedTuple):
+class EventContext(NamedTuple):
     """One event, its payload without secrets, what is known when it comes, and of its agent."""
 
     event: Event
@@ -102,11 +102,11 @@ class Told(NamedTuple):
         return ids_of(self, turns.prompt_id if turns else "")
 
 
-def ids_of(told: Told, prompt_id: str = "") -> Content:
+def ids_of(context: EventContext, prompt_id: str = "") -> Content:
     """Return the ids of the session, of a sub-agent that speaks in its file, and of the prompt."""
     found = {
-        "session_id": told.session_id,
-        "katod_subagent": "" if told.is_own else told.event.session.subagent,
+        "session_id": context.session_id,
+        "katod_subagent": "" if context.is_own else context.event.session.subagent,
         "prompt_id": prompt_id,
     }
     return {name: value for name, value in found.items() if value}
@@ -123,36 +123,36 @@ def state_of(part: Turns | Session) -> dict[str, Any]:
 # -- the start, and the state of the room ------------------------------------------------------------
 
 
-def begun(told: Told, session: Session) -> list[Draft]:
+def begun(context: EventContext, session: Session) -> list[Draft]:
     """Return the start of the session, which is the first line whatever the first event is."""
-    is_start = told.event.kind == ev.SESSION_START and told.is_own
-    ref, subagent = told.event.session, told.metadata.key.subagent
+    is_start = context.event.kind == ev.SESSION_START and context.is_own
+    ref, subagent = context.event.session, context.metadata.key.subagent
     key = SessionKey(ref.agent, ref.id, subagent)
-    session.id, session.root = told.session_id, transaction(f"{key}#session.start")
+    session.id, session.root = context.session_id, transaction(f"{key}#session.start")
     session.whole = is_start
-    given = dict(told.payload) if is_start else _known(told)
-    content = ids_of(told) | _fields(told, given) | (timestamp_of(told.event) if is_start else {})
+    given = dict(context.payload) if is_start else _known(context)
+    content = ids_of(context) | _fields(context, given) | (timestamp_of(context.event) if is_start else {})
     content.pop("katod_subagent", None)
     session.started = content.get("timestamp", 0)
     session.model = content.get("model", "")
     return [Draft("session.start", content)]
 
 
-def _known(told: Told) -> Content:
+def _known(context: EventContext) -> Content:
     """Return what a recording that begins later knows of the start."""
-    start = told.metadata.start
+    start = context.metadata.start
     known = {"cwd": start.cwd, "branch": start.branch, "cliVersion": start.version, "origin": start.origin}
-    redacted: Content = redact_json(known) if told.options.redact else known
+    redacted: Content = redact_json(known) if context.options.redact else known
     return redacted
 
 
-def _fields(told: Told, given: Content) -> Content:
-    ref = told.event.session
-    environment = {"client": told.client} | _named(given, _ENVIRONMENT)
-    parent = ref.id if told.metadata.key.subagent else given.get("parent") or ref.parent
+def _fields(context: EventContext, given: Content) -> Content:
+    ref = context.event.session
+    environment = {"client": context.client} | _named(given, _ENVIRONMENT)
+    parent = ref.id if context.metadata.key.subagent else given.get("parent") or ref.parent
     about = {"agent": ref.agent} | ({"parent": parent} if parent else {}) | _named(given, _ABOUT)
-    model = told.event.model or told.metadata.model
-    where = {"working_directory": directory(given["cwd"], told.options)} if given.get("cwd") else {}
+    model = context.event.model or context.metadata.model
+    where = {"working_directory": directory(given["cwd"], context.options)} if given.get("cwd") else {}
     return ({"model": model} if model else {}) | where | {"environment": environment, "katod_session": about}
 
 
@@ -160,51 +160,51 @@ def _named(given: Content, names: tuple[tuple[str, str], ...]) -> Content:
     return {name: given[key] for name, key in names if isinstance(given.get(key), str) and given[key]}
 
 
-def doing(told: Told, session: Session) -> list[Draft]:
+def doing(context: EventContext, session: Session) -> list[Draft]:
     """Return the state of the room after an event; nothing is said of it before anything happens."""
     if not isinstance(session.lifecycle, Lifecycle):
-        subagent, usage_ends = told.metadata.key.subagent, told.answers.usage_is_last
+        subagent, usage_ends = context.metadata.key.subagent, context.answers.usage_is_last
         session.lifecycle = Lifecycle(subagent, session.lifecycle, usage_ends=usage_ends)
-    is_new = bool(session.lifecycle.take(told.event))
+    is_new = bool(session.lifecycle.take(context.event))
     is_working = session.lifecycle.state in AT_WORK
-    return (
-        active(told, session, "running" if is_working else "idle") if is_new and (session.status or is_working) else []
-    )
+    if not is_new or not (session.status or is_working):
+        return []
+    return active(context, session, "running" if is_working else "idle")
 
 
-def active(told: Told, session: Session, status: str) -> list[Draft]:
+def active(context: EventContext, session: Session, status: str) -> list[Draft]:
     """Return the state of the room, if it or the model changes; that of a sub-agent would replace its parent's."""
     now = f"{status} {session.model}"
-    if session.status == now or not told.is_own or told.metadata.key.subagent:
+    if session.status == now or not context.is_own or context.metadata.key.subagent:
         return []
     session.status = now
     known = {"started_at": session.started, "model": session.model}
-    content = ids_of(told) | {name: value for name, value in known.items() if value} | {"status": status}
+    content = ids_of(context) | {name: value for name, value in known.items() if value} | {"status": status}
     return [Draft("session.active", content, part=status, derived=True)]
 
 
 # -- prompts and answers -------------------------------------------------------------------------------
 
 
-def prompted(told: Told, session: Session, turns: Turns) -> list[Draft]:
+def prompted(context: EventContext, session: Session, turns: Turns) -> list[Draft]:
     """Return a prompt with what is attached to it; commands of the client are none."""
-    subtype = told.text("subtype")
-    if not told.is_own or subtype in _UNSAID:
+    subtype = context.text("subtype")
+    if not context.is_own or subtype in _UNSAID:
         return []
     if subtype in NO_PROMPTS:
         turns.prompt = turns.prompt_id = turns.response = turns.text = ""
-        return _mcp_prompt(told)
-    _turn(told, turns)
-    files = [row for row in told.payload.get("attachments", ()) if isinstance(row, dict)]
-    content = told.ids(turns) | ({"turn": turns.number} if session.whole else {})
-    content |= {"role": "user", "text": told.text("text")} | _listed(files) | _kind(subtype)
-    reply = turns.prompt = transaction_of(told.event)
-    attached = [_attached(told, turns, reply, n, row) for n, row in enumerate(files)]
+        return _mcp_prompt(context)
+    _turn(context, turns)
+    files = [row for row in context.payload.get("attachments", ()) if isinstance(row, dict)]
+    content = context.ids(turns) | ({"turn": turns.number} if session.whole else {})
+    content |= {"role": "user", "text": context.text("text")} | _listed(files) | _kind(subtype)
+    reply = turns.prompt = transaction_of(context.event)
+    attached = [_attached(context, turns, reply, n, row) for n, row in enumerate(files)]
     return [Draft("prompt", content, at=("text",)), *attached]
 
 
-def _turn(told: Told, turns: Turns) -> None:
-    event = told.event
+def _turn(context: EventContext, turns: Turns) -> None:
+    event = context.event
     turn = event.turn if event.turn != turns.prompt_id else ""  # what was typed in one turn are several prompts
     turns.number += 1
     turns.prompt_id = turn or event.source.get("providerEventId") or event.id
@@ -212,19 +212,19 @@ def _turn(told: Told, turns: Turns) -> None:
     turns.blocked = False
 
 
-def responded(told: Told, session: Session, turns: Turns) -> Draft:
+def responded(context: EventContext, session: Session, turns: Turns) -> Draft:
     """Return a text of the model, which answers the prompt."""
-    if not told.is_own:
-        return Draft("response", told.ids() | _spoken(told), at=("text",))
-    turns.response, turns.message = transaction_of(told.event), told.event.source.get("messageId", "")
-    turns.text = told.text("text") if len(told.text("text")) <= _LONGEST_KEPT else ""
+    if not context.is_own:
+        return Draft("response", context.ids() | _spoken(context), at=("text",))
+    turns.response, turns.message = transaction_of(context.event), context.event.source.get("messageId", "")
+    turns.text = context.text("text") if len(context.text("text")) <= _LONGEST_KEPT else ""
     number = {"turn": turns.number} if session.whole and turns.number else {}
-    return Draft("response", told.ids(turns) | _spoken(told) | number, reply=turns.prompt, at=("text",))
+    return Draft("response", context.ids(turns) | _spoken(context) | number, reply=turns.prompt, at=("text",))
 
 
-def _spoken(told: Told) -> Content:
-    stop, phase = told.text("stopReason"), told.text("phase")
-    content: Content = {"text": told.text("text")} | ({"katod_phase": phase} if phase else {})
+def _spoken(context: EventContext) -> Content:
+    stop, phase = context.text("stopReason"), context.text("phase")
+    content: Content = {"text": context.text("text")} | ({"katod_phase": phase} if phase else {})
     return content | ({"stop_reason" if stop in _STOPS else "katod_stop_reason": stop} if stop else {})
 
 
@@ -232,12 +232,12 @@ def _kind(subtype: str) -> Content:
     return {"katod_subtype": subtype} if subtype else {}
 
 
-def _mcp_prompt(told: Told) -> list[Draft]:
-    name, _, given = told.text("text").partition(" ")
+def _mcp_prompt(context: EventContext) -> list[Draft]:
+    name, _, given = context.text("text").partition(" ")
     words = name.removeprefix("/").split("__")
     if words[0] != "mcp" or len(words) < 3:
         return []
-    content = told.ids() | {"mcp_server": words[1], "prompt_name": "__".join(words[2:])}
+    content = context.ids() | {"mcp_server": words[1], "prompt_name": "__".join(words[2:])}
     return [Draft("mcp.prompt.used", content | ({"arguments": {"text": given}} if given else {}))]
 
 
@@ -256,24 +256,24 @@ def described(row: Content) -> Content:
     return {name: row[key] for name, key in names if row.get(key) not in (None, "")}
 
 
-def size(told: Told, row: Content) -> Content:
+def size(context: EventContext, row: Content) -> Content:
     """Return width and height of a picture that the event carries."""
-    data = next((blob[2] for blob in told.event.blobs if blob[0] == row.get("sha256")), "")
+    data = next((blob[2] for blob in context.event.blobs if blob[0] == row.get("sha256")), "")
     found = size_of(decoded(head_of(data))) if data and row.get("type") == "image" else None
     return {"width": found[0], "height": found[1]} if found else {}
 
 
-def _attached(told: Told, turns: Turns, reply: str, number: int, row: Content) -> Draft:
+def _attached(context: EventContext, turns: Turns, reply: str, number: int, row: Content) -> Draft:
     name = "input.image" if row.get("type") == "image" else "input.document"
-    content = told.ids(turns) | described(row) | size(told, row)
-    return Draft(name, content, f"attachment.{number}", reply, pictures=pictures(told, row, ("sha256",)))
+    content = context.ids(turns) | described(row) | size(context, row)
+    return Draft(name, content, f"attachment.{number}", reply, pictures=pictures(context, row, ("sha256",)))
 
 
-def pictures(told: Told, row: Content, at: Path) -> tuple[Picture, ...]:
+def pictures(context: EventContext, row: Content, at: Path) -> tuple[Picture, ...]:
     """Return the data of an attachment if the event carries it and it is to be saved."""
-    if told.options.attachments != "save":
+    if context.options.attachments != "save":
         return ()
-    found = [blob for blob in told.event.blobs if blob[0] == row.get("sha256")][:1]
+    found = [blob for blob in context.event.blobs if blob[0] == row.get("sha256")][:1]
     return tuple(_picture(at, *blob) for blob in found)
 
 
@@ -283,10 +283,10 @@ def _picture(at: Path, digest: str, media: str, data: str) -> Picture:
     return Picture(at, digest, clean(media), b64encode(content).decode(), len(content))
 
 
-def interrupted(told: Told, turns: Turns) -> list[Draft]:
+def interrupted(context: EventContext, turns: Turns) -> list[Draft]:
     """Return that a turn was aborted, with the last text of it."""
     partial = {"partial_text": turns.text} if turns.text else {}
-    content = told.ids(turns) | partial | timestamp_of(told.event)
+    content = context.ids(turns) | partial | timestamp_of(context.event)
     return [Draft("response.interrupted", content, reply=turns.response or turns.prompt, at=("partial_text",))]
 
 
@@ -298,10 +298,10 @@ def exported(session: Session) -> ProtocolEvent:
     return ProtocolEvent(txn, "session.exported", cleaned(content) | {"m.relates_to": relates})
 
 
-def ended(told: Told, session: Session, turns: Turns, sums: Sums) -> list[Draft]:
+def ended(context: EventContext, session: Session, turns: Turns, sums: Sums) -> list[Draft]:
     """Return the end of the session, which the agent recorded."""
-    time = timestamp_of(told.event).get("timestamp")
-    content = told.ids() | ({"reason": told.text("reason")} if told.text("reason") else {})
+    time = timestamp_of(context.event).get("timestamp")
+    content = context.ids() | ({"reason": context.text("reason")} if context.text("reason") else {})
     if time and session.started and time >= session.started:
         content["duration_ms"] = time - session.started
     if session.whole:

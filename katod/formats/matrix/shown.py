@@ -7,7 +7,7 @@ from katod.agents.tooltable import is_silent, tool
 from katod.formats.matrix.lines import Draft
 from katod.formats.matrix.names import NEEDS
 from katod.formats.matrix.places import below_home
-from katod.formats.matrix.session import Session, Told
+from katod.formats.matrix.session import EventContext, Session
 from katod.formats.transcript import todos
 from katod.formats.transcript.edits import edit_size
 from katod.formats.transcript.toolview import View
@@ -27,39 +27,39 @@ _REPORT: Final = frozenset({"result"})
 _SUMMARY: Final = "summary_text"  # of a compaction: it retells what tools returned
 
 
-def shows(told: Told, name: str) -> bool:
+def shows(context: EventContext, name: str) -> bool:
     """Return whether lines of this name are shown; those of a sub-agent in its parent's file need all of the tools."""
-    tools, needs = told.options.tools, NEEDS[name]
-    if not told.is_own and tools != "full":
+    tools, needs = context.options.tools, NEEDS[name]
+    if not context.is_own and tools != "full":
         return False
     if needs == "thinking":
-        return told.options.thinking
+        return context.options.thinking
     return not needs or tools == "full" or (needs == "tools" and tools == "summary")
 
 
-def as_shown(drafts: list[Draft], told: Told) -> list[Draft]:
+def as_shown(drafts: list[Draft], context: EventContext) -> list[Draft]:
     """Return what is shown of what could be said of an event."""
-    found = [draft for draft in drafts if shows(told, draft.name)]
-    return found if told.options.tools == "full" else [_without_details(draft, told) for draft in found]
+    found = [draft for draft in drafts if shows(context, draft.name)]
+    return found if context.options.tools == "full" else [_without_details(draft, context) for draft in found]
 
 
-def _without_details(draft: Draft, told: Told) -> Draft:
+def _without_details(draft: Draft, context: EventContext) -> Draft:
     if draft.name == "context.summarized":
         content = {name: value for name, value in draft.content.items() if name != _SUMMARY}
         return draft._replace(content=content, at=(), waits=None)
     if NEEDS[draft.name] != "tools":
         return draft
-    has_report = told.event.kind == ev.AGENT_END and told.options.subagent_reports
+    has_report = context.event.kind == ev.AGENT_END and context.options.subagent_reports
     kept = _KEPT | _REPORT if has_report else _KEPT
     content = {name: value for name, value in draft.content.items() if name in kept}
     content |= {name: below_home(content[name]) for name in _PATHS if name in content}
     return draft._replace(content=content, at=draft.at if draft.at and draft.at[0] in content else (), pictures=())
 
 
-def summary(told: Told, session: Session) -> str:
+def summary(context: EventContext, session: Session) -> str:
     """Return what the line of a call says in a transcript, empty if it has none or if all of the call is shown."""
-    payload = {"name": told.text("name"), "family": told.text("family")} | told.payload
-    if told.options.tools != "summary" or is_silent(payload["name"], told.event.session.agent):
+    payload = {"name": context.text("name"), "family": context.text("family")} | context.payload
+    if context.options.tools != "summary" or is_silent(payload["name"], context.event.session.agent):
         return ""
     if (known := tool(payload["name"])).items:
         items = todos.items_of(payload.get("input"), known)
@@ -67,5 +67,5 @@ def summary(told: Told, session: Session) -> str:
         session.todos = [[text, done] for text, done in items]
         line = todos.changes(before, items)
     else:
-        line = View(str, told.metadata.cwd).about(payload, *edit_size(payload))
+        line = View(str, context.metadata.cwd).about(payload, *edit_size(payload))
     return " ".join(span.text for span in line)

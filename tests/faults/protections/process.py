@@ -315,7 +315,7 @@ PROTECTIONS = [
     ),
     Protection(
         "katod looks whether its state directory is still there",
-        "katod.service.held:OpenState.lost",
+        "katod.service.openstate:OpenState.lost",
         returning([]),
         (
             f"{STATE}test_katod_ends_when_its_state_is_no_longer_there",

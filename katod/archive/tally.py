@@ -17,7 +17,7 @@ from katod.record.stream import DISTINCTIVE
 _BYTES: Final = 4  # for each message: one that is lost goes unnoticed once in a million times in a session of thousands
 
 
-class SaidTally:
+class TextTally:
     """Collects the messages and calls of a session while its events pass."""
 
     def __init__(self, key: SessionKey) -> None:

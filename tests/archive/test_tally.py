@@ -3,9 +3,9 @@
 import pytest
 
 from katod import events as ev
-from katod.archive import said
+from katod.archive import tally
 from katod.archive.manifest import Entry
-from katod.archive.said import SaidTally, has_less
+from katod.archive.tally import TextTally, has_less
 from katod.events import Event, SessionRef
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
@@ -16,7 +16,7 @@ NATIVE, PLACED = SessionKey("claude", "6f1c2c1e"), SessionKey("codex", "6f1c2c1e
 
 def entry(*words, key=NATIVE, sources=()):
     """Return the entry of a session with messages that have these ids, or these texts."""
-    collected = SaidTally(key)
+    collected = TextTally(key)
     ref = SessionRef(key.agent, key.id)
     events = [Event(f"id:{word}", ev.USER_MESSAGE, ref, {"text": word}, {}) for word in words]
     events.append(Event("noise", ev.USAGE, ref, {}, {}))
@@ -54,7 +54,7 @@ def test_a_message_is_known_by_its_id_if_it_has_one():
         pair = []
         for number in (1, 2):
             event = Event(f"id{number}", ev.USER_MESSAGE, SessionRef(*key), {"text": f"{number}"}, {})
-            collected = SaidTally(key)
+            collected = TextTally(key)
             list(collected.over([(event._replace(**kept), SessionMetadata(key))]))
             pair.append(Entry((key, "markdown"), said=collected.text))
         assert not has_less(*pair)
@@ -63,7 +63,7 @@ def test_a_message_is_known_by_its_id_if_it_has_one():
 def test_another_version_of_the_adapter_is_compared_by_sizes(monkeypatch):
     """Its ids may differ: an update of katod is not taken for a loss of every session."""
     before = entry("a", sources=[["/a", 5, 1, 1, 0]])
-    monkeypatch.setattr(said.AGENTS["claude"].adapter, "version", 99)
+    monkeypatch.setattr(tally.AGENTS["claude"].adapter, "version", 99)
     sizes = {5: False, 6: False, 4: True}
     assert {size: has_less(entry("b", sources=[["/a", size, 2, 1, 0]]), before) for size in sizes} == sizes
     assert has_less(entry("b", sources=[["/b", 9, 2, 1, 0]]), before)

@@ -12,7 +12,7 @@ SIZE: Final = 8  # bytes of a hash
 _FIRST, _LATEST = 256, 768
 
 
-class SaidBefore:
+class TextHashes:
     """Places in a session, counted from its beginning, and what was said there."""
 
     __slots__ = ("_first", "_latest", "_places", "_prompts", "total")

@@ -1,4 +1,4 @@
-"""Signs of life: a small file for each session that is recorded, which status lines of agents show.
+"""RecordingFiles of life: a small file for each session that is recorded, which status lines of agents show.
 
 `recording/<agent>-<session>` has three lines: the PID of the daemon, the boot of the machine that it belongs to (empty
 where that is not known), and what to show. After a crash the files stay, and the first two lines say that they are old.
@@ -33,7 +33,7 @@ _LARGEST: Final = 4096
 _PAUSE: Final = 30.0  # seconds after a failure
 
 
-class Signs:
+class RecordingFiles:
     """The files, kept in step with the recordings: one is written only when what it shows has changed."""
 
     def __init__(self, state: Path, log: EventLog) -> None:

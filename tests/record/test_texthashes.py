@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.record.known import NOWHERE, SIZE, SaidBefore
+from katod.record.texthashes import NOWHERE, SIZE, TextHashes
 
 FIRST, ALL = 256, 1024  # places that stay, at the beginning and in total
 
@@ -15,9 +15,9 @@ def hashed(number: int) -> bytes:
     return number.to_bytes(SIZE, "big")
 
 
-def known(*numbers: int) -> SaidBefore:
+def known(*numbers: int) -> TextHashes:
     """Return what is known once these were said."""
-    these = SaidBefore()
+    these = TextHashes()
     for number in numbers:
         these.add([hashed(number)], is_prompt=number % 2 == 0)
     return these
@@ -51,7 +51,7 @@ def test_the_beginning_and_the_latest_places_of_a_long_session_stay() -> None:
 def test_what_is_kept_gives_the_same_places() -> None:
     """What is restored goes on as if there had been no restart."""
     long = known(*range(5000))
-    again = SaidBefore(json.loads(json.dumps(long.kept())))
+    again = TextHashes(json.loads(json.dumps(long.kept())))
     for these in (long, again):
         these.add([hashed(7777)], is_prompt=False)
     assert again.kept() == long.kept()

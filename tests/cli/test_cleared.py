@@ -2,7 +2,7 @@
 
 import os
 
-from katod.cli.seen import NAME, ClearedRows
+from katod.cli.cleared import NAME, ClearedRows
 
 ONE, TWO = {"session": "a", "reason": "x"}, {"session": "b", "reason": "y"}
 

@@ -6,7 +6,7 @@ from katod import events as ev
 from katod.formats.matrix.agents import finished, record_of
 from katod.formats.matrix.lines import ProtocolEvent, Wait
 from katod.formats.matrix.names import STATES
-from katod.formats.matrix.session import Told
+from katod.formats.matrix.session import EventContext
 from katod.formats.matrix.sums import counts_of
 from katod.formats.matrix.values import Content, canonical, cleaned
 
@@ -15,7 +15,7 @@ _SUMMARY: Final = "compact-summary"
 _ANSWERS: Final = (ev.ASSISTANT_MESSAGE, ev.ASSISTANT_THINKING, ev.TOOL_CALL)
 
 
-class HeldLines(NamedTuple):
+class PendingLines(NamedTuple):
     """Lines of which the first is waiting, and by what the event that adds to it is recognised."""
 
     lines: tuple[ProtocolEvent, ...] = ()
@@ -23,7 +23,7 @@ class HeldLines(NamedTuple):
     key: str = ""
 
     @classmethod
-    def of(cls, state: list[Any] | None) -> "HeldLines":
+    def of(cls, state: list[Any] | None) -> "PendingLines":
         """Return what was held back, given its state."""
         if not state:
             return cls()
@@ -45,39 +45,39 @@ class HeldLines(NamedTuple):
         """The lines, without the state of the room."""
         return [line for line in self.lines if line.name not in STATES]
 
-    def goes_on(self, told: Told, kind: str) -> bool:
+    def goes_on(self, context: EventContext, kind: str) -> bool:
         """Return whether an event is a part of the answer that waits for its usage."""
-        return self.waits == "usage" and kind in _ANSWERS and usage_key(told) == self.key
+        return self.waits == "usage" and kind in _ANSWERS and usage_key(context) == self.key
 
-    def longer(self, lines: list[ProtocolEvent]) -> "HeldLines":
+    def longer(self, lines: list[ProtocolEvent]) -> "PendingLines":
         """Return this with more lines."""
         return self._replace(lines=(*self.lines, *lines))
 
-    def addition(self, told: Told, kind: str) -> Content:
+    def addition(self, context: EventContext, kind: str) -> Content:
         """Return what an event adds to the first line, empty if nothing."""
-        if self.waits == "usage" and kind == ev.USAGE and usage_key(told) == self.key:
-            return counts_of(told.payload, told.answers)
-        if self.waits == "summary" and kind == ev.SYSTEM_MESSAGE and told.text("subtype") == _SUMMARY:
-            return {"summary_text": told.text("text")}
-        if self.waits == "agent" and kind == ev.AGENT_END and record_of(told) == self.key:
-            return finished(told)
+        if self.waits == "usage" and kind == ev.USAGE and usage_key(context) == self.key:
+            return counts_of(context.payload, context.answers)
+        if self.waits == "summary" and kind == ev.SYSTEM_MESSAGE and context.text("subtype") == _SUMMARY:
+            return {"summary_text": context.text("text")}
+        if self.waits == "agent" and kind == ev.AGENT_END and record_of(context) == self.key:
+            return finished(context)
         return {}
 
-    def with_addition(self, added: Content) -> "HeldLines":
+    def with_addition(self, added: Content) -> "PendingLines":
         """Return the lines with what was added to the first."""
         first = self.lines[0]
         return self._replace(lines=(first._replace(content=first.content | cleaned(added)), *self.lines[1:]))
 
 
-def usage_of(told: Told) -> tuple[Wait, str] | None:
+def usage_of(context: EventContext) -> tuple[Wait, str] | None:
     """Return by what the usage of an answer is recognised, None if the agent records none."""
-    return ("usage", usage_key(told)) if told.answers.has_usage else None
+    return ("usage", usage_key(context)) if context.answers.has_usage else None
 
 
-def usage_key(told: Told) -> str:
+def usage_key(context: EventContext) -> str:
     """Return what the parts of an answer and its usage have in common."""
-    session, source = told.event.session, told.event.source
-    if told.event.kind == ev.USAGE and told.payload.get("scope") != "message":
+    session, source = context.event.session, context.event.source
+    if context.event.kind == ev.USAGE and context.payload.get("scope") != "message":
         return "none"
-    name = source.get("messageId") or record_of(told) if told.answers.have_names else ""
+    name = source.get("messageId") or record_of(context) if context.answers.have_names else ""
     return f"{session.subagent}:{name}"

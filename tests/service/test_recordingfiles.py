@@ -1,4 +1,4 @@
-"""Signs of life: what is recorded, in small files that status lines show."""
+"""RecordingFiles of life: what is recorded, in small files that status lines show."""
 
 import os
 import stat
@@ -8,8 +8,8 @@ import pytest
 
 from katod.log import EventLog
 from katod.model import SessionKey
-from katod.service import signs
-from katod.service.signs import Signs
+from katod.service import recordingfiles
+from katod.service.recordingfiles import RecordingFiles
 from tests.support.live import Live, until
 from tests.support.records import SESSION, Claude
 
@@ -27,8 +27,8 @@ class Shown:
     """The files of a state directory."""
 
     def __init__(self, state):
-        self.folder, self.said = state / signs.FOLDER, []
-        self.signs = Signs(state, EventLog(lambda _, event, fields: self.said.append((event, fields))))
+        self.folder, self.said = state / recordingfiles.FOLDER, []
+        self.signs = RecordingFiles(state, EventLog(lambda _, event, fields: self.said.append((event, fields))))
 
     def show(self, **rows):
         self.signs.show([(SessionKey("claude", name), row) for name, row in rows.items()])
@@ -70,7 +70,7 @@ def test_a_file_says_who_wrote_it(shown):
     [path] = shown.folder.iterdir()
     pid, boot, _ = path.read_text().splitlines()
     assert pid == str(os.getpid())
-    assert boot == (Path(signs.BOOT_ID).read_text().strip() if Path(signs.BOOT_ID).exists() else "")
+    assert boot == (Path(recordingfiles.BOOT_ID).read_text().strip() if Path(recordingfiles.BOOT_ID).exists() else "")
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(shown.folder.stat().st_mode)) == (0o600, 0o700)
 
 
@@ -79,8 +79,8 @@ def test_nothing_is_written_unless_something_changed(shown, monkeypatch):
     shown.show(a=Row())
     before = (shown.folder / "claude-a").stat().st_ino
     for name in ("open", "unlink", "rename", "listdir"):
-        monkeypatch.setattr(signs.os, name, None)
-    monkeypatch.setattr(signs, "_text", None)
+        monkeypatch.setattr(recordingfiles.os, name, None)
+    monkeypatch.setattr(recordingfiles, "_text", None)
     shown.show(a=Row())
     monkeypatch.undo()
     shown.show(a=Row(), b=Row())
@@ -117,7 +117,7 @@ def test_only_sessions_with_a_plain_id_are_shown(shown):
 def test_a_failure_is_logged_once_and_repaired(shown, monkeypatch):
     """Recording goes on, and the files are tried again after a while."""
     now = [0.0]
-    monkeypatch.setattr(signs.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(recordingfiles.time, "monotonic", lambda: now[0])
     shown.folder.write_text("a file in the place of the folder")
     for now[0] in range(0, 100, 10):
         shown.show(a=Row())
@@ -134,7 +134,7 @@ def test_a_failure_is_logged_once_and_repaired(shown, monkeypatch):
 def test_the_daemon_shows_what_it_records(world):
     """A sign appears with the recording, follows its state, and goes with the recording or with the daemon."""
     source, make = world.claude(), Claude()
-    path = world.state / signs.FOLDER / NAME
+    path = world.state / recordingfiles.FOLDER / NAME
 
     def says(words):
         until(lambda: path.exists() and words in path.read_text(), f"{words} in the sign")
@@ -158,7 +158,7 @@ def test_the_daemon_shows_what_it_records(world):
 def test_a_daemon_that_was_killed_leaves_its_number(world):
     """The sign stays with the number of a process that is gone; the next start replaces it."""
     source = world.claude()
-    path = world.state / signs.FOLDER / NAME
+    path = world.state / recordingfiles.FOLDER / NAME
     with Live(world) as katod:
         source.append(Claude().user("::start notes\nwords"))
         until(path.exists, "the sign")
@@ -171,7 +171,7 @@ def test_a_daemon_that_was_killed_leaves_its_number(world):
 
 def test_files_of_others_are_left_alone(tmp_path):
     """A state directory may be any folder: only what katod wrote there is removed."""
-    folder = tmp_path / signs.FOLDER
+    folder = tmp_path / recordingfiles.FOLDER
     folder.mkdir()
     (folder / "my-movie.mp4").write_bytes(b"\0" * 10_000)
     (folder / "notes").write_text("mine\n")
@@ -185,9 +185,11 @@ def test_after_a_failure_everything_is_shown_again(shown, monkeypatch):
     """Even what was shown before the failure, and was removed in it."""
     shown.show(a=Row())
     with monkeypatch.context() as full:
-        full.setattr(signs, "_replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        full.setattr(
+            recordingfiles, "_replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+        )
         shown.show(b=Row())
-    monkeypatch.setattr(signs, "_PAUSE", 0.0)
+    monkeypatch.setattr(recordingfiles, "_PAUSE", 0.0)
     shown.signs._retry = 0.0
     shown.show(a=Row())
     assert shown.texts() == {"claude-a": "● rec login.md"}

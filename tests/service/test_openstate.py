@@ -5,8 +5,8 @@ import os
 import pytest
 
 from katod.errors import StateLost
-from katod.service.held import OpenState
 from katod.service.lock import LOCK_NAME, Lock
+from katod.service.openstate import OpenState
 from katod.store.ledger import LEDGER_NAME
 from tests.looping import each
 
