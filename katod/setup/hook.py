@@ -15,7 +15,7 @@ from katod.service.lock import LOCK_NAME, holder
 from katod.service.pause import paused_since
 
 _LARGEST: Final = 32 * 1024 * 1024
-_NOT_RUNNING: Final = "katod is not running: the command takes effect when it starts (`katod service start`)"
+COMMAND_WAITS: Final = "katod is not running: the command takes effect when it starts (`katod service start`)"
 _PAUSED: Final = "katod is paused: only ::stop has an effect until `katod pause --end`"
 _NEVER_RAN: Final = "katod has never run: start it (`katod service install`), then type the command again"
 
@@ -33,7 +33,7 @@ def answer(given: bytes, *, running: bool, ran: bool, paused: bool = False) -> b
     if found.commands and paused:
         said.append(_PAUSED)
     elif found.commands and not running:
-        said.append(_NOT_RUNNING if ran else _NEVER_RAN)
+        said.append(COMMAND_WAITS if ran else _NEVER_RAN)
     return json.dumps({"systemMessage": "\n".join(said)}).encode() if said else b""
 
 

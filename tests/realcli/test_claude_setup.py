@@ -1,9 +1,11 @@
 """The real Claude Code after `katod setup`: what its user sees of a recording, and what is left after `--remove`."""
 
 import json
+import re
 
 import pytest
 
+from katod.setup.hook import COMMAND_WAITS
 from katod.setup.scripts import NOT_RUNNING
 from tests.support.live import until
 from tests.support.world import SOURCE
@@ -108,6 +110,6 @@ def miss_katod(person, katod):
     person.terminal.wait_for(f"{SIGN} login.md")
     katod.kill()
     person.ask("::stop\nwith nobody there")
-    person.terminal.wait_for("katod is not running: the command acts when it starts")
+    person.terminal.wait_for(re.escape(COMMAND_WAITS.partition(" (")[0]))
     person.terminal.wait_for(NOT_RUNNING)
     print(person.terminal.screen())
