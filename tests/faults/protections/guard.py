@@ -194,7 +194,7 @@ PROTECTIONS = [
     ),
     Protection(
         "records of a sub-agent in the session's own file are told apart",
-        "katod.agents.copilot:_subagent",
+        "katod.agents.copilot.adapter:_subagent",
         returning(""),
         (
             "tests/agents/copilot/test_adapter.py::test_what_a_sub_agent_says_is_not_the_sessions",
@@ -203,13 +203,13 @@ PROTECTIONS = [
     ),
     Protection(
         "the client's report of a command after '!' is not typed text",
-        "katod.agents.gemini:GeminiMessages._user",
+        "katod.agents.gemini.adapter:GeminiMessages._user",
         given(_SHELL=re.compile("(?!)")),
         ("tests/agents/gemini/test_adapter.py::test_a_command_that_the_person_ran_is_not_typed_text",),
     ),
     Protection(
         "a header says that nobody typed in a sub-agent's file",
-        "katod.agents.gemini:GeminiAdapter._rename",
+        "katod.agents.gemini.adapter:GeminiAdapter._rename",
         lambda original: lambda self, session, *, person: original(self, session, person=True),
         ("tests/agents/gemini/test_adapter.py::test_a_sub_agents_file_elsewhere_was_typed_by_nobody",),
     ),

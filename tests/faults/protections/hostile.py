@@ -113,6 +113,12 @@ PROTECTIONS = [
         ),
     ),
     Protection(
+        "a field that is no text counts as empty",
+        "katod.agents.fields:text_of",
+        lambda original: lambda value: value or "",
+        ("tests/agents/test_hostile.py::test_an_event_has_what_its_kind_needs_whatever_a_record_lacks",),
+    ),
+    Protection(
         "a row that is not JSON counts as empty",
         "katod.agents.opencode.readonly:decoded",
         lambda original: orjson.loads,
