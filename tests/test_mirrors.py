@@ -1,0 +1,99 @@
+"""Tests are where their modules are: `katod/a/b.py` is tested by `tests/a/test_b.py`, or by a test that is named here."""
+
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1]
+# Which test guards the modules that have none of their own: most are parts of what it tests as a whole.
+GUARDED = {
+    "tests/agents/claude/test_adapter.py": (
+        "agents/claude/ignored agents/claude/pasted agents/claude/queued agents/claude/system agents/claude/user"
+    ),
+    "tests/agents/claude/test_queue.py": "agents/claude/text",
+    "tests/agents/claude/test_running.py": "agents/claude/places",
+    "tests/agents/claude/test_teammates.py": "agents/claude/builder",
+    "tests/agents/codex/test_adapter.py": "agents/codex/ignored agents/codex/notes agents/codex/unsaid",
+    "tests/agents/codex/test_calls.py": "agents/codex/builder agents/codex/shell agents/codex/tools",
+    "tests/agents/codex/test_flat.py": "agents/sniffing",
+    "tests/agents/codex/test_requests.py": "agents/codex/text",
+    "tests/agents/copilot/test_adapter.py": "agents/copilot/fields agents/copilot/questions agents/copilot/states",
+    "tests/agents/gemini/test_adapter.py": "agents/gemini/results",
+    "tests/agents/opencode/test_adapter.py": "agents/opencode/turns",
+    "tests/agents/opencode/test_second.py": "agents/opencode/opening agents/opencode/places",
+    "tests/agents/test_base.py": "agents/ancestors agents/spec",
+    "tests/agents/test_runs.py": (
+        "agents/codex/running agents/gemini/running agents/opencode/running agents/pi/running "
+        "agents/processes agents/reports"
+    ),
+    "tests/archive/test_update.py": "archive/excluded archive/writer",
+    "tests/cli/test_completion.py": "cli/parameters",
+    "tests/cli/test_export.py": "cli/content cli/exporting cli/formatchoice",
+    "tests/cli/test_forget.py": "archive/drop archive/folders",
+    "tests/cli/test_layout.py": "cli/printing",
+    "tests/cli/test_serve.py": "serve/address",
+    "tests/cli/test_sessions.py": "search/since",
+    "tests/cli/test_setup.py": "setup/plan setup/preview",
+    "tests/command/test_grammar.py": "command/near",
+    "tests/discover/test_discovery.py": "discover/source",
+    "tests/doctor/test_findings.py": "doctor/examine",
+    "tests/doctor/test_ledger.py": "doctor/case",
+    "tests/formats/atif/test_answers.py": "formats/atif/metrics",
+    "tests/formats/atif/test_document.py": "formats/atif/answer formats/atif/steps",
+    "tests/formats/matrix/test_printer.py": (
+        "formats/matrix/agents formats/matrix/calls formats/matrix/imagesize formats/matrix/lines "
+        "formats/matrix/names formats/matrix/notes formats/matrix/pending formats/matrix/places "
+        "formats/matrix/session formats/matrix/shown formats/matrix/sums"
+    ),
+    "tests/formats/records/test_agentrecord.py": "formats/records/entryids",
+    "tests/formats/records/test_attribution.py": "formats/records/changes formats/records/written",
+    "tests/formats/records/test_recordentries.py": "formats/rows",
+    "tests/formats/records/test_vcon.py": "agents/models",
+    "tests/formats/redact/test_filter.py": "formats/redact/values",
+    "tests/formats/redact/test_published.py": "formats/redact/mnemonic formats/redact/wordlist",
+    "tests/formats/redact/test_rules.py": (
+        "formats/redact/forms formats/redact/keybody formats/redact/names formats/redact/settings"
+    ),
+    "tests/formats/test_every_format.py": "formats/protocol formats/registry",
+    "tests/formats/test_jsonl.py": "formats/lines",
+    "tests/formats/test_usage.py": "agents/answers",
+    "tests/formats/text/test_mdtext.py": "formats/text/controls",
+    "tests/formats/transcript/test_base.py": "formats/transcript/pictures",
+    "tests/formats/transcript/test_html.py": "formats/transcript/messages formats/transcript/style",
+    "tests/formats/transcript/test_turns.py": (
+        "formats/transcript/brief formats/transcript/content formats/transcript/pullrequest"
+    ),
+    "tests/matrix/test_delivery.py": "matrix/worker",
+    "tests/mcp/test_tools.py": "mcp/recordings",
+    "tests/record/test_pausing.py": "cli/pause",
+    "tests/record/test_policy.py": "formats/redact/version",
+    "tests/search/test_sessions.py": "search/hits search/spoken",
+    "tests/serve/feed/test_hub.py": "serve/feed/channel serve/index/subscriptions",
+    "tests/serve/index/test_sessions.py": "serve/index/ledger",
+    "tests/serve/page/test_recording.py": "record/resumecommand",
+    "tests/serve/test_app.py": (
+        "serve/access/guard serve/failures serve/page/frame serve/page/login serve/protocol/connection"
+    ),
+    "tests/serve/test_attacks.py": "serve/access/token",
+    "tests/serve/test_failing.py": "serve/feed/reader serve/http serve/page/listwatch",
+    "tests/serve/test_page.py": (
+        "serve/page/changedfiles serve/page/listview serve/page/pages serve/page/search "
+        "serve/page/sessionlist serve/page/sessionview serve/page/streams"
+    ),
+    "tests/service/test_systemd.py": "service/manager",
+    "tests/store/test_ledger.py": "store/projects",
+    "tests/test_daemon.py": "shellrequests",
+    "tests/test_pipeline.py": "model record/checkpoint",
+}
+
+
+def modules():
+    """Return the path of each module below `katod`, without its suffix."""
+    found = (path.relative_to(SOURCE / "katod") for path in (SOURCE / "katod").rglob("*.py"))
+    return [path.with_suffix("") for path in found if not path.name.startswith("__")]
+
+
+def test_a_module_has_a_test_of_its_own_or_one_that_guards_it():
+    """Nothing is listed that has a test of its own, and no test that does not exist."""
+    listed = " ".join(GUARDED.values()).split()
+    alone = {str(path) for path in modules() if not (SOURCE / "tests" / path.parent / f"test_{path.name}.py").exists()}
+    assert sorted(listed) == sorted(alone)
+    assert [name for name in GUARDED if not (SOURCE / name).exists()] == []
