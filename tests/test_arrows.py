@@ -114,7 +114,7 @@ OUTSIDE_CALLS = {
 IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
-        " .open .opening .parameters .pause .picker .printing .record .rendering .resume .run .seal .search .selection .serve .service .sessions .setup"
+        " .open .opening .parameters .pause .picker .printing .record .rendering .resume .run .seal .search .selection .serve .service .sessionrow .sessions .setup"
         " .show .status .transcripts .verify .wrapping"
     ),
     "config": "katod.config",

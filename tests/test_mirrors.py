@@ -5,6 +5,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1]
 # Which test guards the modules that have none of their own: most are parts of what it tests as a whole.
 GUARDED = {
+    "tests/formats/redact/test_redactor.py": "formats/redact/engine",
     "tests/agents/claude/test_adapter.py": (
         "agents/claude/ignored agents/claude/pasted agents/claude/queued agents/claude/system agents/claude/user"
     ),
@@ -30,7 +31,7 @@ GUARDED = {
     "tests/cli/test_forget.py": "archive/drop archive/folders",
     "tests/cli/test_layout.py": "cli/printing",
     "tests/cli/test_serve.py": "serve/address",
-    "tests/cli/test_sessions.py": "search/since",
+    "tests/cli/test_sessions.py": "cli/recorded cli/sessionrow search/since",
     "tests/cli/test_setup.py": "setup/plan setup/preview",
     "tests/command/test_grammar.py": "command/near",
     "tests/discover/test_discovery.py": "discover/source",
@@ -65,7 +66,7 @@ GUARDED = {
     "tests/mcp/test_tools.py": "mcp/recordings",
     "tests/record/test_pausing.py": "cli/pause",
     "tests/record/test_policy.py": "formats/redact/version",
-    "tests/search/test_sessions.py": "search/hits search/spoken",
+    "tests/search/test_sessions.py": "search/lines search/hits search/spoken",
     "tests/serve/feed/test_hub.py": "serve/feed/channel serve/index/subscriptions",
     "tests/serve/index/test_sessions.py": "serve/index/ledger",
     "tests/serve/page/test_recording.py": "record/resumecommand",

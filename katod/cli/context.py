@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 import click
@@ -37,9 +38,9 @@ class Context:
         """Whether the user named the configuration file: then it has to exist."""
         return self._given is not None or bool(os.environ.get("KATOD_CONFIG"))
 
-    @property
+    @cached_property
     def settings(self) -> Settings:
-        """The settings. Raises ConfigError, including when a named file does not exist."""
+        """The settings, read once a command. Raises ConfigError, including when a named file does not exist."""
         return config.load(self.config_path, required=self.is_named)
 
     def usable_settings(self) -> Settings:

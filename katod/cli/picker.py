@@ -19,7 +19,9 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from katod.cli.choices import Choices
 from katod.cli.context import Context
 from katod.cli.layout import Line, TextSpan, cropped, line
-from katod.cli.sessions import describe_session, recorded_by_session, session_table, short_ids
+from katod.cli.recorded import recorded_by_session
+from katod.cli.sessionrow import describe_session
+from katod.cli.sessions import session_table, short_ids
 from katod.config import local_zone
 from katod.discover.found import FoundSession
 from katod.formats.text.when import When

@@ -28,7 +28,6 @@ from katod.formats.text.ownlines import SIGN
 from katod.formats.text.when import When
 from katod.model import SessionKey
 from katod.paths import name_of
-from katod.record.beginning import read_beginning
 from katod.search.outputs import TranscriptFile, existing, transcripts_below
 from katod.search.query import Query
 from katod.search.run import Match, Search, Searched, ShownHit, Terms
@@ -184,6 +183,8 @@ class _Scope:
 
     def _session(self, found: FoundSession) -> Described:
         short = short_ids(self._found)
+        from katod.record.beginning import read_beginning  # noqa: PLC0415 - it loads the translation
+
         metadata, _ = read_beginning(found)
         key = found.key
         name = short[key.id] + (f"/{short[key.subagent]}" if key.subagent else "")

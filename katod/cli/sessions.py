@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
@@ -12,27 +11,21 @@ import click
 import orjson
 
 from katod.agents import AGENTS
-from katod.agents.toolcalls import one_line
 from katod.cli.context import Context
 from katod.cli.groups import Choice
 from katod.cli.layout import Line, TextSpan, cut, in_home, line, one_text, show, table, terminal_width
-from katod.cli.overview import SHORTEST, recent, state_span, utc, waiting
+from katod.cli.overview import SHORTEST, recent, state_span, waiting
 from katod.cli.printing import say, say_as_it_is
+from katod.cli.recorded import Recorded, recorded_by_session
 from katod.config import local_zone
 from katod.discover.found import FoundSession
-from katod.errors import LedgerError, SelectionError, SourceError
+from katod.errors import SelectionError
 from katod.formats.text.when import When
-from katod.log import EventLog
-from katod.model import Cursor, SessionKey
+from katod.model import SessionKey
 from katod.paths import name_of
-from katod.record.beginning import read_beginning
-from katod.record.currentstate import current_state
-from katod.record.export import Stretch
-from katod.record.stream import NoDedup, SessionStream
 from katod.search.since import since_seconds
 from katod.store.rows import UNNAMED
 
-_LOOK_BACK: Final = 16 * 1024  # bytes
 _MOST: Final = 50
 _HEADER: Final = ("", "last", "state", "agent", "session", "project", "title")
 _OPTIONAL: Final = (1, 5, 6, 2)  # those that are left out where the terminal is narrow, in this order
@@ -83,14 +76,6 @@ def sessions(
         say(f"katod: only the latest {most} are shown; --all shows the rest", err=True)
 
 
-class Recorded(NamedTuple):
-    """The outputs of one session, whether one is being written, and whether it waits for the words that name it."""
-
-    now: bool = False
-    outputs: tuple[str, ...] = ()
-    waits: bool = False
-
-
 class Wanted(NamedTuple):
     """Which sessions are listed; `oldest` in seconds since 1970."""
 
@@ -114,69 +99,12 @@ def _listed(
     newest_first: Iterable[FoundSession], wanted: Wanted, recorded: dict[SessionKey, Recorded]
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the sessions that are wanted; opens no more than are taken."""
+    from katod.cli.sessionrow import describe_session, state_of  # noqa: PLC0415 - it loads the translation
+
     for found in filter(wanted.may_be, newest_first):
         row = describe_session(found, recorded.get(found.key), empty=wanted.everything)
         if row and wanted.has(row):
-            yield row | _state(found)
-
-
-def _state(found: FoundSession) -> dict[str, Any]:
-    """Return what a session is doing, if that is known."""
-    now = current_state(found.files, time.time())
-    return {} if now is None else now.row()
-
-
-def recorded_by_session(context: Context) -> dict[SessionKey, Recorded]:
-    """Return the sessions that were recorded, none if the ledger cannot be read."""
-    with suppress(LedgerError), context.reading() as ledger:
-        rows = ledger.outputs() if ledger else []
-        keys = {number: ledger.session(number).key for number in {row.session for row in rows}} if ledger else {}
-        found: dict[SessionKey, Recorded] = {}
-        for row in rows:
-            now, outputs, waits = found.get(keys[row.session], Recorded())
-            made = () if row.held is not None else (str(row.path),)
-            found[keys[row.session]] = Recorded(now or row.open, (*outputs, *made), waits or row.held is not None)
-        return found
-    return {}
-
-
-def describe_session(
-    found: FoundSession, recorded: Recorded | None = None, *, empty: bool = True
-) -> dict[str, Any] | None:
-    """Return what is shown of a session, None for one in which nothing was said unless `empty`; times are in UTC."""
-    recorded, (metadata, spoken) = recorded or Recorded(), read_beginning(found)
-    if not spoken and not empty:
-        return None
-    row: dict[str, Any] = {
-        "agent": found.key.agent,
-        "session": found.key.id,
-        "subagent": found.key.subagent,
-        "title": one_line(metadata.best_title, 80),
-        "project": metadata.cwd,
-        "bytes": found.size or None,
-        "last": last_time(found) or utc(found.changed_ns / 1e9),
-        "changed": utc(found.changed_ns / 1e9),
-        "recording": recorded.now,
-        "waiting": recorded.waits or None,
-        "outputs": list(recorded.outputs),
-        "files": [path for path, _, _ in found.files],
-    }
-    return {name: value for name, value in row.items() if value not in ("", None)}
-
-
-def last_time(found: FoundSession) -> str:
-    """Return the time of a session's last event (UTC), an empty string where only a full reading would tell."""
-    path, identity, _ = found.files[-1]
-    with suppress(SourceError), AGENTS[found.key.agent].open(path) as file:
-        if file.is_document:
-            return ""
-        begin = file.last_newline(max(0, file.size - _LOOK_BACK))
-        stream = SessionStream(found.key, NoDedup(), EventLog(), whole=False)
-        lines = file.read(Cursor(begin), file.size - begin).lines
-        times = [event.time for event in stream.events(Stretch(path, identity), lines) if event.time]
-        with suppress(ValueError):
-            return utc(datetime.fromisoformat(times[-1]).timestamp()) if times else ""
-    return ""
+            yield row | state_of(found)
 
 
 def since_time(text: str | None) -> float:

@@ -177,7 +177,7 @@ def _blocked(found: Mapping[SessionKey, FoundSession]) -> list[dict[str, Any]]:
     recent = [one for key, one in found.items() if not key.subagent and not is_over(one.changed_ns / 1e9, now)]
     if not recent:
         return []
-    from katod.cli.sessions import describe_session  # noqa: PLC0415 - it loads the translation
+    from katod.cli.sessionrow import describe_session  # noqa: PLC0415 - it loads the translation
     from katod.record.currentstate import current_state  # noqa: PLC0415
 
     rows = []

@@ -16,8 +16,8 @@ from katod.model import Cursor
 from katod.paths import name_of
 from katod.record.reading import opened
 from katod.search.hits import Hit
+from katod.search.lines import lines_with
 from katod.search.query import Query
-from katod.search.sessions import lines_with
 from katod.search.spoken import redacted_words_of, speaker_of, words_of
 from katod.search.transcripts import (
     Passage,

@@ -14,7 +14,6 @@ from katod.formats.text.ownlines import SIGN
 from katod.search.hits import Hit
 from katod.search.outputs import TranscriptFile, search_transcript
 from katod.search.query import Query, like
-from katod.search.sessions import search_session
 from katod.search.snippet import closeness, gist, snippet, surroundings
 from katod.search.transcripts import TranscriptHead
 
@@ -145,6 +144,8 @@ class Search:
     def _hits(self, place: Searched) -> tuple[TranscriptHead, Iterable[Hit]]:
         if isinstance(place, TranscriptFile):
             return search_transcript(place, self._query)
+        from katod.search.sessions import search_session  # noqa: PLC0415 - it loads the translation
+
         return TranscriptHead(), search_session(place, self._query)
 
     def _counts(self, hit: Hit, place: Searched, about: TranscriptHead) -> bool:

@@ -15,13 +15,12 @@ from katod.model import Cursor, Line
 from katod.record.export import Stretch, replay
 from katod.record.stream import NoDedup, SessionStream
 from katod.search.hits import Hit
+from katod.search.lines import lines_with
 from katod.search.query import Query
 from katod.search.spoken import redacted_words_of, speaker_of, words_of
-from katod.tail.framing import strip_record
-from katod.tail.reader import Batch, SourceFile
+from katod.tail.reader import SourceFile
 
 _HEAD: Final = 64 * 1024  # bytes
-_CHUNK: Final = 256 * 1024  # bytes; larger ones leave the processor's cache
 
 
 def search_session(found: FoundSession, query: Query) -> Iterator[Hit]:
@@ -86,39 +85,3 @@ class _PartialReader:
         if is_whole:
             yield from stream.events(self._stretch, [line])
         yield from stream.rest(self._stretch, None if is_whole else line)
-
-
-def lines_with(query: Query, file: SourceFile, special: bytes = b"") -> Iterator[tuple[Line, bool]]:
-    """Yield the lines of a file that may have all words or have `special`, and whether each is terminated."""
-    cursor, more = Cursor(), True
-    while more:
-        batch = file.read(cursor, _CHUNK)
-        yield from ((line, True) for line in _candidates(batch, query, special))
-        more, cursor = batch.more and batch.cursor != cursor, batch.cursor
-    last = file.rest(cursor.offset)
-    if last is not None and query.may_be_in(last.data.lower()):
-        yield last, False
-
-
-def _candidates(batch: Batch, query: Query, special: bytes) -> Iterator[Line]:
-    """Yield the lines of a batch that may have all words, and those with `special` in them."""
-    if not batch.data:
-        yield from (
-            line for line in batch.lines if query.may_be_in(line.data.lower()) or (special and special in line.data)
-        )
-        return
-    spans = set(query.lines(batch.data.lower()))
-    if special and special in batch.data:
-        spans.update(_around(batch.data, special))
-    for begin, end in sorted(spans):
-        offset = batch.start + begin
-        yield Line(offset, batch.start + end + 1, strip_record(batch.data[begin:end], offset))
-
-
-def _around(data: bytes, needle: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where the lines that contain a needle begin and end."""
-    at = 0
-    while (found := data.find(needle, at)) >= 0:
-        begin, end = data.rfind(b"\n", 0, found) + 1, data.find(b"\n", found)
-        at = len(data) if end < 0 else end
-        yield begin, at

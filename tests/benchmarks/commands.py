@@ -1,6 +1,7 @@
 """The commands that people type, with many sessions on the disk."""
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -17,6 +18,9 @@ from tests.support.world import World
 SHORT: Final = Bar(1.0, " s")
 _BARE: Final = ("-c", "import click, sqlite3")
 _COMMANDS: Final = {name: (name,) for name in ("--help", "status", "sessions", "doctor")}
+# Commands that begin to load in an empty home, and how many times as long they may take as a bare Python.
+_STARTED: Final = {"status": ("status",), "sessions": ("sessions",), "search": ("search", "word")}
+STARTED: Final = Bar(3.0, " times")
 COMPLETION: Final = Bar(0.4, " s")
 SCRIPT: Final = Bar(10.0, " ms")
 _SESSION: Final = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"
@@ -27,6 +31,7 @@ def measure(report: Report, folder: Path, sessions: int, times: int) -> None:
     """Measure how long each command takes, beside a Python that imports what all of them need."""
     report.part(f"Commands with {sessions:,} session files", f"seconds, median of {times}")
     world = world_at(folder)
+    _start_up(report, world, 5 * times)
     fill(folder, sessions)
     world.once()
     bare = median([_took(world, *_BARE) for _ in range(times)])
@@ -39,6 +44,24 @@ def measure(report: Report, folder: Path, sessions: int, times: int) -> None:
     took = median([_took(world, "-m", "katod") for _ in range(times)])
     report.line("completion of a session's id", f"{took:.3f} s", (took, COMPLETION))
     _scripts(report, world, times)
+
+
+def _start_up(report: Report, world: World, times: int) -> None:
+    """Measure the processor time of commands that have nothing to do; the least of all runs, one after the other."""
+    asked = {"bare": _BARE} | {what: ("-m", "katod", *arguments) for what, arguments in _STARTED.items()}
+    runs = [{what: _used(world, *arguments) for what, arguments in asked.items()} for _ in range(times)]
+    least = {what: min(run[what] for run in runs) for what in asked}
+    for what in _STARTED:
+        ratio = least[what] / least["bare"]
+        report.line(f"start of katod {what}", f"{1000 * least[what]:.0f} ms, {ratio:.1f} times that", (ratio, STARTED))
+
+
+def _used(world: World, *arguments: str) -> float:
+    """Return the seconds of processor time that Python takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    _took(world, *arguments)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _scripts(report: Report, world: World, times: int) -> None:

@@ -225,7 +225,7 @@ PROTECTIONS = [
     ),
     Protection(
         "a rule's marker triggers it",
-        "katod.formats.redact.redactor:_shaped",
+        "katod.formats.redact.engine:_shaped",
         lambda original: lambda text, numbers: text,
         (
             f"{REDACT}test_each_kind_goes_from_prose_and_shell",
@@ -258,7 +258,7 @@ PROTECTIONS = [
     ),
     Protection(
         "a prefix alone is not a secret",
-        "katod.formats.redact.redactor:_replace",
+        "katod.formats.redact.engine:_replace",
         need_no_length,
         (
             f"{REDACT}test_ordinary_text_is_the_same_object",
@@ -267,7 +267,7 @@ PROTECTIONS = [
     ),
     Protection(
         "invisible characters do not hide a secret",
-        "katod.formats.redact.redactor:_unveiled",
+        "katod.formats.redact.engine:_unveiled",
         lambda original: lambda text, done: done,
         (f"{REDACT}test_nothing_that_is_not_seen_hides_a_secret",),
     ),
