@@ -31,7 +31,7 @@ from katod.tail.reader import Batch
 from katod.write.safe import is_transient
 
 Follow = Callable[[Output], None]
-_PAUSED: Final = "katod is paused: run `katod pause --end` first"
+_PAUSED: Final = "recording is paused: run `katod pause --end` first"
 _LONGEST_SHOWN: Final = 80
 _SAID: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND})
 _SPOKEN: Final = frozenset({ev.ASSISTANT_MESSAGE, ev.ASSISTANT_THINKING, ev.TOOL_CALL, ev.DECISION_PROMPT})

@@ -71,7 +71,7 @@ def test_commands_typed_between_do_not_act(talk, line):
     assert talk.world.status()["ended"] == []
     assert "two" in talk.text
     assert {row["reason"] for row in talk.world.status()["refused"]} == {
-        "katod is paused: run `katod pause --end` first"
+        "recording is paused: run `katod pause --end` first"
     }
 
 
