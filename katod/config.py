@@ -411,7 +411,7 @@ _TYPE_NAMES: Final[dict[Any, str]] = {
 
 
 def _name_of(kind: Any) -> str:
-    """Return what a value of a type is called in an error."""
+    """Return the name of a type of value, for an error."""
     return _TYPE_NAMES.get(kind) or " or ".join(f'"{word}"' for word in get_args(kind))
 
 

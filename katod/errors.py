@@ -164,15 +164,15 @@ class AlreadyRunning(KatodError):
 
 
 def with_extra(name: str) -> str:
-    """Return what to do about an extra that is not installed."""
+    """Return the hint for an extra that is not installed."""
     return f"install katod again, with '.[fast,{name}]' in place of '.[fast]'"
 
 
 def failure_of(error: Exception) -> str:
-    """Return what to show of an error that nobody expected."""
+    """Return the message for an unexpected error."""
     return error.what if isinstance(error, AgentFailed) else f"{INTERNAL}{safe_message(error)}"
 
 
 def safe_message(error: Exception) -> str:
-    """Return what is safe to show of an error: the system's message, otherwise only its type."""
+    """Return the safe part of an error: the system's message, otherwise only its type."""
     return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__

@@ -108,7 +108,7 @@ class Lifecycle:
         }  # by the ids of the questions
 
     def kept(self) -> dict[str, Any]:
-        """Return what has to be remembered, as JSON, without what is empty."""
+        """Return the state to resume from, as JSON, without empty fields."""
         turn = list(self._turn) if self._turn else None
         row: dict[str, Any] = {"state": self.state.value, "mode": self._mode.value, "ran": self._ran, "turn": turn}
         row |= {"tools": dict(self._tools), "waiting": {key: list(one) for key, one in self._waiting.items()}}

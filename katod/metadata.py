@@ -135,7 +135,7 @@ def first_words(text: str, longest: int) -> str:
 
 
 def heading_of(text: str, longest: int) -> str:
-    """Return what a message is called in its heading; one of markup alone is called by that."""
+    """Return the heading of a message; one that is only markup has that as its heading."""
     return first_words(text, longest) or cut_at_word(" ".join(text.split()), longest)
 
 

@@ -109,7 +109,7 @@ class Doing(NamedTuple):
 
 
 def judged(seen: JudgedEvents, report: Report | None, last: float, now: float) -> Doing:
-    """Return what a session is doing, given when something was last recorded of it (0: not known)."""
+    """Return the state of a session, given the time of its last record (0: unknown)."""
     if report is None or report.only_runs:
         return _by_records(seen, last, now, runs=report is not None)
     if report.state is State.BLOCKED:
@@ -120,7 +120,7 @@ def judged(seen: JudgedEvents, report: Report | None, last: float, now: float) -
 
 
 def _by_records(seen: JudgedEvents, last: float, now: float, *, runs: bool) -> Doing:
-    """Return what a session is doing as its records say; `runs`: a program that may work at it is there.
+    """Return the state of a session by its records; `runs`: a program that may work at it exists.
 
     Who waits for a person is silent for as long as that takes, so only work is doubted.
     """
@@ -133,7 +133,7 @@ def _by_records(seen: JudgedEvents, last: float, now: float, *, runs: bool) -> D
 
 
 def _need(seen: JudgedEvents, report: Report) -> Need:
-    """Return what is waited for: a permission is about the call that is open, if it is the only one."""
+    """Return the need: a permission is about the open call, if there is only one."""
     what = report.waits_for or seen.need.what
     if seen.need.what == what and seen.need.tool:
         return seen.need
@@ -141,7 +141,7 @@ def _need(seen: JudgedEvents, report: Report) -> Need:
 
 
 def _at_rest(seen: JudgedEvents, report: Report) -> Doing:
-    """Return what a session is doing whose agent says that it is idle, but not how its last turn ended.
+    """Return the state of a session whose agent reports it idle, but not how its last turn ended.
 
     The end of a turn may be in the file a moment later. What was said before the prompt is about the turn before.
     """

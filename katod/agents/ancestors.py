@@ -15,7 +15,7 @@ class Ancestors:
         self._above: dict[str, str] = dict(state or {})
 
     def state(self) -> dict[str, str]:
-        """Return what has to be remembered, as JSON."""
+        """Return the state to resume from, as JSON."""
         return self._above
 
     def take(self, name: Any, parent: Any, events: Iterable[Event]) -> None:

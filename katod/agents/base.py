@@ -195,7 +195,7 @@ class Adapter:
         return self._unhandled(record) if handler is None else handler(self, record)
 
     def state(self) -> dict[str, Any]:
-        """Return what has to be remembered, as JSON."""
+        """Return the state to resume from, as JSON."""
         raise NotImplementedError
 
     def has_pending(self) -> bool:
@@ -203,7 +203,7 @@ class Adapter:
         return False
 
     def finish(self) -> list[Event]:
-        """Return what is held back, for a source that is known to be complete."""
+        """Return the pending events, for a source that is known to be complete."""
         return []
 
     @staticmethod
@@ -243,7 +243,7 @@ def content_digest(kind: str, payload: dict[str, Any], *more: str) -> str:
 
 
 def fingerprint(event: Event) -> str:
-    """Return what identifies an event without a native id after its file was rewritten: its kind and text."""
+    """Return the fingerprint of an event without a native id, for use after its file was rewritten: kind and text."""
     payload = event.payload
     words = payload.get("text") or payload.get("toolCallId") or payload.get("line")
     return f"{event.kind}\0{words if isinstance(words, str) else safe_repr(payload)}"

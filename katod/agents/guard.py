@@ -28,7 +28,7 @@ _taken: set[Place] = set()  # those of them that were taken
 
 
 def failures(below: str) -> dict[str, str]:
-    """Return what fails in this process without stopping it: the paths below a directory, or an agent, and why."""
+    """Return the failures that did not stop this process: paths below a directory, or an agent, and reasons."""
     return {place: what for (_, place), what in _failures.items() if place.startswith(below)}
 
 

@@ -12,17 +12,17 @@ from katod.states import AT_WORK, GONE, RUNS, SILENT_AFTER, JudgedEvents, Report
 
 
 def lifecycle_of(key: SessionKey, kept: Mapping[str, Any] | None = None) -> Lifecycle:
-    """Return what follows the steps of a session, from its beginning or from what was kept."""
+    """Return the lifecycle of a session, from its beginning or from a stored state."""
     return Lifecycle(key.subagent, kept, usage_ends=AGENTS[key.agent].answers.usage_is_last)
 
 
 def reported(path: str, key: SessionKey, start: SessionStart) -> Report | None:
-    """Return what an agent says of a session beside the file at this path; of a sub-agent, it says nothing."""
+    """Return an agent's own report about the session in a file; None for a sub-agent."""
     return None if key.subagent else AGENTS[key.agent].reported(Path(path), key.id, start)
 
 
 def heard(path: str, key: SessionKey, start: SessionStart, seen: JudgedEvents, silent: float) -> Report | None:
-    """Return what an agent says of a session, or else whether its client runs.
+    """Return an agent's report about a session, or else whether its client runs.
 
     The latter is looked up only if the session is at work by its records (`seen`), and has been `silent` for so many
     seconds: whoever wrote a moment ago is there. What is kept beside the records, as in a database, says no more than

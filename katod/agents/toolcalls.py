@@ -37,7 +37,7 @@ class OpenCalls(Generic[T]):
         return call in self._calls
 
     def get(self, call: str) -> T | None:
-        """Return what is remembered about an open call."""
+        """Return the state of an open call."""
         return self._calls.get(call)
 
     def add(self, call: str, known: T) -> bool:

@@ -231,7 +231,7 @@ UNKNOWN: Final = ToolEntry(
 
 
 def tool(name: str) -> ToolEntry:
-    """Return what is known of the tool with this name, `UNKNOWN` for any other."""
+    """Return the table's row for a tool, `UNKNOWN` if it has none."""
     return _KNOWN.get(name.lower(), UNKNOWN)
 
 

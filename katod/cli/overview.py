@@ -123,13 +123,13 @@ def _cells(one: Row, around: Surroundings, *, running: bool) -> list[TextSpan]:
 
 
 def state_span(one: Row) -> TextSpan:
-    """Return what a session is doing: stalled if it is that; what is only assumed has a question mark."""
+    """Return the state of a session: stalled if it is; one that is only assumed has a question mark."""
     word = "stalled" if one.get("stalled") else one.get("state", "")
     return TextSpan(f"{word}{'?' if one.get('assumed') else ''}", _STATES.get(word, "dim"))
 
 
 def waiting(one: Row) -> list[str]:
-    """Return what a session waits for, nothing if it does not, or that is not recorded."""
+    """Return the needs of a session, empty if it has none or they are not recorded."""
     return [_need(one).words] if one.get("waitsFor") else []
 
 

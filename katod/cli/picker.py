@@ -67,7 +67,7 @@ class Picker:
         self._app.ttimeoutlen = self._app.timeoutlen = _ESCAPE
 
     def run(self) -> FoundSession | None:
-        """Return what was chosen, None if nothing was."""
+        """Return the choice, None if there is none."""
         return self._app.run(pre_run=self._begin)
 
     def _begin(self) -> None:

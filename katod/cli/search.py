@@ -173,7 +173,7 @@ class _Scope:
         return self._agent in ("", described.agent) and self._project in described.project.casefold()
 
     def describe(self, place: Searched, about: TranscriptHead) -> Described:
-        """Return what people see of a place."""
+        """Return the displayed form of a place."""
         name = place.key if isinstance(place, FoundSession) else place.path
         if name not in self._described:
             self._described[name] = (

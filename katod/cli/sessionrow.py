@@ -46,7 +46,7 @@ def describe_session(
 
 
 def state_of(found: FoundSession) -> dict[str, Any]:
-    """Return what a session is doing, if that is known."""
+    """Return the state of a session, empty if it is unknown."""
     now = current_state(found.files, time.time())
     return {} if now is None else now.row()
 

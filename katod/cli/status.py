@@ -223,7 +223,7 @@ def _of_outputs(ledger: Ledger) -> dict[str, Any]:
 
 
 def _state(session: int, ledger: Ledger, now: float) -> dict[str, Any]:
-    """Return what a session is doing, if that is known."""
+    """Return the state of a session, empty if it is unknown."""
     found = [
         (source, stat_source(AGENTS[source.identity.key.agent], source.path)) for source in ledger.sources_of(session)
     ]

@@ -25,7 +25,7 @@ class Action(NamedTuple):
 
 
 def decide(command: Command, state: RecordingState, named: str = "") -> Action:
-    """Return what a command does; `named` is the path that its name resolves to, empty if it has none."""
+    """Return the effect of a command; `named` is the path that its name resolves to, empty if it has none."""
     recording = bool(state.recording)
     fresh: Literal["named", "generated"] = "named" if named else "generated"
     if command.word == "stop":

@@ -14,7 +14,7 @@ _OPTION: Final = re.compile(r"[+\-\u2013\u2014]+\w")
 
 
 def near_miss(line: str) -> NearMiss | None:
-    """Return what is wrong with a line that is not a command, None if it does not look like one."""
+    """Return the problem of a line that is not a command, None if it does not look like one."""
     match = _LIKE.fullmatch(line.rstrip())
     if match is None:
         return None

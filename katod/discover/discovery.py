@@ -78,7 +78,7 @@ class Discovery:
         return heard
 
     def active(self, now: float) -> list[Source] | None:
-        """Return what changed in the active folders, None if it is not time to look."""
+        """Return the changed sources in active folders, None if no sweep is due."""
         if now < self._clock.active_at:
             return None
         self._clock.active_at = now + ACTIVE_EVERY
@@ -88,7 +88,7 @@ class Discovery:
         return self._noted(self.catalog.sweep_folders(list(self._active)))
 
     def everything(self, now: float) -> list[Source] | None:
-        """Return what changed anywhere, None if it is not time to look."""
+        """Return all changed sources, None if no full sweep is due."""
         if not self._clock.is_full_due(now):
             return None
         sources = self.sweep()

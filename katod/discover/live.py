@@ -26,7 +26,7 @@ Signature = tuple[tuple[int, ...], ...]
 
 
 def signature(path: str, identity: Identity) -> Signature | None:
-    """Return what changes whenever a source does, None if it does not exist."""
+    """Return the signature of a source, which changes with it; None if it does not exist."""
     spec = AGENTS[identity.key.agent]
     if spec.container is not None and spec.is_contained(path):
         file = path.rpartition("#")[0].removesuffix(spec.container.suffix)

@@ -140,7 +140,7 @@ class Source:
     # -- reading ----------------------------------------------------------------------------------------
 
     def next_batch(self, file: SourceFile, budget: int) -> Batch:
-        """Return what is new in its open file as complete lines: about `budget` bytes at most."""
+        """Return the new complete lines of its open file: about `budget` bytes at most."""
         scanned, self._scanned = self._scanned, None
         if scanned is not None and scanned.start == self.row.cursor.offset:
             return scanned

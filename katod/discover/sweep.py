@@ -55,7 +55,7 @@ def strange_files(root: Root) -> int:
 
 
 def stat_source(spec: AgentSpec, path: str) -> tuple[Identity, Stat] | None:
-    """Return what is at one path now, None if it is not, or no longer, a session file."""
+    """Return the source at one path, None if it is not, or no longer, a session file."""
     identity = spec.identify(Path(path)) if _has_a_name(path) else None
     if identity is None:
         return None

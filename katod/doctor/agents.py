@@ -144,7 +144,7 @@ def _problems(root: Root, problems: dict[str, str]) -> Iterator[Finding]:
 
 
 def _deletion(root: Root, retention: Retention, unkept: list[FoundSession], now_ns: int) -> Finding:
-    """Return what an agent deletes, and how soon it deletes sessions that were never recorded."""
+    """Return an agent's retention, and how soon it deletes sessions that were never recorded."""
     product = root.spec.product
     data: dict[str, Any] = {"agent": root.agent, "path": str(root.path), "file": retention.file}
     if retention.problem:
@@ -178,7 +178,7 @@ def _days_left(sessions: Iterable[FoundSession], retention: Retention, now_ns: i
 
 
 def _rule(retention: Retention) -> str:
-    """Return what is deleted: `deletes sessions 30 days after their last change (its default)`."""
+    """Return the retention in words: `deletes sessions 30 days after their last change (its default)`."""
     rules = []
     if retention.days is not None:
         rules.append(f"{_span(retention.days)} after their last change")

@@ -48,5 +48,5 @@ class LifecycleLines(Lines):
         return text.decode() + "\n"
 
     def state(self) -> dict[str, Any]:
-        """Return what is open, as JSON."""
+        """Return the open calls, as JSON."""
         return self._kept if self._lifecycle is None else self._lifecycle.kept()

@@ -18,7 +18,7 @@ class Format(Protocol):
         """Start an output, or continue from `state()`."""
 
     def head(self, metadata: SessionMetadata, time: str) -> str:
-        """Return what a new output begins with; `time` is when the recording started."""
+        """Return the head of a new output; `time` is when the recording started."""
 
     def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the text of one event, empty if it is not printed."""
@@ -27,13 +27,13 @@ class Format(Protocol):
         """Return the text of a mark, empty if the format has none."""
 
     def pause(self) -> str:
-        """Return what is held back until more is known, where a range or an export ends."""
+        """Return the pending text, where a range or an export ends."""
 
     def end(self) -> str:
-        """Return what an output ends with when nothing will follow."""
+        """Return the end of an output to which nothing will be appended."""
 
     def state(self) -> dict[str, Any]:
-        """Return what has to be remembered, as JSON."""
+        """Return the state to resume from, as JSON."""
 
 
 class Spool(Protocol):

@@ -31,6 +31,6 @@ def count(payload: dict[str, Any], name: str) -> int | None:
 
 
 def cost(payload: dict[str, Any]) -> float | None:
-    """Return what an answer cost in US dollars, None if that is absent."""
+    """Return the cost of an answer in US dollars, None if it is not recorded."""
     given = payload.get("costUsd")
     return given if isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given < _MOST else None

@@ -143,7 +143,7 @@ class RoomDelivery:
         self._offers = _Offers(offered, changes, now + max(_OFFER_EVERY, _SHARE * (now - began)))
 
     def _recording(self, output: int, session_id: int) -> OfferedRecording | None:
-        """Return what is to be sent of an output, None if it may not be sent now."""
+        """Return the unsent part of an output, None if it may not be sent now."""
         session = self._ledger.session(session_id)
         row = next(row for row in self._ledger.outputs(session_id) if row.id == output)
         if self._is_excluded(session.cwd):

@@ -99,7 +99,7 @@ class Exchange:
             self._changed.notify_all()
 
     def take(self) -> tuple[list[Report], SentQuery | None]:
-        """Return what happened since the last call, and the question that waits for an answer."""
+        """Return the events since the last call, and the open question."""
         with self._changed:
             reports, self._reports = self._reports, []
             question = self._asked if isinstance(self._asked, SentQuery) else None
@@ -120,7 +120,7 @@ class Exchange:
     # -- the thread's end -----------------------------------------------------------------------------
 
     def offered(self) -> dict[int, OfferedRecording]:
-        """Return what is to be sent. Raises Stopping."""
+        """Return the next request to send. Raises Stopping."""
         with self._changed:
             self._check()
             return self._offered

@@ -17,7 +17,7 @@ _FOLDERS: Final = frozenset({"worktrees", ".worktrees"})
 
 
 def repository_of(directory: str) -> str:
-    """Return what a directory in a worktree is in its repository, empty if it is in none.
+    """Return the directory of the repository that a directory in a worktree stands for, empty if there is none.
 
     A folder of the worktree is the same folder of the repository, whether that is there or not.
     """

@@ -40,7 +40,7 @@ class CallOrder:
         self._waited: int = kept.get("waited", 0)  # events since something is held
 
     def kept(self) -> dict[str, Any]:
-        """Return what has to be remembered, as JSON, without what is empty."""
+        """Return the state to resume from, as JSON, without empty fields."""
         held = {call: [[pack(one.event), one.path] for one in events] for call, events in self._held.items()}
         row = {"open": list(self._open), "ended": list(self._ended), "held": held, "waited": self._waited}
         return {name: value for name, value in row.items() if value}

@@ -78,7 +78,7 @@ class CatchUpDedup:
         self.rewritten.add(source.id)
 
     def state(self) -> dict[str, Any]:
-        """Return what has been passed, as JSON."""
+        """Return the passed events, as JSON."""
         numbers = {str(key): seq for key, seq in self._next.items()}
         row: dict[str, Any] = {"numbers": numbers, "rewritten": sorted(self.rewritten)}
         return row | ({"passed": sorted(self._passed)} if self.rewritten else {})  # without one the numbers suffice

@@ -27,7 +27,7 @@ class _End(NamedTuple):
 
 
 def current_state(sources: Iterable[tuple[str, Identity, Stat]], now: float) -> Doing | None:
-    """Return what a session is doing, given its sources as they were found; None where that is not known.
+    """Return the state of a session, given its sources as they were found; None if it is unknown.
 
     Of a session that did not change for a day, nothing is known: whatever it was doing, it is over. Unless its agent
     says that it still works, or waits.

@@ -89,7 +89,7 @@ class Echoes:
         self._used: list[str] = kept.get("used", [])  # hashes of what the last answers used
 
     def kept(self) -> dict[str, Any]:
-        """Return what has to be remembered, as JSON: hashes, and the events that wait."""
+        """Return the state to resume from, as JSON: hashes, and the pending events."""
         row: dict[str, Any] = {"known": self._known.kept(), "last": self._last, "used": self._used}
         row |= {"block": list(self._block)} if self._block else {}
         return row | (
@@ -259,7 +259,7 @@ class Echoes:
         return _dropped(waiting)
 
     def _release(self) -> list[Passed]:
-        """Return what waits. At the end of an echo, what says nothing by itself still belongs to it."""
+        """Return the pending events. At the end of an echo, what says nothing by itself still belongs to it."""
         waiting, self._waiting, self._size = self._waiting, [], 0
         is_echo = self._block is not None and self._block.is_echo
         out: list[Passed] = []
@@ -288,7 +288,7 @@ class Echoes:
         return self._words((one.event,)) is not None
 
     def _words(self, message: Message) -> _MessageHashes | None:
-        """Return what identifies a message, None for an event that says nothing by itself, or not in this session."""
+        """Return the hash of a message, None for an event that says nothing by itself, or not in this session."""
         first = message[0]
         if first.session.subagent != self._subagent:
             return None

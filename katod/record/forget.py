@@ -26,7 +26,7 @@ class Remains(NamedTuple):
 
     @classmethod
     def of(cls, sessions: list[SessionRow], ledger: Ledger) -> "Remains":
-        """Return what is known of these sessions."""
+        """Return the rows and files of these sessions."""
         numbers, outputs = {row.id for row in sessions}, ledger.outputs()
         return cls(
             sessions,

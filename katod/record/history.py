@@ -41,7 +41,7 @@ def is_history(event: Event, source: Source, catalog: Catalog) -> bool:
 
 
 def said(event: Event) -> str:
-    """Return what identifies a message in every copy of its record, empty if it has neither a time nor an id."""
+    """Return the identity of a message in every copy of its record, empty if it has neither a time nor an id."""
     nature = AGENTS[event.session.agent].nature
     if nature.has_times and event.time:
         what = (event.session.agent, event.time, event.kind, event.payload, event.words)
@@ -113,7 +113,7 @@ def said_in(source: Source, batch: Batch, log: EventLog) -> tuple[list[str], lis
 
 
 def rest_of(source: Source) -> BuriedSource:
-    """Return what a source contains now; of one that was deleted or cannot be read, what the ledger knows of it."""
+    """Return the content of a source; of one that was deleted or cannot be read, what the ledger has of it."""
     found = stat_source(source.spec, source.path)
     if found is None:
         return _rest_of_gone(source)

@@ -276,5 +276,5 @@ class Output:
 
 
 def _head(row: OutputRow, time: str) -> str:
-    """Return what the file of an output begins with."""
+    """Return the head of an output's file."""
     return open_format(row.format, row.options).head(head_metadata(row), time)

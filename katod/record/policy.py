@@ -87,7 +87,7 @@ class Policy:
             yield from in_effect(directory, self.home, self.allowed) if self.allowed else ()
 
     def repository(self, cwd: str) -> str:
-        """Return what a directory in a worktree is in its repository, empty if it is in none."""
+        """Return the directory of the repository that a directory in a worktree stands for, empty if there is none."""
         return repository_of(cwd) or self.worktrees.get(cwd, "")
 
     def _as_said(self, file: ProjectFile) -> "Policy":
@@ -122,7 +122,7 @@ class Policy:
         return bool(self.excluding(cwd))
 
     def excluding(self, cwd: str) -> str:
-        """Return what excludes a project: the configuration, or the path of its own file; empty if nothing does."""
+        """Return why a project is excluded: the configuration, or the path of its own file; empty if it is not."""
         if self._matches(self.settings.recording.exclude, cwd):
             return "the configuration"
         return self.project.excluded_by

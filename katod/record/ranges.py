@@ -52,7 +52,7 @@ class RangePrinter:
         return not self.active and self.index >= len(self.ranges)
 
     def take(self, event: Event, metadata: SessionMetadata) -> str:
-        """Return what an event prints in this output, including marks."""
+        """Return the text of an event in this output, including marks."""
         text = ""
         if not self.active:
             now = self._next()
@@ -92,7 +92,7 @@ class RangePrinter:
             self.headed = False
 
     def release(self) -> str:
-        """Return what is held back for what may still come, in the range that is being printed."""
+        """Return the pending text of the range that is being printed."""
         return self._format.pause() if self.active else ""
 
     def restored(self) -> str:

@@ -32,7 +32,7 @@ class Missing:
 
     @classmethod
     def of(cls, row: OutputRow, ledger: Ledger, log: EventLog) -> "Missing":
-        """Return what is missing of one output in the ledger. Raises SourceError, OutputUnreadable."""
+        """Return the missing text of one output in the ledger. Raises SourceError, OutputUnreadable."""
         return cls(row, ledger.session(row.session).key, ledger.sources_of(row.session), log)
 
     def texts(self) -> Iterator[str]:

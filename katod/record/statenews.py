@@ -32,7 +32,7 @@ class StateNews:
         self._began, self._ended, self._last = kept.get("times", (0.0, 0.0, 0.0))
 
     def kept(self) -> dict[str, Any]:
-        """Return what has to be remembered, as JSON."""
+        """Return the state to resume from, as JSON."""
         times = [self._began, self._ended, self._last]
         row = {"lifecycle": self._lifecycle.kept(), "said": self._said, "aborted": self._is_aborted}
         return {name: value for name, value in row.items() if value} | {"times": times}
@@ -60,7 +60,7 @@ class StateNews:
         self._report = report
 
     def news(self, now: float, ask: Callable[[JudgedEvents, float], Report | None]) -> Doing | None:
-        """Return what has become news since the last call.
+        """Return the news since the last call.
 
         If there may be some, `ask` is called with what is known, and for how many seconds nothing was recorded.
 
@@ -77,7 +77,7 @@ class StateNews:
         return changed if is_news else None
 
     def _changed(self, now: float) -> Doing | None:
-        """Return what the session is doing, if it is something else than what was said last."""
+        """Return the state of the session, if it has changed since the last news."""
         doing = judged(self._lifecycle.seen, self._report, self._last, now)
         word = _word(doing)
         is_known = word == self._said or (not word and self._said != State.BLOCKED)

@@ -77,7 +77,7 @@ class SessionStream:
         self._again: set[str] = set()  # the paths of sources that are translated from their beginning once more
 
     def state(self) -> dict[str, Any]:
-        """Return what has to be remembered of the session besides the states of its sources, as JSON."""
+        """Return the session's state to resume from, without those of its sources, as JSON."""
         row = self.metadata.state() | ({_ECHOES: self._echoes.kept()} if self._echoes else {})
         return row | ({_ORDER: self._order.kept()} if self._order else {})
 
@@ -246,7 +246,7 @@ class Translation:
             yield from self.feed([line._replace(records=tuple(records))])
 
     def finish(self) -> list[Message]:
-        """Return what was held back, for a source that is complete."""
+        """Return the pending events of a source that is complete."""
         try:
             found = self._adapter.finish()
         except AgentFailed as error:

@@ -31,7 +31,7 @@ class TextHashes:
             self._places.setdefault(one, []).append(place)
 
     def kept(self) -> dict[str, Any]:
-        """Return what has to be remembered, as JSON."""
+        """Return the state to resume from, as JSON."""
         first, latest = _packed(self._first), _packed(self._latest.values())
         return {"first": first, "latest": latest, "total": self.total, "prompts": self._prompts}
 

@@ -83,7 +83,7 @@ def _existing(path: Path, opens: Callable[[], BufferedReader]) -> Iterator[Trans
 
 
 def search_transcript(transcript: TranscriptFile, query: Query) -> tuple[TranscriptHead, Iterable[Hit]]:
-    """Return what a transcript says of itself, and its hits in order. Raises OutputError if it cannot be read."""
+    """Return the head of a transcript, and its hits in order. Raises OutputError if it cannot be read."""
     path = transcript.path
     try:
         with transcript.open() as file:

@@ -189,7 +189,7 @@ class _Kept:
             heappop(kept)
 
     def shown(self) -> tuple[ShownHit, ...]:
-        """Return what is kept, newest first; of one moment, the last comes first."""
+        """Return the kept hits, newest first; of one moment, the last comes first."""
         kept = sorted([*self._newest[True], *self._newest[False]], key=lambda item: item[:2], reverse=True)
         return tuple(self._shown(hit) for _, _, hit in kept)
 

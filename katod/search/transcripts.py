@@ -88,7 +88,7 @@ class _Heading(NamedTuple):
 
 
 def about(text: str) -> TranscriptHead:
-    """Return what the head of a Markdown transcript says, nothing if it has none of katod's."""
+    """Return the head of a Markdown transcript, empty if it has none of katod's."""
     if not text.startswith(_FRONT):
         return TranscriptHead()
     head = text[:_HEAD]
@@ -247,7 +247,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def page_about(text: str) -> TranscriptHead:
-    """Return what the head of a page of HTML says; pages do not name their session."""
+    """Return the head of an HTML page; pages do not name their session."""
     title, found = _PAGE_TITLE.search(text, 0, _PAGE_HEAD), _PAGE_ABOUT.search(text, 0, _PAGE_HEAD)
     if found is None:
         return TranscriptHead(title=unescape(title[1]) if title else "")

@@ -46,7 +46,7 @@ class Manager(ABC):
 
     @abstractmethod
     def text(self, launch: Launch) -> str:
-        """Return what the file would contain."""
+        """Return the content of the file."""
 
     @abstractmethod
     def command(self) -> list[str]:
@@ -66,7 +66,7 @@ class Manager(ABC):
 
     @abstractmethod
     def state(self) -> ServiceState:
-        """Return what the manager says about katod."""
+        """Return katod's state as the manager reports it."""
 
     def check_reachable(self) -> None:
         """Raise ServiceError if it runs no services for users here."""
@@ -131,7 +131,7 @@ class Systemd(Manager):
         return writable_in(_text(self._strict)) if self._strict.exists() else None
 
     def state(self) -> ServiceState:
-        """Return what `systemctl` says."""
+        """Return katod's state as `systemctl` reports it."""
         _check_reachable()
         names = "LoadState,ActiveState,SubState,MainPID,UnitFileState,StatusText,Result"
         rows = dict(
@@ -219,7 +219,7 @@ class Launchd(Manager):
         return environment_in_list(_read(self.path))
 
     def state(self) -> ServiceState:
-        """Return what `launchctl` says; an agent that is not loaded is not running."""
+        """Return katod's state as `launchctl` reports it; an agent that is not loaded is not running."""
         said = _run(["launchctl", "print", self._target], check=False)
         rows = dict(line.strip().partition(" = ")[::2] for line in said.splitlines() if " = " in line)
         pid = rows.get("pid", "0")
@@ -311,7 +311,7 @@ def _check_reachable() -> None:
 
 
 def _without() -> str:
-    """Return what to do on a machine without a service manager."""
+    """Return the advice for a machine without a service manager."""
     if "microsoft" in _text(Path("/proc/version")).lower():
         return "set `systemd=true` below `[boot]` in /etc/wsl.conf, run `wsl --shutdown` in Windows, and try again"
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():

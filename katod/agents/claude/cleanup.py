@@ -13,7 +13,7 @@ _ZERO: Final = f"`{_KEY}` is 0: newer versions refuse that, older ones delete ev
 
 
 def retention(root: Path) -> Retention:
-    """Return what is deleted in a root. An administrator's settings come before the user's own."""
+    """Return the retention of a root. An administrator's settings come before the user's own."""
     own = root / "settings.json"
     for path in (managed(), own):
         try:

@@ -46,7 +46,7 @@ class Queue:
         self._released: list[str] = state.get("released", [])
 
     def state(self) -> dict[str, Any]:
-        """Return what has to be remembered, empty if there is nothing."""
+        """Return the state to resume from, empty if there is none."""
         rows = {
             "waiting": list(map(list, self._waiting)), "leaving": list(map(list, self._leaving)),
             "ahead": self._ahead, "released": self._released,

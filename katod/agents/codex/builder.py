@@ -67,7 +67,7 @@ class CodexBuilder(EventBuilder):
         return name, name, source, text_of(fields.get("timestamp"))
 
     def _place(self, record: Record) -> str:
-        """Return what identifies a record in its rollout: its ordinal, with its offset unless ordinals are rising."""
+        """Return the identity of a record in its rollout: its ordinal, with its offset unless ordinals are rising."""
         place = f"{record.offset}+{record.part}" if record.part else f"{record.offset}"
         ordinal = (record.value or {}).get("ordinal") if self.paginated else None
         if not isinstance(ordinal, int):

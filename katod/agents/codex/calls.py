@@ -75,7 +75,7 @@ class CodexCalls:
         return [self._new.event(ev.PROVIDER_INFO, payload, record)]
 
     def _script(self) -> dict[str, Any] | None:
-        """Return what is remembered about the latest script that is still running."""
+        """Return the state of the latest script that is still running."""
         scripts = [known for known in self._calls.state().values() if "script" in known]
         return scripts[-1] if scripts else None
 

@@ -85,7 +85,7 @@ def agent_message(text: str) -> dict[str, str]:
 
 
 def typed(text: str) -> list[TypedText]:
-    """Return what may be typed of a user's message: nothing of what the client wrote."""
+    """Return the part of a user's message that may be typed, without anything the client wrote."""
     words = unwrap(text).text
     if is_injected(words):
         return []

@@ -85,7 +85,7 @@ def _not_run(match: re.Match[str]) -> dict[str, Any]:
 
 
 def finding(item: dict[str, Any]) -> dict[str, Any]:
-    """Return what the record of an execution adds to the result of its call."""
+    """Return the fields that the record of an execution adds to the result of its call."""
     row: dict[str, Any] = {}
     if (code := int_or_none(item.get("exit_code"))) is not None:
         row["exitCode"] = code

@@ -15,6 +15,6 @@ def output_path(context: dict[str, Any]) -> dict[str, str]:
 
 
 def attachment_of(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what is attached to a prompt, by its name or its path."""
+    """Return the attachment of a prompt, by its name or its path."""
     name = text_of(row.get("displayName")) or text_of(row.get("path"))
     return {"type": text_of(row.get("type")) or "file"} | ({"name": name} if name else {})

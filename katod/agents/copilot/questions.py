@@ -18,7 +18,7 @@ _MOST_REMEMBERED: Final = 16_384  # characters of the answers that one call offe
 
 
 def asked_by(name: str, call: str, given: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a call asks the person, nothing if its tool does not ask."""
+    """Return the questions of a call, empty if its tool asks none."""
     if name == _PLAN:
         plan = text_of(given.get("summary")) or "Ready to start with this plan?"
         return [question_of(f"{call}:plan", "plan", plan, [], several=False)]

@@ -306,7 +306,7 @@ class GeminiAdapter(Adapter):
 
     @staticmethod
     def typed_texts(fields: Value) -> list[TypedText]:
-        """Return what a person typed in a message, or in a document's messages; never in a checkpoint."""
+        """Return the typed text of a message, or of a document's messages; never of a checkpoint."""
         if "sessionId" in fields and "id" not in fields:
             return [typed for m in list_of(fields.get("messages")) for typed in GeminiAdapter.typed_texts(dict_of(m))]
         text = _typed_of(fields)[0] if fields.get("type") == "user" else ""

@@ -22,7 +22,7 @@ Value = dict[str, Any]
 
 
 def result_of(call: Value, family: str) -> str:
-    """Return what a tool answered the model, or what the user was shown if there is nothing else."""
+    """Return the tool's answer to the model, or what was displayed to the user if there is nothing else."""
     texts: list[str] = []
     for part in list_of(call.get("result")):
         response = dict_of(dict_of(part).get("functionResponse")).get("response")

@@ -19,7 +19,7 @@ _RESUMED: Final = "a resumed session may be deleted earlier"
 
 
 def retention(root: Path) -> Retention:
-    """Return what is deleted in a root. The machine's settings come before the user's own."""
+    """Return the retention of a root. The machine's settings come before the user's own."""
     own = root / "settings.json"
     found: dict[str, Any] = {}
     for path in (own, managed()):

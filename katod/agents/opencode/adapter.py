@@ -317,7 +317,7 @@ class OpenCodeAdapter(Adapter):
 
     @staticmethod
     def typed_texts(fields: Value) -> list[TypedText]:
-        """Return what a person typed in a document."""
+        """Return the typed texts of a document."""
         if dict_of(fields.get("info")).get("parentID"):
             return []
         prompts = [turn.prompt for turn in turns_of(list_of(fields.get("messages"))) if turn.prompt is not None]

@@ -121,7 +121,7 @@ def _remembered(path: str, state: tuple[int, ...], reason: str) -> SourceUnusabl
 
 
 def _state(path: str) -> tuple[int, ...]:
-    """Return what changes when a database does: inode, size and time of its file and of its log."""
+    """Return the signature of a database, which changes with it: inode, size and time of its file and of its log."""
     found: list[int] = []
     for name in (path, f"{path}-wal"):
         try:

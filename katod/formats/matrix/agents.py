@@ -31,7 +31,7 @@ class Agents:
         self._used: dict[str, Content] = state.get("used", {})  # the tokens of those that speak in the session's file
 
     def state(self) -> dict[str, Any]:
-        """Return what is remembered as JSON."""
+        """Return the state to resume from, as JSON."""
         row: dict[str, Any] = {"working": self._working, "launched": self._launched, "used": self._used}
         return {name: value for name, value in row.items() if value}
 
@@ -109,7 +109,7 @@ class Agents:
 
 
 def record_of(context: EventContext) -> str:
-    """Return what tells the record of an event from all others."""
+    """Return the identity of an event's record."""
     source = context.event.source
     return f"{source.get('providerEventId', '')}@{source.get('offset', '')}"
 

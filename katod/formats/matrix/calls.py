@@ -41,7 +41,7 @@ class MatrixCalls:
         self.requests: dict[str, str] = state.get("requests", {})
 
     def state(self) -> dict[str, Any]:
-        """Return what is remembered as JSON."""
+        """Return the state to resume from, as JSON."""
         row = {"rows": self.rows, "requests": self.requests}
         return {name: value for name, value in row.items() if value}
 
@@ -54,11 +54,11 @@ class MatrixCalls:
                 del self.rows[next(iter(self.rows))]
 
     def take(self, call: str) -> Row | None:
-        """Return what is known of a call, and forget it."""
+        """Return the state of a call, and forget it."""
         return self.rows.pop(call, None)
 
     def get(self, call: str) -> Row:
-        """Return what is known of an open call, empty if it is not open."""
+        """Return the state of a call, empty if it is not open."""
         return self.rows.get(call, {})
 
     def spawning(self) -> list[Row]:

@@ -24,7 +24,7 @@ class PendingLines(NamedTuple):
 
     @classmethod
     def of(cls, state: list[Any] | None) -> "PendingLines":
-        """Return what was held back, given its state."""
+        """Return the pending lines, given their state."""
         if not state:
             return cls()
         rows, waits, key = state

@@ -93,7 +93,7 @@ class MatrixPrinter(Lines):
         return printed(session_.exported(self._session), self._prefix)
 
     def event(self, event: Event, metadata: SessionMetadata) -> str:
-        """Return what is said of one event: no line, one, or several."""
+        """Return the lines of one event: none, one, or several."""
         row, _ = row_of(event, redact=self._options.redact)
         agent, kind = AGENTS[event.session.agent], row["kind"]
         context = EventContext(event, row["payload"], metadata, self._options, agent.product, agent.answers)

@@ -53,7 +53,7 @@ class Messages:
         self._agents: list[str] = state.get("agents", [])  # the sub-agents that work, as far as it was said
 
     def state(self) -> Fields:
-        """Return what has to be remembered, as JSON."""
+        """Return the state to resume from, as JSON."""
         kept = self._lifecycle.kept() if isinstance(self._lifecycle, Lifecycle) else self._lifecycle
         row = {
             "lifecycle": kept, "doing": self._doing, "time": self._time, "model": self._model, "used": self._used,
@@ -85,7 +85,7 @@ class Messages:
         return bridge.stream(bridge.event_uuid(event.id, part), self._time, message)
 
     def _now(self, event: Event, metadata: SessionMetadata) -> Made:
-        """Return what the session is doing after an event, if that is something else than before."""
+        """Return the state after an event, if it has changed."""
         if not isinstance(self._lifecycle, Lifecycle):
             self._lifecycle = lifecycle_of(metadata.key, self._lifecycle)
         return self._changed(self._lifecycle.take(event))
@@ -96,7 +96,7 @@ class Messages:
         return [bridge.stream(bridge.event_uuid(last, "end"), self._time, message) for message in self._changed(lines)]
 
     def _changed(self, lines: list[Line]) -> Made:
-        """Return what the session is doing after these steps, if that is something else than before."""
+        """Return the state after these steps, if it has changed."""
         before = self._doing
         if lines and isinstance(self._lifecycle, Lifecycle):
             self._doing = [self._say(word) for word in activity(self._lifecycle)]

@@ -28,7 +28,7 @@ class Stream(Lines):
         return _printed(self._messages.settled(self._last)) if self._is_exported else ""
 
     def state(self) -> dict[str, Any]:
-        """Return what the next messages depend on."""
+        """Return the state to resume from."""
         return self._messages.state()
 
 

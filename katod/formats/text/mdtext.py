@@ -34,7 +34,7 @@ def body(text: str) -> str:
 
 
 def typed(text: str) -> str:
-    """Return what a person typed: like `body`, and each line stays a line."""
+    """Return typed text for display: like `body`, but each line stays a line."""
     return _flush(partial(neutral, hard=True), clean(text))
 
 

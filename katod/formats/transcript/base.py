@@ -99,7 +99,7 @@ class Transcript:
         self._asked: dict[str, Any] = state.get("asked", {})  # open questions by id; the list of things to do
 
     def state(self) -> dict[str, Any]:
-        """Return what has to be remembered, as JSON."""
+        """Return the state to resume from, as JSON."""
         switches: list[list[Any]] = []
         if self._options.thinking != self._base.thinking:
             switches.append(["thinking", self._options.thinking])
@@ -114,7 +114,7 @@ class Transcript:
     # -- what is not an event -------------------------------------------------------------------------
 
     def head(self, metadata: SessionMetadata, time: str) -> Head:
-        """Return what the transcript begins with."""
+        """Return the head of the transcript."""
         self._place.begin(self._when.day(time))
         agent, key, start = AGENTS[metadata.key.agent], metadata.key, metadata.start
         words = " ".join(self._redact(metadata.best_title).split())
@@ -139,7 +139,7 @@ class Transcript:
         return [*pieces, MarkLine(MARKS[mark.kind], stamp, mark.text)]
 
     def pause(self) -> Pieces:
-        """Return what is held back, and the end of the turn: nothing follows for now."""
+        """Return the pending text and the end of the turn: nothing follows for now."""
         pieces: Pieces = [*self._held.flush(), *self._late()]
         turn, self._turn = self._turn, TurnTally()
         if footer := turn.footer():
@@ -149,7 +149,7 @@ class Transcript:
         return pieces
 
     def event(self, event: Event, metadata: SessionMetadata) -> Pieces:
-        """Return what one event gives; events of a sub-agent are not part of its parent's transcript."""
+        """Return the text of one event; events of a sub-agent are not part of its parent's transcript."""
         if event.session.subagent != metadata.key.subagent:
             return []
         handler = self._HANDLERS.get(event.kind)
@@ -157,7 +157,7 @@ class Transcript:
         return [*late, *handler(self, event, metadata)] if handler is not None else late
 
     def open_todos(self) -> list[str]:
-        """Return what is not done yet of the agent's list, as it was last."""
+        """Return the open items of the agent's latest list."""
         return [self._redact(text) for text, done in self._asked.get("todos", ()) if not done]
 
     # -- the person -----------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ class Transcript:
         return not about and (bool(known.items) or (known.family == "execute" and self._options.tools != "full"))
 
     def _todo(self, payload: dict[str, Any]) -> Line:
-        """Return what changed in the list of things to do."""
+        """Return the changes of the to-do list."""
         rows = todos.items_of(payload.get("input"), tool(payload["name"]))
         now = [(self._redact(text), done) for text, done in rows]
         before = [(text, bool(done)) for text, done in self._asked["todos"]] if "todos" in self._asked else None
@@ -314,7 +314,7 @@ class Transcript:
         return made
 
     def _came(self, event: Event, metadata: SessionMetadata, call: Call, came: Line) -> Pieces:
-        """Return what came of a call: below its line if nothing was printed since, else with its line again."""
+        """Return the outcome of a call: below its line if nothing was printed since, else with its line again."""
         if self._place.line and self._place.line == event.payload["toolCallId"]:
             return [Outcome(came)]
         return self._in_turn(event, metadata, ToolLine(self._redact(call.shown), call.about, came), line="-")

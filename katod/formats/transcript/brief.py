@@ -134,7 +134,7 @@ def _shown(call: ToolLine, longest: int) -> str:
 
 
 def _came(piece: Piece | None) -> str:
-    """Return what came of a call, empty if the piece does not tell."""
+    """Return the outcome of a call, empty if the piece does not say."""
     line = piece.line if isinstance(piece, Outcome) else piece.outcome if isinstance(piece, ToolLine) else ()
     return line[0].text if line else ""
 

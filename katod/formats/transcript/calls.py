@@ -83,7 +83,7 @@ class OpenCallTable:
                 del self._rows[next(iter(self._rows))]
 
     def take(self, call: str) -> Call | None:
-        """Return what is known of a call, and forget it."""
+        """Return the state of a call, and forget it."""
         row = self._rows.pop(call, None)
         if row is None:
             return None

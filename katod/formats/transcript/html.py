@@ -86,7 +86,7 @@ class Html:
         return self._printed(self._transcript.mark(mark), {})
 
     def pause(self) -> Markup:
-        """Return what was held back."""
+        """Return the pending text."""
         return self._printed(self._transcript.pause(), {})
 
     def end(self) -> Markup:
@@ -153,7 +153,7 @@ def _tool(tool: ToolLine) -> Markup:
 
 
 def _came(line: Line) -> Markup:
-    """Return what came of a call; a failure stands out."""
+    """Return the outcome of a call; a failure is highlighted."""
     return _marked(_line(line), line[0].text)
 
 

@@ -76,7 +76,7 @@ class Markdown:
         return ""
 
     def pause(self) -> str:
-        """Return what was held back."""
+        """Return the pending text."""
         return self._printed(self._transcript.pause())
 
     def _printed(self, pieces: Iterable[Piece]) -> str:

@@ -96,7 +96,7 @@ def _whole_lines(text: str) -> str:
 
 
 def outcome(payload: dict[str, Any], redact: Callable[[str], str], *, ran: bool) -> Line:
-    """Return what came of a call if it failed or was refused, with its result redacted; empty if all is well.
+    """Return the outcome of a call if it failed or was refused, with its result redacted; empty if all is well.
 
     `ran`: the call was a command, whose output ends with what went wrong; other tools say it first.
     """
