@@ -45,6 +45,12 @@ def later(name: str) -> Callable[..., Any]:
     return call
 
 
+@guarded
+def _adapter(name: str) -> type["Adapter"]:
+    adapter: type[Adapter] = _loaded(name)
+    return adapter
+
+
 _OPEN_SOURCE: Final = later("tail.source.open_source")
 
 
@@ -148,9 +154,8 @@ class AgentSpec:
 
     @property
     def adapter(self) -> type["Adapter"]:
-        """The class that translates its records."""
-        adapter: type[Adapter] = _loaded(f"agents.{self.adapter_name}")
-        return adapter
+        """The class that translates its records. Raises AgentFailed if it cannot be loaded."""
+        return _adapter(f"agents.{self.adapter_name}")
 
     def guarded(self) -> "AgentSpec":
         """Return the same agent, whose functions fail like katod's own: see `guard.py`."""

@@ -1,8 +1,10 @@
 """Whatever the code of an agent raises costs the session it was called for: all else goes on, and the reason is shown."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -55,9 +57,17 @@ def with_adapter(name: str) -> Callable[[AgentSpec], AgentSpec]:
         is_static = isinstance(Adapter.__dict__.get(name), staticmethod)
         adapter = type("Broken", (spec.adapter,), {name: staticmethod(fail) if is_static else fail})
         adapter.handlers = spec.adapter.handlers
-        return replace(spec, adapter=adapter)
+        module = ModuleType(f"katod.agents.{spec.name}_{name.strip('_')}")
+        module.__dict__["Broken"] = adapter
+        sys.modules[module.__name__] = module
+        return replace(spec, adapter_name=f"{spec.name}_{name.strip('_')}.Broken")
 
     return broken
+
+
+def without_adapter(spec: AgentSpec) -> AgentSpec:
+    """Return the agent with an adapter whose module cannot be loaded."""
+    return replace(spec, adapter_name=f"{spec.name}.nowhere.Adapter")
 
 
 def with_file(name: str) -> Callable[[AgentSpec], AgentSpec]:
@@ -80,9 +90,10 @@ WAYS = (
     | {f"container.{name}": with_container(name) for name in CONTAINED}
     | {f"adapter.{name}": with_adapter(name) for name in ADAPTED}
     | {f"file.{name}": with_file(name) for name in READ}
+    | {"adapter": without_adapter}
 )
 SHOWN = {  # what a session or all of an agent cannot do without
-    "spec.roots", "spec.identity_of", "spec.open", "spec.reported", "adapter.__init__", "adapter.feed", "adapter.state",
+    "spec.roots", "spec.identity_of", "spec.open", "spec.reported", "adapter", "adapter.__init__", "adapter.feed", "adapter.state",
     "adapter.has_pending", "file.read", "file.verify_anchor",
 }  # fmt: skip
 CASES = [(maker, way) for maker in MAKERS for way in WAYS]
@@ -124,7 +135,8 @@ def test_what_an_agent_raises_costs_its_session_alone(
     running.turn()
     running.stop()
     if way in SHOWN:
-        assert "internal error: ValueError" in world.cli("status"), way
+        kind = "ModuleNotFoundError" if way == "adapter" else "ValueError"
+        assert f"internal error: {kind}" in world.cli("status"), way
     assert "still nice" in world.written()["good.md"]
     check_commands(world, good)
     for answer in asked(world, "/", "/projects", "/sessions/recent", "/search?q=nice"):
