@@ -25,8 +25,8 @@ CUTS = st.builds(Cut, st.integers(1, 3), st.sampled_from(("inside", "before", "b
 
 MET = Counter()  # power cuts by window, and files by what the disk kept of them
 WINDOWS = {"inside": "within an append", "before": "before its sync", "behind": "after its sync"}
-ENOUGH = 10
-ROUNDS = 6
+ENOUGH = 4
+ROUNDS = 8
 
 
 class LostPower(RuleBasedStateMachine):
@@ -126,7 +126,7 @@ def test_power_is_lost_in_every_window(request):
     """Power is lost often enough in every window, with every outcome that a disk may leave."""
     MET.clear()
     for _ in range(ROUNDS):
-        run_state_machine_as_test(LostPower, settings=settings(max_examples=150, stateful_step_count=15))
+        run_state_machine_as_test(LostPower, settings=settings(max_examples=100, stateful_step_count=15))
         if min(MET[name] for name in (*WINDOWS, *FATES)) >= ENOUGH:
             break
     assert min(MET[name] for name in (*WINDOWS, *FATES)) >= ENOUGH
