@@ -22,6 +22,7 @@ from katod.log import EventLog
 from katod.matrix.delivery import RoomDelivery
 from katod.model import SessionKey
 from katod.pipeline import Pipeline
+from katod.preload import preload
 from katod.record.family import family
 from katod.record.forget import Remains, bury, delete_transcripts
 from katod.record.news import News, Tell, tell_nobody
@@ -273,6 +274,7 @@ class Daemon:
         for source in self._schedule.due(now):
             if self._signals.stop:
                 break
+            self._requests.go_on(source.session)
             if self._pipeline.step(source.id):
                 more = True
             else:
@@ -383,9 +385,10 @@ class Daemon:
             self.process()
             if self._signals.stop:
                 return None
+            self._requests.pass_over(time.time_ns())
+            self._pipeline.flush()  # before the pause ends: a crash in between must not forget what is passed over
             self._settings.resume()
             self._pipeline.use(self._settings.policy(self._settings.roots(), self._ledger.projects.worktrees))
-            self._requests.pass_over(time.time_ns())
             self._requests.end_pause(moment)
             self._log.daemon_resumed()
         return ""
@@ -440,6 +443,8 @@ def run_daemon(
     """
     os.umask(0o077)
     lock = Lock.take(state)
+    if signals is not None:
+        preload()
     try:
         daemon = Daemon(settings, config_path, state, log, signals, tell)
         try:

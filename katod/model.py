@@ -1,5 +1,6 @@
 """The types shared by the stages, frozen and small."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,6 +9,8 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 # Longer ids and names are not remembered in any state; their records are read like all others.
 LONGEST_NAME: Final = 2048
+# In the names of many agents' files and sessions.
+UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 Tools = Literal["none", "summary", "full"]
 Attachments = Literal["save", "name"]

@@ -257,7 +257,8 @@ class Pipeline:
             self._catch_up.forget_session(row.id)
             self.delivery.forget_session(row.id)
         names = {str(row.key) for row in sessions}
-        for output in (output for session in self.recorded() for output in session.outputs.values()):
+        active = (output for session in self._sessions.all() for output in session.outputs.values())
+        for output in {*active, *self._catch_up.outputs(), *self.delivery.waiting()}:
             if output.row.successor in names:
                 output.set_successor("")
 
@@ -277,7 +278,11 @@ class Pipeline:
 
     def _take_up(self, session_id: int) -> None:
         """Load a session that is being recorded, complete its open intents, and end it if it is no longer wanted."""
-        session = self._loaded(session_id)
+        try:
+            session = self._loaded(session_id)
+        except Exception:
+            self._complete_intents(session_id)
+            raise
         self._catalog.clear_failed(session.sources)
         for output in session.outputs.values():
             written = self.delivery.retry(output)
@@ -289,6 +294,16 @@ class Pipeline:
         session.leave_live()
         if self.controller.policy.ends(session.row.cwd):
             self._end_unwanted(session)
+
+    def _complete_intents(self, session_id: int) -> None:
+        """Write the committed text of a session that cannot be loaded: for that, nothing else is needed."""
+        for row in self._ledger.outputs(session_id):
+            if row.intent is not None:
+                output = Output(row)
+                self.delivery.retry(output)
+                with self._ledger.transaction():
+                    output.save(self._ledger)
+                self.delivery.forget(output)  # the session has its own once it can be loaded
 
     def _end_unwanted(self, session: ActiveSession) -> None:
         self.between_events(session, self.controller.end_unwanted)

@@ -30,6 +30,7 @@ class ShellRequests:
         self._log = log
         self._pipeline = pipeline
         self._paused: dict[int, str] = {}  # sessions whose recordings go on once they are read to the end: since when
+        self._read: set[int] = set()  # those that were read to their end since then
 
     # -- commands ---------------------------------------------------------------------------------------
 
@@ -97,6 +98,7 @@ class ShellRequests:
     def end_pause(self, time: str) -> None:
         """Go on with the recordings that ended because katod was paused, once their sessions are read to the end."""
         self._paused = {row.session: time for row in self._ledger.outputs() if row.paused}
+        self._read.clear()
         for session_id in list(self._paused):
             self.go_on(session_id)
 
@@ -104,13 +106,16 @@ class ShellRequests:
         """Go on with the recording of a session if that waits for its end, and all of it was read."""
         if session_id not in self._paused:
             return
-        if not all(source.is_at_its_end() for source in self._catalog.of_session(session_id)):
+        is_read = all(source.is_at_its_end() for source in self._catalog.of_session(session_id))
+        if not is_read and session_id not in self._read:
             return  # a step that reads the rest is followed by another try
-        time = self._paused.pop(session_id)
+        self._read.add(session_id)  # if katod fails now, the next try comes before more is read
+        time = self._paused[session_id]
 
         def act() -> None:
             session = self._pipeline.load_all(session_id)
             self._pipeline.between_events(session, lambda session: self._pipeline.controller.resume(session, time))
+            self._paused.pop(session_id, None)
 
         self._pipeline.between_steps(session_id, act)
 

@@ -42,6 +42,7 @@ ARROWS = {
     # the stages put together
     "pipeline": "command discover errors events log record store tail",
     "schedule": "backoff discover",
+    "preload": "agents errors formats",
     "shellrequests": "discover errors log model pipeline record store",
     "service": "errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
@@ -56,9 +57,9 @@ ARROWS = {
     "mcp": "agents errors formats formatspec log metadata model record search store",
     # sessions for clients and browsers
     "serve": (
-        "agents discover errors events formats log metadata model record search service shell smallfile states store"
+        "agents discover errors events formats log metadata model preload record search service shell smallfile states store"
     ),
-    "daemon": "agents config discover errors log matrix model pipeline record schedule service shellrequests store",
+    "daemon": "agents config discover errors log matrix model pipeline preload record schedule service shellrequests store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
         "agents archive config daemon discover doctor errors formats formatspec log mcp metadata model paths project record seal search serve service setup"

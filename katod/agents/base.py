@@ -1,6 +1,5 @@
 """What every agent consists of: its description, the adapter for its format, and the builder of its events."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +10,8 @@ from katod.agents.ancestors import Ancestors
 from katod.agents.fields import attachment, digest, safe_repr, text_of
 from katod.agents.guard import guarded
 from katod.events import Event, SessionRef
-from katod.model import Identity, Record, TypedText
+from katod.model import UUID, Identity, Record, TypedText
 
-# The origin of a session that an agent started for a part of its work.
-SPAWNED: Final = "subagent"
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 State = Mapping[str, Any]
 _GUARDED: Final = {"__init__", "feed", "state", "has_pending", "finish", "typed_texts", "recognises"}  # of an adapter
 _DERIVED: Final = ("family", "description")
@@ -120,7 +116,7 @@ class EventBuilder:
 
     def own_id(self, given: Any) -> dict[str, str]:
         """Return the id that a session gives itself, as a field of its start, if the name of its file has none."""
-        is_named = bool(self.ref.subagent) or _UUID.fullmatch(self.ref.id) is not None
+        is_named = bool(self.ref.subagent) or UUID.fullmatch(self.ref.id) is not None
         return {"id": given} if isinstance(given, str) and given not in ("", self.ref.id) and not is_named else {}
 
     def attachment(self, kind: str, media_type: str, data: str, name: str = "") -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """What is said of every agent without reading a session: where it keeps them, and how they are opened."""
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -13,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from katod.agents.answers import ANSWERS, Answers
 from katod.agents.guard import guarded, guarded_iterator, opened, or_else
+from katod.errors import AgentFailed, failure_of
 from katod.metadata import SessionStart
-from katod.model import Identity, SessionKey, Stat
+from katod.model import UUID, Identity, SessionKey, Stat
 from katod.states import Report
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 # The origin of a session that an agent started for a part of its work.
 SPAWNED: Final = "subagent"
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+
+
+LATER: Final[list[str]] = []  # the names of these functions
 
 
 @cache
@@ -42,13 +44,8 @@ def later(name: str) -> Callable[..., Any]:
         return _loaded(name)(*args)
 
     call.__qualname__ = name
+    LATER.append(name)
     return call
-
-
-@guarded
-def _adapter(name: str) -> type["Adapter"]:
-    adapter: type[Adapter] = _loaded(name)
-    return adapter
 
 
 _OPEN_SOURCE: Final = later("tail.source.open_source")
@@ -155,7 +152,11 @@ class AgentSpec:
     @property
     def adapter(self) -> type["Adapter"]:
         """The class that translates its records. Raises AgentFailed if it cannot be loaded."""
-        return _adapter(f"agents.{self.adapter_name}")
+        try:
+            adapter: type[Adapter] = _loaded(f"agents.{self.adapter_name}")
+        except Exception as error:
+            raise AgentFailed(f"the reader of {self.product} cannot be loaded: {failure_of(error)}") from error
+        return adapter
 
     def guarded(self) -> "AgentSpec":
         """Return the same agent, whose functions fail like katod's own: see `guard.py`."""
@@ -207,13 +208,13 @@ class AgentSpec:
 
 def session_id(stem: str) -> str:
     """Return the first UUID in a file name without suffix, or all of the name if there is none."""
-    match = _UUID.search(stem)
+    match = UUID.search(stem)
     return match[0] if match else stem
 
 
 def uuids(stem: str) -> list[str]:
     """Return all UUIDs in a file name."""
-    return _UUID.findall(stem)
+    return UUID.findall(stem)
 
 
 def from_environment(variable: str) -> Path | None:

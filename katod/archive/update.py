@@ -102,11 +102,13 @@ def _tasks(
     result: Result,
 ) -> list[Task]:
     """Return what has to be written, parents before their sub-agents; count the other sessions."""
-    made = {name: _made(name, form, options) for name in AGENTS}
     tasks = []
+    made: dict[str, str] = {}
     for found in sorted(sessions, key=lambda found: found.key):
         try:
-            task = _task(folder, found, form, made[found.key.agent], exclusion)
+            if (agent := found.key.agent) not in made:
+                made[agent] = _made(agent, form, options)
+            task = _task(folder, found, form, made[agent], exclusion)
         except (KatodError, OSError) as error:
             result.fail(found, error)
             continue

@@ -43,6 +43,10 @@ class Context:
         """The settings, read once a command. Raises ConfigError, including when a named file does not exist."""
         return config.load(self.config_path, required=self.is_named)
 
+    def forget_settings(self) -> None:
+        """Read the settings again when they are needed next: a command that goes on shows those in effect."""
+        self.__dict__.pop("settings", None)
+
     def usable_settings(self) -> Settings:
         """Return the settings; wrong ones are wrong usage, after which a service manager does not try again."""
         try:

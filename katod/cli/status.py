@@ -70,6 +70,7 @@ def status(context: Context, as_json: bool, watch: bool, everything: bool, clear
         _print(context, as_json=as_json, everything=everything)
         while watch and not sys.stdout.isatty():
             time.sleep(_PERIOD)
+            context.forget_settings()
             _print(context, as_json=as_json, everything=everything)
     _ = context.settings  # checked last, so that an invalid configuration hides nothing
 
@@ -96,6 +97,7 @@ def _watch(context: Context, *, everything: bool) -> None:
             width, height = shutil.get_terminal_size()
             draw(_shown(collect(context), width - 1, everything=everything), width - 1, height)
             time.sleep(_PERIOD)
+            context.forget_settings()
     except KeyboardInterrupt:
         pass
     finally:

@@ -249,8 +249,9 @@ class Source:
     def rewind(self, row: SourceRow) -> None:
         """Return to what the ledger has, after a failed step, whose near misses will be found again."""
         self.row = self.row._replace(
-            cursor=row.cursor, baseline=row.baseline, state=row.state, version=row.version, translated=row.translated
-        )
+            cursor=row.cursor, baseline=row.baseline, state=row.state, version=row.version, translated=row.translated,
+            read_ns=row.read_ns,
+        )  # fmt: skip
         self._partial = self._scanned = self._resume_at = self._read = None
         self._near_misses = []
 

@@ -103,6 +103,10 @@ def _missing(case: Case, roots: list[Root], here: list[Root]) -> Iterator[Findin
 
 
 def _found(root: Root, sessions: list[FoundSession], problems: int) -> Finding:
+    try:
+        _ = root.spec.adapter
+    except AgentFailed as error:
+        return problem("agents.broken", error.what, "reinstall katod, or report this", agent=root.agent)
     main = [session for session in sessions if not session.key.subagent]
     version = _version(max(main, key=lambda session: session.changed_ns)) if main else ""
     name = f"{root.spec.product}{f' {version}' if version else ''}"

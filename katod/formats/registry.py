@@ -19,6 +19,12 @@ def open_document(name: str, options: Options, spool: Callable[[], Spool]) -> Do
     return cast("type[DocumentFormat]", _printer(name))(options, spool)
 
 
+def load_formats() -> None:
+    """Load all of them."""
+    for name in FORMATS:
+        _printer(name)
+
+
 def _printer(name: str) -> object:
     module, _, printer = FORMATS[name].printer.rpartition(".")
     return resolve_name(f"katod.formats.{module}:{printer}")

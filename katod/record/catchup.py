@@ -158,7 +158,7 @@ class CatchUpStream:
     def state(self) -> dict[str, Any]:
         """Return the stream's position, as JSON."""
         offsets = {str(key): offset for key, offset in self.offsets.items()}
-        row = {"metadata": self.stream.state(), "states": self.states, "offsets": offsets}
+        row = {"metadata": self.stream.state(), "states": dict(self.states), "offsets": offsets}
         return row | ({"unread": sorted(self.unread)} if self.unread else {}) | self.seen.state()
 
 

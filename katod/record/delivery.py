@@ -61,7 +61,6 @@ class Delivery:
         """
         if output.row.intent is not None:
             return True
-        output.mark_edited()
         try:
             seen = detect_change(output.place, output.known)
         except OutputError:
@@ -240,6 +239,10 @@ class Delivery:
         """Forget the outputs of a session that the ledger no longer has."""
         for output in [one for one in (*self._parked, *self._written) if one.row.session == session_id]:
             self.forget(output)
+
+    def waiting(self) -> list[Output]:
+        """Return the outputs that wait for a retry, or to be stored."""
+        return [*self._parked, *self._written]
 
     def due(self, now: float) -> list[Output]:
         """Return the parked outputs that are due to be retried."""

@@ -1,8 +1,8 @@
 """One output while katod works on it: its row, what is printed to it in a step, and how its file was last found.
 
-planned ─▶ held ─▶ live ─▶ closed          held: the text waits for the words that name the file
-│  ▲                    live: it follows its session, step by step
-parked ▼  │ caught up          behind: it has a stream of its own
+planned ─▶ held ─▶ live ─▶ closed     held: the text waits for the words that name the file
+│  ▲               live: it follows its session, step by step
+parked  ▼  │ caught up     behind: it has a stream of its own
 behind
 """
 
@@ -29,7 +29,7 @@ _MOST_HELD: Final = 64 * 1024  # characters
 class Output:
     """The only writer of an output's row. Outputs are compared by identity: there is one object for each row in use."""
 
-    __slots__ = ("_assets", "_chunks", "_edited", "_missing", "_printer", "row")
+    __slots__ = ("_assets", "_chunks", "_missing", "_printer", "row")
 
     def __init__(self, row: OutputRow) -> None:
         self.row = row
@@ -37,7 +37,6 @@ class Output:
         self._chunks: list[bytes] = []  # the text of the current step, event by event
         self._assets: list[tuple[str, str]] = []  # pictures that the text links to: media type and data
         self._missing: Literal["", "once", "gone"] = ""  # how its file was last found
-        self._edited = False  # whether its file was found to contain text of others, which no mark says yet
 
     def save(self, ledger: Ledger) -> None:
         """Store it, within a transaction."""
@@ -134,8 +133,12 @@ class Output:
         self.add(self.printer.settle(metadata.last, metadata))
 
     def interrupt(self, kind: MarkKind) -> None:
-        """Print a mark before the next text: the file contains other text, or a part is missing."""
+        """Print a mark before the next text: the file contains other text, or a part is missing.
+
+        It is in the row from now on: a crash before the next text must not lose it.
+        """
         self.printer.interrupt(kind)
+        self.keep_printer()
 
     def add(self, text: str) -> None:
         """Add text to the current step, or to what waits for a name: that has no head, as the title is to come."""
@@ -203,13 +206,13 @@ class Output:
         self._missing = how
 
     def note_edited(self) -> None:
-        """Note that its file contains text of others, which a mark has to say."""
-        self._edited = True
+        """Note that its file contains text of others: a mark says so before the next text.
 
-    def mark_edited(self) -> None:
-        """Print a mark if its file was found to contain text of others."""
-        if self._edited:
-            self._edited = False
+        An intent can be completed by any version of katod, so its printer is not needed for that.
+        """
+        if self._printer is None:
+            self._set(printer=(self.row.printer or {}) | {"edited": True})
+        else:
             self.interrupt("edited")
 
     def adopt(self, known: FileFingerprint) -> None:

@@ -27,6 +27,8 @@ class RangePrinter:
         self.headed: bool = state.get("headed", False)
         self._pending: str = state.get("pending", "")
         self.head_metadata: SessionMetadata | None = None
+        if state.get("edited"):  # noted without a printer
+            self.interrupt("edited")
 
     @classmethod
     def of(cls, row: OutputRow, state: dict[str, Any] | None, format_name: str = "") -> "RangePrinter":

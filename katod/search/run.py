@@ -138,7 +138,7 @@ class Search:
                 if self._counts(hit, place, about):
                     kept.add(hit, _seconds(hit.time, place))
         except (SourceError, OutputError) as error:
-            self.problems[str(error.path)] = error.what
+            self.problems[str(error.path or _path_of(place))] = error.what
         return Match(place, about, kept.shown(), kept.count, kept.latest, kept.score) if kept.count else None
 
     def _hits(self, place: Searched) -> tuple[TranscriptHead, Iterable[Hit]]:
@@ -164,6 +164,10 @@ class Search:
         self._ids.add(hit.id)
         self._gists[session, is_source, what] += 1
         return True
+
+
+def _path_of(place: Searched) -> str:
+    return str(place.path) if isinstance(place, TranscriptFile) else place.files[-1][0]
 
 
 class _Kept:

@@ -21,6 +21,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from katod.errors import ServeError
 from katod.formats.redact import filter  # noqa: A004 - a module
+from katod.preload import preload
 from katod.serve.access import limits
 from katod.serve.access.guard import ABORT
 
@@ -206,6 +207,7 @@ def run(app: ASGIApp, listener: socket.socket) -> None:
         ws_max_size=limits.FRAME, ws_per_message_deflate=False, h11_max_incomplete_event_size=limits.HEAD,
         timeout_graceful_shutdown=_GRACE, timeout_keep_alive=limits.AGAIN,
     )  # fmt: skip
+    preload()
     gc.collect()
     gc.freeze()  # all that is loaded stays: to look through it again and again would take most of the time of lists
     try:

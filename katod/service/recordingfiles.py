@@ -1,4 +1,4 @@
-"""RecordingFiles of life: a small file for each session that is recorded, which status lines of agents show.
+"""Signs of life: a small file for each session that is recorded, which status lines of agents show.
 
 `recording/<agent>-<session>` has three lines: the PID of the daemon, the boot of the machine that it belongs to (empty
 where that is not known), and what to show. After a crash the files stay, and the first two lines say that they are old.

@@ -61,10 +61,13 @@ class Desk:
         return call
 
     def printed(self):
-        """Return the mark that a check before the next text adds to the output."""
-        fresh = self.output._printer = RangePrinter.of(self.row, None)
+        """Return the mark that stands before the next text of the output, after a check; once."""
         self.delivery.check(self.output)
-        return fresh.state().get("pending", "")
+        kept = RangePrinter.of(self.row, self.row.printer)
+        mark = kept.state().get("pending", "")
+        put(self.output, printer=kept.state() | {"pending": ""})
+        self.output._printer = None
+        return mark
 
     def stored(self):
         [row] = self.parts.ledger.outputs()

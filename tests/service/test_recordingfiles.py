@@ -1,4 +1,4 @@
-"""RecordingFiles of life: what is recorded, in small files that status lines show."""
+"""Signs of life: what is recorded, in small files that status lines show."""
 
 import os
 import stat

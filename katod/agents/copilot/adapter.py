@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, handles
-from katod.agents.copilot.fields import attachment_of, output_path
+from katod.agents.copilot.fields import attachment_of, location_of
 from katod.agents.copilot.questions import answer_in, asked_by, chosen, remembered, response_to
 from katod.agents.copilot.states import COMPLETE, goes_on
 from katod.agents.diffs import structured
@@ -131,7 +131,7 @@ class CopilotAdapter(Adapter):
     @handles("session.start")
     def _start(self, record: Record) -> list[Event]:
         data = record.value["data"]
-        place = output_path(dict_of(data.get("context")))
+        place = location_of(dict_of(data.get("context")))
         given = place | {"cliVersion": data.get("copilotVersion"), "effort": data.get("reasoningEffort")}
         self._settle(record)
         self.new.now.update(place | {"cwd": place.get("cwd", "")})
@@ -145,7 +145,7 @@ class CopilotAdapter(Adapter):
         changes = [
             self.new.change(what, data.get(key), record, what, first=what == "effort") for what, key in _SETTINGS
         ]
-        place = output_path(dict_of(data.get("context"))) if record.value["type"] == "session.resume" else {}
+        place = location_of(dict_of(data.get("context"))) if record.value["type"] == "session.resume" else {}
         changes += [self.new.change(what, after, record, what, first=True) for what, after in place.items()]
         return [event for change in changes for event in change]
 

@@ -5,7 +5,7 @@ from typing import Any
 from katod.agents.fields import repository_of, text_of, texts_in
 
 
-def output_path(context: dict[str, Any]) -> dict[str, str]:
+def location_of(context: dict[str, Any]) -> dict[str, str]:
     """Return where a session is; a repository is written as its name at a host, whose kind says how to address it."""
     name, host = text_of(context.get("repository")), text_of(context.get("repositoryHost"))
     known = name and host and context.get("hostType") == "github"

@@ -21,6 +21,11 @@ from typing import Any, Final
 REDACTED: Final = "[REDACTED:"
 
 
+def load_rules() -> None:
+    """Load the rules now instead of with the first text."""
+    _engine()
+
+
 @cache
 def _engine() -> ModuleType:
     from katod.formats.redact import engine  # noqa: PLC0415 - its rules take long to load, and many commands print none
