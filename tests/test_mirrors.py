@@ -1,5 +1,9 @@
-"""Tests are where their modules are: `katod/a/b.py` is tested by `tests/a/test_b.py`, or by a test that is named here."""
+"""Tests are where their modules are: `katod/a/b.py` is tested by `tests/a/test_b.py`, or by a test that is named here.
 
+And modules are where documents and comments say that they are.
+"""
+
+import re
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1]
@@ -98,3 +102,19 @@ def test_a_module_has_a_test_of_its_own_or_one_that_guards_it():
     alone = {str(path) for path in modules() if not (SOURCE / "tests" / path.parent / f"test_{path.name}.py").exists()}
     assert sorted(listed) == sorted(alone)
     assert [name for name in GUARDED if not (SOURCE / name).exists()] == []
+
+
+def test_a_module_that_is_named_by_its_path_exists():
+    """In the documents, and in the comments and docstrings of the code."""
+    texts = [SOURCE / "README.md", *(SOURCE / "katod").rglob("*.md"), *(SOURCE / "katod").rglob("*.py")]
+    named = {
+        (path, name) for path in texts for name in re.findall(r"`([a-z_]+(?:/[a-z_]+)+\.py)[^`]*`", path.read_text())
+    }
+    assert len(named) > 20
+    found = {
+        (path, name)
+        for path, name in named
+        for base in (SOURCE, SOURCE / "katod", path.parent)
+        if (base / name).exists()
+    }
+    assert sorted(name for _, name in named - found) == []

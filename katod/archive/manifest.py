@@ -41,7 +41,7 @@ class Entry(NamedTuple):
     size: int = 0
     mtime_ns: int = 0
     digest: str = ""
-    said: str = ""  # what is said in it, as in `archive.said`
+    said: str = ""  # what is said in it, as in `archive.tally`
     before: str = ""
     cwd: str = ""
     edited: bool = False

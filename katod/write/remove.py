@@ -11,7 +11,7 @@ from katod.write.output import OutputPath
 from katod.write.root import require_root
 from katod.write.safe import open_parent, require_plain_file
 
-_ASSET: Final = re.compile(r"[0-9a-f]{16}(\.[0-9A-Za-z]{1,16})?")  # `formats.pictures.asset_name`
+_ASSET: Final = re.compile(r"[0-9a-f]{16}(\.[0-9A-Za-z]{1,16})?")  # `formats.transcript.pictures.asset_name`
 _NOT_EMPTY: Final = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT)
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

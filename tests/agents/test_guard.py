@@ -31,7 +31,7 @@ READ = [
 ]
 COMMANDS = [
     ["sessions"], ["sessions", "--json"], ["status"], ["status", "--json"], ["doctor"], ["search", "--all", "nice"],
-    ["show", "GOOD"], ["export", "GOOD"], ["verify"], ["export", "--all", "-o", "OUT"],
+    ["show", "GOOD"], ["export", "GOOD"], ["verify"], ["export", "--all", "-o", "OUT"], ["export", "FILE"],
 ]  # fmt: skip
 
 
@@ -137,6 +137,8 @@ def test_what_an_agent_raises_costs_its_session_alone(
     if way in SHOWN:
         kind = "ModuleNotFoundError" if way == "adapter" else "ValueError"
         assert f"internal error: {kind}" in world.cli("status"), way
+    if way == "adapter":
+        assert "cannot be loaded" in CliRunner().invoke(app, ["doctor"], env=world.variables).output
     assert "still nice" in world.written()["good.md"]
     check_commands(world, good)
     for answer in asked(world, "/", "/projects", "/sessions/recent", "/search?q=nice"):
@@ -148,7 +150,10 @@ def check_commands(world: World, good: Maker) -> None:
     """Check that each command reads the good session, and that none prints what the error says."""
     for command in COMMANDS:
         words = [
-            {"GOOD": f"{good.agent}:{good.session}", "OUT": str(world.home / "all")}.get(word, word) for word in command
+            {"GOOD": f"{good.agent}:{good.session}", "OUT": str(world.home / "all"), "FILE": str(good.path)}.get(
+                word, word
+            )
+            for word in command
         ]
         result = CliRunner().invoke(app, words, env=world.variables)
         assert result.exception is None or isinstance(result.exception, (SystemExit, KatodError)), (
@@ -156,5 +161,7 @@ def check_commands(world: World, good: Maker) -> None:
             result.exception,
         )
         assert SECRET not in result.output, command
-        if command[0] in ("sessions", "search", "show") or command == ["export", "GOOD"]:
+        if command[0] in ("sessions", "search", "show") or command in (["export", "GOOD"], ["export", "FILE"]):
             assert "nice" in result.output, (command, result.output)
+    exported = [path.read_text() for path in (world.home / "all").rglob("*.md")]
+    assert any("still nice" in text for text in exported)
