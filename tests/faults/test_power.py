@@ -25,7 +25,7 @@ CUTS = st.builds(Cut, st.integers(1, 3), st.sampled_from(("inside", "before", "b
 
 MET = Counter()  # power cuts by window, and files by what the disk kept of them
 WINDOWS = {"inside": "within an append", "before": "before its sync", "behind": "after its sync"}
-ENOUGH = 4
+ENOUGH = 10
 ROUNDS = 8
 
 
@@ -63,9 +63,11 @@ class LostPower(RuleBasedStateMachine):
         """Process everything."""
         self.world.process()
 
-    @rule(cut=CUTS, data=st.data())
-    def lose_power(self, cut, data):
+    @rule(cut=CUTS, text=st.none() | TEXTS, data=st.data())
+    def lose_power(self, cut, text, data):
         """Power is lost while katod appends, or while it completes an earlier append."""
+        if text is not None:
+            self.say(text)
         disk = Disk(self.world.out)
         if self.world.once_until(cut.on(disk)):
             MET[cut.when] += 1

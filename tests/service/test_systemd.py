@@ -16,23 +16,29 @@ pytestmark = pytest.mark.slow
 PROGRAM = Path(sys.executable).parent / "katod"
 MANAGER = "/usr/lib/systemd/systemd"
 # Starts the manager, and ends it with the script. A manager for users needs a booted system, which a folder pretends,
-# and a control group to keep its services in.
+# and a control group of its own in the hierarchy that it uses: in that of another manager, they end each other's services.
 BEGIN = """
 set -e
 mount -t tmpfs tmpfs /run
 mkdir -p /run/systemd/system /run/user/0
 chmod 700 /run/user/0
-group=/sys/fs/cgroup/systemd/katod-test-$$
-mkdir "$group"
-echo $$ > "$group/cgroup.procs"
+hierarchies=$(ls -d /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/{{unified,systemd}}/cgroup.procs 2> /dev/null || true)
+for procs in $hierarchies; do
+    mkdir "$(dirname $procs)/katod-test-$$"
+    echo $$ > "$(dirname $procs)/katod-test-$$/cgroup.procs"
+done
 export XDG_RUNTIME_DIR=/run/user/0
 {manager} --user --log-target=null &
 manager=$!
 end() {{
+    code=$?
     kill $manager
     wait $manager || true
-    echo $$ > /sys/fs/cgroup/systemd/cgroup.procs
-    find "$group" -depth -type d -exec rmdir {{}} +
+    for procs in $hierarchies; do
+        echo $$ > $procs
+        find "$(dirname $procs)/katod-test-$$" -depth -type d -exec rmdir {{}} +
+    done
+    exit $code
 }}
 trap end EXIT
 for _ in $(seq 100); do systemctl --user show-environment > /dev/null 2>&1 && break; sleep 0.1; done
@@ -58,8 +64,10 @@ def managed(world):
         pytest.skip("katod is not installed as a program")
     if shutil.which("unshare") is None or not Path(MANAGER).exists():
         pytest.skip("there is no systemd")
-    if "running" not in in_namespace(world, "systemctl --user is-system-running"):
+    said = in_namespace(world, "systemctl --user is-system-running --wait; cat /proc/$manager/cgroup")
+    if "running" not in said:
         pytest.skip("no manager for users can be started here")
+    assert "/katod-test-" in said, f"the manager has no control group of its own:\n{said}"
     return world
 
 
