@@ -1,7 +1,7 @@
 """How many examples a property test takes, and how many cases of a table: a few by default, all with `-m slow`.
 
 The profile is chosen before any test is imported. By default a test takes `FEW` or `MANY` examples; one whose
-examples are more expensive sets its own numbers: `@examples(5, 200)`. KATOD_EXAMPLES replaces all numbers of many.
+examples are more expensive sets its own numbers: `@examples(3, 200)`. KATOD_EXAMPLES replaces all numbers of many.
 """
 
 import os
@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 Case = TypeVar("Case")
-FEW: Final = 5
+FEW: Final = 3
 MANY: Final = 400
-CASES: Final = 2  # of a parametrized test in the default run
+CASES: Final = 1  # of a parametrized test in the default run
 QUICK, THOROUGH, UNSHRUNK = "quick", "thorough", "unshrunk"
 
 _COMMON: Final = settings(deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)

@@ -5,9 +5,12 @@ from collections import defaultdict
 from functools import cache
 from graphlib import TopologicalSorter
 
+import pytest
+
 from katod.agents import AGENTS
 from tests.modules import modules
 
+pytestmark = pytest.mark.form
 # Each part, and everything that it may import. A part is a package, or a module next to the packages.
 ARROWS = {
     # what every part may use

@@ -377,6 +377,7 @@ def keys_that_are_read():
                     yield known.get(ast.unparse(node.value)) or section_of(node.value), node.attr
 
 
+@pytest.mark.form
 def test_every_key_is_read():
     """Each key is read somewhere: one that nothing reads would be accepted, documented, and without effect."""
     assert set(every_key()) - set(keys_that_are_read()) == set()

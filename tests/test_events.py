@@ -76,21 +76,21 @@ def test_what_is_katods_own_stays_inside():
     assert to_json(event).keys() == {"schema", "id", "kind", "session", "source", "payload"}
 
 
-@examples(5, 500)
+@examples(3, 500)
 @given(events())
 def test_event_is_read_back_as_it_was(event):
     """Reading an event's JSON gives the same event."""
     assert from_json(to_json(event)) == event
 
 
-@examples(5, 500)
+@examples(3, 500)
 @given(events())
 def test_there_are_no_nulls(event):
     """Whatever an event contains, no field of it is null."""
     assert None not in values(to_json(event))
 
 
-@examples(5, 500)
+@examples(3, 500)
 @given(events())
 def test_reading_takes_copies(event):
     """An event that was read does not share its payload with the row it came from."""

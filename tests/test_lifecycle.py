@@ -106,7 +106,7 @@ def test_a_stream_of_zot_says_its_steps_itself(rows):
 # -- for any events -----------------------------------------------------------------------------------
 
 
-@examples(10, 1_000)
+@examples(4, 1_000)
 @given(events=conversations())
 def test_starts_and_ends_nest_whatever_happens(events):
     """Each call ends once, and the state is the one that the table gives for the lines."""

@@ -6,8 +6,11 @@ The figures are exact: if an exception becomes smaller or disappears, it must be
 import ast
 from functools import cache
 
+import pytest
+
 from tests.modules import modules
 
+pytestmark = pytest.mark.form
 COMPLEXITY = 10  # McCabe's of one function, each `and` and `or` counted
 FUNCTION = 50  # lines without the docstring
 ATTRIBUTES = 8  # of a class that change

@@ -6,6 +6,9 @@ And modules are where documents and comments say that they are.
 import re
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.form
 SOURCE = Path(__file__).parents[1]
 # Which test guards the modules that have none of their own: most are parts of what it tests as a whole.
 GUARDED = {

@@ -3,8 +3,11 @@
 import ast
 from collections import defaultdict
 
+import pytest
+
 from tests.modules import modules
 
+pytestmark = pytest.mark.form
 # Classes that share their name with another one. The list only shrinks.
 SHARED: dict[str, list[str]] = {}
 

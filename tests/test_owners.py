@@ -7,8 +7,11 @@ import ast
 from collections import Counter
 from functools import cache
 
+import pytest
+
 from tests.modules import modules
 
+pytestmark = pytest.mark.form
 # How many attributes of other modules' classes a module stores.
 STORES_TO_OTHERS = {
     "katod.cli.completion": 1,

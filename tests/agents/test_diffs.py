@@ -100,7 +100,7 @@ LINES = st.sampled_from(
 )
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(st.lists(LINES).map("\n".join))
 def test_no_diff_raises_or_counts_more_than_its_lines(diff: str) -> None:
     """Any text is read without an error, and no more lines are counted than it has."""

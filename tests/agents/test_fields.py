@@ -37,7 +37,7 @@ def test_what_is_no_url_of_a_repository_is_left_out(written: object) -> None:
     assert repository_of(written) == ""
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(st.sampled_from(["https://", "ssh://", ""]), texts(max_size=12), texts(max_size=12), texts(max_size=12))
 def test_no_password_is_kept(scheme: str, user: str, password: str, path: str) -> None:
     """Whatever a user name, a password and a path consist of, the password is not in the result."""

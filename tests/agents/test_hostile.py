@@ -148,7 +148,7 @@ def spoken(
 
 
 @pytest.mark.fault("hostile record")
-@examples(5, 200)
+@examples(3, 200)
 @given(data=st.data())
 def test_no_shape_of_a_record_raises(spoken: tuple[str, list[dict[str, Any]], Places], data: st.DataObject) -> None:
     """Any value anywhere raises no exception."""
@@ -168,7 +168,7 @@ def test_an_event_has_what_its_kind_needs_whatever_a_record_lacks(agent: str) ->
     """A record of the fixtures of which one field is missing, or is of another type, gives events that can be read."""
     identity = Identity(SessionKey(agent, "s"))
     origin = Origin(identity, Path("/nowhere/s.jsonl"))
-    for record, place, value in sampled(damaged(records_of(agent)), number(400, 40_000)):
+    for record, place, value in sampled(damaged(records_of(agent)), number(100, 40_000)):
         translation = Translation(origin, SessionMetadata(identity.key), EventLog())
         line = orjson.dumps(without(record, place) if value is MISSING else changed(record, place, value))
         for event in chain.from_iterable([*translation.feed([Line(0, len(line), line)]), *translation.finish()]):

@@ -26,7 +26,7 @@ FILE = st.tuples(st.sampled_from(("a.md", "app/ä b.md")), st.integers(0, 2**63)
 
 
 @given(st.lists(EMPTY.map(lambda one: Entry(*one)) | st.tuples(EMPTY, FILE).map(lambda two: Entry(*two[0], *two[1]))))
-@examples(5, 500)
+@examples(3, 500)
 def test_what_is_written_is_read(entries):
     """The last line about a session counts; nothing of it is lost."""
     manifest = Manifest.read(written(*map(entry_line, entries)))

@@ -101,7 +101,7 @@ def test_items_that_arrive_one_by_one_are_one_list():
     assert ESCAPES.sub("", text) == "a\n\n • one\n • two\n\nwords\n"
 
 
-@examples(5, 1000)
+@examples(3, 1000)
 @given(text=texts() | st.text(st.sampled_from("<>/details summary`#*_[]()!|-&#;x\n\x1b\u202e"), max_size=200))
 def test_nothing_affects_the_terminal_but_colours(text):
     """Whatever a transcript contains: sequences, controls, and what Markdown spells."""

@@ -21,6 +21,7 @@ def test_without_its_protection_a_test_fails(tmp_path, protection, test):
     assert code == FAILED, said[-3000:]
 
 
+@pytest.mark.form
 def test_every_protection_is_a_function_of_katod():
     """Each entry names a replaceable function; a renamed or moved function must be updated here."""
     moved = [f"{entry.name}: {entry.function}" for entry in PROTECTIONS if not is_replaceable(entry)]
@@ -48,6 +49,7 @@ def test_every_test_of_a_protection_shows_a_fault():
     assert not unknown, "\n".join(unknown)
 
 
+@pytest.mark.form
 def test_every_test_of_a_fault_has_a_protection():
     """Every test in the table of faults is named by a protection."""
     covered = {test for protection in PROTECTIONS for test in protection.tests}

@@ -1,6 +1,10 @@
 """The table of faults in README.md matches the test suite."""
 
+import pytest
+
 from .table import BEGIN, END, FAULTS, README, collected, faults_of, table
+
+pytestmark = pytest.mark.form
 
 
 def test_the_readme_holds_the_table():

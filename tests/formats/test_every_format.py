@@ -69,7 +69,7 @@ def test_the_same_events_give_the_same_bytes_everywhere():
 
 
 @EVERY
-@examples(5, 300)
+@examples(3, 300)
 @given(events=conversations())
 def test_any_text_is_printed_as_valid_text(name, events):
     """It can be encoded; what is JSON can be parsed, line by line or as a whole."""
@@ -85,7 +85,7 @@ def test_any_text_is_printed_as_valid_text(name, events):
 
 
 @EVERY
-@examples(5, 300)
+@examples(3, 300)
 @given(events=conversations(), data=st.data())
 def test_events_of_a_stranger_are_refused_or_printed(name, events, data):
     """A line of JSONL in which a field has any other value either is no event, or every format can print it."""

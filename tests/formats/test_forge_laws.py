@@ -68,7 +68,7 @@ def plain(options, breaks):
     return read.outline, read.forms
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(tools=TOOLS, text=TEXTS)
 def test_the_outline_on_a_forge_is_that_of_plain_words(tools, text):
     """Whatever its texts and names contain, a forge shows the headings and katod's lines of a transcript of plain words."""
@@ -87,7 +87,7 @@ def test_a_transcript_in_a_conversation_changes_nothing_on_a_forge(tools, data):
     assert (read.outline, read.forms) == (outline, forms)
 
 
-@examples(5, 2_000)
+@examples(3, 2_000)
 @given(NAMING)
 @example("@fooa@b.de#12")
 @example("_@a/team_@foo")

@@ -165,7 +165,7 @@ def transcripts():
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@examples(5, 200)
+@examples(3, 200)
 @given(tools=TOOLS, data=st.data())
 def test_a_transcript_in_a_conversation_changes_nothing_around_it(tools, data):
     """Transcripts by katod, as messages of the person and the agent, as results, answers and names, pose as nothing."""

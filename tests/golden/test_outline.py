@@ -50,7 +50,7 @@ def top(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(TEXTS.map("\n".join))
 def test_no_message_changes_the_outline(text: str) -> None:
     """A message between two speakers adds no heading of levels 1 to 3 and hides nothing of the next message."""
@@ -60,7 +60,7 @@ def test_no_message_changes_the_outline(text: str) -> None:
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(TEXTS.map("\n".join))
 def test_no_message_acts(text: str) -> None:
     """A message contains no HTML outside code that could run or load something."""

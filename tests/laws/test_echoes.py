@@ -178,7 +178,7 @@ def make(request: pytest.FixtureRequest) -> type[Maker]:
 
 
 @given(st.data())
-@examples(5, 250)
+@examples(3, 250)
 def test_what_a_client_writes_again_says_nothing(make: type[Maker], data: Any) -> None:
     """An echo within milliseconds, or with the times of the past, passes nothing on, and what follows all passes."""
     before, restart = data.draw(exchanges()), data.draw(st.booleans())
@@ -200,7 +200,7 @@ def test_what_a_client_writes_again_says_nothing(make: type[Maker], data: Any) -
 
 
 @given(st.data())
-@examples(5, 250)
+@examples(3, 250)
 def test_what_a_person_types_again_is_theirs(make: type[Maker], data: Any) -> None:
     """The same command typed again, with the same words, with the same answer, running or much later, always passes."""
     before = data.draw(exchanges())
@@ -213,7 +213,7 @@ def test_what_a_person_types_again_is_theirs(make: type[Maker], data: Any) -> No
 
 
 @given(st.data())
-@examples(5, 125)
+@examples(3, 125)
 def test_a_first_exchange_that_comes_again_is_an_echo(make: type[Maker], data: Any) -> None:
     """The first prompt of a session with its answer is one, at whatever pace, alone or with all that follows it."""
     before = data.draw(exchanges())

@@ -64,6 +64,7 @@ def opens(node):
     return called.attr in OPENING or (called.attr == "open" and holder in {"os", "io", "path", "own", "file", "target"})
 
 
+@pytest.mark.form
 def test_every_module_that_opens_files_says_which():
     """A new one needs a line in the table; if it shows outputs, it has to open them through `katod.record.reading`."""
     found = {

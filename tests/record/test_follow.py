@@ -104,7 +104,7 @@ def histories(draw):
 
 
 @pytest.mark.parametrize("make", mostly([Claude, CodexLegacy], LINES), ids=lambda make: make.__name__)
-@examples(5, 300)
+@examples(3, 300)
 @given(history=histories(), talk=st.lists(st.sampled_from(PARTS), min_size=1, max_size=8))
 @example(history=[("grow", 1.0), ("cut", 0.0)], talk=[(user("one"),), (says("one"),)] * 2)
 def test_whatever_happens_to_the_file_each_event_comes_once(make, history, talk):

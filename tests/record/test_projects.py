@@ -293,7 +293,7 @@ DIRECTORIES = st.sampled_from(["docs", "docs/chats", "..", "/etc", ".git", "link
 LEAST_FIRST = ("none", "summary", "full")
 
 
-@examples(5, 200)
+@examples(3, 200)
 @given(
     DIRECTORIES | texts(max_size=6), st.sampled_from(["true", "false"]), st.sampled_from(LEAST_FIRST), st.booleans(),
     st.sampled_from(LEAST_FIRST), st.sampled_from(["{project}/{title}", "{title}", "{agent}/{date}/{title}"]),

@@ -144,7 +144,7 @@ def test_known_words_that_do_not_follow_are_new(parts, again):
 WORDS = st.lists(st.sampled_from(["ok", "yes", "go on"]), min_size=1, max_size=8)
 
 
-@examples(5, 200)
+@examples(3, 200)
 @given(WORDS, st.integers(1, 8), st.lists(st.booleans(), max_size=4))
 def test_what_is_kept_of_a_session_is_never_printed_again(tmp_path_factory, said, kept, new):
     """Reading resumes exactly after the part of the session that is still there, however often text repeats."""

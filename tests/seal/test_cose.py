@@ -99,7 +99,7 @@ def test_what_is_no_such_signature_is_refused(data, reason):
         read_signature(data)
 
 
-@examples(10, 2_000)
+@examples(4, 2_000)
 @given(st.binary(max_size=200) | st.integers(0, len(signature()) - 1).flatmap(
     lambda at: st.binary(min_size=1, max_size=3).map(lambda new: signature()[:at] + new + signature()[at + 1 :])
 ))  # fmt: skip

@@ -41,6 +41,7 @@ def own(part):
     return [module for module in modules().values() if module.part == part]
 
 
+@pytest.mark.form
 def test_rooms_import_one_another_one_way():
     """A session is found without being followed, and followed without knowing who is sent it."""
     used = {}
@@ -51,6 +52,7 @@ def test_rooms_import_one_another_one_way():
     assert {name: used[name] - BASE for name in BASE} == {name: set() for name in BASE}
 
 
+@pytest.mark.form
 def test_an_attribute_is_stored_by_the_module_of_its_class():
     """Other modules call a method."""
     wrong = []
@@ -66,6 +68,7 @@ def test_an_attribute_is_stored_by_the_module_of_its_class():
     assert wrong == []
 
 
+@pytest.mark.form
 def test_a_class_name_means_one_thing():
     """No class here has the name of another class of katod, so that a search for a name leads to one place."""
     found = [
@@ -167,6 +170,7 @@ def test_a_session_that_another_one_started_is_resumed_by_that(world):
     assert f"codex resume {SESSION}</code>" in run(world, work)
 
 
+@pytest.mark.form
 def test_pages_are_answered_in_one_place():
     """It takes markup only, so that no text is sent as a page."""
     answering = {module.name for module in own("serve") if "HTMLResponse" in module.called}

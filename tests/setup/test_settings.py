@@ -34,7 +34,7 @@ def settings_files(draw):
     return (json.dumps(tree, **draw(STYLES)) + draw(ENDS)).encode()
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(settings_files())
 def test_setup_and_remove_change_nothing(before):
     """Any settings are afterwards what they were, byte for byte, and adding twice is adding once."""
@@ -44,7 +44,7 @@ def test_setup_and_remove_change_nothing(before):
 
 
 @pytest.mark.slow
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(settings_files(), texts(max_size=5))
 def test_what_was_changed_since_stays(before, value):
     """If the user changed something since, only what was added is taken out, with or without a backup."""

@@ -74,7 +74,7 @@ def database(table: tables.Table[Any] | None = None) -> sqlite3.Connection:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table._row.__name__)
-@examples(5, 500)
+@examples(3, 500)
 @given(st.data())
 def test_a_row_comes_back_from_its_table_as_it_was_stored(table, data):
     """Every value that the fields of a row class allow survives a round trip through SQLite."""
@@ -87,7 +87,7 @@ def test_a_row_comes_back_from_its_table_as_it_was_stored(table, data):
 
 
 @pytest.mark.parametrize("table", [SESSIONS, SOURCES, OUTPUTS], ids=lambda table: table._row.__name__)
-@examples(5, 500)
+@examples(3, 500)
 @given(st.data())
 def test_an_update_leaves_the_fixed_columns(table, data):
     """Fixed columns keep the values that the row was inserted with; every other column is updated."""

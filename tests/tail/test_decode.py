@@ -74,7 +74,7 @@ def test_line_that_was_passed_over_is_named_with_its_size():
     assert "100 bytes" in record.problem
 
 
-@examples(5, 500)
+@examples(3, 500)
 @given(st.dictionaries(texts(), JSON))
 def test_every_object_that_is_valid_comes_back_as_it_is(value):
     """Whatever an agent can write as JSON is read as the same value."""

@@ -304,7 +304,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Queued], list[int]]:
     return rows, list(order)
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(history=histories(), data=st.data())
 def test_each_text_appears_and_acts_once_in_any_order(
     history: tuple[list[Queued], list[int]], data: st.DataObject

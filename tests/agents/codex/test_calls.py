@@ -138,7 +138,7 @@ def test_a_patch_that_failed_is_a_failure() -> None:
     assert (result.payload["isError"], result.payload["text"]) == (True, "no match")
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(st.sampled_from(["exec_command", "apply_patch", "update_plan", "mcp__a__b"]), VALUES, VALUES)
 def test_no_script_or_patch_raises(name: str, value: Any, changes: Any) -> None:
     """Whatever a script passes on, and whatever a patch is said to have changed, it is translated."""

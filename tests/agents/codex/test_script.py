@@ -83,7 +83,7 @@ def test_text_and_comments_call_nothing(script: str) -> None:
     assert read(script) == []
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(VALUES)
 def test_json_is_read_as_it_is(value: Any) -> None:
     """An argument written as JSON is read unchanged, unless it is nested more than eight levels deep."""
@@ -93,7 +93,7 @@ def test_json_is_read_as_it_is(value: Any) -> None:
         assert calls[0] == ("a", value)
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(st.text(alphabet="tols.a(){}[]\"'`\\/*$:, \nconst=1", max_size=200))
 def test_no_script_raises(script: str) -> None:
     """Whatever a script is, its calls are read without an error."""

@@ -220,7 +220,7 @@ def test_a_deleted_session_is_gone(store: OpenCode2) -> None:
         pass
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(st.sampled_from(["user", "assistant", "synthetic", "shell", "compaction", "model-switched", "x", ""]), ROWS)
 def test_no_row_raises(kind: str, data: dict[str, Any]) -> None:
     """Whatever a row holds, a document is made of it, and the adapter reads it."""

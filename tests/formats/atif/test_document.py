@@ -488,7 +488,7 @@ NAMES = st.sampled_from(["", "a", "b", "c"])
 ANY_AGENT = st.sampled_from(sorted(AGENTS))
 
 
-@examples(5, 600)
+@examples(3, 600)
 @given(conversations(), ANY_AGENT)
 def test_any_conversation_is_a_valid_trajectory(events, name):
     """Whatever the events are, and in whatever order; and the events stay as they were."""
@@ -498,7 +498,7 @@ def test_any_conversation_is_a_valid_trajectory(events, name):
     assert events == before
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(
     st.lists(st.tuples(st.integers(0, 9), NAMES, NAMES, st.sampled_from(["", "", "x"])), max_size=14),
     ANY_AGENT,

@@ -947,7 +947,7 @@ def test_the_prefix_is_an_option_of_the_format():
         MatrixPrinter(Options(), prefix="x" * 240)
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(events=conversations())
 def test_any_conversation_gives_events_that_a_server_takes(events):
     """Each line fits, has the protocol's types, and refers to earlier ones; a restart anywhere changes nothing."""
@@ -973,7 +973,7 @@ def goes_through(events, options):
 LONG = st.sampled_from(["x", "é", "\n", "\x01", "🙂"]).map(lambda char: char * 70_000)
 
 
-@examples(5, 300)
+@examples(3, 300)
 @given(text=LONG, name=LONG | st.just("Bash"), given=st.dictionaries(st.just("a"), LONG | st.lists(LONG, max_size=2)))
 def test_whatever_is_long_fits_into_its_event(text, name, given):
     """The whole text is beside it, to be uploaded."""

@@ -51,7 +51,7 @@ def entries(*events, **options):
     return record(*events, **options)["session"]["entries"]
 
 
-@examples(5, 1000)
+@examples(3, 1000)
 @given(conversations())
 def test_any_conversation_gives_a_valid_record_in_the_form_that_is_signed(events):
     """Valid by the schema, ids unique, and the bytes are those of the draft's canonical form."""

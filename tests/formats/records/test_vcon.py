@@ -16,7 +16,7 @@ def vcon(*events):
     return json.loads(rendered("vcon", events))
 
 
-@examples(5, 500)
+@examples(3, 500)
 @given(conversations())
 def test_any_conversation_gives_a_valid_vcon_with_the_record_byte_for_byte(events):
     """Valid by the schema; the only analysis is the record as it is exported alone."""

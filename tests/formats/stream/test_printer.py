@@ -36,7 +36,7 @@ def result(number):
     return event(number, ev.TOOL_RESULT, {"toolCallId": "t1", "text": ""})
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(conversations(), st.sets(st.integers(0, 11)))
 def test_any_conversation_gives_valid_messages_whenever_katod_is_restarted(events, restarts):
     """Valid by the schema, without further keys; ids are unique; restarts change nothing."""

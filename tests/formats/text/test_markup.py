@@ -4,6 +4,7 @@ import ast
 import html
 from html import unescape
 
+import pytest
 from hypothesis import given
 
 from katod.formats.text.controls import clean
@@ -32,6 +33,7 @@ def constants(module):
     return {node.target.id for node in assigned if isinstance(node.value, ast.Constant)}
 
 
+@pytest.mark.form
 def test_markup_is_made_of_strings_in_few_modules():
     """Everywhere else, a string is no markup: the type checker says so."""
     found = {name for name, module in modules().items() if calls(module, "Markup")}
@@ -41,6 +43,7 @@ def test_markup_is_made_of_strings_in_few_modules():
     ))] == []  # fmt: skip
 
 
+@pytest.mark.form
 def test_a_template_is_a_constant():
     """Whatever varies is given to `fill` as markup, never put into its template."""
     wrong = [
@@ -52,6 +55,7 @@ def test_a_template_is_a_constant():
     assert wrong == []
 
 
+@pytest.mark.form
 def test_no_tag_is_in_a_string_that_varies():
     """Modules that make pages have no f-strings with elements in them."""
     wrong = [

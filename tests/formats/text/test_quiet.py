@@ -59,7 +59,7 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES | texts(max_size=3), max_size=12).map("".join)
 
 
-@examples(10, 2_000)
+@examples(4, 2_000)
 @given(TEXTS)
 @example("`a`@foo")
 @example("https://a.b/@foo\xa0@foo")
@@ -73,7 +73,7 @@ def test_nobody_is_notified_by_a_message(text):
 
 
 @pytest.mark.slow
-@examples(10, 1_000)
+@examples(4, 1_000)
 @given(TEXTS)
 def test_nobody_is_notified_by_a_title(text):
     """A title in HTML has its names as code."""

@@ -130,7 +130,7 @@ TURN = st.lists(PIECE, min_size=1, max_size=5).map(lambda pieces: TypedTurn([Per
 
 
 @pytest.mark.slow
-@examples(10, 1_000)
+@examples(4, 1_000)
 @given(
     st.lists(TURN, min_size=1, max_size=5), st.integers(150, 1500), st.booleans(), st.sampled_from([printed, shareable])
 )  # fmt: skip
@@ -255,7 +255,7 @@ def test_a_brief_has_what_another_agent_needs():
     assert "Create tables" not in text.partition("# Still to do")[2].partition("\n# ")[0]
 
 
-@examples(5, 1_000)
+@examples(3, 1_000)
 @given(st.integers(2_000, 20_000), st.integers(0, 30), st.integers(0, 3000))
 def test_a_brief_is_within_its_budget(budget, turns, length):
     """However long the conversation is, the brief has at most the budget's characters, and the last words."""
