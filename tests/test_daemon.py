@@ -126,6 +126,7 @@ def test_outputs_and_state_are_private(world: World) -> None:
     assert [path for path in made if path.stat().st_mode & 0o077] == []
 
 
+@pytest.mark.slow
 def test_a_command_in_the_second_file_of_a_session_is_obeyed(world: World) -> None:
     """A session that continues in another file is recorded from the command there, without anything before it."""
     make, rollout = Codex(), "01a1f89e-eea5-7302-86e3-f8e0f7059999"

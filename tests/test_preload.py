@@ -30,6 +30,7 @@ def test_every_adapter_can_be_loaded(agent):
     assert AGENTS[agent].adapter.__module__ == f"katod.agents.{AGENTS[agent].adapter_name.rpartition('.')[0]}"
 
 
+@pytest.mark.slow
 def test_a_daemon_loads_everything_at_its_start(world):
     """After an update, it must not load new modules beside its old ones."""
     code = "import sys; from katod.preload import preload; preload(); print(*sorted(sys.modules))"

@@ -200,8 +200,8 @@ def _with_format(parts: tuple[str, ...], default: str) -> tuple[tuple[str, ...],
 
 
 def _outside_agents(path: Path, protected: tuple[Path, ...]) -> None:
-    real = _real(path.parent) / path.name
-    if any(_is_within(real, agent) for agent in protected):
+    real = _real(path)
+    if any(real.is_relative_to(_real(folder)) for folder in protected):
         raise TargetRefused(
             "the path is in an agent's directory or katod's state directory", hint="use another directory"
         )

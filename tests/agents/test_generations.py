@@ -48,6 +48,7 @@ def names(world: World) -> list[str]:
     return [*(maker.__name__ for maker in MAKERS), *TREES]
 
 
+@pytest.mark.slow
 def test_all_generations_at_once_are_recorded_and_shown(world: World, names: list[str]) -> None:
     """None stops another: the daemon also tells their states, commands list them all, and the page is served."""
     running = InProcess(world)

@@ -70,6 +70,7 @@ def test_nothing_wrong_is_exit_code_0(world, monkeypatch):
     assert "Claude Code" in said
 
 
+@pytest.mark.slow
 def test_it_changes_nothing(world, monkeypatch):
     """No file is written or created, not even beside the ledger; also while a daemon writes it."""
     monkeypatch.setenv("PATH", "/nowhere")

@@ -78,6 +78,7 @@ def on_a_terminal(world, *arguments):
     return ESCAPES.sub("", said.decode()).replace("\r", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

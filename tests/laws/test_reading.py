@@ -75,6 +75,7 @@ def test_every_module_that_opens_files_says_which():
     assert found == set(OPENS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", ["md", "jsonl"], indirect=True)
 def test_no_reader_opens_an_output_by_its_path(made):  # noqa: F811
     """Each walks to it folder by folder, from its root: a whole path would follow links in it."""

@@ -34,6 +34,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_an_export_of_a_fixture_says_what_the_session_says() -> None:
     """An export has the same texts, calls and results as its fixture; a file without any may be refused."""

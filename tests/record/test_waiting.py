@@ -73,6 +73,7 @@ def test_one_that_ends_without_words_is_named_after_its_project_and_time(world, 
     world.assert_live_is_batch()
 
 
+@pytest.mark.slow
 def test_a_name_is_not_waited_for_with_much_text(world, source, make):
     """After 64 kB the file is made, at the same record however the session was cut."""
     source.append(*(make.says(f"{number} " + "word " * 4_000) for number in range(4)))

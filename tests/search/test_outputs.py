@@ -108,6 +108,7 @@ def test_a_huge_transcript_is_searched_in_pieces(tmp_path, monkeypatch):
     assert len(whole[0][1]) > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", mostly(("claude", "codex"), sorted(AGENTS)))
 def test_no_message_of_a_transcript_is_missed(tmp_path, agent):
     """Whatever Markdown makes of it, each message is found by each of its words, as said by whoever said it."""

@@ -18,6 +18,7 @@ def test_each_field_is_where_the_agent_record_is_to_have_it(module):
     assert wrong == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
 def test_what_is_nowhere_has_a_reason_and_nothing_else_has_one(module):
     """A field that no format has says why; it has an event exactly if it has an entry, unless the record made it up."""

@@ -81,6 +81,7 @@ def is_text(value):
         return False
 
 
+@pytest.mark.slow
 @each("sample", CASES[::5], ids=lambda case: case.kind)
 def test_every_secret_is_seen_in_text_and_in_json(sample):
     """The search finds a secret in its text and in a line of JSON, however often the text was escaped before."""

@@ -22,6 +22,7 @@ HARMLESS = tuple(case for case in CASES if not case.secrets)
 STANDINS = ("$SECRET", "${SECRET}", "${SECRET:-x}", "$(cat /run/secrets/a1)", "$(pass show a/b2)")
 
 
+@pytest.mark.slow
 def test_secrets_of_published_kinds_are_found():
     """Of over 700 secrets of over 200 kinds, the bars are reached: alone, after names, in commands and files."""
     total = Counter(case.group for case in SECRETS)
@@ -50,6 +51,7 @@ def test_what_a_shell_replaces_is_no_secret(standin):
             assert redact(text) == text, case.kind
 
 
+@pytest.mark.slow
 def test_a_second_redaction_changes_nothing():
     """What is left of a text with secrets contains none."""
     for case in CASES:

@@ -118,6 +118,7 @@ def test_each_kind_goes_from_json_text(name, stays, secret):
 HIDING = ["\x1b[m", "\x1b[01;31m\x1b[K", "\x1b]8;;x\x07", "\x00", "\x08", "\u202e", "\u200b", "\u00ad", "\ufeff"]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("secrets")
 @each("hiding", HIDING, ids=ascii)
 @each(("name", "stays", "secret"), SAMPLES, ids=IDS)

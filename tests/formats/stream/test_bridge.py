@@ -168,6 +168,7 @@ def of_fixtures():
     return Counter(row.get("message", row)["type"] for case in cases() for row in stream_of(case))
 
 
+@pytest.mark.slow
 def test_every_row_of_the_table_is_true():
     """What the format sends occurs in the streams of fixtures, what a server sends is made, and nothing else occurs."""
     assert set(of_fixtures()) == rows_sent_by("format")

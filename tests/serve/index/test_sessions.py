@@ -158,6 +158,7 @@ def state_of(index):
     return {name: (known.files, known.number, known.is_open) for name, known in index.all().items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("everything", [True, False])
 def test_what_was_looked_at_before_makes_no_difference(world, monkeypatch, everything):
     """Sessions begin, grow, are recorded, forgotten and deleted: a shelf knows what a new one finds."""

@@ -164,6 +164,7 @@ def test_pages_are_the_same_whatever_happens(make, steps):
             assert_same(known, content, QUERIES[:6:5])
 
 
+@pytest.mark.slow
 def test_records_that_were_copied_are_no_messages(world):
     """Also when a page is read from a mark after the records that were copied."""
     maker = world.session(1)
