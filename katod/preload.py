@@ -1,10 +1,9 @@
 """Loads all that is loaded later: a process that runs for weeks must not mix its modules with those of an update."""
 
 from contextlib import suppress
-from pkgutil import resolve_name
 
 from katod.agents import AGENTS
-from katod.agents.spec import LATER
+from katod.agents.spec import LATER, load
 from katod.errors import AgentFailed
 from katod.formats.redact.redactor import load_rules
 from katod.formats.registry import load_formats
@@ -18,6 +17,5 @@ def preload() -> None:
         with suppress(AgentFailed):
             _ = spec.adapter
     for name in LATER:
-        module, _, function = name.rpartition(".")
         with suppress(Exception):
-            resolve_name(f"katod.{module}:{function}")
+            load(name)

@@ -7,20 +7,20 @@ import sys
 import pytest
 
 from katod.agents import AGENTS
-from katod.agents.spec import LATER, _loaded
+from katod.agents.spec import LATER, load
 from katod.formatspec import FORMATS
 
 # How many arguments each function that is loaded later is called with, by the field of the description that names it.
 TAKEN = {
     "reported": 3, "runs": 3, "retention": 1, "changed": 2, "sessions_in": 1, "sessions_holding": 2,
-    "open_session": 1, "open_source": 1,
+    "open_session": 1, "open_source": 1, "client_in_folder": 4, "client_with_file": 4,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted(set(LATER)))
 def test_what_is_loaded_later_exists_and_takes_what_it_is_given(name):
     """The names are texts, which no type checker reads."""
-    function = _loaded(name)
+    function = load(name)
     inspect.signature(function).bind(*[object()] * TAKEN[name.rpartition(".")[2]])
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from katod.metadata import SessionStart
 from katod.smallfile import read_small
 
 PROC: Final = Path("/proc")
@@ -55,6 +56,16 @@ def has_open(path: str, names: frozenset[str], folder: str = "") -> bool | None:
     if any(names & one.names and one.is_in(folder or one.folder) for one in holders):
         return True
     return None if holders or _is_hidden(names) else False
+
+
+def client_in_folder(names: frozenset[str], _path: Path, _session: str, start: SessionStart) -> bool | None:
+    """Return whether a client with one of these names works in the session's folder; None if that cannot be told."""
+    return runs_in(start.cwd, names)
+
+
+def client_with_file(names: frozenset[str], path: Path, _session: str, _start: SessionStart) -> bool | None:
+    """Return whether a client with one of these names has the session's file open; None if that cannot be told."""
+    return has_open(str(path), names)
 
 
 def _is_hidden(names: frozenset[str]) -> bool:

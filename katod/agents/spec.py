@@ -25,23 +25,24 @@ if TYPE_CHECKING:
 SPAWNED: Final = "subagent"
 
 
-LATER: Final[list[str]] = []  # the names of these functions
+LATER: Final[list[str]] = []  # the names of the functions that `later` returned
 
 
 @cache
-def _loaded(name: str) -> Any:
+def load(name: str) -> Any:
+    """Return what a module of katod defines, such as `agents.claude.running.reported`; the module is loaded for it."""
     module, _, attribute = name.rpartition(".")
     return getattr(import_module(f"katod.{module}"), attribute)
 
 
-def later(name: str) -> Callable[..., Any]:
-    """Return a function of katod's, such as `agents.claude.running.reported`, whose module is loaded by the first call.
+def later(name: str, *bound: Any) -> Callable[..., Any]:
+    """Return a function of katod's, its first arguments bound, whose module is loaded by the first call.
 
     Every command imports all agents, and few of them read a session.
     """
 
     def call(*args: Any) -> Any:
-        return _loaded(name)(*args)
+        return load(name)(*bound, *args)
 
     call.__qualname__ = name
     LATER.append(name)
@@ -153,7 +154,7 @@ class AgentSpec:
     def adapter(self) -> type["Adapter"]:
         """The class that translates its records. Raises AgentFailed if it cannot be loaded."""
         try:
-            adapter: type[Adapter] = _loaded(f"agents.{self.adapter_name}")
+            adapter: type[Adapter] = load(f"agents.{self.adapter_name}")
         except Exception as error:
             raise AgentFailed(f"the reader of {self.product} cannot be loaded: {failure_of(error)}") from error
         return adapter

@@ -40,7 +40,7 @@ SPEC: Final = AgentSpec(
     folders=("sessions", "archived_sessions"),
     suffixes=(".jsonl", ".jsonl.zst"),
     identity_of=_identity,
-    runs=later("agents.codex.running.runs"),
+    runs=later("agents.processes.client_with_file", frozenset({"codex"})),  # open as long as it may write to it
     instructions=_instructions,
     names_parents=True,
     answers=Answers(Parts.ITEMS, input_has_cached=True),

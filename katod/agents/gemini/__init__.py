@@ -44,7 +44,7 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     cuts_ids=True,
     answers=Answers(input_has_cached=True, output_has_reasoning=False, usage_is_last=False),
-    runs=later("agents.gemini.running.runs"),
+    runs=later("agents.processes.client_in_folder", frozenset({"gemini", "gemini.js"})),
     retention=later("agents.gemini.retention.retention"),
     instructions=lambda: Instructions(_roots()[0] / "GEMINI.md"),
     resume=lambda session, _path: ("gemini", "--resume", session),

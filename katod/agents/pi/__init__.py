@@ -32,7 +32,7 @@ SPEC: Final = AgentSpec(
     folders=("sessions",),
     suffixes=(".jsonl",),
     identity_of=_identity,
-    runs=later("agents.pi.running.runs"),
+    runs=later("agents.processes.client_in_folder", frozenset({"pi"})),
     instructions=_instructions,
     resume=lambda session, _path: ("pi", "--session", session),
 )
