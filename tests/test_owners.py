@@ -19,9 +19,6 @@ STORES_TO_OTHERS = {
     "katod.cli.rendering": 1,
     "katod.daemon": 1,
     "katod.formats.atif.steps": 4,
-    "katod.formats.matrix.notes": 6,
-    "katod.formats.matrix.printer": 8,
-    "katod.formats.matrix.shown": 1,
 }
 
 

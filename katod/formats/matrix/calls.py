@@ -121,9 +121,10 @@ def _call_ids(context: EventContext, turns: Turns | None = None) -> Content:
 def _connected(context: EventContext, session: Session, server: str, tools: Any = None) -> list[Draft]:
     """Return that a server is connected, unless it is known; a call shows it if nothing else did."""
     known = _UNNAMED.sub("_", server)[:LONGEST_NAME]  # as in the names of its tools
-    if known in session.servers or len(session.servers) >= _MOST_SERVERS:
+    servers = session.settings.servers
+    if known in servers or len(servers) >= _MOST_SERVERS:
         return []
-    session.servers.append(known)
+    servers.append(known)
     derived = context.event.kind == ev.TOOL_CALL
     names = [name for name in list_of(tools) if isinstance(name, str)]
     about = context.ids() | {"server_name": server} | ({"tools_available": names} if names else {})

@@ -42,7 +42,8 @@ def changed(context: EventContext, session: Session) -> list[Draft]:
         return []
     if what == "branch":
         return _switched(context, session, before, after)
-    session.announced = session.announced or what == "model"
+    if what == "model":
+        session.settings.announce_model()
     change = {"before": before, "after": after} if before else {"after": after}
     if what in _PERMITTED:
         return [Draft("permission.change", context.ids() | {"changes": {_PERMITTED[what]: change}})]
@@ -60,21 +61,16 @@ def _directory(context: EventContext, path: str) -> str:
 
 
 def _switched(context: EventContext, session: Session, before: str, after: str) -> list[Draft]:
-    if not after or session.branch == after:
+    if not session.settings.switch(after):
         return []
-    session.branch = after
     about = {"action": "switched", "branch_name": after} | ({"from_branch": before} if before else {})
     return [Draft("git.branch", context.ids() | about)]
 
 
 def remodelled(context: EventContext, session: Session) -> list[Draft]:
     """Return that another model answers than before, if the agent did not say that it changes."""
-    before, after = session.model, context.event.model
-    if not after or after == before or not context.is_own:
-        return []
-    session.model, announced = after, session.announced
-    session.announced = False
-    if not before or announced:
+    before, after = session.settings.model, context.event.model
+    if not after or after == before or not context.is_own or not session.settings.use_model(after):
         return []
     changes = {"model": {"before": before, "after": after}}
     return [Draft("config.change", context.ids() | {"changes": changes}, "model", derived=True)]
@@ -123,10 +119,10 @@ def is_refusal(context: EventContext) -> bool:
 
 
 def blocked(context: EventContext, turns: Turns) -> list[Draft]:
-    """Return that the request was refused, which a client may record more than once."""
-    if turns.blocked:
+    """Return that the request was refused, once for a turn."""
+    if not turns.refuse():
         return []
-    turns.blocked, category = True, context.text("category")
+    category = context.text("category")
     content = context.ids(turns) | {"block_reason": "policy_violation"} | ({"category": category} if category else {})
     return [Draft("safety.blocked", content, "refusal", turns.prompt)]
 
@@ -138,8 +134,7 @@ def summarized(context: EventContext, session: Session, turns: Turns) -> Draft:
     content = context.ids() | known
     content |= {"katod_trigger": context.text("trigger")} if context.text("trigger") else {}
     if session.whole and context.is_own:
-        content |= {"turns_summarized": turns.number - turns.summarized, "katod_derived_fields": ["turns_summarized"]}
-        turns.summarized = turns.number
+        content |= {"turns_summarized": turns.summarize(), "katod_derived_fields": ["turns_summarized"]}
     summary = context.text("summary")
     content |= {"summary_text": summary} if summary else {}
     waits: tuple[Wait, str] | None = None if summary else ("summary", "")

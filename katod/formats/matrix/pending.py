@@ -1,5 +1,6 @@
 """Lines that wait for what the next event may add to them. Pure."""
 
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from katod import events as ev
@@ -67,6 +68,39 @@ class PendingLines(NamedTuple):
         """Return the lines with what was added to the first."""
         first = self.lines[0]
         return self._replace(lines=(first._replace(content=first.content | cleaned(added)), *self.lines[1:]))
+
+
+@dataclass(slots=True)
+class UsageOrder:
+    """Where an agent records the usage of an answer: before its text, or after the results of its calls."""
+
+    early: list[Any] = field(default_factory=list)  # of no answer yet: what it is of, and the counts
+    late: bool = False
+
+    def state(self) -> list[Any]:
+        """Return this as JSON, empty if nothing is known."""
+        return [self.early, self.late] if self.early or self.late else []
+
+    def record(self, context: EventContext, *, is_added: bool) -> None:
+        """Keep the usage for an answer that is recorded after it, unless it was added to one."""
+        is_named = context.answers.have_names and not is_added
+        self.early = [usage_key(context), counts_of(context.payload, context.answers)] if is_named else []
+
+    def take_early(self, context: EventContext) -> Content | None:
+        """Return, once, the usage that was recorded before this answer."""
+        if self.early[:1] != [usage_key(context)]:
+            return None
+        found: Content = self.early[1]
+        self.early = []
+        return found
+
+    def goes_on_without(self, held: PendingLines) -> None:
+        """Note that something else came before the usage of an answer with calls that waits for it."""
+        self.late = self.late or len(held.answers) > 1
+
+    def begin_turn(self) -> None:
+        """Note a prompt: after it, the usage may be recorded elsewhere."""
+        self.late = False
 
 
 def usage_of(context: EventContext) -> tuple[Wait, str] | None:

@@ -5,7 +5,7 @@ ones by `$katod:` and their transaction; whoever sends them puts the server's id
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from katod import events as ev
 from katod.agents import AGENTS
@@ -26,7 +26,7 @@ from katod.formats.matrix.lines import (
     timestamp_of,
 )
 from katod.formats.matrix.names import PREFIX, STATES
-from katod.formats.matrix.pending import PendingLines, usage_key, usage_of
+from katod.formats.matrix.pending import PendingLines, UsageOrder, usage_of
 from katod.formats.matrix.session import EventContext, Session, Turns, state_of
 from katod.formats.matrix.shown import as_shown
 from katod.formats.matrix.sums import Sums, counts_of
@@ -34,6 +34,18 @@ from katod.formats.rows import row_of
 from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
+
+
+class RangeOptions(NamedTuple):
+    """The options of an output, and the switches of the range that is being printed."""
+
+    base: Options
+    switches: list[Any]
+
+    @property
+    def options(self) -> Options:
+        """The options with the switches applied."""
+        return self.base.with_switches(dict(self.switches)) if self.switches else self.base
 
 
 class MatrixPrinter(Lines):
@@ -47,26 +59,23 @@ class MatrixPrinter(Lines):
     def __init__(self, options: Options, state: dict[str, Any] | None = None, prefix: str = PREFIX) -> None:
         """Start an output, or continue one. Raises ValueError for a prefix that is too long for a server."""
         state = state or {}
-        self._base = options
-        self._prefix = checked_prefix(prefix)
-        self._session = Session(**state.get("session", {}))
+        prefix = checked_prefix(prefix)
+        self._prefix = prefix
+        self._range = RangeOptions(options, state.get("switches", []))
+        self._session = Session.of(state.get("session", {}))
         self._turns = Turns(**state.get("turns", {}))
         self._sums = Sums(state.get("sums"))
         self._calls = MatrixCalls(state.get("calls"))
         self._agents = Agents(state.get("agents"))
         self._held = PendingLines.of(state.get("held"))
-
-    @property
-    def _options(self) -> Options:
-        """The options of the range that is being printed."""
-        switches = self._session.switches
-        return self._base.with_switches(dict(switches)) if switches else self._base
+        self._usage = UsageOrder(*state.get("usage", ()))
 
     def state(self) -> dict[str, Any]:
         """Return the thread, the turn, the sums, what is open, and the line that is held back."""
         parts = {
             "session": state_of(self._session), "turns": state_of(self._turns), "sums": self._sums.state(),
             "calls": self._calls.state(), "agents": self._agents.state(), "held": self._held.state(),
+            "usage": self._usage.state(), "switches": self._range.switches,
         }  # fmt: skip
         return {name: part for name, part in parts.items() if part}
 
@@ -76,9 +85,8 @@ class MatrixPrinter(Lines):
         A range's switches apply from its first mark on.
         """
         if mark.kind in ("started", "resumed"):
-            self._session.switches = list(map(list, mark.switches))
-        if self._session.root:
-            self._session.whole = False
+            self._range = self._range._replace(switches=list(map(list, mark.switches)))
+        self._session.miss()
         return ""
 
     def pause(self) -> str:
@@ -88,16 +96,16 @@ class MatrixPrinter(Lines):
 
     def end(self) -> str:
         """Return that the session was exported, in the export of a whole session; an output may always go on."""
-        if not self._options.exported or not self._session.root:
+        if not self._range.options.exported or not self._session.root:
             return ""
         return printed(session_.exported(self._session), self._prefix)
 
     def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the lines of one event: none, one, or several."""
-        row, _ = row_of(event, redact=self._options.redact)
+        row, _ = row_of(event, redact=self._range.options.redact)
         agent, kind = AGENTS[event.session.agent], row["kind"]
-        context = EventContext(event, row["payload"], metadata, self._options, agent.product, agent.answers)
-        self._session.last = event.id
+        context = EventContext(event, row["payload"], metadata, self._range.options, agent.product, agent.answers)
+        self._session.note(event)
         added = self._held.addition(context, kind)
         drafts = [] if added and kind != ev.USAGE else as_shown(self._drafts(context, kind), context)
         drafts = [*drafts, *session_.doing(context, self._session)]
@@ -114,11 +122,11 @@ class MatrixPrinter(Lines):
         """Return whether the lines of an event wait with those before it, for what may still be added to these."""
         if self._held.waits == "summary":
             return not lines
-        if not self._session.late and self._held.goes_on(context, kind):
+        if not self._usage.late and self._held.goes_on(context, kind):
             longer = self._held.longer(lines)
             self._held = longer if longer.is_small else self._held
             return self._held is longer
-        self._session.late = self._session.late or len(self._held.answers) > 1
+        self._usage.goes_on_without(self._held)
         return False
 
     def _written(self, lines: list[ProtocolEvent], drafts: list[Draft]) -> str:
@@ -140,7 +148,8 @@ class MatrixPrinter(Lines):
         return [] if self._session.root or not context.is_own else session_.begun(context, self._session)
 
     def _prompt(self, context: EventContext) -> list[Draft]:
-        self._session.late = self._session.late and not context.is_own
+        if context.is_own:
+            self._usage.begin_turn()
         return [*self._checkpoint(context), *session_.prompted(context, self._session, self._turns)]
 
     def _thought(self, context: EventContext) -> list[Draft]:
@@ -154,9 +163,8 @@ class MatrixPrinter(Lines):
     def _response(self, context: EventContext) -> list[Draft]:
         changed = notes.remodelled(context, self._session)
         draft = session_.responded(context, self._session, self._turns)
-        if self._session.usage[:1] == [usage_key(context)]:  # it was complete before its text
-            draft = draft._replace(content=draft.content | self._session.usage[1])
-            self._session.usage = []
+        if (usage := self._usage.take_early(context)) is not None:
+            draft = draft._replace(content=draft.content | usage)
         else:
             draft = draft._replace(waits=usage_of(context))
         refused = notes.blocked(context, self._turns) if context.text("stopReason") == notes.REFUSAL else []
@@ -192,15 +200,14 @@ class MatrixPrinter(Lines):
             return []
         aborted = context.text("reason") == "aborted"
         drafts = session_.interrupted(context, self._turns) if aborted else []
-        self._turns.text = ""
+        self._turns.end()
         return [*drafts, *self._checkpoint(context)]
 
     def _used(self, context: EventContext) -> list[Draft]:
         self._sums.add(context.payload, context.answers)
         if not context.is_own:
             self._agents.use(context.event.session.subagent, counts_of(context.payload, context.answers))
-        is_named = context.answers.have_names and not self._held.addition(context, ev.USAGE)
-        self._session.usage = [usage_key(context), counts_of(context.payload, context.answers)] if is_named else []
+        self._usage.record(context, is_added=bool(self._held.addition(context, ev.USAGE)))
         return []
 
     def _checkpoint(self, context: EventContext) -> list[Draft]:

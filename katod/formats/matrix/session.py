@@ -50,10 +50,57 @@ class Turns:
     blocked: bool = False  # whether it was said that the request was refused
     summarized: int = 0  # the number of the last turn in a summary
 
+    def refuse(self) -> bool:
+        """Note that the request was refused; return whether that was not known, as a client may record it twice."""
+        is_new, self.blocked = not self.blocked, True
+        return is_new
+
+    def summarize(self) -> int:
+        """Note that all turns until now were summarized; return how many that are."""
+        count, self.summarized = self.number - self.summarized, self.number
+        return count
+
+    def end(self) -> None:
+        """Forget the last text: a turn that has ended cannot be interrupted."""
+        self.text = ""
+
+
+@dataclass(slots=True)
+class SessionSettings:
+    """What the session used when that was last recorded, to find what changes."""
+
+    model: str = ""
+    announced: bool = False  # whether the agent itself said that the model changes
+    branch: str = ""
+    servers: list[str] = field(default_factory=list)
+    todos: list[Any] = field(default_factory=list)  # the agent's list of things to do
+
+    def announce_model(self) -> None:
+        """Note that the agent said that the model changes."""
+        self.announced = True
+
+    def use_model(self, model: str) -> bool:
+        """Note the model of an answer; return whether it changed and nobody had said so."""
+        changes = bool(self.model) and not self.announced
+        self.model, self.announced = model, False
+        return changes
+
+    def switch(self, branch: str) -> bool:
+        """Note the branch; return whether it is another one."""
+        changes = bool(branch) and branch != self.branch
+        self.branch = branch or self.branch
+        return changes
+
+    def list_todos(self, items: list[tuple[str, bool]]) -> list[tuple[str, bool]] | None:
+        """Note the list of things to do; return the one before it, None if there was none."""
+        before = [(text, bool(done)) for text, done in self.todos] or None
+        self.todos = [[text, done] for text, done in items]
+        return before
+
 
 @dataclass(slots=True)
 class Session:
-    """The thread of a session, and the settings that are compared to find changes."""
+    """The thread of a session, the state of its room, and its settings."""
 
     id: str = ""
     root: str = ""
@@ -62,14 +109,21 @@ class Session:
     whole: bool = False  # whether everything since the beginning was seen: otherwise, nothing can be counted
     status: str = ""  # of the room, with the model
     lifecycle: Lifecycle | dict[str, Any] = field(default_factory=dict)  # what was kept of it, until it is needed
-    model: str = ""
-    announced: bool = False  # whether the agent itself said that the model changes
-    usage: list[Any] = field(default_factory=list)  # the last one that was of no response yet, and what it is of
-    late: bool = False  # whether usage comes after the results of the calls of an answer
-    branch: str = ""
-    servers: list[str] = field(default_factory=list)
-    todos: list[Any] = field(default_factory=list)  # the agent's list of things to do, as it was last
-    switches: list[Any] = field(default_factory=list)  # of the range that is being printed
+    settings: SessionSettings = field(default_factory=SessionSettings)
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> "Session":
+        """Return the session, given its state."""
+        return cls(**state | {"settings": SessionSettings(**state.get("settings", {}))})
+
+    def note(self, event: Event) -> None:
+        """Note that an event was printed, as the last one."""
+        self.last = event.id
+
+    def miss(self) -> None:
+        """Note that a part may be missing after the start: nothing is counted from now on."""
+        if self.root:
+            self.whole = False
 
 
 class EventContext(NamedTuple):
@@ -112,11 +166,13 @@ def ids_of(context: EventContext, prompt_id: str = "") -> Content:
     return {name: value for name, value in found.items() if value}
 
 
-def state_of(part: Turns | Session) -> dict[str, Any]:
+def state_of(part: Turns | Session | SessionSettings) -> dict[str, Any]:
     """Return a part of the state as JSON, without what is empty."""
     row = {one.name: getattr(part, one.name) for one in fields(part)}
     if isinstance(row.get("lifecycle"), Lifecycle):
         row["lifecycle"] = row["lifecycle"].kept()
+    if isinstance(row.get("settings"), SessionSettings):
+        row["settings"] = state_of(row["settings"])
     return {name: value for name, value in row.items() if value}
 
 
@@ -134,7 +190,7 @@ def begun(context: EventContext, session: Session) -> list[Draft]:
     content = ids_of(context) | _fields(context, given) | (timestamp_of(context.event) if is_start else {})
     content.pop("katod_subagent", None)
     session.started = content.get("timestamp", 0)
-    session.model = content.get("model", "")
+    session.settings.model = content.get("model", "")
     return [Draft("session.start", content)]
 
 
@@ -174,11 +230,11 @@ def doing(context: EventContext, session: Session) -> list[Draft]:
 
 def active(context: EventContext, session: Session, status: str) -> list[Draft]:
     """Return the state of the room, if it or the model changes; that of a sub-agent would replace its parent's."""
-    now = f"{status} {session.model}"
+    now = f"{status} {session.settings.model}"
     if session.status == now or not context.is_own or context.metadata.key.subagent:
         return []
     session.status = now
-    known = {"started_at": session.started, "model": session.model}
+    known = {"started_at": session.started, "model": session.settings.model}
     content = ids_of(context) | {name: value for name, value in known.items() if value} | {"status": status}
     return [Draft("session.active", content, part=status, derived=True)]
 

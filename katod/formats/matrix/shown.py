@@ -63,9 +63,7 @@ def summary(context: EventContext, session: Session) -> str:
         return ""
     if (known := tool(payload["name"])).items:
         items = todos.items_of(payload.get("input"), known)
-        before = [(text, bool(done)) for text, done in session.todos] or None
-        session.todos = [[text, done] for text, done in items]
-        line = todos.changes(before, items)
+        line = todos.changes(session.settings.list_todos(items), items)
     else:
         line = View(str, context.metadata.cwd).about(payload, *edit_size(payload))
     return " ".join(span.text for span in line)
