@@ -401,7 +401,7 @@ class Daemon:
             self._log.settings_rejected(path, str(error))
             sd_notify(f"STATUS=invalid configuration, keeping the old settings: {safe_message(error)}")
             return
-        self._log.level = self._settings.now.log.level
+        self._log.set_level(self._settings.now.log.level)
         roots = self._settings.roots()
         self._pipeline.use(self._settings.policy(roots, self._ledger.projects.worktrees))
         self._discovery.use(roots)

@@ -20,10 +20,14 @@ class EventLog:
 
     def __init__(self, sink: Sink | None = None, level: str = "info") -> None:
         self._sink = sink
-        self.level = level
+        self._level = level
+
+    def set_level(self, level: str) -> None:
+        """Log events of at least this level from now on."""
+        self._level = level
 
     def _emit(self, level: str, event: str, **fields: Any) -> None:
-        if self._sink is None or LEVELS.index(level) < LEVELS.index(self.level):
+        if self._sink is None or LEVELS.index(level) < LEVELS.index(self._level):
             return
         with suppress(OSError, ValueError):  # the disk is full or the reader is gone: logging must not stop katod
             self._sink(level, event, fields)

@@ -44,8 +44,8 @@ class Choices:
         """What was typed."""
         return self._words
 
-    @words.setter
-    def words(self, words: str) -> None:
+    def filter_by(self, words: str) -> None:
+        """Match the sessions with these words alone; without any, all."""
         self._words = words
         self._marked = None if words else self._first
 

@@ -110,7 +110,7 @@ class Picker:
 
         def erase(event: KeyPressEvent) -> None:
             is_all = event.key_sequence[0].key in ("c-u", "c-w")
-            self._choices.words = "" if is_all else self._choices.words[:-1]
+            self._choices.filter_by("" if is_all else self._choices.words[:-1])
 
         for key in _MOVES:
             keys.add(key)(move)
@@ -134,7 +134,8 @@ class Picker:
             self._type(event)
 
     def _type(self, event: KeyPressEvent) -> None:
-        self._choices.words += "".join(filter(str.isprintable, event.data.replace("\n", " ")))
+        typed = "".join(filter(str.isprintable, event.data.replace("\n", " ")))
+        self._choices.filter_by(self._choices.words + typed)
 
 
 def _fragments(spans: Line, width: int, *, marked: bool = False) -> StyleAndTextTuples:

@@ -68,11 +68,11 @@ def test_all_words_must_be_found(sessions):
         ("ünï", [4]),
         ("zz", []),
     ):
-        made.words = words
+        made.filter_by(words)
         assert [row["session"] for row in made.shown(10).rows] == [f"id-{n}" for n in expected]
         assert made.marked is (sessions[expected[0]] if expected else None)
     made.move(1)
-    made.words = ""
+    made.filter_by("")
     assert made.marked is sessions[4]
 
 
@@ -87,5 +87,5 @@ def test_only_what_is_shown_is_opened(sessions, opened):
         pass
     assert made.unopened == 0
     assert len(opened) == len(set(opened)) == 1_000
-    made.words = "id-999"
+    made.filter_by("id-999")
     assert titles(made.shown(4)) == ["Ünïcode"]

@@ -48,6 +48,24 @@ class OpenStep:
         """Whether nothing is known of it but what it used."""
         return not (self.texts or self.thoughts or self.calls)
 
+    def say(self, text: str, about: Row | None = None) -> None:
+        """Add a part of the text, which may be empty, and what is recorded about it."""
+        if text:
+            self.texts.append(text)
+        self.own |= about or {}
+
+    def rename(self, key: str) -> None:
+        """Take the name of what belongs to it, if nothing of it is known by another."""
+        self.key = key if self.is_bare else self.key
+
+    def cut(self) -> None:
+        """Note an error: what follows is another attempt."""
+        self.is_cut = True
+
+    def leave_result(self) -> None:
+        """Note that the last event is no longer the result of one of its calls."""
+        self.latest = ""
+
     def think(self, payload: Row) -> None:
         """Add what the model thought; only that it did, if that is encrypted."""
         text = "\n\n".join(part for name in ("subject", "text") if (part := text_of(payload.get(name))))

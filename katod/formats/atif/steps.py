@@ -64,7 +64,7 @@ class Trajectory:
             return []
         steps = handler(self, event)
         if self._answer is not None and event.kind not in _ABOUT_CALLS:
-            self._answer.latest = ""
+            self._answer.leave_result()
         self.held += size
         return steps
 
@@ -79,9 +79,7 @@ class Trajectory:
 
     def _message(self, event: Event) -> list[Step]:
         done, answer = self._joined(event)
-        if text := text_of(event.payload.get("text")):
-            answer.texts.append(text)
-        answer.own |= chosen(event.payload, ("phase", "stopReason"))
+        answer.say(text_of(event.payload.get("text")), chosen(event.payload, ("phase", "stopReason")))
         return done
 
     def _thinking(self, event: Event) -> list[Step]:
@@ -100,14 +98,14 @@ class Trajectory:
             return []
         _add(self.known.questions, text_of(event.payload.get("decisionId")))
         done, answer = self._joined(event)
-        answer.texts.append(text_of(event.payload.get("prompt")))
+        answer.say(text_of(event.payload.get("prompt")))
         return done
 
     def _joined(self, event: Event) -> tuple[list[Step], OpenStep]:
         """Return the answer that an event is a part of, and the steps before it if the answer begins with it."""
         answer = self._answer
         if answer is not None and self._belongs(answer, event):
-            answer.key = _key(event) if answer.is_bare else answer.key
+            answer.rename(_key(event))
             return [], answer
         done = self.rest()
         self._answer = OpenStep(key=_key(event), head=self._head(event))
@@ -219,7 +217,7 @@ class Trajectory:
     def _error(self, event: Event) -> list[Step]:
         row = {"kind": event.kind} | chosen(event.payload, _OF_ERROR)
         if self._answer is not None:
-            self._answer.is_cut = True
+            self._answer.cut()
         return self._beside(_said(event, "system", text_of(event.payload.get("message")), row))
 
     def _compaction(self, event: Event) -> list[Step]:
