@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 QUIET_AFTER: Final = 10.0  # seconds after an answer that may have been the last one
 SILENT_AFTER: Final = 15.0  # seconds after which a client is looked for
-# Where it cannot be told whether a client still runs: seconds after which it is assumed that it does not. A model that
+# Where it is unknown whether a client still runs: seconds after which it is assumed that it does not. A model that
 # thinks writes nothing for a minute; a call runs as long as it takes.
 DOUBT_AFTER: Final = 120.0
 DOUBT_IN_CALL_AFTER: Final = 600.0

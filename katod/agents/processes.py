@@ -1,7 +1,7 @@
 """Signs that the client of a session still runs, as far as Linux says in /proc what programs do.
 
 A sign that is missing says that the client has ended only if katod would have seen it. What it cannot see is a client
-of another user, as in some containers, and one that runs under another name; then it cannot be told.
+of another user, as in some containers, and one that runs under another name; then the answer is None.
 """
 
 import os
@@ -35,7 +35,7 @@ class Process(NamedTuple):
 
 
 def runs_in(folder: str, names: frozenset[str]) -> bool | None:
-    """Return whether a client with one of these names works in a folder; None if that cannot be told."""
+    """Return whether a client with one of these names works in a folder; None if unknown."""
     if not folder or not can_be_seen():
         return None
     there = [one for one in _processes() if one.is_in(folder)]
@@ -48,7 +48,7 @@ def runs_in(folder: str, names: frozenset[str]) -> bool | None:
 def has_open(path: str, names: frozenset[str], folder: str = "") -> bool | None:
     """Return whether a client with one of these names has a file open, in this folder if one is given.
 
-    None if that cannot be told: there is no such file, something else has it open, or a client in another folder has.
+    None if unknown: there is no such file, something else has it open, or a client in another folder has.
     """
     if not can_be_seen() or not os.path.exists(path):
         return None
@@ -59,12 +59,12 @@ def has_open(path: str, names: frozenset[str], folder: str = "") -> bool | None:
 
 
 def client_in_folder(names: frozenset[str], _path: Path, _session: str, start: SessionStart) -> bool | None:
-    """Return whether a client with one of these names works in the session's folder; None if that cannot be told."""
+    """Return whether a client with one of these names works in the session's folder; None if unknown."""
     return runs_in(start.cwd, names)
 
 
 def client_with_file(names: frozenset[str], path: Path, _session: str, _start: SessionStart) -> bool | None:
-    """Return whether a client with one of these names has the session's file open; None if that cannot be told."""
+    """Return whether a client with one of these names has the session's file open; None if unknown."""
     return has_open(str(path), names)
 
 

@@ -1,4 +1,4 @@
-"""Which agent's session is in a file that somebody names."""
+"""Which agent's session is in a given file."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

@@ -140,7 +140,7 @@ class AgentSpec:
     # What the agent says of a session at this moment, beside its records: given a source of the session, its id, and
     # what is known of its start.
     reported: Callable[[Path, str, SessionStart], Report | None] = lambda _path, _session, _start: None
-    # Whether a client that may work at a session runs, given the same; None if that cannot be told. It is asked only of
+    # Whether a client that may work at a session runs, given the same; None if unknown. It is asked only of
     # a session that is at work by its records, and says nothing for a while.
     runs: Callable[[Path, str, SessionStart], bool | None] = lambda _path, _session, _start: None
     reports: str = ""  # the subfolder of a root whose files change whenever it says something else

@@ -67,7 +67,7 @@ class Writer:
     def _is_katods(self, task: Task) -> bool:
         """Return whether a file has the content that was noted, and begins as katod begins one.
 
-        The list may come from somebody else, and name any file in the folder.
+        The list may come from elsewhere, and name any file in the folder.
         """
         entry = task.entry
         if entry is None or self._folder.look(entry, closely=True).state == "edited":

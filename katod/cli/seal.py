@@ -120,7 +120,7 @@ def _taken(target: Path) -> SealError:
 
 
 def _ended(context: Context, record: SignedRecord, path: Path) -> str:
-    """Return what a person has to know of why it cannot be told whether the session ended, empty if it has.
+    """Return what a person has to know of why it is unknown whether the session ended, empty if it has.
 
     Raises SealError if it still grows.
     """
@@ -221,7 +221,7 @@ def _told(record: SignedRecord, verified: Verified, name: str) -> Iterator[tuple
 
 
 def _line(text: str) -> str:
-    """Return what somebody else wrote in one line, so that it cannot pass for what katod says."""
+    """Return what another program wrote, on one line, so that it cannot pass for what katod says."""
     words = " ".join(text.split())
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 

@@ -70,7 +70,7 @@ def _serve(context: Context, place: "_ServeAddress", token: str, *, quiet: bool)
 
 
 class _ServeAddress(NamedTuple):
-    """Where to serve, and which token lets somebody in: that in a file, or katod's own."""
+    """Where to serve, and which token grants access: that in a file, or katod's own."""
 
     host: str
     port: int
@@ -89,11 +89,11 @@ class _ServeAddress(NamedTuple):
         if self.is_here:
             return
         if self.host in _EVERYWHERE:
-            told = f"{self.host} stands for all addresses of this machine"
-            raise ServeError(told, hint="give one address with --host")
+            problem = f"{self.host} stands for all addresses of this machine"
+            raise ServeError(problem, hint="give one address with --host")
         if self.token_file is None:
-            told = f"{self.host} can be reached from other machines"
-            raise ServeError(told, hint="this needs a token of your own: --token-file")
+            problem = f"{self.host} can be reached from other machines"
+            raise ServeError(problem, hint="this needs a token of your own: --token-file")
 
     def of_running(self, state: Path, *, named: bool) -> "_ServeAddress":
         """Return where the server that runs listens, this place if none does, or if it was named."""
@@ -159,5 +159,5 @@ def require_extra() -> None:
     try:
         import katod.serve.server  # noqa: F401, PLC0415 - an extra
     except ImportError:
-        told = "serving needs starlette, uvicorn and websockets, which are not installed"
-        raise ServeError(told, hint=with_extra("serve")) from None
+        problem = "serving needs starlette, uvicorn and websockets, which are not installed"
+        raise ServeError(problem, hint=with_extra("serve")) from None

@@ -21,7 +21,7 @@ _WIDTH = 80
 
 
 class Verdict(NamedTuple):
-    """The result for one recording: whether everything is there (None if that cannot be told), one line about it, and
+    """The result for one recording: whether everything is there (None if unknown), one line about it, and
     what is missing.
     """
 

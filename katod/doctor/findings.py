@@ -52,7 +52,7 @@ def warning(check: str, text: str, advice: str, **data: Any) -> Finding:
 
 
 def problem(check: str, text: str, advice: str, **data: Any) -> Finding:
-    """Return a finding about what does not work until somebody does something."""
+    """Return a finding about what does not work until the user does something."""
     return Finding(check, "problem", text, advice, data)
 
 

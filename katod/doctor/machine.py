@@ -26,7 +26,7 @@ _SWEPT: Final = "katod finds changes within a minute by its sweeps"
 
 
 def examine_watching(case: Case) -> Iterator[Finding]:
-    """Yield whether katod can be told of changes, or has to look for them."""
+    """Yield whether katod is notified of changes, or has to poll for them."""
     roots = [root for root in find_roots(case.settings, AGENTS) if os.path.isdir(root.path)]
     if not case.settings.watch.use_events:
         yield ok("watching.off", f"file events are disabled (`watch.use_events`): {_SWEPT}")

@@ -88,7 +88,7 @@ def _recording(row: OutputRow, changed_ns: int) -> RecordedSession | None:
 def of_session(found: Iterable[RecordedSession], session: str) -> list[RecordedSession]:
     """Return the recordings of the session with this id, or beginning of one. Raises SelectionError.
 
-    Whether a session exists that is not recorded is not told.
+    Whether a session exists that is not recorded is not revealed.
     """
     matching = [one for one in found if _matches(one.key, session)]
     exact = [one for one in matching if session in (one.key.id, str(one.key))]

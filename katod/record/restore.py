@@ -38,7 +38,7 @@ class Missing:
     def texts(self) -> Iterator[str]:
         """Yield the text of each missing event, with a heading where one that is not missing comes before it.
 
-        Raises SourceError if they cannot be told from events that other rules redacted.
+        Raises SourceError if they cannot be distinguished from events that other rules redacted.
         """
         if self._row.options.redact and self._row.options.rules != RULES_VERSION:
             raise SourceError("its secrets were redacted by an older set of rules", path=self._row.path)

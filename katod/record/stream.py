@@ -57,7 +57,7 @@ class EventDedup(Protocol):
 class SessionStream:
     """A position in a session: its metadata so far, and an adapter for each of its sources.
 
-    What a client writes again is left out (`Echoes`), which can only be told by a stream that is `whole`: one that
+    What a client writes again is left out (`Echoes`), which only a `whole` stream can recognise: one that
     passes through the session from its beginning. Any other one yields everything. Results follow their calls, unless
     the lines have `gaps`: a call that is left out would be waited for.
     """

@@ -1,7 +1,7 @@
 """Notices that a person went on in a new session: after `/clear` or `/new`, a recording goes on below it, unseen.
 
 Agents begin a new session then, in a file of its own, and none of them records which one it follows. So it is the
-first new session of the same agent in the same project in which somebody types while the recorded one is at rest. What
+first new session of the same agent in the same project in which the person types while the recorded one is at rest. What
 is said there is not recorded; the person is notified once.
 """
 
@@ -27,7 +27,7 @@ _TYPED: Final = ("slash-command", "shell")  # by the person, though not to the m
 
 
 class _NewSession(NamedTuple):
-    """How a session begins, and when somebody typed in it first."""
+    """How a session begins, and when the person first typed in it."""
 
     metadata: SessionMetadata
     time: str

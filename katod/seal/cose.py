@@ -103,8 +103,8 @@ def _claims(headers: dict[Label, Any]) -> Claims:
         raise SealError("it needs headers that katod does not understand")
     if headers.get(CONTENT_TYPE, _JSON) != _JSON:
         raise SealError(f"it is not one of {_JSON}")
-    told = headers.get(CLAIMS)
-    issuer, subject = (told.get(_ISSUER), told.get(_SUBJECT)) if isinstance(told, dict) else (None, None)
+    claims = headers.get(CLAIMS)
+    issuer, subject = (claims.get(_ISSUER), claims.get(_SUBJECT)) if isinstance(claims, dict) else (None, None)
     if not isinstance(issuer, str) or not isinstance(subject, str):
         raise SealError("it does not say who signed what")
     key = headers.get(KEY_ID)
@@ -125,7 +125,7 @@ def _unknown(headers: dict[Label, Any]) -> tuple[Label, ...]:
 def _is_checkpoint(headers: dict[Label, Any]) -> bool:
     if CHECKPOINT not in headers:
         return False
-    told = headers[CHECKPOINT]
-    if not isinstance(told, dict) or set(told) != {"checkpoint"} or told["checkpoint"] is not True:
+    stated = headers[CHECKPOINT]
+    if not isinstance(stated, dict) or set(stated) != {"checkpoint"} or stated["checkpoint"] is not True:
         raise SealError(f"its header {CHECKPOINT} says what katod does not understand")
     return True

@@ -1,6 +1,6 @@
 """Whether a session still grows, judged by what is in its files and when they changed. Pure.
 
-Agents do not write that a session is over, and any session can be resumed. What can be told is whether it has gone on
+Agents do not write that a session is over, and any session can be resumed. What is known is whether it has gone on
 since it was exported, and whether it was quiet for so long, with nothing left open, that it is unlikely to.
 """
 

@@ -22,8 +22,8 @@ def require_extra() -> None:
         import cbor2  # noqa: F401, PLC0415 - an extra
         import cryptography  # noqa: F401, PLC0415
     except ImportError:
-        told = "signatures need cbor2 and cryptography, which are not installed"
-        raise SealError(told, hint=with_extra("seal")) from None
+        problem = "signatures need cbor2 and cryptography, which are not installed"
+        raise SealError(problem, hint=with_extra("seal")) from None
 
 
 class PublicKey(NamedTuple):

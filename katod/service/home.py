@@ -23,11 +23,11 @@ _MACHINE: Final = Path("/etc/machine-id")
 
 def note(state: Path) -> str:
     """Note whose state this is, unless that is noted; return what is different from then, empty if nothing is."""
-    told = moved(state)
-    if not told and not (state / NAME).exists():
+    warning = moved(state)
+    if not warning and not (state / NAME).exists():
         with suppress(OSError):  # on a full disk, katod starts nevertheless, and the next start notes it
             accept(state)
-    return told
+    return warning
 
 
 def moved(state: Path) -> str:

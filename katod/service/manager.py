@@ -358,7 +358,7 @@ def _text(path: Path) -> str:
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether katod wrote a file. Raises ServiceError for a file of somebody else's."""
+    """Return whether katod wrote a file. Raises ServiceError for any other file."""
     if not path.exists() and not path.is_symlink():
         return False
     if path.is_symlink() or MARKER.encode() not in _read(path):

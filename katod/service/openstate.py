@@ -62,7 +62,7 @@ class OpenState:
 
 
 def identity_at(path: Path) -> Identity | None:
-    """Return what tells a file from all others, None if there is none. Raises OSError if that cannot be told."""
+    """Return what distinguishes a file from all others, None if there is none. Raises OSError if that is unknown."""
     try:
         status = os.stat(path, follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):

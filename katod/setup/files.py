@@ -91,7 +91,7 @@ def _root(path: Path) -> Path:
 
 
 def _require_own(folder: os.stat_result) -> None:
-    """Raise SetupError for the folder of another user, as root would find it in somebody's home."""
+    """Raise SetupError for the folder of another user, as root would find it in a user's home."""
     if folder.st_uid != os.getuid():
         raise SetupError("its directory belongs to another user")
 

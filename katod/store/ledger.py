@@ -363,12 +363,12 @@ class Ledger:
         self.db.executemany(SEEN.insert.replace("INSERT", "INSERT OR IGNORE", 1), rows)
 
     def is_applied(self, dedup_key: str) -> bool:
-        """Return whether a command was carried out, or the near misses of a message told, in any session."""
+        """Return whether a command was carried out, or the near misses of a message reported, in any session."""
         query = f"{APPLIED.select} WHERE dedup_key = ?"
         return self.db.execute(query, (id_hash(dedup_key),)).fetchone() is not None
 
     def add_applied(self, dedup_keys: Iterable[str]) -> None:
-        """Remember permanently that commands were carried out, and of which messages the near misses were told."""
+        """Remember permanently that commands were carried out, and of which messages the near misses were reported."""
         insert = APPLIED.insert.replace("INSERT", "INSERT OR IGNORE", 1)
         self.db.executemany(insert, ((id_hash(key),) for key in dedup_keys))
 

@@ -96,8 +96,8 @@ class ClaudeAdapter(Adapter):
         out = self._told(self._queue.empty(), record.offset) if source == "typed" else []
         out += self._envelope(record)
         words = _prompt(record.value) if source != "typed" and self._queue.has_texts() else ""
-        told = bool(words) and self._queue.meet(words, "dequeue", queued=source == "queued")
-        return out if told else out + self._users.translate(record)
+        was_recorded = bool(words) and self._queue.meet(words, "dequeue", queued=source == "queued")
+        return out if was_recorded else out + self._users.translate(record)
 
     @handles("assistant")
     def _assistant(self, record: Record) -> list[Event]:
@@ -123,8 +123,8 @@ class ClaudeAdapter(Adapter):
         out, row = self._envelope(record), dict_of(record.value.get("attachment"))
         kind = row.get("type")
         if kind == "queued_command":
-            told = self._queue.meet(queued.text_in(row), "remove", queued=True)
-            return out + queued.prompt(self.new, record, row, told=told)
+            was_recorded = self._queue.meet(queued.text_in(row), "remove", queued=True)
+            return out + queued.prompt(self.new, record, row, is_recorded=was_recorded)
         if kind not in ATTACHMENTS:
             return [*out, self.new.raw(record, f"attachment/{kind}", row)]
         return out + noted(self.new, record, row)

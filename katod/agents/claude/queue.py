@@ -84,10 +84,10 @@ class Queue:
             self._ahead += not self._settle(words, operation)
             return False
         if words in self._released:
-            told = self._settle(words, operation) or queued
-            if told:
+            was_recorded = self._settle(words, operation) or queued
+            if was_recorded:
                 self._released.remove(words)
-            return told
+            return was_recorded
         if any(row.operation == operation == "dequeue" for row in self._leaving):
             self._settle("", operation)
             if not _is_task(text):  # otherwise its place in the queue was taken for that of another task

@@ -11,13 +11,13 @@ from katod.events import Event
 from katod.model import Record
 
 
-def prompt(new: ClaudeBuilder, record: Record, row: dict[str, Any], *, told: bool) -> list[Event]:
+def prompt(new: ClaudeBuilder, record: Record, row: dict[str, Any], *, is_recorded: bool) -> list[Event]:
     """Translate a `queued_command`: a message if a person sent it, otherwise a system message.
 
-    If its text was already `told`, only its images are left.
+    If its text is recorded already, only its images are left.
     """
     images, text = _images(new, row), text_in(row)
-    said = [] if told or not text.strip() else _said(new, record, row, text)
+    said = [] if is_recorded or not text.strip() else _said(new, record, row, text)
     if not images or (said and said[0].kind == ev.SYSTEM_MESSAGE):
         return said
     return new.with_images(said, images, record)

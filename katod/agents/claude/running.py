@@ -38,7 +38,7 @@ _NEEDS: Final[dict[str, Literal["permission", "question"]]] = {
 
 
 class _File(NamedTuple):
-    """What a client wrote of itself, when it did, and whether it runs (None: that cannot be told)."""
+    """What a client wrote of itself, when it did, and whether it runs (None: unknown)."""
 
     row: dict[str, Any]
     written: float  # seconds since 1970
@@ -96,7 +96,7 @@ def _changed(path: Path) -> float:
 
 
 def _runs(row: dict[str, Any]) -> bool | None:
-    """Return whether the process of a file runs; None if it is one of another container, or cannot be told."""
+    """Return whether the process of a file runs; None if it is one of another container, or unknown."""
     pid, began = row.get("pid"), text_of(row.get("procStart"))
     if not isinstance(pid, int) or not began:
         return None
@@ -130,7 +130,7 @@ def _is_missed(folder: Path, files: list[_File], start: SessionStart) -> bool:
 
 
 def _start_of(pid: int) -> str:
-    """Return when a process began, in the machine's own count; empty if there is none, or it cannot be told."""
+    """Return when a process began, in the machine's own count; empty if there is none, or it is unknown."""
     try:
         status = read_small(PROC / str(pid) / "stat", _LARGEST).decode("utf-8", "replace")
     except OSError:

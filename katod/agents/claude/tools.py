@@ -100,8 +100,8 @@ class Tools:
         if not subagent or not status:
             return []
         if status == LAUNCHED:
-            told = texts_in({"task": extra.get("description"), "model": extra.get("resolvedModel")})
-            payload = {"subagent": subagent} | told
+            about = texts_in({"task": extra.get("description"), "model": extra.get("resolvedModel")})
+            payload = {"subagent": subagent} | about
             return [self._new.event(ev.AGENT_START, payload, record, f"{n}s")]
         return [self._new.event(ev.AGENT_END, {"subagent": subagent, "status": status}, record, f"{n}s")]
 

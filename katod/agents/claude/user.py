@@ -89,8 +89,8 @@ class UserRecords:
         if subtype == ev.Between.SUMMARY:
             about = {"summary": line} if (line := summary_line(text)) else {}
             return [self._new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype} | about, record, n)]
-        told = tasks.answer(self._new, record, text) if subtype == tasks.NOTIFICATION else []
-        return [self._new.system(record, text, subtype, n, teammates.sender(record.value)), *told]
+        answers = tasks.answer(self._new, record, text) if subtype == tasks.NOTIFICATION else []
+        return [self._new.system(record, text, subtype, n, teammates.sender(record.value)), *answers]
 
     def _said(self, record: Record, said: TextClass, n: int | str) -> Event:
         typed = said.plain and (said.shape if self._person is None else self._person)

@@ -175,8 +175,8 @@ class CodexAdapter(Adapter):
         payload: dict[str, Any] = {"reason": reason}
         if isinstance(row.get("duration_ms"), int):
             payload["durationMs"] = row["duration_ms"]
-        told = [self.new.event(ev.ERROR, failed, record, "e")] if failed else []
-        return [*told, self.new.event(ev.TURN_END, payload, record)]
+        errors = [self.new.event(ev.ERROR, failed, record, "e")] if failed else []
+        return [*errors, self.new.event(ev.TURN_END, payload, record)]
 
     @handles("compacted")
     def _compacted(self, record: Record) -> list[Event]:

@@ -49,7 +49,7 @@ class Words(NamedTuple):
 def unwrap(text: str) -> Words:
     """Cut off the client's context: what follows the last request heading was typed.
 
-    The heading only counts in a message that begins with such context: elsewhere somebody quotes it. It is the last
+    The heading only counts in a message that begins with such context: elsewhere it is a quotation. It is the last
     one, as the client has it, too: the context may quote a file that has one.
     """
     headings = list(_REQUEST.finditer(text)) if text.lstrip().startswith(_SECTIONS) else []

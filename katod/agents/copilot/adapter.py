@@ -294,8 +294,8 @@ class CopilotAdapter(Adapter):
         self.new.take_up({})  # its own
         status = text_of(record.value["type"]).removeprefix("subagent.")
         if status == "started":
-            told = texts_in({"task": data.get("agentDisplayName"), "model": data.get("model")})
-            return [self.new.event(ev.AGENT_START, {"subagent": subagent} | told, record)]
+            about = texts_in({"task": data.get("agentDisplayName"), "model": data.get("model")})
+            return [self.new.event(ev.AGENT_START, {"subagent": subagent} | about, record)]
         result = texts_in({"result": data.get("error")})
         return [self.new.event(ev.AGENT_END, {"subagent": subagent, "status": status} | result, record)]
 
@@ -361,8 +361,8 @@ class CopilotAdapter(Adapter):
         kind, known = text_of(decision.get("kind")), self._calls.get(text_of(data.get("toolCallId")))
         if known is not None and kind.startswith(_DENIED) and kind != _BY_PERSON:
             known["ruled"] = True
-        told = {"kind": decision.get("kind"), "note": decision.get("feedback")}
-        noted = self._noted(record, PERMISSION_COMPLETED, about | told)
+        decided = {"kind": decision.get("kind"), "note": decision.get("feedback")}
+        noted = self._noted(record, PERMISSION_COMPLETED, about | decided)
         return [noted, *self._cancelled(record, text_of(data.get("toolCallId")), decision)]
 
     def _cancelled(self, record: Record, call: str, decision: dict[str, Any]) -> list[Event]:

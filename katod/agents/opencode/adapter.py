@@ -274,9 +274,9 @@ class OpenCodeAdapter(Adapter):
             yield self._event(f"{native}:a{i}", ev.DECISION_RESPONSE, answer, end)
         if subagent := text_of(dict_of(state.get("metadata")).get("sessionId")):
             row = {"subagent": subagent, "status": text_of(status)}
-            told = self._event(f"{native}:s", ev.AGENT_END, row, end)
+            event = self._event(f"{native}:s", ev.AGENT_END, row, end)
             # Of the record of its result, so that both are known to say the same end.
-            yield told._replace(source=told.source | {"providerEventId": f"{native}:result"})
+            yield event._replace(source=event.source | {"providerEventId": f"{native}:result"})
         return True
 
     def _end(self, info: Value, *, stopped: bool) -> Iterator[Event]:

@@ -93,7 +93,7 @@ def _mode(path: str) -> str:
 
 
 def _restrict(connection: sqlite3.Connection) -> None:
-    """Limit what a database that somebody else made can do: run a view's code, take long, take memory."""
+    """Limit what a database of unknown origin can do: run a view's code, take long, take memory."""
     left, deadline = _LARGEST_TOTAL, time.monotonic() + _LONGEST
 
     def text(data: bytes) -> str:

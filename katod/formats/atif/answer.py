@@ -94,14 +94,14 @@ class OpenStep:
 
     def start(self, call: str, subagent: str, known: Row, result: str) -> str:
         """Note that a call started a sub-agent, or what became of it; return what of the result is not said yet."""
-        told = self.results.get(call)
-        more = {"result": result} if result and told is None else {}
+        results = self.results.get(call)
+        more = {"result": result} if result and results is None else {}
         self.subagents.setdefault(call, {}).setdefault(subagent, {}).update(known | more)
-        return "" if told is None or any(result in row["content"] for row in told) else result
+        return "" if results is None or any(result in row["content"] for row in results) else result
 
     def step(self, reference: Reference) -> Step:
         """Return it as a step without a number."""
-        rows = [row for call in self.calls for row in self._told(call, reference)]
+        rows = [row for call in self.calls for row in self._results_of(call, reference)]
         row = {
             **self.head,
             "message": "\n\n".join(self.texts),
@@ -113,7 +113,7 @@ class OpenStep:
         }
         return {name: value for name, value in row.items() if value is not None} | own_fields(self.own)
 
-    def _told(self, call: str, reference: Reference) -> list[Row]:
+    def _results_of(self, call: str, reference: Reference) -> list[Row]:
         """Return the results of a call; its sub-agents are part of the first one.
 
         What a sub-agent answered is the result of a call that has no other.
@@ -122,9 +122,9 @@ class OpenStep:
         answers = [known.pop("result") for known in started.values() if "result" in known]
         refs = [reference(subagent, known) for subagent, known in started.items()]
         other = [{"content": "\n\n".join(answers)} if answers else {}] if refs else []
-        told = self.results.get(call) or other
+        results = self.results.get(call) or other
         first = {"subagent_trajectory_ref": refs} if refs else {}
-        return [{"source_call_id": call} | row | (first if n == 0 else {}) for n, row in enumerate(told)]
+        return [{"source_call_id": call} | row | (first if n == 0 else {}) for n, row in enumerate(results)]
 
 
 def result_of(payload: Row) -> Row:

@@ -219,7 +219,7 @@ class Messages:
         return [*started, message | ({"summary": summary} if summary else {})]
 
     def _usage(self, payload: Fields, event: Event, _metadata: SessionMetadata) -> Made:
-        """Return the tokens of an answer; of a sum over the session, what was not told before."""
+        """Return the tokens of an answer; of a sum over the session, what was not sent before."""
         used = _tokens(payload, event.session.agent)
         if "inputTokens" not in used or "outputTokens" not in used:
             return []
