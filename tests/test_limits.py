@@ -18,7 +18,7 @@ MODULE = 500  # lines
 
 TOO_COMPLEX = {}
 TOO_LONG = {}
-TOO_MANY_ATTRIBUTES = {"katod.formats.atif.answer:OpenStep": 11}
+TOO_MANY_ATTRIBUTES = {}
 TOO_LARGE = {}
 
 BRANCHES = (

@@ -16,6 +16,33 @@ Step = Row
 Reference = Callable[[str, Row], Row]  # of a sub-agent, given its id and what is known of it
 
 
+@dataclass(slots=True)
+class OpenCall:
+    """A call, its results, and the sub-agents that it started, by id."""
+
+    row: Row
+    results: list[Row] = field(default_factory=list)
+    subagents: dict[str, Row] = field(default_factory=dict)
+
+    def start(self, subagent: str, known: Row, result: str) -> str:
+        """Note that it started a sub-agent, or what became of that; return what of the result is not said yet."""
+        more = {"result": result} if result and not self.results else {}
+        self.subagents.setdefault(subagent, {}).update(known | more)
+        return "" if not self.results or any(result in row["content"] for row in self.results) else result
+
+    def observed(self, reference: Reference) -> list[Row]:
+        """Return its results; its sub-agents are part of the first one.
+
+        What a sub-agent answered is the result of a call that has no other.
+        """
+        answers = [known.pop("result") for known in self.subagents.values() if "result" in known]
+        refs = [reference(subagent, known) for subagent, known in self.subagents.items()]
+        other = [{"content": "\n\n".join(answers)} if answers else {}] if refs else []
+        first = {"subagent_trajectory_ref": refs} if refs else {}
+        source = {"source_call_id": self.row["tool_call_id"]}
+        return [source | row | (first if n == 0 else {}) for n, row in enumerate(self.results or other)]
+
+
 @dataclass(slots=True, kw_only=True)
 class OpenStep:
     """One answer of the model, as long as more of it, or results of its calls, may follow."""
@@ -24,24 +51,26 @@ class OpenStep:
     head: Row
     texts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
-    calls: dict[str, Row] = field(default_factory=dict)
-    results: dict[str, list[Row]] = field(default_factory=dict)
-    subagents: dict[str, dict[str, Row]] = field(default_factory=dict)  # by the call that started them
+    calls: dict[str, OpenCall] = field(default_factory=dict)
     metrics: Metrics = field(default_factory=dict)
     own: Row = field(default_factory=dict)  # what ATIF has no field for
-    latest: str = ""  # the call whose result was the last event
     is_cut: bool = False  # an error came: what follows is another attempt, unless it names the same message
 
     @property
     def is_complete(self) -> bool:
         """Whether each call has a result."""
-        return len(self.results) == len(self.calls)
+        return all(call.results for call in self.calls.values())
 
     @property
     def latest_open(self) -> str | None:
         """The latest call without a result or a sub-agent, None if there is none."""
-        waiting = [call for call in self.calls if call not in self.results and call not in self.subagents]
+        waiting = [name for name, call in self.calls.items() if not call.results and not call.subagents]
         return waiting[-1] if waiting else None
+
+    @property
+    def has_results(self) -> bool:
+        """Whether a call has a result."""
+        return any(call.results for call in self.calls.values())
 
     @property
     def is_bare(self) -> bool:
@@ -62,10 +91,6 @@ class OpenStep:
         """Note an error: what follows is another attempt."""
         self.is_cut = True
 
-    def leave_result(self) -> None:
-        """Note that the last event is no longer the result of one of its calls."""
-        self.latest = ""
-
     def think(self, payload: Row) -> None:
         """Add what the model thought; only that it did, if that is encrypted."""
         text = "\n\n".join(part for name in ("subject", "text") if (part := text_of(payload.get(name))))
@@ -81,50 +106,25 @@ class OpenStep:
         call = event.id if not call or call in self.calls else call
         arguments = given if isinstance(given, dict) else {} if given is None else {"input": given}
         row = {"tool_call_id": call, "function_name": text_of(payload.get("name")), "arguments": arguments}
-        self.calls[call] = row | own_fields(chosen(payload, _OF_CALL))
-
-    def result(self, payload: Row) -> None:
-        """Add the result of one of its calls."""
-        self.latest = text_of(payload.get("toolCallId"))
-        self.results.setdefault(self.latest, []).append(result_of(payload))
+        self.calls[call] = OpenCall(row | own_fields(chosen(payload, _OF_CALL)))
 
     def use(self, metrics: Metrics) -> None:
         """Add what it used."""
         self.metrics = added(self.metrics, metrics)
 
-    def start(self, call: str, subagent: str, known: Row, result: str) -> str:
-        """Note that a call started a sub-agent, or what became of it; return what of the result is not said yet."""
-        results = self.results.get(call)
-        more = {"result": result} if result and results is None else {}
-        self.subagents.setdefault(call, {}).setdefault(subagent, {}).update(known | more)
-        return "" if results is None or any(result in row["content"] for row in results) else result
-
     def step(self, reference: Reference) -> Step:
         """Return it as a step without a number."""
-        rows = [row for call in self.calls for row in self._results_of(call, reference)]
+        rows = [row for call in self.calls.values() for row in call.observed(reference)]
         row = {
             **self.head,
             "message": "\n\n".join(self.texts),
             "reasoning_content": "\n\n".join(self.thoughts) or None,
-            "tool_calls": [*self.calls.values()] or None,
+            "tool_calls": [call.row for call in self.calls.values()] or None,
             "observation": {"results": rows} if rows else None,
             "metrics": self.metrics or None,
             "llm_call_count": 1 if self.metrics else None,
         }
         return {name: value for name, value in row.items() if value is not None} | own_fields(self.own)
-
-    def _results_of(self, call: str, reference: Reference) -> list[Row]:
-        """Return the results of a call; its sub-agents are part of the first one.
-
-        What a sub-agent answered is the result of a call that has no other.
-        """
-        started = self.subagents.get(call, {})
-        answers = [known.pop("result") for known in started.values() if "result" in known]
-        refs = [reference(subagent, known) for subagent, known in started.items()]
-        other = [{"content": "\n\n".join(answers)} if answers else {}] if refs else []
-        results = self.results.get(call) or other
-        first = {"subagent_trajectory_ref": refs} if refs else {}
-        return [{"source_call_id": call} | row | (first if n == 0 else {}) for n, row in enumerate(results)]
 
 
 def result_of(payload: Row) -> Row:

@@ -48,6 +48,7 @@ class Trajectory:
         self.known = ThreadState()
         self._answers, self._reference = answers, reference
         self._answer: OpenStep | None = None
+        self._answered = ""  # the call of the answer whose result was the last event
         self._waiting: list[Step] = []
         self.held = 0  # bytes
 
@@ -63,8 +64,8 @@ class Trajectory:
             self.known.left_out[event.kind] += 1
             return []
         steps = handler(self, event)
-        if self._answer is not None and event.kind not in _ABOUT_CALLS:
-            self._answer.leave_result()
+        if event.kind not in _ABOUT_CALLS:
+            self._answered = ""
         self.held += size
         return steps
 
@@ -72,7 +73,7 @@ class Trajectory:
         """Return the steps that were held back."""
         steps = [self._answer.step(self._reference)] if self._answer is not None else []
         steps += self._waiting
-        self._answer, self._waiting, self.held = None, [], 0
+        self._answer, self._answered, self._waiting, self.held = None, "", [], 0
         return steps
 
     # -- what the model says ------------------------------------------------------------------------
@@ -116,7 +117,7 @@ class Trajectory:
             return answer.key == _key(event) or (answer.is_bare and self._answers.usage_is_apart and not answer.is_cut)
         if answer.metrics or answer.is_cut or any(step["source"] == "user" for step in self._waiting):
             return False
-        return self._answers.parts is Parts.COUNTED or not answer.results
+        return self._answers.parts is Parts.COUNTED or not answer.has_results
 
     def _head(self, event: Event) -> Row:
         known = self.known
@@ -149,7 +150,8 @@ class Trajectory:
     def _result(self, event: Event) -> list[Step]:
         call = text_of(event.payload.get("toolCallId"))
         if self._answer is not None and call in self._answer.calls:
-            self._answer.result(event.payload)
+            self._answer.calls[call].results.append(result_of(event.payload))
+            self._answered = call
             return []
         row = result_of(event.payload)
         row.setdefault("extra", {"katod": {}})["katod"]["toolCallId"] = call
@@ -171,7 +173,7 @@ class Trajectory:
         _add(self.known.subagents, subagent)
         call = self._caller(event.kind, subagent)
         if self._answer is not None and call is not None:
-            is_known, result = True, self._answer.start(call, subagent, about, result)
+            is_known, result = True, self._answer.calls[call].start(subagent, about, result)
         if result or not (is_known or event.kind == ev.AGENT_START):
             refers = {"subagent_trajectory_ref": [self._reference(subagent, about)]}
             return self._beside(_observed(event, ({"content": result} if result else {}) | refers))
@@ -184,10 +186,10 @@ class Trajectory:
         answer = self._answer
         if answer is None:
             return None
-        begun = [call for call, started in answer.subagents.items() if subagent in started]
+        begun = [name for name, call in answer.calls.items() if subagent in call.subagents]
         if begun or subagent in answer.calls:
             return (begun or [subagent])[0]
-        return answer.latest or (answer.latest_open if kind == ev.AGENT_START else None)
+        return self._answered or (answer.latest_open if kind == ev.AGENT_START else None)
 
     def _end_of_turn(self, event: Event) -> list[Step]:
         reason = text_of(event.payload.get("reason"))
