@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # A shell lets what runs in its background ignore Ctrl-C, and programs that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+LONGEST = 900  # seconds that a test may take, on a slow machine with many examples
 examples.register()
 settings.load_profile(examples.QUICK)
 
@@ -38,6 +40,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if settings.get_current_profile_name() == examples.THOROUGH:
         for item in filter(examples.is_property, items):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Let a test fail that waits for ever, instead of the run."""
+
+    def fail(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"no end of {item.nodeid} within {LONGEST} s")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(LONGEST)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

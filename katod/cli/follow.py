@@ -32,6 +32,7 @@ from katod.states import State, judged, seconds
 # Terminals that do not keep titles ignore the first and the last.
 _SAVE_TITLE, _TITLE, _RESTORE_TITLE = "\x1b[22;2t", "\x1b]2;{}\x07", "\x1b[23;2t"
 _LOOK_EVERY: Final = 1.0  # seconds, for the first session of a directory
+_CLOCKS_DIFFER: Final = 1_000_000_000  # nanoseconds by which a file may be dated before the time it was written
 
 
 @click.command()
@@ -165,18 +166,20 @@ def _is_closed() -> bool:
 
 def _select(context: Context, /, session: str) -> FoundSession:
     """Return the session that is meant; without one in this directory, the next that begins here."""
+    since = time.time_ns() - _CLOCKS_DIFFER
     try:
         return selected(context, session)
     except NothingHere:
         here = Path.cwd().resolve()
         say(f"katod: waiting for the first session in {in_home(str(here), str(Path.home()))}", err=True)
-        return _first(context, here)
+        return _first(context, here, since)
 
 
-def _first(context: Context, here: Path) -> FoundSession:
+def _first(context: Context, here: Path, since: int) -> FoundSession:
+    """Wait for a session here; one may have begun since (nanoseconds) the sessions were listed."""
     from katod.record.beginning import read_beginning  # noqa: PLC0415 - it loads the adapters' translation
 
-    known = {key: found.changed_ns for key, found in context.found().items()}
+    known = {key: found.changed_ns for key, found in context.found().items() if found.changed_ns < since}
     while True:
         time.sleep(_LOOK_EVERY)
         for key, found in context.found().items():

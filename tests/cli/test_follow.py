@@ -9,11 +9,16 @@ import threading
 
 import pytest
 
+from katod.cli import follow as following
 from katod.discover.live import SessionWatch
 from tests.looping import each
 from tests.support.live import until
 from tests.support.pane import Pane
 from tests.support.records import SESSION, Claude
+
+
+def interrupted(_watch):
+    raise KeyboardInterrupt
 
 
 @pytest.fixture
@@ -111,6 +116,16 @@ def test_on_a_terminal_it_is_readable(world, make):
     assert "**" not in pane.text
     shown = [pane.raw.find(part) for part in ("\x1b[22;2t", "\x1b]2;Claude: ", "\x1b[23;2t")]
     assert -1 < shown[0] < shown[1] < shown[2], "the window's title says what the session is doing, until the end"
+
+
+def test_a_session_that_begins_as_katod_starts_to_wait_for_one_is_followed(world, make, monkeypatch):
+    """It is not among the sessions that were there, although nothing is written to it any more."""
+    monkeypatch.chdir(world.project)
+    begins = Claude(cwd=str(world.project)).user("the first words")
+    monkeypatch.setattr(following, "say", lambda *_arguments, **_named: world.claude().append(begins))
+    monkeypatch.setattr(following.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(SessionWatch, "wait", interrupted)
+    assert "the first words" in world.cli("follow")
 
 
 @pytest.mark.slow

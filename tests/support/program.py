@@ -33,13 +33,17 @@ PATIENCE = 20  # seconds until a command that does not end is killed
 def run(*arguments: str, environment: Mapping[str, str]) -> "subprocess.CompletedProcess[bytes]":
     """Run `katod` with these arguments and wait until it exits."""
     with TemporaryFile() as out, TemporaryFile() as err:
-        child = Child(
-            arguments, environment, outputs=(out.fileno(), err.fileno()), prepare=lambda: signal.alarm(PATIENCE)
-        )
+        child = Child(arguments, environment, outputs=(out.fileno(), err.fileno()), prepare=end_in_time)
         code = child.wait()
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(arguments, code, out.read(), err.read())
+
+
+def end_in_time() -> None:
+    """Let this process be killed if it does not end by itself."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(PATIENCE)
 
 
 class Child:
