@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[1]
 GUARDED = {
     "tests/formats/redact/test_redactor.py": "formats/redact/engine",
     "tests/agents/claude/test_adapter.py": (
-        "agents/claude/ignored agents/claude/pasted agents/claude/queued agents/claude/system agents/claude/user"
+        "agents/claude/ignored agents/claude/queued agents/claude/system agents/claude/user"
     ),
     "tests/agents/claude/test_queue.py": "agents/claude/text",
     "tests/agents/claude/test_running.py": "agents/claude/places",

@@ -47,6 +47,15 @@ def test_a_recording_is_wanted_as_long_as_it_is_offered(exchange: Exchange) -> N
     assert not exchange.wants(one)
 
 
+def test_the_loop_is_woken_now_and_then_for_what_was_sent(exchange: Exchange, woken: list[int]) -> None:
+    """Not for each of many reports in a row; at once for what cannot wait."""
+    for _ in range(5):
+        exchange.report([RoomRow("!room")])
+    assert len(woken) == 1
+    exchange.report([RoomRow("!room")], now=True)
+    assert len(woken) == 2
+
+
 def test_a_question_is_answered_once(exchange: Exchange, woken: list[int]) -> None:
     """The thread waits for the answer; what was reported before the question is taken with it."""
     answers: list[SentAlready] = []

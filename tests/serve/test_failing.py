@@ -229,6 +229,21 @@ def test_a_viewer_that_leaves_takes_nothing_with_it(world):
     assert '"more"' in run(world, work)
 
 
+def test_a_session_that_was_left_makes_room_for_the_next(world):
+    """Of those that nobody looks at, the one that was left last stays open for a while."""
+    talked(world)
+    other = world.session(2)
+    other.append(other.user("hello"))
+
+    async def work(app):
+        for name in (SESSION, other.session):
+            async with app.hub.viewing(name):
+                pass
+        return [name for name, _ in app.hub._opened]
+
+    assert run(world, work) == [other.session]
+
+
 def test_whatever_fails_is_an_answer_and_in_the_log(world, monkeypatch):
     """An answer 500 says where to look; the log has one line for each, with the module and its line, and no words."""
     talked(world)

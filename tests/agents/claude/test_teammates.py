@@ -32,6 +32,15 @@ def test_each_message_in_a_record_has_its_sender() -> None:
     assert told(text) == [message("Done."), message("Not yet.", "tester")]
 
 
+def test_the_first_message_of_a_record_is_called_as_if_it_were_alone() -> None:
+    """A client that adds a second one when it writes the record again does not make the first one new."""
+    make = Claude()
+    alone, both = make.user(envelope("Done.")), make.user(envelope("Done.") + "\n" + envelope("Not yet."))
+    both["uuid"] = alone["uuid"]
+    ids = [[event.id for event in translated("claude", row)] for row in (alone, both)]
+    assert ids[1][0] == ids[0][0]
+
+
 def test_a_message_keeps_what_looks_like_an_envelope() -> None:
     """Only an envelope that follows the end of another one begins a message."""
     inner = f"I got this:\n{envelope('x')}\nand answered."

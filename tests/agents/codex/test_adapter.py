@@ -143,6 +143,21 @@ def test_a_spawned_thread_has_its_model() -> None:
         assert payloads(events, ev.AGENT_START) == [{"subagent": "t2", "task": "Look."} | told]
 
 
+@each(
+    ("status", "payload"),
+    [
+        ({"completed": "Looked."}, {"status": "completed", "result": "Looked."}),
+        ({"errored": None}, {"status": "errored"}), ({"completed": ""}, {"status": "completed"}),
+        ("shutdown", {"status": "shutdown"}),
+    ],
+)  # fmt: skip
+def test_the_end_of_a_thread_has_its_status_and_its_answer(status: Any, payload: dict[str, str]) -> None:
+    """The status is a word, or the key of what the thread answered."""
+    row = {"type": "collab_close_end", "receiver_thread_id": "t2", "status": status}
+    events = translated("codex", meta(), {"type": "event_msg", "payload": row})
+    assert payloads(events, ev.AGENT_END) == [{"subagent": "t2"} | payload]
+
+
 def test_a_turn_that_failed_says_so() -> None:
     """Its end has the error: it is told, and the turn is not done. An error of another shape is none."""
     told = {"message": "high demand", "codex_error_info": "internal_server_error"}

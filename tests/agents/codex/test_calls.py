@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from katod import events as ev
 from katod.agents.base import Origin
 from katod.agents.codex import SPEC
+from katod.agents.codex.tools import responses
 from katod.events import Event
 from katod.model import Record
 from tests.agents.codex.test_script import VALUES
@@ -24,6 +25,15 @@ def script(text: str, call: str = "c1") -> dict[str, Any]:
     """Return the record of a script."""
     payload = {"type": "custom_tool_call", "name": "exec", "call_id": call, "input": text}
     return {"type": "response_item", "payload": payload}
+
+
+def test_an_answer_names_its_question_and_what_of_it_was_typed() -> None:
+    """What is none of the labels was typed; without labels, everything was chosen."""
+    given = json.dumps({"answers": {"q": {"answers": ["a", "mine"]}, "r": {"answers": ["b"]}}})
+    assert responses("c", given, {"c:q": ["a"]}) == [
+        {"decisionId": "c:q", "selections": ["a"], "freeText": "mine"},
+        {"decisionId": "c:r", "selections": ["b"]},
+    ]
 
 
 def output(*texts: str, state: str = "completed", call: str = "c1") -> dict[str, Any]:
