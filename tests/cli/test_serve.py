@@ -7,6 +7,7 @@ import stat
 import pytest
 
 from katod.errors import ServeError
+from katod.serve import address
 from katod.serve.access.policy import SHORTEST_TOKEN
 from katod.serve.access.token import own_token, read_token
 from katod.serve.server import listening, listening_at
@@ -33,6 +34,17 @@ def test_the_port_in_use_is_printed(world):
         assert world.cli("serve", "--url", "--port", "99").startswith("http://127.0.0.1:99/#token=")
         assert stat.S_IMODE((world.state / "serve-address").stat().st_mode) == 0o600
     assert world.cli("serve", "--url").startswith("http://127.0.0.1:3100/#token=")
+
+
+def test_a_server_that_ends_takes_back_its_own_address_alone(tmp_path):
+    """Another one may have begun since, and is to be found."""
+    path = tmp_path / address.NAME
+    with address.announced(tmp_path, "127.0.0.1", 1):
+        assert path.read_text().split() == ["127.0.0.1", "1", str(os.getpid())]
+    assert not path.exists()
+    with address.announced(tmp_path, "127.0.0.1", 1):
+        path.write_text("127.0.0.1\n2\n1\n")
+    assert path.exists()
 
 
 def test_an_address_that_a_killed_server_left_is_none(world):

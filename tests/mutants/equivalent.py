@@ -12,6 +12,7 @@ REASONS: Final[dict[str, str]] = {
     ),
     "_line_end: return found + len(line) + 1 if found >= 0 else -[1 → 2]": "any negative number says that there is none",
     "_wrong: error.status_code if isinstance(error, HTTPException) else [500 → 499]": _NEVER,
+    "_end: end = text.rfind(closing, opening.end() - [1 → 2], limit)": "a closing tag begins with a line break",
     'ZotAdapter._meta: self.new.now.update({"started": ["1" → \'1X\']} | kept)': "only whether there is one counts",
     (
         "Outline._set_mark: if [len(self) - self._before(len(self)).number < _EVERY"

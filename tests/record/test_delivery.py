@@ -338,6 +338,19 @@ def test_an_output_that_is_older_than_its_directorys_marker_is_followed_too(desk
     assert moved.read_text() == "one\ntwo\n"
 
 
+def test_an_output_that_was_moved_to_the_new_output_directory_is_followed(desk):
+    """A person who names another directory in the settings moves the transcripts there."""
+    desk.write("one\n")
+    elsewhere = desk.parts.world.home / "elsewhere"
+    elsewhere.mkdir()
+    moved = desk.path.rename(elsewhere / "mine.md")
+    desk.delivery.use(elsewhere)
+    put(desk.output, intent=b"two\n", bounds=(4,))
+    assert [desk.delivery.retry(desk.output) for _ in range(2)] == [False, True]
+    assert (desk.row.path, desk.row.root) == (moved, elsewhere)
+    assert moved.read_text() == "one\ntwo\n"
+
+
 def test_a_directory_is_marked_although_it_is_not_the_output_directory_any_more(desk):
     """It was when the output was planned; a crash and other settings can come between that and its file."""
     desk.delivery.use(desk.parts.world.home / "elsewhere")

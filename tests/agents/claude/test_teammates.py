@@ -35,10 +35,10 @@ def test_each_message_in_a_record_has_its_sender() -> None:
 def test_the_first_message_of_a_record_is_called_as_if_it_were_alone() -> None:
     """A client that adds a second one when it writes the record again does not make the first one new."""
     make = Claude()
-    alone, both = make.user(envelope("Done.")), make.user(envelope("Done.") + "\n" + envelope("Not yet."))
+    alone, both = make.user("hi"), make.user(envelope("Done.") + "\n" + envelope("Not yet."))
     both["uuid"] = alone["uuid"]
-    ids = [[event.id for event in translated("claude", row)] for row in (alone, both)]
-    assert ids[1][0] == ids[0][0]
+    [one, [first, second]] = [[event.id for event in translated("claude", row)][1:] for row in (alone, both)]
+    assert ([first], second) == (one, f"{first}t1")
 
 
 def test_a_message_keeps_what_looks_like_an_envelope() -> None:

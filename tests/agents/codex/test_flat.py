@@ -1,5 +1,7 @@
 """Codex: flat rollouts, and text that another thread's agent delegates."""
 
+from pathlib import Path
+
 import orjson
 
 from katod.agents import AGENTS
@@ -15,6 +17,15 @@ TASK = "<codex_delegation>\n  <source_thread_id>t</source_thread_id>\n  <input>L
 def events(world: World, name: str = "talk.jsonl") -> list[dict[str, object]]:
     """Return the events of an output."""
     return [orjson.loads(line) for line in world.written()[name].splitlines()]
+
+
+def test_a_rollout_is_recognised_by_its_first_record() -> None:
+    """By an envelope with a type and a payload, or by a flat head; in a file of lines alone."""
+    recognises, name = AGENTS["codex"].adapter.recognises, Path("rollout.jsonl")
+    assert recognises(name, {"type": "session_meta", "payload": {}})
+    assert not recognises(name, {"payload": {}})
+    assert not recognises(name, {"type": "session_meta", "payload": "x"})
+    assert not recognises(name.with_suffix(".json"), {"type": "session_meta", "payload": {}})
 
 
 def test_a_flat_rollout_is_recorded_in_its_project(world: World) -> None:
