@@ -49,8 +49,12 @@ class Claude(Client):
         }
 
     def add_tools(self, command):
-        """Add a server of the Model Context Protocol, as a person does, and allow its tools."""
+        """Add a server of the Model Context Protocol, as a person does, allow its tools, and wait for them.
+
+        By itself the client begins a turn without the tools of a server that takes more than two seconds to start.
+        """
         self.show_all_tools()
+        self._variables |= {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000"}
         self.run("mcp", "add", "-s", "user", "katod", "--", *command)
         settings = json.loads((self.files / "settings.json").read_text())
         settings["permissions"]["allow"].append("mcp__katod")

@@ -399,7 +399,8 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.server.log("prompt", text=prompt)
         if recall := RECALL.search(prompt):
-            tool = next(name for name in interface.tools(body) if name.endswith(recall[1]))
+            tool = next((name for name in interface.tools(body) if name.endswith(recall[1])), "")
+            assert tool, f"the client does not offer {recall[1]}"
         number = next(self.server.numbers)
         self.server.keep(body)
         heard = without_commands(prompt) if TOLD in json.dumps(body) else prompt
