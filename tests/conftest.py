@@ -27,7 +27,8 @@ settings.load_profile(examples.QUICK)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take many examples if slow tests are selected and no profile was requested."""
+    """Take many examples if slow tests are selected and no profile was requested; collect no garbage until all are."""
+    gc.disable()  # nearly all that is made until then lives until the end
     if "not slow" not in config.getoption("markexpr") and not config.getoption("--hypothesis-profile"):
         settings.load_profile(examples.THOROUGH)
 
@@ -64,6 +65,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

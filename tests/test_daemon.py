@@ -13,6 +13,7 @@ from tests.support.records import SESSION, Claude, Codex
 from tests.support.world import SOURCE, World
 
 
+@pytest.mark.slow
 @pytest.mark.fault("two daemons")
 def test_a_second_daemon_is_refused(world: World) -> None:
     """A state directory has one daemon; a second one reports the first and exits with 1."""

@@ -23,6 +23,7 @@ from tests import documents
 from tests.documents import BLOCKS, DOCUMENTS, JSONL, README, ROOT, text
 from tests.looping import each
 
+pytestmark = pytest.mark.form
 MOST_LINES = 150
 
 
@@ -66,11 +67,8 @@ def links(document: str) -> Iterator[tuple[str, str]]:
 
 @each(("document", "name"), BLOCKS)
 def test_a_generated_part_is_current(document: str, name: str) -> None:
-    """A generated part equals katod's own output; KATOD_UPDATE=1 rewrites it."""
-    content = BLOCKS[document, name]()
-    if os.environ.get("KATOD_UPDATE"):
-        documents.write(document, name, content)
-    assert documents.block(document, name) == content
+    """A generated part equals katod's own output; `python -m tests.documents` rewrites it."""
+    assert documents.block(document, name) == BLOCKS[document, name]()
 
 
 def test_every_command_explains_itself_in_whole_lines() -> None:

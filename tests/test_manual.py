@@ -1,6 +1,5 @@
 """The man pages: complete, current, and without any fault that a formatter reports."""
 
-import os
 import re
 import runpy
 import shutil
@@ -12,6 +11,7 @@ from katod import __version__
 from katod.cli import GROUPS
 from tests.documents import ROOT, commands
 
+pytestmark = pytest.mark.form
 MANUAL = runpy.run_path(str(ROOT / "packaging/manual.py"))
 FOLDER = ROOT / "packaging/man"
 FORMATTERS = {"groff": ["-man", "-ww", "-Tutf8", "-z"], "mandoc": ["-Tlint"]}
@@ -26,9 +26,7 @@ def complaints(formatter, files):
 
 
 def test_the_man_pages_are_current():
-    """The pages are those of the present help texts and version; KATOD_UPDATE=1 rewrites them."""
-    if os.environ.get("KATOD_UPDATE"):
-        MANUAL["write"]()
+    """The pages are those of the present help texts and version; `python packaging/manual.py` rewrites them."""
     assert {path.name: path.read_text() for path in FOLDER.iterdir()} == MANUAL["pages"]()
 
 

@@ -500,6 +500,7 @@ def test_a_capture_ends_although_the_last_row_of_its_session_was_deleted(world: 
     assert "word 2" in only(world)
 
 
+@pytest.mark.slow
 def test_an_export_of_a_file_that_is_truncated_for_a_while_is_whole_or_says_so(world: World) -> None:
     """An export never ends early without a mark: it waits until the session has read the rewritten file."""
     make, source = Claude(), world.claude()

@@ -100,6 +100,7 @@ def test_an_export_over_an_existing_file_fails_in_its_exit_code(world: World) ->
     assert target.read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_root_that_appears_later_is_watched(world: World) -> None:
     """Case 7: an agent that is installed while katod runs is followed from its first command on."""
     make = Claude()

@@ -1,6 +1,7 @@
 """Whose text it is: what counts as a command, what is shown, and what is redacted."""
 
 import orjson
+import pytest
 
 from tests.support.outputs import counts, only
 from tests.support.records import SESSION, Claude, Codex
@@ -55,6 +56,7 @@ def test_a_person_may_write_of_requests(world):
     assert counts(only(world), "my words") == [1]
 
 
+@pytest.mark.slow
 def test_settings_that_change_to_and_fro_are_all_told(world):
     """Records without id and time are distinguished by their number, so every change is recorded."""
     make, source = Claude(), world.claude()

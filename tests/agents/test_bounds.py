@@ -89,6 +89,7 @@ def test_texts_that_wait_in_a_queue_are_few() -> None:
     assert texts == [f"typed {number} {WORDS}" for number in range(MANY)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["user", "assistant"])
 def test_the_blocks_of_a_message_cost_once_each(kind: str) -> None:
     """Twice as many blocks in one message take twice as many steps, not four times."""

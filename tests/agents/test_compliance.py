@@ -302,6 +302,7 @@ def test_a_history_that_is_written_again_commands_and_says_nothing(
     assert set(world.written()) == {*written, "more.jsonl"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [1, 3, 4])
 def test_a_history_that_is_cut_by_a_stop_from_the_shell_acts_no_more(world: World, make: type[Maker], cut: int) -> None:
     """Its recording ends while the client writes the history again: the rest of it starts nothing and writes nothing."""

@@ -162,6 +162,7 @@ def test_no_shape_of_a_record_raises(spoken: tuple[str, list[dict[str, Any]], Pl
     run(agent, hostile)
 
 
+@pytest.mark.slow
 @pytest.mark.fault("hostile record")
 @each("agent", sorted(AGENTS))
 def test_an_event_has_what_its_kind_needs_whatever_a_record_lacks(agent: str) -> None:

@@ -255,6 +255,7 @@ def test_history_that_was_half_written_when_first_seen_never_commands(world: Wor
     assert world.written() == {}
 
 
+@pytest.mark.slow
 def test_a_parked_output_of_a_database_session_misses_nothing(world: World) -> None:
     """An output that cannot be written for a while catches up afterwards and misses nothing."""
     maker = OpenCode(world).say(user("::start talk.jsonl\nw0"), says("a0"))

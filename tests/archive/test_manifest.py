@@ -25,6 +25,7 @@ EMPTY = st.tuples(SLOTS, texts(), SOURCES)
 FILE = st.tuples(st.sampled_from(("a.md", "app/ä b.md")), st.integers(0, 2**63), st.integers(0, 2**63), texts())
 
 
+@pytest.mark.slow
 @given(st.lists(EMPTY.map(lambda one: Entry(*one)) | st.tuples(EMPTY, FILE).map(lambda two: Entry(*two[0], *two[1]))))
 @examples(3, 500)
 def test_what_is_written_is_read(entries):

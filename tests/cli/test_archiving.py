@@ -309,6 +309,7 @@ def test_a_session_of_which_a_part_was_deleted_stays_whole(world, folder, export
     assert export() == "unchanged 1"
 
 
+@pytest.mark.slow
 def test_every_format_is_kept_up_to_date_by_itself(folder, export, two):
     """A folder may have a session in several formats."""
     for form in ("markdown", "html", "jsonl"):

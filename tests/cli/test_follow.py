@@ -76,6 +76,7 @@ def test_html_is_refused_in_words(world):
     assert "not one of markdown, jsonl" in world.said
 
 
+@pytest.mark.slow
 def test_a_running_program_prints_at_once_and_ends_with_its_reader(world, make):
     """Each event when it happens, for a session that is not recorded; without a word when nobody reads any more."""
     source = world.claude().append(make.user("one"))

@@ -85,6 +85,7 @@ def test_what_sessions_say_of_themselves_is_cleaned():
     assert shown.replace("\n", "").isprintable()
 
 
+@pytest.mark.slow
 def test_a_person_is_asked_on_a_terminal(world):
     """The sessions are listed, newest first, with cleaned titles; what is typed filters them."""
     for number, title in enumerate(("Add a basket", "Add \x1b]0;pwned\x07 logins")):

@@ -34,6 +34,7 @@ def test_once_processes_everything_and_ends(recorded):
     assert "hello" in recorded.written()["notes.md"]
 
 
+@pytest.mark.slow
 def test_the_log_is_json_lines_of_the_configured_level(recorded):
     """Each line on stderr is an object that names its event; below the level nothing is logged."""
     lines = [json.loads(line) for line in recorded.katod("run", "--once").stderr.splitlines()]
@@ -67,6 +68,7 @@ def test_a_hang_up_during_the_start_does_not_end_it(monkeypatch):
     assert in_new_process(lambda: app(["run"], standalone_mode=False), ends=(3, 4, -signal.SIGHUP)) == 3
 
 
+@pytest.mark.slow
 def test_on_a_terminal_it_prints_what_happens(recorded, tmp_path):
     """A line for each recording, with time, project, title and file, and one for a problem; no log."""
     with Pane(recorded, "run") as terminal:

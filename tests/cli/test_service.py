@@ -142,6 +142,7 @@ def test_what_was_installed_can_be_examined(world, programs, monkeypatch):
     assert manager.manager().writable() is None
 
 
+@pytest.mark.slow
 def test_the_server_is_a_service_beside_the_daemon(world, programs, monkeypatch):
     """If it is asked for; its log never has the token. It is stopped, started and removed with the daemon."""
     own = world.unit.with_name("katod-serve.service")

@@ -67,6 +67,7 @@ def test_a_store_without_a_session_that_katod_knows_is_a_problem(world):
     assert world.status()["problems"] == []
 
 
+@pytest.mark.slow
 def test_what_was_cleared_stays_hidden_until_something_new_happens(world):
     """`--clear` hides refused commands and near misses; a later one is shown."""
     make = Claude()
@@ -80,6 +81,7 @@ def test_what_was_cleared_stays_hidden_until_something_new_happens(world):
     assert [miss["command"] for miss in world.status()["nearMisses"]] == ["stop"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [5, 24])
 def test_watching_shows_one_screen_of_any_height(world, rows):
     """It is cut to the window, colours and all, and after Ctrl-C the terminal has the status once more."""

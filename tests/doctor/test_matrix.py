@@ -28,6 +28,7 @@ def test_without_a_room_nothing_is_asked(home, server):
     assert server.requests == []
 
 
+@pytest.mark.slow
 def test_token_homeserver_and_room_are_tried(home, server):
     """As katod would use them: the room is joined and not encrypted. Nothing is sent."""
     server.configure(home)

@@ -122,6 +122,7 @@ HINDRANCES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.fault("output replaced by something else")
 @pytest.mark.parametrize(
     "hindrance", mostly((a_directory, a_fifo), HINDRANCES), ids=lambda hindrance: hindrance.__name__

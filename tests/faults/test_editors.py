@@ -102,6 +102,7 @@ def test_what_went_to_a_replaced_file_is_written_to_the_new_one(talk, monkeypatc
     talk.assert_whole(notes=1)
 
 
+@pytest.mark.slow
 @pytest.mark.fault("output replaced during an append")
 @pytest.mark.parametrize("killed", [False, True], ids=["alive", "killed"])
 def test_a_file_that_was_removed_during_an_append_and_saved_after_it_is_completed(talk, monkeypatch, killed):
@@ -259,6 +260,7 @@ def test_what_is_no_renamed_output_is_not_written_to(talk, where):
     assert "continues here" in path.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("output renamed or moved")
 def test_a_renamed_output_of_an_ended_recording_is_followed(talk):
     """A `::start` that goes on in the session's transcript finds it under its new name."""
@@ -285,6 +287,7 @@ def test_an_output_directory_that_was_moved_is_followed(talk):
     assert not talk.world.out.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("output directory changed in the settings")
 def test_a_directory_that_was_given_up_is_left_at_the_next_start(talk):
     """A `::start` after the old directory was removed records to the new one; what was recorded before stays gone."""
@@ -369,6 +372,7 @@ def test_a_running_daemon_appends_what_is_missing(talk):
     talk.assert_whole()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("older copy of an output saved")
 def test_what_is_missing_of_a_recording_that_ended_is_appended_too(talk):
     """Its output follows nothing any more, and is complete afterwards."""

@@ -76,6 +76,7 @@ def contents(root):
     return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} if root.exists() else None
 
 
+@pytest.mark.slow
 @pytest.mark.fault("output directory missing")
 @pytest.mark.parametrize("unmount", [missing, empty, another], ids=lambda unmount: unmount.__name__)
 def test_nothing_is_written_where_the_output_directory_was(world, unmount):

@@ -93,6 +93,7 @@ def test_nothing_of_a_recorded_session_is_left(world, make):
     assert world.cli("status", "--all")
 
 
+@pytest.mark.slow
 @pytest.mark.fault("session forgotten")
 @pytest.mark.parametrize("make", mostly(OF_EACH_KIND, MAKERS), ids=lambda make: make.__name__)
 def test_nothing_of_a_session_that_is_only_known_is_left(world, make):
@@ -109,6 +110,7 @@ def test_nothing_of_a_session_that_is_only_known_is_left(world, make):
     assert world.files() == []
 
 
+@pytest.mark.slow
 def test_nothing_of_refusals_and_auto_recordings_is_left(world):
     """Nor of what was refused; the session is not auto-recorded again when it goes on."""
     world.configure(auto=True, level="debug")
@@ -125,6 +127,7 @@ def test_nothing_of_refusals_and_auto_recordings_is_left(world):
     assert [word for word in needles if word in log] == []
 
 
+@pytest.mark.slow
 def test_sub_agents_are_forgotten_with_their_session(world):
     """Their sessions, transcripts and folder go with it."""
     world.configure(subagents=True)
@@ -166,6 +169,7 @@ def test_answers_that_nobody_waits_for_go_too(world):
     assert found(world, *WORDS) == []
 
 
+@pytest.mark.slow
 def test_a_sign_of_life_goes_too(world):
     """A daemon that was killed leaves a file for status lines, which is called after the session."""
     maker = talks(Claude(world, cwd=CWD))
@@ -222,6 +226,7 @@ def test_nothing_is_left_while_katod_runs(world):
     assert "quagga" not in world.written()["again.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("session forgotten")
 def test_a_reader_of_the_ledger_delays_only_the_end(world, monkeypatch):
     """While another program reads the ledger, its log keeps what was deleted: katod says so, and tries again."""
@@ -321,6 +326,7 @@ def test_old_commands_that_katod_never_saw_do_not_act(world, make):
     ledger.close()
 
 
+@pytest.mark.slow
 def test_old_commands_do_not_act_in_an_archived_or_compressed_file(world):
     """A Codex thread that is archived, and then compressed, is known by its id."""
     zstandard = pytest.importorskip("zstandard")
@@ -373,6 +379,7 @@ def test_a_person_may_ask_for_it_again(world, make):
         assert world.assert_live_is_batch() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", mostly((Claude,), OF_EACH_KIND), ids=lambda make: make.__name__)
 def test_a_session_that_grows_is_known_again_from_there(world, make):
     """New commands act; a session that grows without one stays unrecorded."""
@@ -430,6 +437,7 @@ def test_old_commands_do_not_act_in_a_copy_of_a_forgotten_session(world, make):
     assert [path.name for path in world.files()] == ["new.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["::start", "words"])
 @pytest.mark.parametrize("make", mostly((CodexLegacy,), [Claude, CodexLegacy, Codex]), ids=lambda make: make.__name__)
 def test_a_copy_of_a_forgotten_session_is_not_auto_recorded(world, make, command):

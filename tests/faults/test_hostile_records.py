@@ -163,6 +163,7 @@ def test_a_hostile_value_costs_its_record_at_most(world, make, values):
     assert len(set_aside(scene.assert_all_good_are_read())) <= len(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", FEW, ids=lambda make: make.__name__)
 def test_any_key_may_be_missing_or_of_another_kind(world, make):
     """A record that lacks one of its keys, or has an object in place of any value, hides no other record."""
@@ -189,6 +190,7 @@ def test_parents_in_a_circle_and_keys_that_come_twice(world, make):
     scene.assert_all_good_are_read()
 
 
+@pytest.mark.slow
 def test_a_row_of_a_database_may_hold_anything(world):
     """Rows whose columns contain hostile values, or no JSON at all, do not hide the messages around them."""
     maker = OpenCode2(world)

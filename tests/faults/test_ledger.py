@@ -192,6 +192,7 @@ def restored(world, ledger, texts):
         path.write_text(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"ten bytes.", b"\0" * 32])
 def test_a_log_to_which_nothing_was_committed_is_no_damage(world, content):
     """A log without a commit, as a power cut may leave it, is not damage."""
@@ -221,6 +222,7 @@ def test_a_ledger_that_somebody_reads_is_no_damage(world):
         check_database(Contended(connection), ledger_of(world), SCHEMA)
 
 
+@pytest.mark.slow
 @pytest.mark.fault("ledger damaged")
 def test_what_a_damaged_ledger_holds_is_not_shown(world):
     """The log names the file and the kind of damage, but no text of the conversation."""
@@ -283,6 +285,7 @@ def nothing_old_counts(world, sessions):
 # -- what stays unchanged ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.fault("ledger of a newer katod")
 @pytest.mark.parametrize("command", [("run", "--once"), ("status",)], ids=" ".join)
 def test_a_ledger_of_a_newer_katod_is_refused(world, command):
@@ -299,6 +302,7 @@ def test_a_ledger_of_a_newer_katod_is_refused(world, command):
     assert world.contents() == outputs
 
 
+@pytest.mark.slow
 @pytest.mark.fault("ledger damaged")
 def test_a_link_in_the_ledgers_place_is_refused(world):
     """The link's target does not belong to katod: it keeps its content and its name."""

@@ -103,6 +103,7 @@ def test_told_to_stop_at_any_event_it_finishes_its_step(quick, scene, step):
     assert number > (10 if scene is busy else 2), "events were told at all"
 
 
+@pytest.mark.slow
 @pytest.mark.fault("asked to stop at any moment")
 def test_told_twice_it_ends_at_once(quick):
     """A second signal makes it exit with 1 at once; the next run completes everything."""
@@ -178,6 +179,7 @@ def test_a_restored_session_is_history_whatever_the_clock_says(world, set_clock)
 SLEEPS = "import time, signal; now = time.time; signal.signal(signal.SIGUSR1, lambda *_: setattr(time, 'time', lambda: now() + 1e6))"
 
 
+@pytest.mark.slow
 @pytest.mark.fault("clock set, machine suspended")
 def test_after_a_sleep_everything_is_looked_at(world):
     """When the wall clock jumps, a session without any file event is found at once."""

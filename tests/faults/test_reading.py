@@ -151,6 +151,7 @@ ELSEWHERE = {
 SHOWING = {name: read for name, read in REFUSING.items() if name not in ("verify", "search", "search --in RECORDING")}
 
 
+@pytest.mark.slow
 @pytest.mark.fault("another file in a transcript's place")
 @pytest.mark.parametrize("made", FORMATS, indirect=True)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)

@@ -128,6 +128,7 @@ def test_a_step_that_fails_without_the_state_ends_in_the_same_way(world, monkeyp
     assert [one.session for one in interrupted.read(world.state)] == [KEY]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("state directory removed")
 def test_a_second_katod_that_started_meanwhile_is_not_disturbed(world):
     """The first one takes none of its files away, and writes nothing more; what is said is written once."""
@@ -153,6 +154,7 @@ def test_a_second_katod_that_started_meanwhile_is_not_disturbed(world):
     world.assert_live_is_batch()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("state directory removed")
 def test_the_note_stays_until_it_was_seen(world, monkeypatch):
     """Also when katod is started again, as services are at once; `--clear` hides it, and `forget` takes it out."""

@@ -62,6 +62,7 @@ def test_a_folder_that_is_made_later_is_watched(watcher, tmp_path):
     tells(watcher, folder)
 
 
+@pytest.mark.slow
 @pytest.mark.fault("root created later")
 def test_a_session_in_a_root_that_is_made_later_is_recorded(world):
     """A session written before its root was watched is found at once, and its commands are obeyed."""
@@ -94,6 +95,7 @@ def test_a_session_in_a_root_that_is_made_again_is_recorded(world):
         live.until_written(speaks(elsewhere(world.session(2)), "in the new root"))
 
 
+@pytest.mark.slow
 @pytest.mark.fault("no file events")
 def test_without_events_the_sweep_finds_what_changes(world):
     """With `watch.use_events = false`, timed sweeps alone find and follow a new session."""

@@ -72,6 +72,7 @@ def test_fixtures_give_valid_documents(name, case):
     assert wrong_in(name, "".join(render_all(case.events(), name, Options()))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SPECIFICATIONS.exists(), reason=f"there are no specifications in {SPECIFICATIONS}")
 @each("case", cases()[::4], ids=str)
 def test_fixtures_give_vcons_that_the_working_group_takes(case):

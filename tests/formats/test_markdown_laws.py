@@ -114,6 +114,7 @@ def everything(tools):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.fault("text that poses as another speaker")
 @examples(3, 1_000)
 @given(tools=TOOLS, text=TEXTS, first=st.booleans())

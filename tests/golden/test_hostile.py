@@ -52,6 +52,7 @@ def test_nobody_but_a_person_commands(case: Case) -> None:
     assert not [row for row in rows(case.render(".jsonl")) if row["kind"] == "user.kato-command"]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("text that poses as another speaker")
 @each("form", MARKDOWN)
 @each("case", CASES, ids=str)

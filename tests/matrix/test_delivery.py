@@ -145,6 +145,7 @@ def test_an_outage_loses_nothing(world: World, server: Homeserver, monkeypatch: 
     assert "problem" not in world.status()["delivery"]
 
 
+@pytest.mark.slow
 def test_only_recordings_that_start_while_delivery_is_configured_are_sent(world: World, server: Homeserver) -> None:
     """What was recorded before is never sent; a recording that starts again is sent from there on."""
     katod = Delivering(world)
@@ -178,6 +179,7 @@ def test_another_room_gets_nothing_of_a_recording(world: World, server: Homeserv
     katod.stop()
 
 
+@pytest.mark.slow
 def test_a_refused_event_is_skipped_and_counted(world: World, server: Homeserver) -> None:
     """The others are sent, without a relation to it; `status` counts it; no words of the server are kept."""
     server.configure(world)
@@ -332,6 +334,7 @@ def test_a_session_that_is_forgotten_is_not_sent_any_further(world: World, serve
     assert rows(world, "sent") == []
 
 
+@pytest.mark.slow
 def test_what_katod_has_not_read_yet_is_not_sent(world: World, server: Homeserver) -> None:
     """A `::stop` may be in it: although the recording is read for the first time, with more in the session by now."""
     server.configure(world)
@@ -365,6 +368,7 @@ def test_what_the_ledger_has_is_not_sent_again(world: World, server: Homeserver)
     assert_complete(world, server)
 
 
+@pytest.mark.slow
 def test_nothing_more_is_sent_of_a_project_that_is_excluded(world: World, server: Homeserver) -> None:
     """Not even what was recorded before, and waits."""
     server.configure(world)
@@ -758,6 +762,7 @@ def test_what_katod_delivers_to_is_known_while_it_runs(world: World, server: Hom
     assert rows(world, "delivering") == []
 
 
+@pytest.mark.slow
 def test_the_ledger_is_not_asked_all_the_time(
     world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,6 +118,7 @@ def test_very_many_mistakes_are_counted():
     assert len(many) < LARGEST
 
 
+@pytest.mark.slow
 def test_a_long_key_is_cut():
     """A reason fits a few lines."""
     [reason] = parsed(f'"{"k" * 60_000}" = 1').refused

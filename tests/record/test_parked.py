@@ -61,6 +61,7 @@ def test_what_changes_meanwhile_does_not_reach_a_waiting_output_early(world, ful
     world.assert_live_is_batch()
 
 
+@pytest.mark.slow
 def test_a_waiting_output_survives_a_rewrite_of_its_session(world):
     """If a session is compacted while its output is parked, what is left of it is written once."""
     make, source = Claude(), world.claude()

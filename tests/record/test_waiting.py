@@ -103,6 +103,7 @@ def test_a_picture_that_comes_with_words_is_in_the_folder_called_after_them(worl
     assert (path.parent / f"{path.stem}.assets").is_dir()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["a new matter", "::stop"])
 def test_where_katod_is_restarted_changes_nothing(tmp_path, monkeypatch, make, end):
     """What waits is in the ledger: after a restart behind any record the file is the same."""

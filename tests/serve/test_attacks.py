@@ -209,6 +209,7 @@ CREDENTIALS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_no_token_or_a_wrong_one(world):
     """Nothing but the token or its cookie lets anybody in: pages, REST, the socket, and requests to record."""
     talked(world)

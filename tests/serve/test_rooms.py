@@ -122,6 +122,7 @@ def test_a_page_opens_the_file_of_its_session_once(world):
     assert opened_for_a_page(world, maker.path) == 1
 
 
+@pytest.mark.slow
 def test_a_page_reads_a_long_session_once(world):
     """In slices, so that others take turns, and no file is open while a client is slow; each slice opens it once."""
     path = big_session(world.claude(), 0.6).path

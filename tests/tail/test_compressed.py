@@ -45,6 +45,7 @@ def test_a_file_that_is_cut_short_gives_what_it_holds(tmp_path, content):
         assert not file.read(Cursor(), 1000).lines
 
 
+@pytest.mark.slow
 @pytest.mark.fault("decompression bomb")
 @pytest.mark.usefixtures("no_descriptor_is_left")
 def test_a_bomb_is_given_up_early(tmp_path, monkeypatch):

@@ -105,6 +105,7 @@ def test_only_what_is_new_is_read(store: OpenCode2) -> None:
     assert read(store, cursor)[0] == [*last, "new", "more"]
 
 
+@pytest.mark.slow
 def test_what_grew_while_katod_was_down_is_read(store: OpenCode2) -> None:
     """However many rows are new, all of them are read."""
     _, cursor = read(store)
@@ -134,6 +135,7 @@ def test_an_answer_grows_until_it_is_complete(world: World, store: OpenCode2) ->
     assert (outcome["isError"], outcome["text"]) == (True, "no rule")
 
 
+@pytest.mark.slow
 def test_the_provider_of_answers_is_recorded_where_it_changes(world: World, store: OpenCode2) -> None:
     """Each step reads from some answer on: a change is noted once, and an export has the same ones."""
     store.say(user("::start talk.jsonl"))

@@ -3,6 +3,8 @@
 import json
 from hashlib import sha256
 
+import pytest
+
 from katod import events as ev
 from katod.formats.records.attribution import Attribution
 from tests.formats.records.test_agentrecord import event
@@ -134,6 +136,7 @@ def test_no_hash_tells_whether_a_guess_of_a_secret_is_right():
     assert "content-hash" not in record("token = ghp_" + "x9Yz" * 9)[0]
 
 
+@pytest.mark.slow
 def test_what_is_remembered_is_bounded():
     """However many lines and files a session changes."""
     made = Attribution()

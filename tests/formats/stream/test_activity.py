@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from katod import events as ev
 from katod.formats.stream.messages import Messages
 from katod.metadata import SessionMetadata
@@ -123,6 +125,7 @@ def test_an_agent_that_records_no_ends_is_done_with_its_answer():
     assert states(*turn) == ["thinking", "idle"]
 
 
+@pytest.mark.slow
 def test_what_is_remembered_is_small():
     """Of calls, questions and requests that nobody answers, only some are kept."""
     messages, metadata = Messages(redact=False), SessionMetadata(SessionKey("claude", "s"))

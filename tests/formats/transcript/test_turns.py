@@ -166,6 +166,7 @@ def test_of_a_turn_that_is_too_long_the_heading_and_the_end_are_shown():
 # -- a pull request ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_pull_request_is_one_block_below_the_limit():
     """A conversation that is far too long for a forge is cut in its middle, which is named."""
     text = pull_request(work(turns=60, words="long " * 2000))

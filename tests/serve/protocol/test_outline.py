@@ -88,6 +88,7 @@ def assert_same(known, content, queries=QUERIES[::EACH]):
         assert told == pages(Unmarked(content), **query), query
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", mostly([Claude], MAKERS), ids=lambda make: make.__name__)
 def test_pages_are_the_same_wherever_reading_begins(world, make):
     """In both orders, of any length, with results in their calls and without, of some kinds; secrets are redacted."""
