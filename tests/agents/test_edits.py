@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import orjson
+import pytest
 
 from katod import events as ev
 from katod.events import Event
@@ -70,6 +71,7 @@ def test_an_edit_that_was_made_is_counted(world: World, make: type[Maker]) -> No
     assert named_by(exported(world, maker, *edit.call, *edit.made)) >= every
 
 
+@pytest.mark.slow
 @answered
 def test_an_edit_that_was_not_made_changes_no_file(world: World, make: type[Maker]) -> None:
     """An edit that failed, was declined, cancelled or never answered changes no file in any format."""

@@ -242,6 +242,7 @@ def test_a_blank_ledger_is_begun_anew(world):
     begins_anew(world, sessions)
 
 
+@pytest.mark.slow
 @pytest.mark.fault("ledger blank")
 def test_without_its_ledger_katod_begins_anew(world):
     """Without any state, all sessions are history, and old outputs stay unchanged."""

@@ -165,6 +165,7 @@ def transcripts():
     return [text for text in found if 0 < len(text) < LARGEST]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("text that poses as another speaker")
 @examples(3, 200)
 @given(tools=TOOLS, data=st.data())

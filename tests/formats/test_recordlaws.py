@@ -85,6 +85,7 @@ def assert_models(source):
 FEW = [source for source in fixture_sources() if source.agent in ("claude", "copilot", "pi", "opencode")][::4]
 
 
+@pytest.mark.slow
 @each("source", FEW, ids=lambda source: source.name)
 def test_a_fixture_is_a_tree_of_entries(source):
     """Every parent is there before its children, also where the agent's own parent is no entry."""

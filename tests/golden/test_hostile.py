@@ -70,6 +70,7 @@ def test_the_outline_is_the_conversation(case: Case, form: str) -> None:
     assert [name for name in wanted if name not in shown.words] == []
 
 
+@pytest.mark.slow
 @pytest.mark.fault("text that poses as another speaker")
 @each("form", MARKDOWN)
 @each("case", CASES, ids=str)

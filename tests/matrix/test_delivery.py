@@ -316,6 +316,7 @@ def test_nothing_is_kept_of_deliveries_of_a_forgotten_session(world: World, serv
     assert len(server.events) == before > 0
 
 
+@pytest.mark.slow
 def test_a_session_that_is_forgotten_is_not_sent_any_further(world: World, server: Homeserver) -> None:
     """Not even what was read already; the request that is being made is the last one."""
     server.configure(world)

@@ -273,6 +273,7 @@ def test_a_recording_that_the_settings_end_equals_its_export(world):
     assert "this project is excluded 2" in (world.home / "katod" / "app" / "n.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_capture_of_copied_records_survives_a_restart(world, monkeypatch):
     """A record in two files of a session is captured once, even if katod is restarted in between."""
     make = Claude()

@@ -111,6 +111,7 @@ def test_a_hostile_file_that_is_allowed_gets_no_more_than_it_may(shop):
 # -- allowed -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_allowed_file_chooses_directory_and_format(shop):
     """Names follow the template without the folder of the project, and a bare name is there, too."""
     shop.allow('[output]\ndirectory = "docs/chats"\nformat = "jsonl"\n')

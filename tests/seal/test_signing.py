@@ -70,6 +70,7 @@ def test_a_record_without_times_has_no_metadata():
     assert verifies(signed(record), record)
 
 
+@pytest.mark.slow
 def test_every_changed_byte_of_a_record_is_noticed():
     """With any bit of any byte flipped, it is no record any more, or not the one that was signed."""
     data, signature = RECORD.data, signed()

@@ -44,6 +44,7 @@ def test_without_a_service_manager_nothing_happens(monkeypatch, address):
     sd_notify("READY=1")
 
 
+@pytest.mark.slow
 def test_the_daemon_tells_when_it_is_ready_and_when_it_stops(world, manager):
     """The daemon sends READY=1 once it watches for changes, and STOPPING=1 at the end."""
     world.variables["NOTIFY_SOCKET"] = manager.getsockname()

@@ -84,6 +84,7 @@ def test_a_file_without_a_time_has_its_own(machine):
     assert machine.says() == Report(State.BLOCKED, 1000.0, "permission")
 
 
+@pytest.mark.slow
 def test_files_that_were_left_behind_hide_none(machine):
     """However many, and whatever their numbers are."""
     for pid in range(1000, 1300):

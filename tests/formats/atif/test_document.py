@@ -488,6 +488,7 @@ NAMES = st.sampled_from(["", "a", "b", "c"])
 ANY_AGENT = st.sampled_from(sorted(AGENTS))
 
 
+@pytest.mark.slow
 @examples(3, 600)
 @given(conversations(), ANY_AGENT)
 def test_any_conversation_is_a_valid_trajectory(events, name):

@@ -51,6 +51,7 @@ def entries(*events, **options):
     return record(*events, **options)["session"]["entries"]
 
 
+@pytest.mark.slow
 @examples(3, 1000)
 @given(conversations())
 def test_any_conversation_gives_a_valid_record_in_the_form_that_is_signed(events):

@@ -42,6 +42,7 @@ def test_look_alikes_stay():
     assert len(changed) <= MOST_CHANGED * len(HARMLESS), changed
 
 
+@pytest.mark.slow
 @each("standin", STANDINS)
 def test_what_a_shell_replaces_is_no_secret(standin):
     """Every command with a variable or a command's output in place of its secret stays as it is."""

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +74,7 @@ def test_what_says_nothing_gives_no_line():
     assert known == sent(user(1))
 
 
+@pytest.mark.slow
 def test_a_live_stream_is_its_export(world):
     """With `output.format`, recordings are streams, in files of their own kind; restarts and commands change nothing."""
     world.configure(format="stream", auto=True)

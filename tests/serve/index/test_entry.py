@@ -2,6 +2,7 @@
 
 import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ FILES = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(FILES, FILES)
 def test_files_are_what_was_noted_last(first, then):
     """In the order in which they were met, with what each is now."""
