@@ -230,7 +230,18 @@ def test_the_tests_of_the_sdist_run(sdist: Path, tmp_path: Path) -> None:
     source = unpacked(sdist, tmp_path)
     environment = os.environ | {"PYTHONPATH": str(source)}
     chosen = ["tests/test_docs.py", "tests/test_manual.py", "tests/golden/test_golden.py"]
-    shown = call(sys.executable, "-m", "pytest", "-m", "not slow", "-p", "no:cacheprovider", *chosen, environment=environment, cwd=source)
+    shown = call(
+        sys.executable,
+        "-m",
+        "pytest",
+        "-m",
+        "not slow",
+        "-p",
+        "no:cacheprovider",
+        *chosen,
+        environment=environment,
+        cwd=source,
+    )
     assert "passed" in shown
 
 
