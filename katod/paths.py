@@ -1,4 +1,4 @@
-"""Paths as agents wrote them, by the rules of the system that they are of: Windows' or any other. Pure.
+"""Paths as agents wrote them, by the rules of their system: Windows or any other. Pure.
 
 A session may come from another machine. On Windows, a path has a drive or a server, either kind of slash separates its
 parts, and upper and lower case are the same.

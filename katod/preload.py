@@ -1,4 +1,4 @@
-"""Loads all that is loaded later: a process that runs for weeks must not mix its modules with those of an update."""
+"""Loads what is otherwise loaded on demand: a running daemon must not mix its modules with those of an update."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""Records of which there is no event, in a tree of records: what is below them is below their own parents. Pure."""
+"""Records without an event in a tree of records: their children become children of their parents. Pure."""
 
 from collections.abc import Iterable
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Readers for the values of a decoded record, which may be of any type: a value of another type reads as empty."""
+"""Reads the values of a decoded record, which may be of any type: a value of the wrong type reads as empty."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Signs that the client of a session still runs, as far as Linux says in /proc what programs do.
+"""Signs that the client of a session still runs, read from /proc on Linux.
 
 A sign that is missing says that the client has ended only if katod would have seen it. What it cannot see is a client
 of another user, as in some containers, and one that runs under another name; then the answer is None.

@@ -1,4 +1,4 @@
-"""What agents say of a session beside its records, and whether their clients run."""
+"""What agents report about a session outside its records, and whether their clients run."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is said of every agent without reading a session: where it keeps them, and how they are opened."""
+"""The description of an agent, known without reading a session: where it keeps sessions, and how they are opened."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Tool calls: what a tool is for, one line about what it was called for, and which calls are still open."""
+"""Tool calls: the purpose of a tool, a one-line summary of a call, and which calls are still open."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Generic, TypeVar

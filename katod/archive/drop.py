@@ -1,4 +1,4 @@
-"""Takes sessions out of a folder of exports: their files, their entries in the list, and empty folders."""
+"""Removes sessions from an export folder: their files, their entries in the manifest, and empty folders."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Which sessions are not exported, as the person excluded their projects."""
+"""Which sessions are not exported, because the user excluded their projects."""
 
 from katod.archive.folder import ExportFolder
 from katod.archive.manifest import Slot

@@ -1,4 +1,4 @@
-"""The list in a folder of exports: which file was made of which session, and from what. Pure.
+"""The manifest of an export folder: which file was made from which session, and from which of its bytes. Pure.
 
 It is a file of lines that only grows while katod exports: the last line about a session counts. So it is complete
 after a kill at any moment, except for a last line without its newline.

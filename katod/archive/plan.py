@@ -1,4 +1,4 @@
-"""What is to do for each session, given what was noted of it and the state of its file. Pure."""
+"""What to do for each session, given its entry in the manifest and the state of its file. Pure."""
 
 from typing import Literal, NamedTuple
 

@@ -1,4 +1,4 @@
-"""What is said in a session, as short hashes: so that an export is never replaced by one that has less. Pure."""
+"""The messages of a session as short hashes, so that an export is never replaced by one with fewer. Pure."""
 
 from base64 import b64decode, b64encode
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The sessions that a person chooses from: those that match what was typed, and the one that is marked. Pure."""
+"""The sessions in the picker: those that match what was typed, and the selected one. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple

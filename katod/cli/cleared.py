@@ -1,4 +1,4 @@
-"""Which refused commands and near misses the person has seen: `katod status --clear` hides them from then on."""
+"""Refused commands and near misses that the user has seen: `katod status --clear` hides them from then on."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

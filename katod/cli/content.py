@@ -1,4 +1,4 @@
-"""What of a session the commands that print it include: their options, and what these mean."""
+"""The options of commands that print a session, by which they include thinking, tools and secrets."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar

@@ -1,4 +1,4 @@
-"""The types of arguments that select a session or a recording, and what a shell completes for them.
+"""Types of arguments that select a session or a recording, with their completion in a shell.
 
 No session file is opened: ids are in the names of files, and the ledger knows projects, and the sessions in databases.
 """

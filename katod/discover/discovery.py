@@ -1,4 +1,4 @@
-"""Finds the sources that changed: hinted ones at once, active folders often, everything now and then."""
+"""Finds the sources that changed: hinted ones at once, active folders often, everything at longer intervals."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""The files of one session while it goes on: which they are now, and when one of them may have changed.
+"""The files of one session while it runs: which they are now, and when one of them may have changed.
 
 Each is looked at once a second; hints of the watcher only make that sooner. Other files of the session are looked for
 where its files are, and now and then everywhere.

@@ -1,1 +1,1 @@
-"""What is wrong, and what to do about it: one module for each area, all of them only look."""
+"""What is wrong, and what to do about it: one module for each area; none changes anything."""

@@ -1,4 +1,4 @@
-"""Whether recordings can be delivered to the room that is configured; without one, nothing is asked of any server."""
+"""Whether recordings can be delivered to the configured room; without one, no server is contacted."""
 
 from collections.abc import Iterator
 from contextlib import closing

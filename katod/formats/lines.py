@@ -1,4 +1,4 @@
-"""What the formats have in common that are lines of JSON."""
+"""What formats of JSON lines have in common."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Events as JSON can hold them, without secrets: what every format of machines is made of. Pure."""
+"""Events as JSON values, without secrets: the basis of every format for programs. Pure."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a `usage` event counts, whatever its agent counts where. Pure."""
+"""The tokens of a `usage` event, in one form for all agents. Pure."""
 
 from typing import Any, Final
 

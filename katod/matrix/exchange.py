@@ -1,4 +1,4 @@
-"""What the daemon's loop and the thread that sends hand to each other. Neither waits for the other to do its work.
+"""What the daemon's loop and the sending thread pass to each other. Neither waits for the other.
 
 The loop alone uses the ledger: it offers what is to be sent, answers what was sent already, and writes what is sent.
 """

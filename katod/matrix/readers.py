@@ -1,4 +1,4 @@
-"""Which recordings are read, and when: those that have more to send, and those that failed, after a while."""
+"""Which recordings are read next: those with more to send, and those that failed, after a pause."""
 
 from collections.abc import Callable
 from time import monotonic

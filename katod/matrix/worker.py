@@ -1,4 +1,4 @@
-"""The thread that sends: it reads recordings by itself and makes one request after the other.
+"""The sending thread: it reads recordings by itself and makes one request at a time.
 
 An event is sent with a transaction that follows from its id. If the answer is lost, or katod ends before the ledger has
 it, the same transaction is sent again, and the server returns the event that it has.

@@ -1,4 +1,4 @@
-"""What other agents may read: recordings whose transcripts are still there, and nothing else of any session.
+"""What other agents may read: recordings whose transcripts still exist, and nothing else.
 
 A transcript that is deleted, or in whose place something else is (`write.reading`), is not given, even if its session
 could be read again.

@@ -1,4 +1,4 @@
-"""What a project's file says, and which of it counts: it may place a transcript in the project, and show less. Pure."""
+"""A project's file, and which of its settings take effect: it may place a transcript there, and show less. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Worktrees of git: to which repository a directory belongs that is a checkout beside it.
+"""Git worktrees: the repository to which a linked worktree belongs.
 
 The file `.git` of a worktree is the agent's to write, so it is believed only if the repository, which it names, points
 back to it. A worktree that is gone is recognised by its place, where tools create them inside of a repository.

@@ -1,4 +1,4 @@
-"""What a session is about, as far as its first events say."""
+"""What a session is about, taken from its first events."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What is said of samples that were not understood, and of the version of an agent."""
+"""Describes records that were not understood, and the version of the agent that wrote them."""
 
 import re
 from collections.abc import Iterable

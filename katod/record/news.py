@@ -1,4 +1,4 @@
-"""What happens to recordings that their person wants to hear of at once: on the desktop, or in the terminal. Pure."""
+"""Changes of recordings that are reported at once, on the desktop or in the terminal. Pure."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is missing of a recording in its output: an editor may have saved an older copy over it."""
+"""Finds what an output lacks of its recording: an editor may have saved an older copy over it."""
 
 from collections.abc import Iterable, Iterator
 

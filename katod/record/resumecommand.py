@@ -1,4 +1,4 @@
-"""How an agent goes on with a session: where, and with which command."""
+"""The command that resumes a session in its agent, and the directory to run it in."""
 
 from itertools import islice
 from typing import Final, NamedTuple

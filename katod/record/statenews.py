@@ -1,6 +1,6 @@
-"""What the person of a recorded session should hear of: that it waits for them, or is done after a while. Pure.
+"""States of recorded sessions that are worth a notification: blocked, or done after long work. Pure.
 
-It is what `katod status` shows at this moment (`judged`), said once when it begins.
+They are the states that `katod status` shows (`judged`); each is reported once, when it begins.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Notices that a person went on in a new session: after `/clear` or `/new`, a recording goes on below it, unseen.
+"""Notices that the conversation continues in a new session, after `/clear` or `/new`, which is not recorded.
 
 Agents begin a new session then, in a file of its own, and none of them records which one it follows. So it is the
 first new session of the same agent in the same project in which the person types while the recorded one is at rest.

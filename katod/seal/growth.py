@@ -1,4 +1,4 @@
-"""Whether a session still grows, judged by what is in its files and when they changed. Pure.
+"""Whether a session may still grow, judged by the contents and times of its files. Pure.
 
 Agents do not write that a session is over, and any session can be resumed. What is known is whether it has gone on
 since it was exported, and whether it was quiet for so long, with nothing left open, that it is unlikely to.

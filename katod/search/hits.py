@@ -1,4 +1,4 @@
-"""What a search finds: the form of hits from sessions and from transcripts. Pure."""
+"""The hits of a search, in sessions and in transcripts. Pure."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The lines of a file that may have what is looked for, found without decoding the others."""
+"""The lines of a file that may match, found without decoding the others."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""What is looked for, in decoded text and, as a filter, in the bytes of a file. Pure.
+"""The query of a search: matched in decoded text and, as a filter, in the bytes of a file. Pure.
 
 A search reads a gigabyte in about two seconds because it hardly decodes anything: the bytes are lower-cased, and only
 lines that may contain all words are parsed. The filter may let a line through that does not match, but never keeps one

@@ -1,4 +1,4 @@
-"""A whole search: newest first, over transcripts and sessions, no longer than it takes to find what is shown."""
+"""A whole search: newest first, over transcripts and sessions, until there are as many hits as are shown."""
 
 from bisect import insort
 from collections import Counter

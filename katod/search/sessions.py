@@ -1,4 +1,4 @@
-"""Searches the agents' own session files: what is not a hit is hardly decoded, and nothing is kept."""
+"""Searches the agents' own session files: little is decoded but hits, and nothing is kept."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""The part of a text that is shown: on one line, around the words that were looked for. Pure."""
+"""The part of a text that a hit shows: one line around the words of the query. Pure."""
 
 import re
 from itertools import islice

@@ -1,4 +1,4 @@
-"""What of an event can be found by a search, and who said it. Pure."""
+"""Which text of an event a search can find, and who said it. Pure."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Whose state this is: the home directory and the machine for which katod made it, in a file beside the ledger.
+"""Where the state belongs: the home directory and the machine it was created for, in a file beside the ledger.
 
 A home that was moved or copied takes the state along. The ledger in it names the files of the first one: a copy would
 go on recording there, and `katod forget` would delete there.

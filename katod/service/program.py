@@ -1,4 +1,4 @@
-"""What the service manager starts: where the program is, also after an upgrade; its environment; its version."""
+"""What the service manager starts: the path of the program, valid after an upgrade, its environment and its version."""
 
 import os
 import subprocess

@@ -1,1 +1,1 @@
-"""What `katod setup` adds to the agents' own files, and how it is taken out again."""
+"""What `katod setup` adds to the agents' own files, and how it is removed again."""

@@ -1,4 +1,4 @@
-"""Codex: what is done by a shell, and is something else than a command: patches, and commands of the person. Pure."""
+"""Codex: shell calls that are something else: patches, and commands that the user ran. Pure."""
 
 import re
 import shlex

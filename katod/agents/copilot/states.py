@@ -1,4 +1,4 @@
-"""Copilot CLI: what its files say of what a session is doing, beside messages and calls."""
+"""Copilot CLI: what a session is doing, by records other than messages and calls."""
 
 from pathlib import Path
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Gemini CLI: what a call gave, without what the client puts around it for the model. Pure."""
+"""Gemini CLI: the result of a call, without what the client wraps around it for the model. Pure."""
 
 import re
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Whether a client runs that may work at a session."""
+"""OpenCode: whether a client is running that may be working on a session."""
 
 from pathlib import Path
 from typing import Final

@@ -1,4 +1,4 @@
-"""What commands did to a Git repository, as their output says. Pure."""
+"""What commands did to a Git repository, judged by their output. Pure."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The width and height of a picture, as its first bytes say. Pure."""
+"""The width and height of an image, read from its first bytes. Pure."""
 
 from collections.abc import Callable
 from typing import Final

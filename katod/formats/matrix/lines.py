@@ -1,4 +1,4 @@
-"""Lines of the format `matrix`: from what is said of an event to one line of JSON. Pure."""
+"""Lines of the format `matrix`: one line of JSON for each part of an event. Pure."""
 
 from typing import Any, Final, Literal, NamedTuple
 from uuid import NAMESPACE_URL, uuid5

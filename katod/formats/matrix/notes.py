@@ -1,4 +1,4 @@
-"""What is said of a session beside its conversation: changes, errors, compactions. Pure."""
+"""Lines about a session outside its conversation: changes of settings, errors, compactions. Pure."""
 
 import re
 from typing import Final

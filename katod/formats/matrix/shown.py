@@ -1,4 +1,4 @@
-"""What of the lines of a session the options of its recording show. Pure."""
+"""Which lines of a session are shown, by the options of its recording. Pure."""
 
 from typing import Final
 

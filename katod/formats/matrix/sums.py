@@ -1,4 +1,4 @@
-"""The tokens and costs of a session, as its events say and summed up. Pure."""
+"""The tokens and costs of a session: each event's own, and their sums. Pure."""
 
 from typing import Any, Final
 

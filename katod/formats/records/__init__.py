@@ -1,1 +1,1 @@
-"""Records for others: what was said and changed, as the drafts of the IETF have it."""
+"""Records for other systems: what was said and changed, in the form of IETF drafts."""

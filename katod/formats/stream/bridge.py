@@ -1,4 +1,4 @@
-"""CodingBridge: what a server says to its viewers, in the words of its OpenAPI description (version 0.4.10). Pure.
+"""CodingBridge: the messages of a server to its viewers, as in its OpenAPI description (version 0.4.10). Pure.
 
 A null is invalid there, so what is absent is left out. Ids are UUIDs, which viewers may send back in capitals.
 """
