@@ -27,10 +27,19 @@ settings.load_profile(examples.QUICK)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take many examples if slow tests are selected and no profile was requested; collect no garbage until all are."""
-    gc.disable()  # nearly all that is made until then lives until the end
+    """Take many examples if slow tests are selected and no profile was requested."""
     if "not slow" not in config.getoption("markexpr") and not config.getoption("--hypothesis-profile"):
         settings.load_profile(examples.THOROUGH)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Collect no garbage while tests are collected: nearly all that is made then lives until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -65,7 +74,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     gc.collect()
     gc.freeze()
-    gc.enable()
 
 
 @pytest.fixture
@@ -93,8 +101,9 @@ def _is(fd: int, status: os.stat_result) -> bool:
 
 
 def pytest_runtest_teardown() -> None:
-    """Close what the test left open."""
+    """Close what the test left open; a run whose garbage stays takes all memory in the end."""
     close_collected()
+    assert gc.isenabled()
 
 
 @pytest.fixture
