@@ -99,8 +99,8 @@ class Tags:
 
     def _piece(self, match: re.Match[str]) -> str:
         kind, piece = match.lastgroup, match[0]
-        if kind is None:  # an escaped character
-            return piece
+        if kind is None:
+            return _escaped(match)
         if kind == "sign":
             return self._sign(match)
         self._sure = self._sure and not self._may_be_no_code(kind, piece)
@@ -142,10 +142,10 @@ class Tags:
 
         A backslash is easier to read than an entity, but an address in front of it would swallow it.
         """
-        line, start, end = match.string, match.start(), match.end()
+        line, end = match.string, match.end()
         if _goes_on(match[0]) and line[end : end + 1].strip():
             self._sure = False  # what follows belongs to an address in the piece, or not
-        is_escaped = self._literal and not _goes_on(line[max(start - _FAR, 0) : start])
+        is_escaped = self._literal and not _goes_on(_before(match))
         return match[0].replace("<", "\\<" if is_escaped else "&lt;")
 
     def _stays(self, match: re.Match[str]) -> bool:
@@ -158,6 +158,16 @@ class Tags:
             return self._open[-1:] == [name]
         may_stay = len(self._open) < _DEEPEST if name in _CONTAINING else name not in _ACTIVE
         return may_stay and not poses(match.string, match.start())
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """Return an escaped character; an address in front of it, in a tag that is shown, would swallow the backslash."""
+    return "&lt;" if match[0] == "\\<" and _goes_on(_before(match)) else match[0]
+
+
+def _before(match: re.Match[str]) -> str:
+    """Return as much of the line in front of a piece as may belong to an address."""
+    return match.string[max(match.start() - _FAR, 0) : match.start()]
 
 
 def _goes_on(text: str) -> bool:

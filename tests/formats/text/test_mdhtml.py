@@ -30,6 +30,12 @@ def test_what_acts_is_shown(text):
     assert printed(text) == ([text.replace("<", "&lt;")], "")
 
 
+def test_an_address_swallows_no_escape():
+    """To a forge an address goes on to the next `<`, also in a tag that is shown, so a backslash would not escape it."""
+    tags = Tags(tables=False, ends=2, literal=True)
+    assert tags.line(r'<img src="http://a">\<div>', is_html=False) == r'\<img src="http://a">&lt;div>'
+
+
 def test_what_is_left_open_is_closed_in_its_order():
     """Open elements are closed innermost first; an element that is already closed is not closed again."""
     assert printed("<div><b>bold</b>", "<i>") == (["<div><b>bold</b>", "<i>"], "</i></div>")
