@@ -33,6 +33,7 @@ PIXEL = base64.b64encode(b"\x89PNG not really").decode()
 # -- sources that are not append-only logs ------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_line_that_the_agent_replaces_in_place_doubles_nothing(world: World) -> None:
     """If the end of a file is truncated and rewritten, only new records are written to the output."""
     make, source = Claude(), world.claude()

@@ -152,6 +152,7 @@ def test_an_examination_that_fails_is_a_finding(quiet, monkeypatch):
     assert {"clock.right", "output.writable"} <= found.keys()
 
 
+@pytest.mark.slow
 def test_a_lost_marker_is_written_on_request(world, monkeypatch):
     """Without the option it is only missed; with it, recordings go on, and the marker is the one that katod knows."""
     monkeypatch.setenv("PATH", "/nowhere")

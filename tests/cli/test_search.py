@@ -41,6 +41,7 @@ def test_sessions_that_are_not_recorded_are_searched_on_demand(talked):
     ]
 
 
+@pytest.mark.slow
 def test_nothing_found_is_a_failure_that_says_where_else_to_look(talked):
     """As with grep, the exit code tells."""
     talked.cli("search", "needle", code=1)

@@ -39,6 +39,7 @@ def test_more_ended_recordings_than_are_shown_are_counted(world, monkeypatch):
     assert "and 2 earlier (--json lists them all)" in world.cli("status")
 
 
+@pytest.mark.slow
 def test_secrets_that_were_replaced_are_counted(world):
     """For each recording, live and across restarts; a recording without any says nothing."""
     make, source = Claude(), world.claude()

@@ -99,6 +99,7 @@ def test_nothing_is_written_where_the_output_directory_was(world, unmount):
     assert len(world.outputs()) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.fault("output directory missing")
 def test_a_recording_waits_for_a_directory_that_the_settings_no_longer_name(world):
     """A running recording keeps its directory: it is parked while that is missing, and is not begun again elsewhere."""

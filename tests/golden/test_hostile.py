@@ -81,6 +81,7 @@ def test_no_html_is_live_that_could_act(case: Case, form: str) -> None:
     assert live == []
 
 
+@pytest.mark.slow
 @pytest.mark.fault("text that poses as another speaker")
 @each("form", MARKDOWN)
 @each("case", CASES, ids=str)

@@ -81,6 +81,7 @@ def test_every_changed_byte_of_a_record_is_noticed():
                 verify_record(parse_record(changed), signature, KEY.public)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [(0, 4), pytest.param(range(8), marks=pytest.mark.slow)])
 def test_every_changed_byte_of_a_signature_is_noticed(bits):
     """It does not verify; only headers that nobody signs may get another label, and then they are named."""

@@ -2,6 +2,8 @@
 
 import os
 
+import pytest
+
 from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.found import find_sessions
@@ -53,6 +55,7 @@ def test_what_was_said_before_a_time_is_left_out(world):
     assert len(Search(Query(["new"]), Terms(1_767_225_600 + 60 * 20)).run(_found())) == 1
 
 
+@pytest.mark.slow
 def test_a_session_and_its_transcript_show_a_hit_once(world):
     """What is in both is shown once; what a person wrote into the transcript, and what is only in the session, too."""
     session = world.claude()

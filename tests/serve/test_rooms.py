@@ -160,6 +160,7 @@ def test_a_page_has_the_command_that_resumes_its_session(world, make):
     assert f"<code>{command}</code>" in run(world, work)
 
 
+@pytest.mark.slow
 def test_a_session_that_another_one_started_is_resumed_by_that(world):
     """Its agent has no command of its own for it."""
     thread = world.codex(OTHER)

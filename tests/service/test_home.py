@@ -27,6 +27,7 @@ def test_the_state_of_this_home_is_no_news(world):
     assert problems(world) == []
 
 
+@pytest.mark.slow
 def test_a_copied_home_is_said_until_it_is_accepted(other):
     """In status and doctor, and in the log at each start."""
     other.once()

@@ -85,6 +85,7 @@ def test_a_variable_is_one_word_of_the_unit():
     assert 'Environment="A=1 \\"2\\" 3%%"\n' in unit(Launch("/katod", "", {"A": '1 "2" 3%'}))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze")
 @pytest.mark.parametrize(("dropped_in", "serves", "most"), [(False, False, 7), (True, False, 2), (False, True, 7)])
 def test_systemd_accepts_the_unit(tmp_path, dropped_in, serves, most):

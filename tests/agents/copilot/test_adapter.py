@@ -494,6 +494,7 @@ def test_only_a_call_that_the_person_refused_is_declined(kind: str, is_declined:
     assert (result["isError"], result.get("denied", False)) == (True, is_declined)
 
 
+@pytest.mark.slow
 def test_a_rewind_that_rewrites_the_file_is_noted_and_no_loss(world: World) -> None:
     """The client drops the records that `/undo` takes back: they stay in the transcript, and `verify` finds no fault."""
     maker = Copilot(world).say(user("::start talk.md\nfirst words"), calls("c0", "make"), result("c0", "ok"))

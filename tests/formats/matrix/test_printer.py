@@ -947,6 +947,7 @@ def test_the_prefix_is_an_option_of_the_format():
         MatrixPrinter(Options(), prefix="x" * 240)
 
 
+@pytest.mark.slow
 @examples(3, 1_000)
 @given(events=conversations())
 def test_any_conversation_gives_events_that_a_server_takes(events):

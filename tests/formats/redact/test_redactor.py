@@ -618,6 +618,7 @@ UNITS = [
 ]
 
 
+@pytest.mark.slow
 @each("unit", UNITS)
 @pytest.mark.parametrize("size", [3_000, pytest.param(200_000, marks=pytest.mark.slow)])
 def test_large_hostile_text(unit, size):

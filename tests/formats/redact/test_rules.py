@@ -87,6 +87,7 @@ def test_a_rule_meets_what_it_names_and_nothing_like_it(name, goes, stays):
     assert redact(f"see {stays} there") == f"see {stays} there"
 
 
+@pytest.mark.slow
 def test_every_rule_has_an_example():
     """Every rule matches an example: in this table, or among the generated secrets."""
     examples = [goes for _, goes, _ in TABLE] + [f"{stays}{secret}" for _, stays, secret in SAMPLES]
