@@ -1,4 +1,4 @@
-"""`katod pause`: nothing is recorded until the pause is ended."""
+"""`katod pause`: stops all recording until the pause is ended."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""Outputs that are not at the position of their session's stream: captures, exports, and unwritable ones.
+"""Outputs that are behind their session's stream: captures, exports, and unwritable ones.
 
 Each has its own stream, which catches up with how far the session has been read. The effects of commands are in the
 ranges; no commands are carried out here.

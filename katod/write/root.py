@@ -1,4 +1,4 @@
-"""The directories that outputs are in: the output directory is created and marked once, all others have to exist.
+"""The directories that hold outputs: the output directory is created and marked once, all others have to exist.
 
 A marker tells the output directory from the empty directory that is left when its disk is not mounted. It is an empty
 file with a random name.

@@ -1,6 +1,6 @@
 """Files that are written as a whole: a draft in the root first, which takes the file's name when it is complete.
 
-Who has the old file open keeps reading the old one, whole; nobody ever sees half of the new one.
+Whoever has the old file open keeps reading it, whole; nobody ever sees half of the new one.
 """
 
 import os
