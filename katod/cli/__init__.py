@@ -39,7 +39,7 @@ GROUPS: Final = {
         "forget": "Delete what katod knows of a session.",
     },
     "Sharing": {
-        "handoff": "Brief another agent about a session, within a budget.",
+        "handoff": "Write a brief of a session for another agent, within a given length.",
         "seal": "Sign an agent record, so that others can check that nothing changed.",
     },
     "For programs": {
@@ -47,9 +47,9 @@ GROUPS: Final = {
     },
     "Setting up": {
         "service": "Run katod in the background, whenever you are logged in.",
-        "setup": "Tell your agents about katod, and show in them what is recorded.",
+        "setup": "Tell your agents about katod, and have them show what is being recorded.",
         "config": "Write, show and check the configuration.",
-        "allow": "Let a project's `.katod.toml` take effect, as it is now.",
+        "allow": "Let a project's `.katod.toml` take effect, in its present form.",
         "doctor": "Check the installation, and suggest how to fix problems.",
         "run": "Run the daemon in the foreground.",
         "demo": "Replay a sample session and show the transcript that katod writes.",

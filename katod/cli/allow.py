@@ -13,22 +13,22 @@ from katod.project.form import NAME, ProjectFile, parse_project
 
 _WHERE = "a project is a directory below your home directory"
 _STAYS = (
-    "Running recordings are not affected. If the file changes, you have to allow it again; until then, only what it "
-    "excluded stays excluded."
+    "Running recordings are not affected. If the file changes, you have to allow it again; until then, "
+    "katod obeys only what it said to exclude."
 )
 
 
 @click.command()
 @click.argument("directory", default=".", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--remove", is_flag=True, help="No longer allow the file.")
+@click.option("--remove", is_flag=True, help="Withdraw the permission.")
 @click.option("--list", "listed", is_flag=True, help="List the allowed files.")
 @click.pass_obj
 def allow(context: Context, directory: Path, remove: bool, listed: bool) -> None:
-    """Let a project's `.katod.toml` take effect, as it is now.
+    """Let a project's `.katod.toml` take effect, in its present form.
 
     Looks for the file in DIRECTORY, by default the current one, and in its parents. Prints what the file changes in
     future recordings, and which of its settings are refused. If the file is edited later, you have to allow it again;
-    until then, only the content that it excluded stays excluded.
+    until then, katod obeys only what it said to exclude.
     """
     if remove and listed:
         raise click.UsageError("--remove and --list cannot be combined")

@@ -17,7 +17,7 @@ from katod.cli.parameters import RECORDING, SESSION_OR_FILE, complete_files
     "--recording",
     type=RECORDING,
     metavar="RECORDING",
-    help="Render a recording again, with its own settings. RECORDING is its number, file or session.",
+    help="Render a recording again, with its own settings. RECORDING is its number, its file or its session.",
 )
 @click.option("--all", "everything", is_flag=True, help="Update the directory given with -o: one file per session.")
 @format_option("Output format; -f alone lists them. Default: by the file extension of -o, else markdown.")
@@ -33,17 +33,17 @@ from katod.cli.parameters import RECORDING, SESSION_OR_FILE, complete_files
     "--for",
     "purpose",
     type=Choice(["pr"]),
-    help="pr: one collapsed block of Markdown for a comment on a pull request, without mentions and local links.",
+    help="pr: one collapsed block of Markdown for a pull request; without working @mentions and links to files.",
 )
 @content_options
 @click.pass_obj
 def export(context: Context, /, what: str | None, everything: bool, **options: Any) -> None:
     """Export a session, a session file, a recording, or everything.
 
-    SESSION is a session id or the beginning of one, `agent:id`, or `latest`. The number or the file of a recording
-    exports what was recorded there. FILE is an agent's session file, or a JSONL file that katod wrote. Without an
-    argument, katod uses the only running recording. If there is none, or more than one, you choose on a terminal;
-    without a terminal, katod uses the latest session of this directory. Existing files are never overwritten.
+    SESSION is a session id or the beginning of one, `agent:id`, or `latest`. Given the number or the file of a
+    recording, katod exports what was recorded there. FILE is an agent's session file, or a JSONL file that katod wrote.
+    Without an argument, katod uses the only running recording. If there is none, or more than one, katod asks you to
+    choose; outside a terminal, it uses the latest session of this directory. Existing files are never overwritten.
 
     With --all, katod writes all sessions that are new or have changed since the last run, under names like those of
     recordings. It does not touch files that you changed, and deletes nothing. The file `.katod-export.jsonl` in the

@@ -50,8 +50,8 @@ def follow(context: Context, /, session: str, format_name: str | None, everythin
     Starts with the last message that you typed. The session does not have to be recorded, and katod does not have to be
     running; nothing is stored. On a terminal, the window title shows the state of the session.
 
-    Without SESSION, katod follows the only running recording, or the latest session of this directory, or the next one
-    that begins here; on a terminal, you choose.
+    Without SESSION, katod follows the only running recording. If there is none, or more than one, katod asks you to
+    choose; outside a terminal, it follows the latest session of this directory, or waits for the first one.
     """
     with suppress(KeyboardInterrupt):
         found = _select(context, session)

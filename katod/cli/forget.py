@@ -39,9 +39,10 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     """Delete what katod knows of a session.
 
     SESSION is a session id or the beginning of one, `agent:id`, the number or the file of a recording, or `latest`.
-    Without it, you choose one on a terminal. katod ends the recordings of the session and deletes its text, title and
-    paths from its own state. It does not change the agent's files. Commands that were already typed in the session are
-    never executed again; a new one can record it again. katod shows what it will delete, and asks first.
+    Without SESSION, katod asks you to choose one; this needs a terminal. katod ends the recordings of the session and
+    deletes its text, title and paths from its own state. It does not change the agent's files. Commands that were
+    already typed in the session are never executed again, but a new `::start` records it again. katod shows what it
+    will delete, and asks first.
     """
     key = select_known(context, session)
     remains = _remains(context, key)

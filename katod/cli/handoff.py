@@ -28,11 +28,11 @@ _MOST: Final = 1_000_000
 )
 @click.pass_obj
 def handoff(context: Context, session: str, budget: int) -> None:
-    """Brief another agent about a session, within a budget.
+    """Write a brief of a session for another agent, within a given length.
 
     Prints the task, later requests, decisions, changed files, what is still to do, and the last turns word for word, as
-    Markdown without secrets. SESSION is the same as for `katod export`, FILE an agent's session file or a JSONL file
-    that katod wrote.
+    Markdown; secrets are redacted. SESSION is the same as for `katod export`, FILE an agent's session file or a JSONL
+    file that katod wrote.
     """
     from katod.cli.exporting import events_of, options_of  # noqa: PLC0415 - loads all formats, as these do
     from katod.formats.transcript.brief import brief  # noqa: PLC0415

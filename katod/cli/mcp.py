@@ -15,8 +15,8 @@ def mcp(context: Context) -> None:
     """Let agents search and read what you recorded (MCP).
 
     A server for the Model Context Protocol, which agents start themselves. It has three tools: they list, search and
-    read the sessions that you recorded, without secrets. Other sessions are not accessible. It writes nothing, and the
-    daemon does not have to be running. To add it to an agent:
+    read the sessions that you recorded. Secrets are redacted, and other sessions are not accessible. It writes nothing,
+    and the daemon does not have to be running. To add it to an agent:
 
     \b
     claude mcp add -s user katod -- katod mcp

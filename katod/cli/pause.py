@@ -17,7 +17,7 @@ def pause(context: Context, end: bool) -> None:
     """Record nothing until `katod pause --end`.
 
     Nothing that is said in the meantime is recorded. Commands typed in the chat are ignored, except for `::stop`. A
-    mark in each transcript shows the pause. A later `::capture` or export still contains the whole conversation.
+    line in each transcript marks the pause. A later `::capture` or export still contains the whole conversation.
     """
     if bool(paused_since(context.state)) is not end:
         say("katod is not paused" if end else "katod is already paused: `katod pause --end` ends the pause")

@@ -34,8 +34,8 @@ def start(context: Context, session: str, name: str) -> None:
     """Record a session from now on, like `::start` in the chat.
 
     SESSION is a session id or the beginning of one, `agent:id`, the number or the file of a recording, or `latest`.
-    Without it, katod records the latest session of this directory; if there is none, you choose one on a terminal. NAME
-    is the name of the file, as in the chat.
+    Without it, katod records the latest session of this directory; if there is none, katod asks you to choose one.
+    NAME is the name of the file, as in the chat.
     """
     _ask(context, session, "start", name)
 
@@ -59,8 +59,8 @@ def capture(context: Context, session: str, name: str) -> None:
     """Record a session from its beginning, like `::capture` in the chat.
 
     SESSION is a session id or the beginning of one, `agent:id`, the number or the file of a recording, or `latest`.
-    Without it, katod records the latest session of this directory; if there is none, you choose one on a terminal. NAME
-    is the name of the file, as in the chat.
+    Without it, katod records the latest session of this directory; if there is none, katod asks you to choose one.
+    NAME is the name of the file, as in the chat.
     """
     _ask(context, session, "capture", name)
 

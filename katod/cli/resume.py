@@ -20,9 +20,9 @@ def resume(context: Context, session: str) -> None:
     """Print the command that resumes a session in its agent.
 
     The command is ready to paste, as in `cd ~/shop && claude --resume 6f1c2c1e-…`; katod itself changes nothing.
-    Without SESSION, katod uses the only running recording. If there is none, or more than one, you choose on a
-    terminal; without a terminal, katod uses the latest session of this directory. For a sub-agent, the command resumes
-    the session that started it.
+    Without SESSION, katod uses the only running recording. If there is none, or more than one, katod asks you to
+    choose; outside a terminal, it uses the latest session of this directory. For a sub-agent, the command resumes the
+    session that started it.
     """
     say_as_it_is(_command(context, select(context, session)))
 

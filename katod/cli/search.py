@@ -68,7 +68,7 @@ _PAGE: Final = ".html"
     type=click.IntRange(min=0),
     default=_MOST,
     metavar="N",
-    help=f"Show at most N sessions. Default: {_MOST}; 0: all.",
+    help=f"Show at most N sessions; 0 means all. Default: {_MOST}.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per match.")
 @click.pass_obj
@@ -79,8 +79,8 @@ def search(
     """Search messages, tool calls and results, newest first.
 
     Finds messages, commands, files and results that contain all WORDS, in upper or lower case; quote words to find them
-    as a phrase. katod searches the transcripts that it wrote; with --all, also the agents' own session files, of which
-    it stores nothing.
+    as a phrase. katod searches the transcripts that it wrote; with --all, also the agents' own session files, but
+    it stores nothing of them.
     """
     query = Query(words, whole=whole)
     if not query.words:

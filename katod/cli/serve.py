@@ -14,10 +14,12 @@ _EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - they are refused
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on. Default: 3100; 0: any free port.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 means any free port. Default: 3100."
+)
 @click.option(
     "--host",
-    help="The address to listen on. Default: 127.0.0.1. Any that other machines can reach also need --token-file.",
+    help="The address to listen on. Default: 127.0.0.1. An address that other machines can reach needs --token-file.",
 )
 @click.option(
     "--socket", "path", type=click.Path(path_type=Path, dir_okay=False), help="Listen on this UNIX socket instead."

@@ -34,7 +34,7 @@ _HOOK: Final = ("-P", "-E", "-m", "katod.setup.hook")
 def setup(
     context: Context, agents: tuple[str, ...], remove: bool, yes: bool, only_print: bool, follow_links: bool
 ) -> None:
-    """Tell your agents about katod, and show in them what is recorded.
+    """Tell your agents about katod, and have them show what is being recorded.
 
     Adds two lines to the instructions of each AGENT, so that the model ignores katod's commands. Without AGENT, this is
     done for all agents found on this machine. Claude Code also gets a status line that shows the recording, and a hook
