@@ -143,7 +143,7 @@ def status() -> str:
 
 def _coded(where: str) -> str:
     """Put paths and variables into code spans."""
-    return re.sub(r"[$~][\w/.]+(?: Support/zot)?", lambda match: f"`{match[0]}`", where)
+    return re.sub(r"[$~][\w/.-]*\w(?: Support/zot)?", lambda match: f"`{match[0]}`", where)
 
 
 def settings() -> Iterator[tuple[str, str, str]]:

@@ -131,8 +131,8 @@ IMPURE = {
     "discover": ".catalog .discovery .live .roots .source .sweep .watch",
     "tail": ".compressed .reader .source",
     "agents": (
-        ".claude .claude.cleanup .claude.running .claude.tools .codex .copilot .copilot.states .cursor .gemini .gemini.retention .opencode .opencode.database .opencode.readonly .opencode.second"
-        " .opencode.sweep .opencode.tree .pi .processes .spec .zot"
+        ".antigravity .antigravity.places .claude .claude.cleanup .claude.running .claude.tools .cline .codex .copilot .copilot.states .cursor .gemini .gemini.retention .kimi .opencode .opencode.database .opencode.readonly .opencode.second"
+        " .opencode.sweep .opencode.tree .pi .processes .qwen .spec .zot"
     ),
     "command": ".target",
     "archive": ".drop .folder .folders .naming",

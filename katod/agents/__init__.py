@@ -7,7 +7,7 @@ named in the `SPEC`, and loaded when it is needed.
 from collections.abc import Mapping
 from typing import Final
 
-from katod.agents import claude, codex, copilot, cursor, gemini, opencode, pi, zot
+from katod.agents import antigravity, claude, cline, codex, copilot, cursor, gemini, kimi, opencode, pi, qwen, zot
 from katod.agents.spec import AgentSpec
 
 # In the order in which `sniff` tries them: those with the strictest test come first.
@@ -16,11 +16,15 @@ AGENTS: Final[Mapping[str, AgentSpec]] = {
     for spec in (
         opencode.SPEC,
         copilot.SPEC,
+        antigravity.SPEC,
+        cline.SPEC,
         pi.SPEC,
+        kimi.SPEC,
         gemini.SPEC,
         zot.SPEC,
         cursor.SPEC,
         codex.SPEC,
+        qwen.SPEC,
         claude.SPEC,
     )
 }

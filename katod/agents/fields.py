@@ -3,6 +3,7 @@
 import base64
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from hashlib import blake2b, sha256
 from typing import Any, Final
 
@@ -66,6 +67,17 @@ def milliseconds(seconds: Any) -> int | None:
     """Return seconds in milliseconds, None if the value is not a number or not plausible."""
     meant = isinstance(seconds, int | float) and 0 <= seconds < _LONGEST_TIME
     return round(seconds * 1000) if meant else None
+
+
+def iso_time(milliseconds: Any) -> str:
+    """Return a time since 1970 in milliseconds as `2026-02-10T22:36:40.000Z`, empty if the value is none."""
+    if not isinstance(milliseconds, int | float):
+        return ""
+    try:
+        moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (OverflowError, OSError, ValueError):
+        return ""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def safe_repr(value: Any) -> str:

@@ -125,7 +125,7 @@ class AgentSpec:
     nature: Nature
     roots: Callable[[], list[Path]]  # the agent's directories, from environment variables or defaults
     variables: tuple[str, ...]  # these environment variables
-    folders: tuple[str, ...]  # subfolders of a root that contain sessions, at any depth
+    folders: tuple[str, ...]  # subfolders of a root that contain sessions, at any depth; `*` stands for any name
     suffixes: tuple[str, ...]
     identity_of: Callable[[Path], Identity | None]  # what the path of a file with such a suffix says
     open: Callable[[str], AbstractContextManager["SourceFile"]] = _OPEN_SOURCE

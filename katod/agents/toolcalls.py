@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, Generic, TypeVar
 
-from katod.agents.fields import texts_in
+from katod.agents.fields import dicts_of, text_of, texts_in
 from katod.agents.tooltable import UNKNOWN, Keys, ToolEntry, tool
 from katod.model import LONGEST_NAME
 from katod.paths import below
@@ -76,7 +76,7 @@ def describe(name: str, arguments: Mapping[str, Any] | str, cwd: str = "") -> st
         return _count(arguments, known.items)
     if known.within:
         return one_line(_search(arguments, known, cwd))
-    about = _named(arguments, (*known.about, *UNKNOWN.about)) or next(iter(texts_in(arguments).values()), "")
+    about = first_text(arguments, (*known.about, *UNKNOWN.about)) or next(iter(texts_in(arguments).values()), "")
     return one_line(relative(about, cwd))
 
 
@@ -130,15 +130,23 @@ def relative(text: str, cwd: str) -> str:
     return below(text, cwd) or text
 
 
-def _named(arguments: Mapping[str, Any], keys: Keys) -> str:
-    """Return the first of these arguments that says something."""
-    for key in keys:
-        value = arguments.get(key)
-        if isinstance(value, str) and value:
-            return value
-        if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
-            return _shell_words(value)
-    return ""
+def first_text(arguments: Mapping[str, Any], keys: Keys) -> str:
+    """Return the first of these arguments that says something: a text, words, or the paths of a list of files."""
+    return next((words for key in keys if (words := _words_of(arguments.get(key))).strip()), "")
+
+
+def _words_of(value: Any) -> str:
+    if not isinstance(value, list):
+        return text_of(value)
+    if value and all(isinstance(part, str) for part in value):
+        return _shell_words(value)
+    names = [path for row in dicts_of(value) if (path := text_of(row.get("path")))]
+    return _with_number(names) if names else ""
+
+
+def _with_number(names: list[str]) -> str:
+    """Return the first of these names, and how many more there are."""
+    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
 
 
 def _shell_words(words: list[str]) -> str:
@@ -152,7 +160,7 @@ def _count(arguments: Mapping[str, Any], keys: Keys) -> str:
 
 
 def _search(arguments: Mapping[str, Any], known: ToolEntry, cwd: str) -> str:
-    pattern, where = (_named(arguments, keys) for keys in (known.about, known.within))
+    pattern, where = (first_text(arguments, keys) for keys in (known.about, known.within))
     shown = f'"{pattern}"' if pattern else ""
     if where and where != cwd:
         shown += f" in {relative(where, cwd)}"
@@ -163,5 +171,4 @@ def _patch_files(patch: str) -> str:
     """Return the names of the files that an `apply_patch` text changes."""
     heads = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
     names = [line[len(h) :] for line in patch.splitlines() for h in heads if line.startswith(h)]
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return names[0] + more if names else patch
+    return _with_number(names) if names else patch

@@ -202,6 +202,91 @@ TOOLS: Final[dict[str, dict[str, ToolEntry]]] = {
         "grep": ToolEntry("search", ("pattern",), ("path", "glob")),
         "ls": ToolEntry("search", ("path",)),
     },
+    "antigravity": {
+        "view_file": ToolEntry("read", ("AbsolutePath",)),
+        "view_file_outline": ToolEntry("read", ("AbsolutePath",)),
+        "write_to_file": ToolEntry("edit", ("TargetFile",), new=("CodeContent",)),
+        "replace_file_content": ToolEntry(
+            "edit", ("TargetFile",), old=("TargetContent",), new=("ReplacementContent",), edits=("ReplacementChunks",)
+        ),
+        "multi_replace_file_content": ToolEntry(
+            "edit", ("TargetFile",), old=("TargetContent",), new=("ReplacementContent",), edits=("ReplacementChunks",)
+        ),
+        "grep_search": ToolEntry("search", ("Query",), ("SearchPath",)),
+        "list_dir": ToolEntry("search", ("DirectoryPath",)),
+        "find_by_name": ToolEntry("search", ("Pattern",), ("SearchDirectory",)),
+        "run_command": ToolEntry("execute", ("CommandLine",)),
+        "command_status": _SHELL_ID,
+        "search_web": ToolEntry("fetch", ("query", "Query")),
+        "read_url_content": ToolEntry("fetch", ("Url",)),
+        "generate_image": ToolEntry("other", ("Prompt",)),
+        "ask_question": ToolEntry("other", ("toolSummary",)),
+        "invoke_subagent": ToolEntry("agent", ("toolSummary",)),
+        "manage_subagents": ToolEntry("agent", ("toolSummary",)),
+        "send_message": ToolEntry("agent", ("Message",)),
+    },
+    "cline": {
+        "read_files": ToolEntry("read", ("files", "path")),
+        "editor": ToolEntry("edit", ("path",), old=("old_text",), new=("new_text",)),
+        "apply_patch": ToolEntry("edit", patch=("patch", "input")),
+        "search_codebase": ToolEntry("search", ("queries", "query")),
+        "run_commands": ToolEntry("execute", ("commands",)),
+        "ask_question": ToolEntry("other", ("question",), asks=True),
+        "fetch_web_content": ToolEntry("fetch", ("url",)),
+        "spawn_agent": ToolEntry("agent", ("task",)),
+        "skills": ToolEntry("agent", ("skill",)),
+    },
+    "kimi": {
+        "Read": ToolEntry("read", ("path",)),
+        "ReadMediaFile": ToolEntry("read", ("path",)),
+        "Edit": ToolEntry("edit", ("path",), old=("old_string",), new=("new_string",), edits=("edits",)),
+        "Write": ToolEntry("edit", ("path",), new=("content",)),
+        "Grep": _SEARCH,
+        "Glob": ToolEntry("search", ("pattern",), ("path",)),
+        "Bash": _COMMAND,
+        "TaskOutput": _SHELL_ID,
+        "TaskStop": _SHELL_ID,
+        "TaskList": ToolEntry("think", quiet=True),
+        "WaitFor": _SHELL_ID,
+        "TodoList": ToolEntry("think", items=("todos",)),
+        "EnterPlanMode": ToolEntry("think"),
+        "ExitPlanMode": ToolEntry("think", ("plan",), asks=True),
+        "AskUserQuestion": ToolEntry("other", ("question",), asks=True),
+        "NotifyUser": ToolEntry("other", ("message",)),
+        "FetchURL": ToolEntry("fetch", ("url",)),
+        "WebSearch": ToolEntry("fetch", ("query",)),
+        "Agent": _TASK,
+        "AgentSwarm": ToolEntry("agent", ("description",)),
+        "Skill": ToolEntry("agent", ("skill",)),
+    },
+    "qwen": {
+        "read_file": ToolEntry("read", _FILE),
+        "zoom_image": ToolEntry("read", _FILE),
+        "edit": ToolEntry("edit", ("file_path",), old=("old_string",), new=("new_string",)),
+        "write_file": ToolEntry("edit", ("file_path",), new=("content",)),
+        "notebook_edit": ToolEntry("edit", _FILE, new=("new_source",)),
+        "list_directory": ToolEntry("search", ("path",)),
+        "glob": ToolEntry("search", ("pattern",), ("path",)),
+        "grep_search": ToolEntry("search", ("pattern",), ("path", "glob")),
+        "lsp": ToolEntry("search", ("operation", "filePath")),
+        "tool_search": ToolEntry("search", ("query",), quiet=True),
+        "run_shell_command": _COMMAND,
+        "monitor": ToolEntry("execute", ("description", "command")),
+        "todo_write": _TODO,
+        "save_memory": ToolEntry("think", ("fact",)),
+        "enter_plan_mode": ToolEntry("think"),
+        "exit_plan_mode": ToolEntry("think", ("plan",), asks=True),
+        "ask_user_question": ToolEntry("other", ("question",), asks=True),
+        "get_goal": ToolEntry("think", quiet=True),
+        "update_goal": ToolEntry("think", ("status",)),
+        "web_fetch": _FETCH,
+        "web_search": _FETCH,
+        "agent": _TASK,
+        "send_message": ToolEntry("agent", ("message",)),
+        "list_agents": ToolEntry("agent", quiet=True),
+        "task_stop": ToolEntry("agent", ("task_id",)),
+        "skill": ToolEntry("agent", ("skill",)),
+    },
     "zot": {
         "read": ToolEntry("read", ("path",)),
         "write": ToolEntry("edit", ("path",), new=("content",)),
@@ -235,7 +320,10 @@ def tool(name: str) -> ToolEntry:
     return _KNOWN.get(name.lower(), UNKNOWN)
 
 
-def is_silent(name: str, agent: str) -> bool:
-    """Return whether a call is not shown itself: what it asks is, or it is bookkeeping of this agent's client."""
+def is_silent(name: str, agent: str, server: Any = "") -> bool:
+    """Return whether a call is not shown itself: what it asks is, or it is bookkeeping of this agent's client.
+
+    A tool of a server only shares its name with one of a client.
+    """
     known = TOOLS.get(agent, {}).get(name) or tool(name)
-    return known.asks or known.quiet
+    return not server and (known.asks or known.quiet)

@@ -11,11 +11,12 @@ from katod.tail.decode import decode
 from katod.tail.framing import strip_record
 from katod.tail.reader import Batch
 
-# In a JSON string, a line begins after the opening quote or after an escaped newline. The look-behinds come after
+# In a JSON string, a line begins after the opening quote or after an escaped newline; the first line may also begin
+# after a tag with an attribute, in which Cline writes what was typed. The look-behinds come after
 # the colons because `re` skips quickly to a literal prefix of two characters, more quickly than `bytes.find`.
 # What is indented is at most a near miss: it is looked at if it begins like a command.
 _BEGINS: Final = re.compile(
-    rb'::(?:(?:(?<="::)|(?<=\\[nr]::)|(?<=\\u000[aAdD]::)) ?[A-Za-z]'
+    rb'::(?:(?:(?<="::)|(?<=\\[nr]::)|(?<=\\u000[aAdD]::)|(?<=\\">::)) ?[A-Za-z]'
     rb"|(?:(?<= ::)|(?<=\\t::)) ?(?i:st[aop]|cap|exp|rec|ini))"
 )
 

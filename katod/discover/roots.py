@@ -3,10 +3,14 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Final
 
 from katod.agents.spec import AgentSpec
 from katod.config import Settings
+
+_ANY: Final = "*"  # in the place of a folder's name, or of a part of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,44 @@ class Root:
     @property
     def folders(self) -> tuple[Path, ...]:
         """The folders with session files, at any depth; they need not exist yet."""
-        return () if self.database else tuple(self.path / name for name in self.spec.folders)
+        return (
+            () if self.database else tuple(found for name in self.spec.folders for found in _matching(self.path, name))
+        )
+
+    @property
+    def above(self) -> tuple[Path, ...]:
+        """The folders in which such a folder may appear, where a part of its path may have any name."""
+        patterns = [] if self.database else [name for name in self.spec.folders if _ANY in name]
+        return tuple(
+            dict.fromkeys(
+                found for name in patterns for start in _starts(name) for found in _matching(self.path, start)
+            )
+        )
+
+
+def _matching(base: Path, pattern: str) -> list[Path]:
+    """Return the folders that a path with `*` in the place of names stands for; one without it need not exist."""
+    found = [base]
+    for part in pattern.split("/"):
+        found = [folder for one in found for folder in (_subfolders(one, part) if _ANY in part else [one / part])]
+    return found
+
+
+def _subfolders(folder: Path, pattern: str) -> list[Path]:
+    """Return the subfolders whose name fits; links are not followed."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    return [folder / name for name in sorted(names) if fnmatchcase(name, pattern)]
+
+
+def _starts(pattern: str) -> list[str]:
+    """Return what a path with `*` begins with, without its last part: `a`, `a/*` of `a/*/b`."""
+    parts = pattern.split("/")
+    first = next(n for n, part in enumerate(parts) if _ANY in part)
+    return ["/".join(parts[:n]) for n in range(first, len(parts))]
 
 
 def find_roots(settings: Settings, agents: Mapping[str, AgentSpec]) -> list[Root]:

@@ -130,6 +130,8 @@ class Watcher:
     def renew(self, folders: list[tuple[Path, bool]]) -> bool:
         """Watch these folders (True: recursively) if they exist; return whether a new one was found."""
         found = False
+        for folder in self._watches.keys() - {folder for folder, _ in folders}:
+            self._forget(folder)
         alive = self._alive()
         for folder, deep in folders if self._observer else []:
             try:
@@ -192,4 +194,5 @@ def folders_of(roots: list[Root]) -> list[tuple[Path, bool]]:
     """Return the folders to watch for these roots, and whether to watch them recursively."""
     containers = [(root.path, False) for root in roots if root.spec.container is not None]
     reports = [(root.path / root.spec.reports, False) for root in roots if root.spec.reports]
-    return containers + reports + [(folder, True) for root in roots for folder in root.folders]
+    above = [(folder, False) for root in roots for folder in root.above]
+    return containers + reports + above + [(folder, True) for root in roots for folder in root.folders]

@@ -54,7 +54,7 @@ class _EchoBlock(NamedTuple):
     with the first prompt of the session. `has_words`: more than commands was typed. `is_asked`: its last prompt has no
     answer yet. `answered`: how many have one. `is_unique`: each answer was given once before. `is_likely`: an echo,
     unless what the agent used for its last answer says otherwise. `is_slow`: it is an echo although its times are far
-    apart.
+    apart. `has_command`: it begins with a prompt that contains one.
     """
 
     at: int
@@ -69,16 +69,18 @@ class _EchoBlock(NamedTuple):
     is_likely: bool = False
     is_slow: bool = False
     is_echo: bool = False
+    has_command: bool = False
 
 
 class Echoes:
     """Follows the messages of one session. Each is passed on at once, or as soon as it is known not to be an echo."""
 
-    __slots__ = ("_block", "_hashers", "_known", "_last", "_size", "_subagent", "_used", "_waiting")
+    __slots__ = ("_block", "_has_usage", "_hashers", "_known", "_last", "_size", "_subagent", "_used", "_waiting")
 
-    def __init__(self, key: SessionKey, kept: dict[str, Any] | None = None) -> None:
-        """Start before the first event, or go on from `kept()`."""
+    def __init__(self, key: SessionKey, kept: dict[str, Any] | None = None, *, has_usage: bool = True) -> None:
+        """Start before the first event, or go on from `kept()`; `has_usage`: the agent says what its answers used."""
         kept = kept or {}
+        self._has_usage = has_usage
         self._subagent = key.subagent
         self._hashers = {kind: _hasher(kind, key.id) for kind in ("prompt", "answer", "call", "usage")}
         self._known = TextHashes(kept.get("known"))
@@ -179,8 +181,13 @@ class Echoes:
         return [*out, *self._pass(here, words)]
 
     def _is_likely(self, block: _EchoBlock) -> bool:
+        """Return whether a block may be an echo.
+
+        A single exchange whose usage cannot say otherwise is only one for the commands in it, which must not act again.
+        """
         is_long = block.answered > 1 and block.is_unique and block.has_words
-        return block.at_once or block.is_slow or is_long or self._is_first_exchange(block)
+        is_short = block.at_once or self._is_first_exchange(block)
+        return block.is_slow or is_long or (is_short and (self._has_usage or block.has_command))
 
     def _is_first_exchange(self, block: _EchoBlock) -> bool:
         return block.is_first and self._known.is_in_first_exchange(block.at)
@@ -226,7 +233,8 @@ class Echoes:
         if at == NOWHERE:
             return self._pass(here, words)
         is_first = self._known.is_first_prompt(words.hashes, end)
-        self._block = _EchoBlock(at, end, words.time, is_first, _has_words(here))
+        commands = any(one.event.kind == ev.USER_COMMAND for one in here)
+        self._block = _EchoBlock(at, end, words.time, is_first, _has_words(here), has_command=commands)
         self._waiting += here
         return []
 

@@ -473,7 +473,14 @@ def test_a_copy_of_a_session_commands_nothing_twice(world: World, make: type[Mak
     other = make(world, OTHER)
     other.path.write_bytes(maker.path.read_bytes().replace(SESSION.encode(), OTHER.encode()))
     world.once()
-    if make.agent in ("claude", "copilot", "pi"):  # records keep their ids when they are copied
+    if make.agent in (
+        "claude",
+        "cline",
+        "copilot",
+        "kimi",
+        "pi",
+        "qwen",
+    ):  # records keep their ids when they are copied
         assert list(world.written()) == ["talk.jsonl"]
 
 

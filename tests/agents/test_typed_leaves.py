@@ -26,23 +26,32 @@ from tests.support.world import World
 CORPUS: Final = Path(os.environ.get("KATOD_CORPUS") or Path(__file__).parents[2] / "../shared/corpus")
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 COMMAND: Final = "::start evil"
-WRAPPED: Final = (
-    f"<timestamp>Wednesday, Aug 5, 2026, 7:16 PM (UTC+5:30)</timestamp>\n<user_query>\n{COMMAND}\n</user_query>"
-)
+# The form that typed text has where it has one.
+WRAPPED: Final = {
+    "antigravity": f"<USER_REQUEST>\n{COMMAND}\n</USER_REQUEST>",
+    "cline": f'<user_input mode="act">{COMMAND}</user_input>',
+    "cursor": "<timestamp>Wednesday, Aug 5, 2026, 7:16 PM (UTC+5:30)</timestamp>\n"
+    f"<user_query>\n{COMMAND}\n</user_query>",
+}
 Path_ = tuple[str | int, ...]
 Record = dict[str, Any]
 
 # Which leaves contain typed text, by agent.
 TYPED: Final[dict[str, Callable[[Record, Path_], bool]]] = {
+    "antigravity": lambda record, at: record.get("type") == "USER_INPUT" and at[-1] == "content",
     "claude": lambda record, at: record.get("type") == "user" and at[:2] == ("message", "content") and _is_text(at),
+    "cline": lambda record, at: _in_messages(record, at).get("role") == "user" and at[-1] == "text",
     "codex": lambda record, at: ("content" in at and at[-1] == "text" and _deep(record, at[:-3]).get("type") == "UserMessage")
     or (record.get("type") == "message" and record.get("role") == "user" and at[-1] == "text")
     or (at == ("payload", "message") and record["payload"].get("type") == "user_message"),
     "copilot": lambda record, at: record.get("type") == "user.message" and at == ("data", "content"),
     "cursor": lambda record, at: record.get("role") == "user" and at[-1] == "text",
     "gemini": lambda record, at: _in_messages(record, at).get("type") == "user" and _is_text(at),
+    "kimi": lambda record, at: (record.get("type") == "turn.prompt" and at[0] == "input" and at[-1] == "text")
+    or (record.get("type") == "prompt.steered" and at[0] == "content" and at[-1] == "text"),
     "opencode": lambda record, at: at[-1] == "text" and _deep(record, at[:2]).get("info", {}).get("role") == "user",
     "pi": lambda record, at: at[0] == "message" and record["message"].get("role") == "user" and _is_text(at),
+    "qwen": lambda record, at: record.get("type") == "user" and at[-1] in ("text", "displayText"),
     "zot": lambda record, at: (_deep(record, at[:1]).get("role") == "user" and at[-1] == "text")
     or (record.get("type") == "user_message" and at[-1] == "text"),
 }  # fmt: skip
@@ -97,7 +106,7 @@ def tried(agent: str, records: list[Record], tried_records: list[int]) -> tuple[
     wrong, fired = [], 0
     for n in tried_records:
         for at in leaves(records[n]):
-            text = WRAPPED if agent == "cursor" else COMMAND
+            text = WRAPPED.get(agent, COMMAND)
             found = fires(agent, [*records[:n], replaced(records[n], at, text), *records[n + 1 :]])
             fired += found
             if found and not TYPED[agent](records[n], at):

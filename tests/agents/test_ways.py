@@ -12,7 +12,7 @@ from katod.agents import AGENTS
 from katod.events import Event
 from katod.formats.matrix.names import PREFIX
 from tests.looping import each
-from tests.support.records import Claude, Codex, CodexLegacy
+from tests.support.records import Claude, Codex, CodexLegacy, Kimi, Qwen
 from tests.support.rendering import rendered
 from tests.support.translated import Row, payloads, translated
 
@@ -156,12 +156,30 @@ def copilot_ended(kind: str, code: str = "denied") -> list[Row]:
     )
 
 
+def kimi(decision: str, output: str) -> list[Row]:
+    make = Kimi()
+    asked = make.record("interaction.request", id="i1", kind="approval", toolCallId="c1")
+    decided = make.record("interaction.resolved", id="i1", response={"decision": decision})
+    return [asked, decided, make.calls("c1", "Bash", command="make"), make.result("c1", output=output, isError=True)]
+
+
+def qwen(error: str, status: str) -> list[Row]:
+    make = Qwen()
+    return [
+        make.calls("c1", "run_shell_command", command="make"),
+        make.result("c1", "run_shell_command", {"error": error}, "", status),
+    ]
+
+
+QWEN = "[Operation Cancelled] Reason: User did not allow tool call"
 REFUSED = {
     "claude": claude({"content": CLAUDE, "is_error": True}, toolUseResult="User rejected tool use"),
     "codex": codex("exec command rejected by user"),
     "copilot": copilot_ended("denied-interactively-by-user"),
     "gemini": gemini_call(status="cancelled", result=gemini_said(GEMINI.format("User denied execution."), "error")),
+    "kimi": kimi("rejected", "The tool was not run."),
     "opencode": opencode(PROMPT, status="error", input={"command": "make"}, error=OPENCODE),
+    "qwen": qwen(QWEN, "cancelled"),
 }
 NOT_REFUSED = [
     ("claude", claude({"content": "Denied by a rule.", "is_error": True}, toolDenialKind="permission-rule")),
@@ -172,6 +190,9 @@ NOT_REFUSED = [
     ("copilot", copilot_ended("approved", "failure")),
     ("gemini", gemini_call(status="cancelled", result=gemini_said(GEMINI.format("Operation cancelled by user"), "error"))),
     ("gemini", gemini_call(status="error", result=gemini_said(GEMINI.format("User denied execution."), "error"))),
+    ("kimi", kimi("approved", "The tool was not run because the user rejected the approval request.")),
+    ("qwen", qwen(QWEN, "error")),
+    ("qwen", qwen("[Operation Cancelled] Reason: User intentionally cancelled.", "cancelled")),
     ("opencode", opencode(PROMPT, status="error", input={"command": "make"}, error=RULE)),
     ("opencode", opencode(PROMPT, status="error", input={"command": "make"}, error=f"boom: {OPENCODE}")),
 ]  # fmt: skip
@@ -199,4 +220,4 @@ def test_no_other_call_is_declined(agent: str, records: list[Row]) -> None:
 
 def test_agents_without_such_records_are_known() -> None:
     """A new agent has its records here, or is named as one that records no permission."""
-    assert set(AGENTS) - REFUSED.keys() == {"cursor", "pi", "zot"}
+    assert set(AGENTS) - REFUSED.keys() == {"antigravity", "cline", "cursor", "pi", "zot"}

@@ -91,7 +91,7 @@ def sessions(world):
         ("katod export -f ", list(FORMATS)),
         ("katod export --format=j", ["--format=jsonl"]),
         ("katod export -o some/pl", ["some/pl"]),
-        ("katod --config a.toml 'sessions' --agent cl", ["claude"]),
+        ("katod --config a.toml 'sessions' --agent cl", ["claude", "cline"]),
         ("katod completion ", ["bash", "zsh", "fish"]),
         ("katod config path ", []),
     ],

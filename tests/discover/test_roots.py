@@ -31,6 +31,12 @@ def paths(agent: str) -> list[str]:
         ("zot", "XDG_STATE_HOME", "/x/s", ["/x/s/zot"]),
         ("copilot", "COPILOT_HOME", "/x/o", ["/x/o"]),
         ("pi", "PI_CODING_AGENT_DIR", "/x/p", ["/x/p"]),
+        ("qwen", "QWEN_HOME", "/x/q", ["/x/q"]),
+        ("qwen", "QWEN_RUNTIME_DIR", "/x/r", ["/x/r"]),
+        ("kimi", "KIMI_CODE_HOME", "/x/k", ["/x/k"]),
+        ("cline", "CLINE_DIR", "/x/l", ["/x/l/data/sessions"]),
+        ("cline", "CLINE_DATA_DIR", "/x/l", ["/x/l/sessions"]),
+        ("cline", "CLINE_SESSION_DATA_DIR", "/x/l", ["/x/l"]),
     ],
 )
 def test_an_agents_variable_moves_its_root(
@@ -49,7 +55,7 @@ def test_every_agent_has_a_root_and_can_be_switched_off(world: World, agent: str
     assert find_roots(off, AGENTS) == []
     [root] = find_roots(Settings(agents={agent: AgentSettings(roots=("/x/own",))}), AGENTS)
     assert (root.agent, str(root.path)) == (agent, "/x/own")
-    assert root.folders
+    assert root.folders or root.above
 
 
 def test_a_single_database_claims_nothing_beside_it() -> None:

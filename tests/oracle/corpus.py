@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.oracle import claude, codex, copilot, cursor, gemini, opencode, pi, zot
+from tests.oracle import antigravity, claude, cline, codex, copilot, cursor, gemini, kimi, opencode, pi, qwen, zot
 from tests.oracle.common import Sets
 
 ROOT = Path(__file__).parents[2]
@@ -19,9 +19,13 @@ READERS = {
     "cursor": cursor.read,
     "zot": zot.read,
     "copilot": copilot.read,
+    "antigravity": antigravity.read,
+    "cline": cline.read,
     "pi": pi.read,
+    "kimi": kimi.read,
+    "qwen": qwen.read,
 }
-DOCUMENTS = frozenset(("gemini", "opencode"))  # their sessions may be whole .json documents
+DOCUMENTS = frozenset(("cline", "gemini", "opencode"))  # their sessions may be whole .json documents
 # Where the corpus keeps each agent's sessions: agent, folder, glob.
 FOLDERS = (
     ("claude", "claude", "**/*.jsonl"),
@@ -42,6 +46,13 @@ FOLDERS = (
     ("copilot", "irrlicht/copilot", "**/transcript.jsonl"),
     ("pi", "newest/pi", "**/sessions/**/*.jsonl"),
     ("pi", "irrlicht/pi", "**/transcript.jsonl"),
+    ("antigravity", "irrlicht/antigravity", "**/transcript.jsonl"),
+    ("cline", "newest/cline", "**/*.messages.json"),
+    ("cline", "agents2/cline", "**/*.messages.json"),
+    ("kimi", "newest/kimi", "**/wire.jsonl"),
+    ("kimi", "agents2/kimi", "**/wire.jsonl"),
+    ("qwen", "newest/qwen", "**/.qwen/projects/**/*.jsonl"),
+    ("qwen", "agents2/qwen", "**/chats/*.jsonl"),
 )
 
 

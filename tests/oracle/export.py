@@ -8,8 +8,9 @@ from tests.oracle.common import Record, Sets, as_dict, as_text, shell_text
 
 # Agents whose records have no ids; their events identify a record by its byte offset.
 BY_OFFSET = frozenset(("codex", "cursor", "zot"))
-# Agents with several texts in one record; for the others, parts of a text share its native id.
-BY_BLOCK = frozenset(("claude", "codex"))
+# Agents with several texts in one record, or with records without an id; for the others, parts of a text share its native id.
+BY_BLOCK = frozenset(("antigravity", "claude", "codex", "kimi"))
+WITHOUT_CALL_IDS = frozenset(("antigravity", "cursor"))
 _PART = re.compile(r"(.+:\d+)\.\d+")
 
 
@@ -89,7 +90,7 @@ def _call_id(row: Record, payload: Record) -> str:
     """Return the id of a call, or nothing if katod made it up from the call's position."""
     call_id = as_text(payload.get("toolCallId"))
     made = _agent(row) == "gemini" and call_id.startswith(f"{native_id(row)}.")
-    return "" if made or _agent(row) == "cursor" else call_id
+    return "" if made or _agent(row) in WITHOUT_CALL_IDS else call_id
 
 
 def _result(sets: Sets, row: Record, payload: Record) -> None:

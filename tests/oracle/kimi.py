@@ -55,7 +55,8 @@ class _Wire:
         elif kind == "tool.call":
             self.sets.call(as_text(event.get("toolCallId")), as_text(event.get("name")), event.get("args") or {})
         elif kind == "tool.result":
-            self.sets.result(as_text(event.get("toolCallId")), joined_texts(as_dict(event.get("result")).get("output")))
+            result = as_dict(event.get("result"))
+            self.sets.result(as_text(event.get("toolCallId")), joined_texts(result.get("output", result.get("error"))))
         elif kind == "step.end" and (counts := as_dict(event.get("usage"))):
             self.sets.usage(as_text(event.get("uuid")), counts, ("inputOther", "output"))
         else:

@@ -7,14 +7,13 @@ depend on the document alone; known ids are skipped downstream.
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State
 from katod.agents.diffs import created, ranges_of, structured
-from katod.agents.fields import dict_of, dicts_of, int_or_none, list_of, text_of, texts_in
+from katod.agents.fields import dict_of, dicts_of, int_or_none, iso_time, list_of, text_of, texts_in
 from katod.agents.opencode.providers import Providers
 from katod.agents.opencode.turns import PromptTurn, has_ended, is_own, message_id, parts_of, turns_of, was_stopped
 from katod.agents.spec import SPAWNED
@@ -93,7 +92,7 @@ class OpenCodeAdapter(Adapter):
         })  # fmt: skip
         created = dict_of(info.get("time")).get("created")
         self._created = created if isinstance(created, int | float) else 0.0
-        return self._event("start", ev.SESSION_START, payload, _iso(created))
+        return self._event("start", ev.SESSION_START, payload, iso_time(created))
 
     def _repeated(self, messages: list[Any]) -> Iterator[Event]:
         """Yield a note if ids repeat, as in an export whose ids were replaced: an id is said once."""
@@ -132,7 +131,7 @@ class OpenCodeAdapter(Adapter):
         info = dict_of(message.get("info"))
         self.new.take_up(info)
         created = dict_of(info.get("time")).get("created")
-        time = _iso(created)
+        time = iso_time(created)
         copied = isinstance(created, int | float) and created < self._created  # a fork has new ids, but old times
         parts = parts_of(message)
         files = [part for part in parts if part.get("type") == "file"]
@@ -172,11 +171,11 @@ class OpenCodeAdapter(Adapter):
         if not command and not ended:
             return  # its arguments are still to come
         said = {"text": f"! {command}", "subtype": "shell"}
-        yield self._event(f"{native}:call", ev.USER_MESSAGE, said, _iso(times.get("start")))
+        yield self._event(f"{native}:call", ev.USER_MESSAGE, said, iso_time(times.get("start")))
         printed = text_of(state.get("output")) or text_of(state.get("error"))
         if ended and printed.strip():
             shown = {"text": printed, "subtype": "shell-output"}
-            yield self._event(f"{native}:result", ev.SYSTEM_MESSAGE, shown, _iso(times.get("end")))
+            yield self._event(f"{native}:result", ev.SYSTEM_MESSAGE, shown, iso_time(times.get("end")))
 
     def _compaction(self, part: Value, native: str, time: str) -> Iterator[Event]:
         trigger = {"trigger": "auto" if part.get("auto") else "manual"}
@@ -217,7 +216,7 @@ class OpenCodeAdapter(Adapter):
         info = dict_of(message.get("info"))
         self.new.take_up(info)
         if change := self._providers.change(info):
-            time = _iso(dict_of(info.get("time")).get("created"))
+            time = iso_time(dict_of(info.get("time")).get("created"))
             yield self._event(f"{text_of(info.get('id'))}:provider", ev.CONFIG_CHANGE, change, time)
         ended = closed or has_ended(info)
         for part in parts_of(message):
@@ -235,7 +234,7 @@ class OpenCodeAdapter(Adapter):
             if not ended and "end" not in times:
                 return False
             if (text := text_of(part.get("text"))).strip():
-                time = _iso(times.get("start")) or _iso(dict_of(info.get("time")).get("created"))
+                time = iso_time(times.get("start")) or iso_time(dict_of(info.get("time")).get("created"))
                 yield self._words(native, kind, text, info, time)
             return True
         if kind == "tool":
@@ -259,7 +258,7 @@ class OpenCodeAdapter(Adapter):
         status, given, times = state.get("status"), state.get("input"), dict_of(state.get("time"))
         if status == "pending":  # its arguments never arrived
             return ended
-        start, end = _iso(times.get("start")), _iso(times.get("end"))
+        start, end = iso_time(times.get("start")), iso_time(times.get("end"))
         yield self._event(f"{native}:call", ev.TOOL_CALL, call_of(call, name, given, self._cwd), start, model)
         asked = _questions(name, dict_of(given), call)
         for i, question in enumerate(asked):
@@ -280,7 +279,7 @@ class OpenCodeAdapter(Adapter):
         return True
 
     def _end(self, info: Value, *, stopped: bool) -> Iterator[Event]:
-        native, time = text_of(info.get("id")), _iso(dict_of(info.get("time")).get("completed"))
+        native, time = text_of(info.get("id")), iso_time(dict_of(info.get("time")).get("completed"))
         usage = _counts(dict_of(info.get("tokens")))
         if any(usage.values()):
             cost = info.get("cost")
@@ -339,16 +338,6 @@ def unquoted(text: str) -> str:
     said = inner[1:-1]
     quoted = len(inner) > 2 and inner[0] == inner[-1] == '"' and '"' not in said.replace('\\"', "")
     return said.replace('\\"', '"') if quoted and any(map(str.isspace, said)) else text
-
-
-def _iso(milliseconds: Any) -> str:
-    if not isinstance(milliseconds, int | float):
-        return ""
-    try:
-        moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    except (OverflowError, OSError, ValueError):
-        return ""
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _outcome(state: Value, call: str) -> Value:

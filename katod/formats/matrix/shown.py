@@ -59,7 +59,8 @@ def _without_details(draft: Draft, context: EventContext) -> Draft:
 def summary(context: EventContext, session: Session) -> str:
     """Return what the line of a call says in a transcript, empty if it has none or if all of the call is shown."""
     payload = {"name": context.text("name"), "family": context.text("family")} | context.payload
-    if context.options.tools != "summary" or is_silent(payload["name"], context.event.session.agent):
+    is_quiet = is_silent(payload["name"], context.event.session.agent, payload.get("server"))
+    if context.options.tools != "summary" or is_quiet:
         return ""
     if (known := tool(payload["name"])).items:
         items = todos.items_of(payload.get("input"), known)

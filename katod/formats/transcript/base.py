@@ -256,7 +256,7 @@ class Transcript:
         payload = event.payload
         call, known, server = payload["toolCallId"], tool(payload["name"]), payload.get("server", "")
         name = self._redact(shown_name(payload["name"], server))
-        if is_silent(payload["name"], metadata.key.agent):
+        if is_silent(payload["name"], metadata.key.agent, server):
             return []
         view = View(self._redact, metadata.cwd)
         size = edit_size(payload)
@@ -289,7 +289,7 @@ class Transcript:
     def _result(self, event: Event, metadata: SessionMetadata) -> Pieces:
         payload = event.payload
         call = self._known.take(payload["toolCallId"]) or Call(metadata.called(payload["toolCallId"]))
-        if is_silent(call.name, metadata.key.agent):
+        if is_silent(call.name, metadata.key.agent, call.server):
             return []
         made = self._count_result(event, call)
         if self._options.tools == "none" or (tool(call.name).items and not call.about):

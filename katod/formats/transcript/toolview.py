@@ -9,7 +9,8 @@ from typing import Any, Final, Literal
 import orjson
 
 from katod.agents.fields import dict_of
-from katod.agents.tooltable import UNKNOWN, Keys, ToolEntry, tool
+from katod.agents.toolcalls import first_text
+from katod.agents.tooltable import UNKNOWN, ToolEntry, tool
 from katod.formats.text.controls import clean
 from katod.formats.transcript.content import Code, Inline, Line
 from katod.formats.transcript.edits import diff, patched_files, shown_size
@@ -26,6 +27,7 @@ _MOST_SCALARS: Final = 3
 _LONGEST_SCALAR: Final = 80
 _MOST_FILES: Final = 4
 _PROSE: Final = ("agent", "think")
+_COMMANDS: Final = ("command", "cmd", "chars", "CommandLine", "commands", "input")  # arguments that are a command
 _SHELL: Final = re.compile(r"(?:/(?:usr/)?bin/)?(?:ba|z|da)?sh\s+-l?c\s+(?=['\"])")
 _HOME: Final = re.compile(
     r"/(?:home|Users)/[^/]+(?=/|\Z)|/root(?=/|\Z)|[A-Za-z]:[\\/](?i:Users)[\\/][^\\/]+(?=[\\/]|\Z)"
@@ -66,7 +68,7 @@ class View:
         if patch := known.patch_in(given) if family == "edit" else "":
             return self._files(patch)
         if family == "execute":
-            return self._command(command_of(given), arguments.get("description"))
+            return self._command(command_of(given), arguments.get("description", arguments.get("toolSummary")))
         if family == "search" and known.within:
             return self._search(arguments, known)
         about = given if isinstance(given, str) else first_text(arguments, (*known.about, *UNKNOWN.about))
@@ -167,14 +169,18 @@ def _scalars(arguments: Mapping[str, Any]) -> str:
 
 
 def command_of(given: Any) -> str:
-    """Return the command of a call, empty if it has none."""
+    """Return the command of a call, several of them as lines of one; empty if it has none."""
     if isinstance(given, str):
         return given
     row = dict_of(given)
-    value = row.get("command", row.get("cmd", row.get("chars", row.get("input"))))
+    value = next((row[key] for key in _COMMANDS if key in row), None)
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return value[-1] if len(value) == 3 and value[1] in ("-lc", "-c") else shlex.join(value)
+        return "\n".join(value) if "commands" in row else _joined(value)
     return value if isinstance(value, str) else ""
+
+
+def _joined(words: list[str]) -> str:
+    return words[-1] if len(words) == 3 and words[1] in ("-lc", "-c") else shlex.join(words)
 
 
 def unwrapped(command: str) -> str:
@@ -188,17 +194,6 @@ def unwrapped(command: str) -> str:
     except ValueError:
         return command
     return words[0] if len(words) == 1 else command
-
-
-def first_text(arguments: Mapping[str, Any], keys: Keys) -> str:
-    """Return the first of these arguments that says something."""
-    for key in keys:
-        value = arguments.get(key)
-        if isinstance(value, str) and value.strip():
-            return value
-        if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
-            return " ".join(value)
-    return ""
 
 
 def cut(text: str, *, middle: bool = False) -> str:

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from katod import events as ev
 from katod.agents.fields import dict_of
+from katod.agents.toolcalls import first_text
 from katod.agents.tooltable import tool
 from katod.events import Event
 from katod.formats.stream.bridge import event_uuid
@@ -12,7 +13,7 @@ from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.text.when import When
 from katod.formats.transcript.edits import diff, edit_size
 from katod.formats.transcript.html import coloured_code
-from katod.formats.transcript.toolview import View, first_text
+from katod.formats.transcript.toolview import View
 from katod.metadata import Replay
 from katod.serve.page.frame import framed
 from katod.serve.page.listview import name_of

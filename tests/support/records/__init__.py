@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tests.support.records.antigravity import Antigravity
 from tests.support.records.base import (
     CWD,
     OTHER,
@@ -19,12 +20,15 @@ from tests.support.records.base import (
     user,
 )  # fmt: skip
 from tests.support.records.claude import Claude
+from tests.support.records.cline import Cline
 from tests.support.records.codex import Codex, CodexFlat, CodexLegacy
 from tests.support.records.copilot import Copilot
 from tests.support.records.cursor import Cursor
 from tests.support.records.gemini import Gemini, GeminiDocument
+from tests.support.records.kimi import Kimi
 from tests.support.records.opencode import OpenCode, OpenCode2
 from tests.support.records.pi import Pi
+from tests.support.records.qwen import Qwen
 from tests.support.records.zot import Zot
 
 __all__ = [
@@ -35,16 +39,20 @@ __all__ = [
     "SESSION",
     "THREAD",
     "UNKNOWN",
+    "Antigravity",
     "Claude",
+    "Cline",
     "Codex",
     "CodexFlat",
     "CodexLegacy",
     "Cursor",
     "Gemini",
     "GeminiDocument",
+    "Kimi",
     "Maker",
     "OpenCode",
     "OpenCode2",
+    "Qwen",
     "Said",
     "calls",
     "line",
@@ -56,7 +64,8 @@ __all__ = [
 ]  # fmt: skip
 
 MAKERS: Final[tuple[type[Maker], ...]] = (
-    Claude, Codex, CodexFlat, CodexLegacy, Copilot, Cursor, Gemini, GeminiDocument, OpenCode, OpenCode2, Pi, Zot,
+    Antigravity, Claude, Cline, Codex, CodexFlat, CodexLegacy, Copilot, Cursor, Gemini, GeminiDocument, Kimi, OpenCode, OpenCode2,
+    Pi, Qwen, Zot,
 )  # fmt: skip
 # One agent that appends lines, one that rewrites a document, one that keeps a database.
 OF_EACH_NATURE: Final[tuple[type[Maker], ...]] = (Claude, GeminiDocument, OpenCode)

@@ -3,16 +3,21 @@
 The edit replaces the only line of a file. Where an agent keeps a diff beside a result, it is in all of them.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from tests.support.records.antigravity import Antigravity
 from tests.support.records.base import Maker, Record, milliseconds, moment
 from tests.support.records.claude import Claude
+from tests.support.records.cline import Cline
 from tests.support.records.codex import Codex, CodexFlat, CodexLegacy
 from tests.support.records.copilot import Copilot
 from tests.support.records.gemini import Gemini, GeminiDocument
+from tests.support.records.kimi import Kimi
 from tests.support.records.opencode import OpenCode, OpenCode2
 from tests.support.records.pi import Pi
+from tests.support.records.qwen import Qwen
 from tests.support.records.zot import Zot
 
 PATH: Final = "/home/me/app/note.txt"
@@ -36,6 +41,19 @@ def edit_by(maker: Maker, call: str) -> Edit:
     return edit._replace(unmade=edit.unmade | {"missing": []})
 
 
+def _antigravity(maker: Any, call: str) -> Edit:
+    def ended(text: str, status: str = "DONE") -> list[Record]:
+        return [maker.step("MODEL", "CODE_ACTION", f"Created At: now\n{text}", status=status)]
+
+    shown = f"The following changes were made:\n[diff_block_start]\n{DIFF}[diff_block_end]"
+    given = {"TargetFile": PATH, "TargetContent": OLD, "ReplacementContent": NEW}
+    return Edit(
+        [maker.calls("replace_file_content", **given)],
+        ended(shown),
+        {"failed": ended("target content not found", "ERROR")},
+    )
+
+
 def _claude(maker: Any, call: str) -> Edit:
     hunk = {"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": [f"-{OLD}", f"+{NEW}"]}
     known = {"filePath": PATH, "structuredPatch": [hunk]}
@@ -52,6 +70,18 @@ def _claude(maker: Any, call: str) -> Edit:
             "declined": result(rejected, error=True),
             "cancelled": result("", interrupted=True),
         },
+    )
+
+
+def _cline(maker: Any, call: str) -> Edit:
+    def ended(*, success: bool, **answer: str) -> list[Record]:
+        return [maker.result(call, "editor", json.dumps({"query": f"edit:{PATH}", "success": success} | answer))]
+
+    shown = f"Edited {PATH}\n```diff\n-1: {OLD}\n+1: {NEW}\n```"
+    return Edit(
+        [maker.calls(call, "editor", path=PATH, old_text=OLD, new_text=NEW)],
+        ended(success=True, result=shown),
+        {"failed": ended(success=False, result="", error="No match found")},
     )
 
 
@@ -136,6 +166,27 @@ def _gemini(maker: Any, call: str) -> Edit:
     )
 
 
+def _kimi(maker: Any, call: str) -> Edit:
+    asked = maker.record("interaction.request", id=f"approval_{call}", kind="approval", toolCallId=call)
+
+    def decided(decision: str) -> Record:
+        return maker.record("interaction.resolved", id=f"approval_{call}", response={"decision": decision})
+
+    def ended(output: str, *, failed: bool) -> list[Record]:
+        return [maker.result(call, output=output, **({"isError": True} if failed else {}))]
+
+    refused = 'Tool "Edit" was not run because the user rejected the approval request.'
+    return Edit(
+        [maker.calls(call, "Edit", path=PATH, old_string=OLD, new_string=NEW)],
+        [asked, decided("approved"), *ended("Replaced 1 occurrence.", failed=False)],
+        {
+            "failed": ended("old_string was not found", failed=True),
+            "declined": [asked, decided("rejected"), *ended(refused, failed=True)],
+            "cancelled": ended("Interrupted by user", failed=True),
+        },
+    )
+
+
 def _opencode(maker: Any, call: str) -> Edit:
     row = maker.message("assistant", parentID=maker.prompt, modelID=_MODEL, finish="tool-calls")
     given = {"filePath": PATH, "oldString": OLD, "newString": NEW}
@@ -189,6 +240,23 @@ def _pi(maker: Any, call: str) -> Edit:
     )
 
 
+def _qwen(maker: Any, call: str) -> Edit:
+    shown = {"fileDiff": DIFF, "fileName": "note.txt", "filePath": PATH, "originalContent": OLD, "newContent": NEW}
+
+    def ended(status: str, **response: str) -> list[Record]:
+        return [maker.result(call, "edit", response, shown, status)]
+
+    return Edit(
+        [maker.calls(call, "edit", file_path=PATH, old_string=OLD, new_string=NEW)],
+        ended("success", output="The file has been updated."),
+        {
+            "failed": ended("error", error="Failed to edit, 0 occurrences found"),
+            "declined": ended("cancelled", error="[Operation Cancelled] Reason: User did not allow tool call"),
+            "cancelled": ended("cancelled", error="[Operation Cancelled] Reason: User intentionally cancelled."),
+        },
+    )
+
+
 def _zot(maker: Any, call: str) -> Edit:
     def row(role: str, block: Record) -> list[Record]:
         return [{"type": "message", "message": {"role": role, "content": [block], "time": moment()}}]
@@ -204,6 +272,6 @@ def _zot(maker: Any, call: str) -> Edit:
 
 
 _EDITS: Final[dict[type[Maker], Callable[[Maker, str], Edit]]] = {
-    Claude: _claude, Codex: _codex, CodexLegacy: _codex, CodexFlat: _codex, Copilot: _copilot, Gemini: _gemini,
-    GeminiDocument: _gemini, OpenCode: _opencode, OpenCode2: _opencode2, Pi: _pi, Zot: _zot,
+    Antigravity: _antigravity, Claude: _claude, Cline: _cline, Codex: _codex, CodexLegacy: _codex, CodexFlat: _codex, Copilot: _copilot, Gemini: _gemini,
+    GeminiDocument: _gemini, Kimi: _kimi, OpenCode: _opencode, OpenCode2: _opencode2, Pi: _pi, Qwen: _qwen, Zot: _zot,
 }  # fmt: skip

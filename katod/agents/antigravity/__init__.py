@@ -1,0 +1,53 @@
+"""Antigravity, on the command line and in its editor."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from katod.agents.answers import Answers
+from katod.agents.antigravity.places import CUT, LOGS, WHOLE
+from katod.agents.spec import AgentSpec, Nature, later
+from katod.model import Identity, SessionKey
+
+_FEW: Final = 4  # times: a cut transcript that is so much larger has what the whole one lacks
+
+
+def _gemini() -> Path:
+    return Path.home() / ".gemini"
+
+
+def _identity(path: Path) -> Identity | None:
+    """Return the identity of `brain/<conversation>/.system_generated/logs/transcript_full.jsonl`.
+
+    `transcript.jsonl` beside it has the same steps with cut texts: it is a session's file only where the other is
+    missing, or has next to nothing of it.
+    """
+    if path.name not in (WHOLE, CUT) or path.parts[-3:-1] != LOGS:
+        return None
+    if path.name == CUT and _size(path.with_name(WHOLE)) * _FEW > _size(path):
+        return None
+    return Identity(SessionKey("antigravity", path.parts[-4]))
+
+
+def _size(path: Path) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+SPEC: Final = AgentSpec(
+    name="antigravity",
+    label="Antigravity",
+    product="Antigravity",
+    adapter_name="antigravity.adapter.AntigravityAdapter",
+    nature=Nature.NATIVE_IDS,
+    roots=lambda: [_gemini() / "antigravity-cli", _gemini() / "antigravity"],
+    variables=(),
+    folders=("brain/*/.system_generated/logs",),
+    suffixes=(WHOLE, CUT),
+    identity_of=_identity,
+    answers=Answers(has_usage=False),
+    runs=later("agents.processes.client_in_folder", frozenset({"agy", "antigravity"})),
+    resume=lambda session, _path: ("agy", "--conversation", session),
+)

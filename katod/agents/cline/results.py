@@ -1,0 +1,67 @@
+"""Cline: the results of calls, each a list of answers, an answer as JSON text, or words. Pure."""
+
+import re
+from typing import Any, Final
+
+import orjson
+
+from katod.agents.diffs import created
+from katod.agents.fields import dict_of, dicts_of, text_of
+
+_EXIT: Final = re.compile(r"\[Command exited with code (-?[0-9]{1,15})\]")
+_EDIT: Final = "editor"
+_CREATED: Final = "File created successfully"
+# A line that an edit added or removed, with its number.
+_CHANGED: Final = re.compile(r"^([+-])([0-9]{1,9}): ", re.MULTILINE)
+_MOST_RANGES: Final = 200
+Value = dict[str, Any]
+
+
+def result_of(block: Value, call: Value) -> Value:
+    """Return the payload of a result, given its call."""
+    answers = _answers(block.get("content"))
+    text = "\n".join(filter(None, map(_words, answers))) if answers else ""
+    row: Value = {"toolCallId": text_of(block.get("tool_use_id")), "text": text or text_of(block.get("content"))}
+    if any(answer.get("success") is False for answer in answers) or block.get("is_error") is True:
+        row["isError"] = True
+        if len(answers) == 1 and (code := _EXIT.match(text)):
+            row["exitCode"] = int(code[1])
+    elif call.get("name") == _EDIT and answers:
+        row |= _files(text_of(call["input"].get("path")), text, call["input"])
+    return row
+
+
+def _answers(content: Any) -> list[Value]:
+    """Return what each query of a call gave."""
+    if isinstance(content, list):
+        return dicts_of(content)
+    try:
+        return [answer] if (answer := dict_of(orjson.loads(text_of(content)))) else []
+    except orjson.JSONDecodeError:
+        return []
+
+
+def _words(answer: Value) -> str:
+    return next((text for key in ("result", "text", "error") if (text := text_of(answer.get(key)))), "")
+
+
+def _files(path: str, text: str, given: Value) -> Value:
+    """Return which lines of its file an edit changed."""
+    if text.startswith(_CREATED):
+        return {"structured": {"files": [created(path, text_of(given.get("new_text")))]}}
+    changed = [(sign, int(number)) for sign, number in _CHANGED.findall(text)]
+    added = [number for sign, number in changed if sign == "+"]
+    if not changed:
+        return {}
+    row: Value = {"path": path, "change": "update", "added": len(added), "removed": len(changed) - len(added)}
+    return {"structured": {"files": [row | ({"ranges": _ranges(added)} if added else {})]}}
+
+
+def _ranges(numbers: list[int]) -> list[list[int]]:
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        elif len(ranges) < _MOST_RANGES:
+            ranges.append([number, number])
+    return ranges

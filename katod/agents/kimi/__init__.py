@@ -1,0 +1,42 @@
+"""Kimi Code."""
+
+from pathlib import Path
+from typing import Final
+
+from katod.agents.spec import AgentSpec, Instructions, Nature, from_environment, later
+from katod.model import Identity, SessionKey
+
+_PREFIX: Final = "session_"
+_FILE: Final = "wire.jsonl"
+_MAIN: Final = "main"
+
+
+def _roots() -> list[Path]:
+    return [from_environment("KIMI_CODE_HOME") or Path.home() / ".kimi-code"]
+
+
+def _identity(path: Path) -> Identity | None:
+    """Return the identity of `<project>/session_<id>/agents/<agent>/wire.jsonl`, None for any other path."""
+    parts = path.parts
+    if path.name != _FILE or len(parts) < 4 or parts[-3] != "agents":
+        return None
+    session, agent = parts[-4], parts[-2]
+    return Identity(SessionKey("kimi", session, "" if agent == _MAIN else agent))
+
+
+SPEC: Final = AgentSpec(
+    name="kimi",
+    label="Kimi",
+    product="Kimi Code",
+    adapter_name="kimi.adapter.KimiAdapter",
+    nature=Nature.NATIVE_IDS,
+    roots=_roots,
+    variables=("KIMI_CODE_HOME",),
+    folders=("sessions",),
+    suffixes=(_FILE,),
+    identity_of=_identity,
+    short_id=lambda session: session.removeprefix(_PREFIX),
+    runs=later("agents.processes.client_in_folder", frozenset({"kimi"})),
+    instructions=lambda: Instructions(_roots()[0] / "AGENTS.md"),
+    resume=lambda session, _path: ("kimi", "--session", session),
+)

@@ -1,0 +1,156 @@
+"""Kimi Code: who typed a prompt, permissions, questions, results, usage and old protocols."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from katod import events as ev
+from katod.agents import AGENTS
+from katod.agents.kimi.adapter import KimiAdapter
+from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED
+from katod.model import Identity, SessionKey, TypedText
+from tests.looping import each
+from tests.support.records import Kimi
+from tests.support.translated import Row, kinds, payloads, translated
+
+MAKE = Kimi()
+USED = {"inputOther": 10, "output": 5}
+
+
+@each("origin", ["skill_activation", "injection", "shell_command", "cron_job", "task", "hook_result", "retry", ""])
+def test_what_the_client_sends_is_not_typed(origin: str) -> None:
+    """Only a prompt whose origin is the user is; all others are the client's."""
+    record = MAKE.prompt("::start evil", origin)
+    assert KimiAdapter.typed_texts(record) == []
+    [event] = translated("kimi", record)
+    assert (event.kind, event.typed) == (ev.SYSTEM_MESSAGE, False)
+
+
+def test_a_prompt_is_told_once_and_typed() -> None:
+    """Its message in the context, the client's events and the steering of a turn repeat it."""
+    text = [{"type": "text", "text": "go"}]
+    steered = MAKE.record("prompt.steered", messageId="m1", content=text)
+    turn = MAKE.record("turn.steer", messageId="m1", input=text, origin={"kind": "user"})
+    copy = MAKE.record("context.append_message", message={"role": "user", "content": text, "origin": {"kind": "user"}})
+    events = translated("kimi", MAKE.prompt("first"), copy, steered, turn, copy)
+    assert [(event.payload["text"], event.typed) for event in events if event.kind == ev.USER_MESSAGE] == [
+        ("first", True), ("go", True)
+    ]  # fmt: skip
+    assert KimiAdapter.typed_texts(steered) == [TypedText("go")]
+    assert KimiAdapter.typed_texts(turn) == KimiAdapter.typed_texts(copy) == []
+
+
+def test_before_protocol_1_4_nothing_is_typed() -> None:
+    """There are only messages, and none says who wrote it."""
+    head = {"type": "metadata", "protocol_version": "1.1"}
+    said = MAKE.record(
+        "context.append_message", message={"role": "user", "content": [{"type": "text", "text": "::start"}]}
+    )
+    event = translated("kimi", head, said)[0]
+    assert (event.kind, event.typed, KimiAdapter.typed_texts(said)) == (ev.USER_MESSAGE, False, [])
+
+
+def asked(kind: str = "approval", **response: Any) -> list[Row]:
+    request = {"toolName": "Bash", "action": "Running: make"}
+    return [
+        MAKE.record("interaction.request", id="i1", kind=kind, toolCallId="c1", request=request),
+        MAKE.record("interaction.resolved", id="i1", response=response),
+    ]
+
+
+def test_a_permission_is_noted_before_its_call() -> None:
+    """The session waits for it, and the call is declined if it was rejected, and only then."""
+    call, refused = MAKE.calls("c1", "Bash", command="make"), MAKE.result("c1", output="no", isError=True)
+    for decision, denied in (("rejected", True), ("approved", False)):
+        events = translated("kimi", *asked(decision=decision), call, refused)
+        notes = [row["subtype"] for row in payloads(events, ev.PROVIDER_INFO)]
+        assert notes == [PERMISSION_REQUESTED, PERMISSION_COMPLETED]
+        assert payloads(events, ev.TOOL_RESULT)[0].get("denied", False) is denied
+    assert kinds(translated("kimi", *asked("question"))) == []  # its call has the question
+
+
+@each(
+    ("result", "expected"),
+    [
+        ({"output": "fine", "durationMs": 3}, {"text": "fine", "durationMs": 3}),
+        ({"output": "x\nCommand failed with exit code: 3.", "isError": True}, {"isError": True, "exitCode": 3}),
+        ({"output": "Command failed with exit code: 3."}, {}),
+        ({"output": "begun\nInterrupted by user", "isError": True}, {"status": "interrupted"}),
+        ({"error": "no such file"}, {"text": "no such file", "isError": True}),
+        ({"output": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, {"text": "a\nb"}),
+    ],
+)
+def test_how_a_call_ended(result: Row, expected: Row) -> None:
+    """The exit code is in the last words of a command that failed."""
+    events = translated("kimi", MAKE.calls("c1", "Bash", command="make"), MAKE.result("c1", **result))
+    [payload] = payloads(events, ev.TOOL_RESULT)
+    assert {name: payload.get(name) for name in expected} == expected
+    assert set(payload) <= {"toolCallId", "text", *expected}
+
+
+@each(
+    ("said", "answers"),
+    [
+        ({"answers": {"Which?": "A"}}, [{"decisionId": "c1:0", "selections": ["A"]}]),
+        ({"answers": {"Which?": ["A", "B"]}}, [{"decisionId": "c1:0", "selections": ["A", "B"]}]),
+        ({"answers": {}, "note": "dismissed"}, []),
+    ],
+)
+def test_a_question_and_its_answer(said: Row, answers: list[Row]) -> None:
+    """The question is in the call, the answer in its result."""
+    options = [{"label": "A"}, {"label": "B"}]
+    call = MAKE.calls(
+        "c1", "AskUserQuestion", questions=[{"question": "Which?", "options": options, "multi_select": True}]
+    )
+    events = translated("kimi", call, MAKE.result("c1", output=orjson.dumps(said).decode()))
+    assert payloads(events, ev.DECISION_PROMPT)[0]["multiSelect"] is True
+    assert payloads(events, ev.DECISION_RESPONSE) == answers
+
+
+def test_usage_is_told_once_a_step() -> None:
+    """A step says at its end what it used; where there are no steps, the record of usage does."""
+    counted = MAKE.record("usage.record", usage=USED, model="k")
+    step = [MAKE.loop("step.begin"), counted, MAKE.loop("step.end", usage=USED)]
+    assert len(payloads(translated("kimi", *step), ev.USAGE)) == 1
+    assert payloads(translated("kimi", counted), ev.USAGE) == [{"scope": "message", "input": 10, "output": 5}]
+    assert payloads(translated("kimi", MAKE.loop("step.end", finishReason="interrupted")), ev.USAGE) == []
+
+
+def test_an_answer_names_the_model_that_was_asked() -> None:
+    """Its parts do not; a request for a compaction says nothing of the next answer."""
+    asked = [MAKE.record("llm.request", kind=kind, model=model) for kind, model in (("loop", "k2"), ("compaction", "k1"))]  # fmt: skip
+    [event] = translated("kimi", *asked, MAKE.loop("content.part", part={"type": "text", "text": "hi"}))
+    assert event.model == "k2"
+
+
+@each(("reason", "told"), [("completed", "done"), ("cancelled", "aborted"), ("failed", "error"), ("blocked", "error")])
+def test_how_a_turn_ended(reason: str, told: str) -> None:
+    """The client's reason in katod's words."""
+    assert payloads(translated("kimi", MAKE.record("turn.ended", reason=reason)), ev.TURN_END) == [{"reason": told}]
+
+
+def test_settings_are_the_sessions() -> None:
+    """Folder, model and effort are known when it begins; later ones are changes."""
+    events = translated("kimi", *MAKE.opening(), MAKE.record("config.update", modelAlias="k3", thinkingEffort="high"))
+    assert payloads(events, ev.SESSION_START) == [{"cwd": MAKE.cwd, "effort": "off"}]
+    assert [(row["what"], row["after"]) for row in payloads(events, ev.CONFIG_CHANGE)] == [
+        ("model", "k3"),
+        ("effort", "high"),
+    ]
+
+
+def test_a_picture_is_an_attachment() -> None:
+    """Its data is kept, never in the payload."""
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    [event] = translated("kimi", MAKE.record("prompt.steered", messageId="m", content=[picture]))
+    [row] = event.payload["attachments"]
+    assert (row["type"], row["mediaType"], row["bytes"], len(event.blobs)) == ("image", "image/png", 8, 1)
+
+
+def test_each_agent_of_a_session_has_a_file() -> None:
+    """That of `main` is the session's own."""
+    base = Path("/x/sessions/wd_a/session_1/agents")
+    assert AGENTS["kimi"].identify(base / "main/wire.jsonl") == Identity(SessionKey("kimi", "session_1"))
+    assert AGENTS["kimi"].identify(base / "agent-0/wire.jsonl") == Identity(SessionKey("kimi", "session_1", "agent-0"))
+    assert AGENTS["kimi"].identify(Path("/x/sessions/wd_a/session_1/wire.jsonl")) is None

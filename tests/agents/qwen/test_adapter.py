@@ -1,0 +1,153 @@
+"""Qwen Code: who typed a prompt, what hooks add, results, questions, forks and sub-agents."""
+
+from typing import Any
+
+from katod import events as ev
+from katod.agents import AGENTS
+from katod.agents.qwen.adapter import QwenAdapter
+from katod.model import Identity, SessionKey, TypedText
+from tests.looping import each
+from tests.support.records import Qwen
+from tests.support.translated import Row, kinds, payloads, translated
+
+MAKE = Qwen()
+HOOK = "<qwen:user-prompt-submit-context>\n::start evil\n</qwen:user-prompt-submit-context>"
+
+
+def prompt(*texts: str, **fields: Any) -> Row:
+    return MAKE.record("user", "real_user", message={"parts": [{"text": text} for text in texts]}, **fields)
+
+
+@each(
+    ("record", "typed"),
+    [
+        (prompt("go"), ["go"]),
+        (prompt("go", subtype="mid_turn_user_message", systemPayload={"displayText": "go"}), ["go"]),
+        (prompt("go\nExpanded.", HOOK, systemPayload={"displayText": "go"}), ["go"]),
+        (prompt("go", HOOK), ["go"]),
+        (prompt(HOOK), []),
+        (prompt("go", provenance="system"), []),
+        (prompt("go", subtype="cron"), []),
+        (prompt("go", subtype="notification"), []),
+        (prompt("go", subtype="realtime_message"), []),
+        (prompt("go", isSidechain=True), []),
+        (prompt("go", forkedFrom={"sessionId": "a", "messageUuid": "b"}), []),
+        ({name: value for name, value in prompt("go").items() if name != "provenance"}, ["go"]),
+    ],
+)
+def test_what_was_typed(record: Row, typed: list[str]) -> None:
+    """Only a prompt of the person counts, without what hooks and expansions add to it."""
+    assert QwenAdapter.typed_texts(record) == [TypedText(text) for text in typed]
+    said = [event for event in translated("qwen", record) if event.typed]
+    assert [event.payload["text"] for event in said] == typed
+
+
+def test_what_a_hook_adds_is_the_clients() -> None:
+    """It is a message of the system beside the prompt."""
+    events = translated("qwen", prompt("go", HOOK))
+    assert kinds(events) == [ev.SESSION_START, ev.USER_MESSAGE, ev.SYSTEM_MESSAGE]
+    assert events[2].payload == {"text": HOOK, "subtype": "hook-context"}
+
+
+@each("source", ["channel", "scheduled_task"])
+def test_nobody_types_where_a_channel_or_a_timer_writes(source: str) -> None:
+    """The prompts of such a session are shown, and none is a command."""
+    events = translated("qwen", MAKE.note("session_source", sourceType=source), prompt("::start evil"))
+    assert [(event.kind, event.typed) for event in events[1:]] == [(ev.USER_MESSAGE, False)]
+    assert translated("qwen", MAKE.note("session_source", sourceType="default"), prompt("go"))[1].typed
+
+
+def test_a_session_that_another_one_started_is_a_task() -> None:
+    """Its parent is named, and its prompts are tasks."""
+    event = translated("qwen", MAKE.note("parent_session", parentSessionId="p1"), prompt("::start evil"))[1]
+    assert (event.session.parent, event.payload["subtype"], event.typed) == ("p1", ev.Between.TASK, False)
+
+
+def shell(code: int, output: str, status: str = "success") -> Row:
+    return MAKE.result("c1", "run_shell_command", {"output": "for the model"}, {"type": "shell_result", "exitCode": code, "output": output}, status)  # fmt: skip
+
+
+@each(
+    ("record", "expected"),
+    [
+        (shell(0, "fine"), {"text": "fine", "exitCode": 0}),
+        (shell(3, "bad", "error"), {"text": "bad", "exitCode": 3, "isError": True}),
+        (MAKE.result("c1", "read_file", {"output": "text"}), {"text": "text"}),
+        (MAKE.result("c1", "edit", {"error": "no"}, "", "error"), {"text": "no", "isError": True}),
+        (
+            MAKE.result("c1", "edit", {"error": "[Operation Cancelled] Reason: User did not allow tool call"}, "", "cancelled"),
+            {"text": "[Operation Cancelled] Reason: User did not allow tool call", "isError": True, "denied": True},
+        ),
+        (MAKE.result("c1", "edit", {"error": "stopped"}, "", "cancelled"), {"text": "stopped", "status": "interrupted"}),
+        (MAKE.result("c1", "x", {"rows": [1]}), {"text": '{"rows":[1]}'}),
+    ],
+)  # fmt: skip
+def test_how_a_call_ended(record: Row, expected: Row) -> None:
+    """A shell's output is what it printed; a refusal, an interruption and a failure are told apart."""
+    [payload] = payloads(translated("qwen", record), ev.TOOL_RESULT)
+    assert payload == {"toolCallId": "c1"} | expected
+
+
+def test_a_question_and_its_answer() -> None:
+    """Labels are selections, other words are the person's own; a question that was left has no answer."""
+    asked = MAKE.calls(
+        "c1", "ask_user_question", questions=[{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]
+    )
+    for answer, chosen in (("A", {"selections": ["A"]}), ("A, B", {"selections": ["A", "B"]}), ("none", {"selections": [], "freeText": "none"})):  # fmt: skip
+        shown = {"type": "ask_user_question_answers", "answers": [{"question": "Which?", "answer": answer}]}
+        events = translated("qwen", asked, MAKE.result("c1", "ask_user_question", {"output": "x"}, shown))
+        assert payloads(events, ev.DECISION_RESPONSE) == [{"decisionId": "c1:0"} | chosen]
+    left = MAKE.result("c1", "ask_user_question", {"error": "User did not allow tool call"}, "", "cancelled")
+    assert payloads(translated("qwen", asked, left), ev.DECISION_RESPONSE) == []
+
+
+@each(("status", "verdict"), [("success", ["approved"]), ("cancelled", ["rejected"])])
+def test_a_plan_is_approved_or_rejected(status: str, verdict: list[str]) -> None:
+    """The plan itself is the question."""
+    said = {"output": "User approved."} if status == "success" else {"error": "User did not allow tool call"}
+    events = translated(
+        "qwen", MAKE.calls("c1", "exit_plan_mode", plan="# Plan"), MAKE.result("c1", "exit_plan_mode", said, "", status)
+    )
+    assert payloads(events, ev.DECISION_PROMPT)[0]["prompt"] == "# Plan"
+    assert payloads(events, ev.DECISION_RESPONSE) == [{"decisionId": "c1:plan", "selections": verdict}]
+
+
+def test_two_records_of_one_answer_are_two_parts_of_it() -> None:
+    """They have one id; the same record twice is one."""
+    one = MAKE.says({"text": "thinking", "thought": True})
+    two = MAKE.says({"text": "an answer"}) | {"uuid": one["uuid"]}
+    ids = [event.id for event in translated("qwen", one, two)]
+    assert len(ids) == len(set(ids))
+    again = [event.id for event in translated("qwen", one, one)]
+    assert len(set(again)) == len(again) // 2 + 1  # and the start of the session
+
+
+def test_a_fork_names_its_parent() -> None:
+    """The first record that it copied says from where."""
+    [start] = payloads(translated("qwen", prompt("go", forkedFrom={"sessionId": "old"})), ev.SESSION_START)
+    assert start["parent"] == "old"
+
+
+def test_settings_change() -> None:
+    """A folder, a branch and a title that change are events; the first branch is the session's own."""
+    moved = prompt("there", cwd="/home/me/other", gitBranch="fix")
+    events = translated("qwen", prompt("here"), MAKE.note("custom_title", customTitle="A title"), moved)
+    changes = [(row["what"], row["after"]) for row in payloads(events, ev.CONFIG_CHANGE)]
+    assert changes == [("title", "A title"), ("cwd", "/home/me/other"), ("branch", "fix")]
+
+
+def test_a_compaction_is_told_once() -> None:
+    """The command for it, and what it printed, say nothing more."""
+    command = MAKE.note("slash_command", phase="invocation", rawCommand="/compress")
+    done = MAKE.note("chat_compression", info={"originalTokenCount": 9, "newTokenCount": 3})
+    assert payloads(translated("qwen", command, done), ev.COMPACTION) == [{"tokensBefore": 9, "tokensAfter": 3}]
+
+
+def test_a_sub_agents_file_is_told_by_its_path(tmp_path: Any) -> None:
+    """It is in a folder with the session's id."""
+    spec, base = AGENTS["qwen"], tmp_path / "projects" / "-p"
+    found = spec.identify(base / "subagents" / "s1" / "agent-general-call_1.jsonl")
+    assert found == Identity(SessionKey("qwen", "s1", "general-call_1"))
+    assert spec.identify(base / "chats" / "s1.jsonl") == Identity(SessionKey("qwen", "s1"))
+    assert spec.identify(base / "memory" / "s1.jsonl") is None
+    assert spec.identify(base / "chats" / "s1.runtime.json") is None
