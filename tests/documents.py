@@ -117,6 +117,14 @@ def reference() -> str:
     return "\n" + "\n".join(parts) + "\n"
 
 
+def known_agents() -> str:
+    """Return the table of agents that have a form of their own, and the names of those that write one of these."""
+    rows = agents().splitlines(keepends=True)
+    relatives = [f"`{name}` ({AGENTS[name].product})" for name in sorted(AGENTS) if AGENTS[name].form]
+    own = [row for row in rows if not any(row.startswith(f"| `{name}` ") for name in AGENTS if AGENTS[name].form)]
+    return "".join(own) + f"\nAnd those that write like one of them: {', '.join(relatives)}.\n"
+
+
 def agents() -> str:
     """Return the table of agents; the folders are those in the default configuration."""
     roots = {key.split(".")[1]: meaning for key, _, meaning in settings() if key.endswith(".roots")}
@@ -143,7 +151,7 @@ def status() -> str:
 
 def _coded(where: str) -> str:
     """Put paths and variables into code spans."""
-    return re.sub(r"[$~][\w/.-]*\w(?: Support/zot)?", lambda match: f"`{match[0]}`", where)
+    return re.sub(r"[$~][\w/.-]*\w(?: Support/\w+)?", lambda match: f"`{match[0]}`", where)
 
 
 def settings() -> Iterator[tuple[str, str, str]]:
@@ -290,7 +298,7 @@ def lines() -> str:
 
 
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
-    (README, "agents"): agents,
+    (README, "agents"): known_agents,
     (README, "status"): status,
     (CLI, "reference"): reference,
     (CONFIG, "keys"): keys,

@@ -30,6 +30,7 @@ GUARDED = {
     "tests/agents/gemini/test_adapter.py": "agents/gemini/results",
     "tests/agents/opencode/test_adapter.py": "agents/opencode/turns",
     "tests/agents/opencode/test_second.py": "agents/opencode/opening agents/opencode/places",
+    "tests/agents/test_families.py": "agents/cowork",
     "tests/agents/test_base.py": "agents/ancestors agents/spec",
     "tests/agents/test_runs.py": ("agents/opencode/running agents/processes agents/reports"),
     "tests/archive/test_update.py": "archive/excluded archive/writer",

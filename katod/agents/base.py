@@ -170,7 +170,7 @@ class Adapter:
         """Build the table of the methods marked by `handles`, and guard what is called from outside."""
         super().__init_subclass__()
         marked = [(method, getattr(method, "handles", ())) for method in vars(cls).values()]
-        cls.handlers = {kind: method for method, kinds in marked for kind in kinds}
+        cls.handlers = cls.handlers | {kind: method for method, kinds in marked for kind in kinds}
         for name in _GUARDED & vars(cls).keys():
             own = vars(cls)[name]
             is_static = isinstance(own, staticmethod)

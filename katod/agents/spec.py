@@ -131,6 +131,8 @@ class AgentSpec:
     open: Callable[[str], AbstractContextManager["SourceFile"]] = _OPEN_SOURCE
     short_id: Callable[[str], str] = str  # the part of an id that distinguishes sessions
     separate_subagents: bool = True  # sub-agents have session files of their own
+    form: str = ""  # the agent whose records it writes, if not its own
+    commands: bool = True  # its prompts may command katod: not where a chat's channel or a timer speaks as the user
     marks_pastes: bool = False  # its records say which part of a message was pasted
     names_parents: bool = False  # they are sessions of their own, whose first record names the one that started it
     cuts_ids: bool = False  # a path contains only the beginning of the session's id

@@ -146,7 +146,7 @@ def _file(context: Context, path: Path) -> Replay:
         with path.open("rb") as lines:
             yield from read_katod(lines, path)
         return
-    identity = _agent(path).named(path.absolute())
+    identity = _agent(context, path.absolute()).named(path.absolute())
     yield from replay(identity.key, [Stretch(str(path.absolute()), identity)], context.log)
 
 
@@ -161,10 +161,11 @@ def _for_pull_request(events: Replay, options: Options) -> str:
     return pull_request(conversation) if conversation else ""
 
 
-def _agent(path: Path) -> AgentSpec:
-    """Return the agent that wrote this file, judged by its first records. Raises SelectionError."""
-    if spec := sniff(path.absolute()):
-        return spec
+def _agent(context: Context, path: Path) -> AgentSpec:
+    """Return the agent that wrote this file, judged by its first records and its place. Raises SelectionError."""
+    if spec := sniff(path):
+        relatives = [root for root in context.roots() if root.spec.form == spec.name]
+        return next((root.spec for root in relatives if Path(os.path.realpath(path)).is_relative_to(root.path)), spec)
     products = ", ".join(sorted(spec.product for spec in AGENTS.values()))
     hint = f"katod reads session files of {products}, and its own JSONL"
     raise SelectionError("not a session file that katod recognises", path=path, hint=hint)

@@ -58,7 +58,7 @@ _PAGE: Final = ".html"
 @click.option("-w", "--word", "whole", is_flag=True, help="Match whole words only.")
 @click.option("--said", is_flag=True, help="Search only messages, not the input and output of tools.")
 @click.option("--best", is_flag=True, help="Sort by relevance, not by time.")
-@click.option("--agent", type=Choice(sorted(AGENTS)), help="Search only sessions of this agent.")
+@click.option("--agent", type=Choice(sorted(AGENTS)), metavar="NAME", help="Search only sessions of this agent.")
 @click.option("--project", default="", help="Search only projects whose path contains this text.")
 @click.option(
     "--since", metavar="WHEN", help="Search only what is newer than WHEN: today, yesterday, an age (2h, 7d) or a date."

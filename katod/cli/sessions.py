@@ -36,7 +36,7 @@ _INDENT: Final = "   "
 
 
 @click.command()
-@click.option("--agent", type=Choice(sorted(AGENTS)), help="Show only sessions of this agent.")
+@click.option("--agent", type=Choice(sorted(AGENTS)), metavar="NAME", help="Show only sessions of this agent.")
 @click.option("--project", help="Show only sessions whose project path contains this text.")
 @click.option(
     "--since",

@@ -53,5 +53,6 @@ def _candidates(batch: Batch) -> Iterator[Line]:
 
 
 def _typed_texts(agent: str, line: Line) -> list[TypedText]:
-    values = [record.value for record in line.records if record.value is not None]
-    return [typed for value in values for typed in AGENTS[agent].adapter.typed_texts(value)]
+    spec = AGENTS[agent]
+    values = [record.value for record in line.records if record.value is not None] if spec.commands else []
+    return [typed for value in values for typed in spec.adapter.typed_texts(value)]

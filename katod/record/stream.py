@@ -265,8 +265,9 @@ class Translation:
     def _message(self, event: Event) -> Message:
         if event.kind != ev.USER_MESSAGE:
             return (event,)
-        parts = split(event, marks_pastes=self._spec.marks_pastes)
-        self._near_misses += ((event, miss._replace(message=event.dedup_key)) for miss in parts.near_misses)
+        heard = event if self._spec.commands else event._replace(typed=False)
+        parts = split(heard, marks_pastes=self._spec.marks_pastes)
+        self._near_misses += ((heard, miss._replace(message=heard.dedup_key)) for miss in parts.near_misses)
         if event.session.subagent == self._metadata.key.subagent:
             set_title(self._metadata, parts.words, event)
         return tuple(parts.events)

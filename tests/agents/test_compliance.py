@@ -6,7 +6,7 @@ one process that reads it as a whole.
 
 import re
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 import pytest
@@ -16,7 +16,20 @@ from katod.agents import AGENTS
 from katod.service import control
 from katod.service.control import Request
 from tests.examples import mostly
-from tests.support.records import MAKERS, OTHER, SESSION, UNKNOWN, Maker, Said, calls, moment, result, says, user
+from tests.support.records import (
+    MAKERS,
+    OTHER,
+    RELATIVES,
+    SESSION,
+    UNKNOWN,
+    Maker,
+    Said,
+    calls,
+    moment,
+    result,
+    says,
+    user,
+)
 from tests.support.world import World
 
 TALK = (
@@ -30,10 +43,15 @@ TALK = (
     says("third answer"),
     user("::stop"),
 )
+OFTEN: Final = tuple(name for name, spec in AGENTS.items() if not spec.form)
 WORDS = ["first words", "first answer", "second answer", "second words", "third answer"]
 
 
-@pytest.fixture(params=MAKERS, ids=lambda maker: maker.__name__)
+# What is true of an agent is true of those that write its form; the default tests leave these out.
+ALL: Final = (*MAKERS, *(pytest.param(maker, marks=pytest.mark.slow) for maker in RELATIVES))
+
+
+@pytest.fixture(params=ALL, ids=lambda maker: maker.__name__)
 def make(request: pytest.FixtureRequest) -> type[Maker]:
     """Return each agent's maker in turn."""
     maker: type[Maker] = request.param
@@ -62,7 +80,7 @@ class Told(NamedTuple):
     exported: list[dict[str, Any]]
 
 
-@pytest.fixture(scope="module", params=MAKERS, ids=lambda maker: maker.__name__)
+@pytest.fixture(scope="module", params=ALL, ids=lambda maker: maker.__name__)
 def teller(request: pytest.FixtureRequest) -> type[Maker]:
     """Return each agent's maker in turn, for tests that share one conversation."""
     maker: type[Maker] = request.param
@@ -87,9 +105,9 @@ def told(request: pytest.FixtureRequest, teller: type[Maker], tmp_path_factory: 
         return Told(maker, events(world), [orjson.loads(row) for row in exported])
 
 
-def makers_with(what: str, often: tuple[str, ...] = tuple(AGENTS)) -> pytest.MarkDecorator:
+def makers_with(what: str, often: tuple[str, ...] = OFTEN) -> pytest.MarkDecorator:
     """Run a case for the agents whose format supports it, by default for `often`; others give the reason in `ABSENT`."""
-    makers = [maker for maker in MAKERS if what not in maker.ABSENT]
+    makers = [maker for maker in (*MAKERS, *RELATIVES) if what not in maker.ABSENT]
     usual = [maker for maker in makers if maker.agent in often]
     return pytest.mark.parametrize("make", mostly(usual, makers), ids=lambda maker: maker.__name__)
 
@@ -115,8 +133,9 @@ def words(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def test_every_adapter_has_a_maker() -> None:
-    """Every registered adapter has a maker, so that it is tested here."""
-    assert {maker.agent for maker in MAKERS} == set(AGENTS)
+    """Every registered adapter in which something may be a command has a maker, so that it is tested here."""
+    heard = {name for name, spec in AGENTS.items() if spec.commands}
+    assert {maker.agent for maker in (*MAKERS, *RELATIVES)} == heard
 
 
 def test_what_a_format_lacks_is_a_case() -> None:

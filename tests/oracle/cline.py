@@ -18,20 +18,24 @@ def read(path: Path) -> Sets:
     except ValueError:
         sets.other[INVALID] += 1
         return sets
+    is_lead = document.get("agent") == "lead"
     for message in map(as_dict, document.get("messages") or []):
         content = message.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else map(as_dict, content or [])
         for block in blocks:
-            _block(sets, as_text(message.get("role")), as_text(message.get("id")), block)
+            _block(sets, as_text(message.get("role")), as_text(message.get("id")), block, is_lead=is_lead)
         if counts := as_dict(message.get("metrics")):
             sets.usage(as_text(message.get("id")), counts, ("inputTokens", "outputTokens"))
     return sets
 
 
-def _block(sets: Sets, role: str, native: str, block: Record) -> None:
+def _block(sets: Sets, role: str, native: str, block: Record, *, is_lead: bool) -> None:
     kind, text = f"{role}/{block.get('type')}", as_text(block.get("text"))
     if kind == "user/text":
         typed = _TYPED.fullmatch(text)
+        if typed is None and is_lead:  # the client's own words
+            sets.other["other:user/untyped"] += 1
+            return
         # A sub-agent's task has no element around it. Line ends of a paste are carriage returns.
         sets.user(native, re.sub("\r\n?", "\n", typed[1] if typed else text))
     elif kind == "assistant/text" and text.strip():

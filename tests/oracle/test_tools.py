@@ -17,7 +17,9 @@ SETTING = "changes the session, and nothing in the project"
 REASONS = {
     "AskQuestion": QUESTION,
     "AskUserQuestion": QUESTION,
+    "ask_question": QUESTION,
     "ask_user": QUESTION,
+    "ask_user_question": QUESTION,
     "question": QUESTION,
     "request_user_input": QUESTION,
     "SwitchMode": SETTING,
@@ -27,6 +29,7 @@ REASONS = {
 }
 COUNTS = {
     "claude": {"AskUserQuestion": 6, "[trimmed for fixture]": 1},
+    "cline": {"ask_question": 1},
     "codex": {
         "[trimmed for fixture]": 2,
         "image_generation": 1,
@@ -34,7 +37,9 @@ COUNTS = {
     "copilot": {"ask_user": 3, "rename_session": 9},
     "cursor": {"AskQuestion": 28, "SwitchMode": 45},
     "gemini": {"ask_user": 1},
+    "kimi": {"AskUserQuestion": 2},
     "opencode": {"question": 1},
+    "qwen": {"ask_user_question": 1},
 }
 
 

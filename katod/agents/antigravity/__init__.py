@@ -47,6 +47,7 @@ SPEC: Final = AgentSpec(
     folders=("brain/*/.system_generated/logs",),
     suffixes=(WHOLE, CUT),
     identity_of=_identity,
+    names_parents=True,
     answers=Answers(has_usage=False),
     runs=later("agents.processes.client_in_folder", frozenset({"agy", "antigravity"})),
     resume=lambda session, _path: ("agy", "--conversation", session),

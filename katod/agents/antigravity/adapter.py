@@ -15,6 +15,7 @@ from katod.agents.antigravity.places import CUT, late_output, project_of, starte
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest
 from katod.agents.diffs import structured
 from katod.agents.fields import dicts_of, int_or_none, text_of, texts_in
+from katod.agents.spec import SPAWNED
 from katod.agents.toolcalls import call_of
 from katod.events import Event
 from katod.model import Record, TypedText
@@ -101,7 +102,8 @@ class AntigravityAdapter(Adapter):
         if parent := started_by(self._path, prompt, time):
             self.new.child_of(parent, spawned=True)
         self.new.now["cwd"] = cwd
-        return [self.new.event(ev.SESSION_START, texts_in({"cwd": cwd, "parent": parent}), record, "start")]
+        start = texts_in({"cwd": cwd, "parent": parent, "origin": SPAWNED if parent else ""})
+        return [self.new.event(ev.SESSION_START, start, record, "start")]
 
     # -- prompts --------------------------------------------------------------------------------------
 

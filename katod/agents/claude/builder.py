@@ -16,7 +16,7 @@ class ClaudeBuilder(EventBuilder):
     """Names events by the `uuid` of their record, or by a hash of the content if it has none."""
 
     def __init__(self, ref: SessionRef, state: State) -> None:
-        super().__init__(ref, dedup_prefix="claude:", now=state.get("now"), above=state.get("above"))
+        super().__init__(ref, dedup_prefix=f"{ref.agent}:", now=state.get("now"), above=state.get("above"))
         self.main = ref
         # How often each name without an id and a time was used.
         self.repeats: dict[str, int] = state.get("repeats", {})

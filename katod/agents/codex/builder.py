@@ -18,7 +18,10 @@ class CodexBuilder(EventBuilder):
         key = origin.identity.key
         rollout = origin.identity.rollout or key.id
         super().__init__(
-            origin.ref, prefix=f"codex:{key.id}:{rollout}@", dedup_prefix=f"codex:{rollout}@", now=state.get("now")
+            origin.ref,
+            prefix=f"{key.agent}:{key.id}:{rollout}@",
+            dedup_prefix=f"{key.agent}:{rollout}@",
+            now=state.get("now"),
         )
         self.native_type = ""  # of the current record, as specific as possible
         self.paginated = False

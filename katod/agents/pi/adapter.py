@@ -58,7 +58,7 @@ class PiAdapter(Adapter):
     def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
         ref = origin.ref._replace(parent=state.get("parent", ""))
-        self.new = PiBuilder(ref, dedup_prefix="pi:", now=state.get("now"), above=state.get("above"))
+        self.new = PiBuilder(ref, dedup_prefix=f"{ref.agent}:", now=state.get("now"), above=state.get("above"))
 
     def state(self) -> dict[str, Any]:
         """Return the parent session and the settings so far."""

@@ -24,6 +24,7 @@ from tests.support.records.cline import Cline
 from tests.support.records.codex import Codex, CodexFlat, CodexLegacy
 from tests.support.records.copilot import Copilot
 from tests.support.records.cursor import Cursor
+from tests.support.records.families import Cowork, Kilo, MiMo, OhMyPi, OpenClaude, OpenClaw, Prime, TraeX
 from tests.support.records.gemini import Gemini, GeminiDocument
 from tests.support.records.kimi import Kimi
 from tests.support.records.opencode import OpenCode, OpenCode2
@@ -36,6 +37,7 @@ __all__ = [
     "MAKERS",
     "OF_EACH_NATURE",
     "OTHER",
+    "RELATIVES",
     "SESSION",
     "THREAD",
     "UNKNOWN",
@@ -50,6 +52,7 @@ __all__ = [
     "GeminiDocument",
     "Kimi",
     "Maker",
+    "OpenClaw",
     "OpenCode",
     "OpenCode2",
     "Qwen",
@@ -67,5 +70,7 @@ MAKERS: Final[tuple[type[Maker], ...]] = (
     Antigravity, Claude, Cline, Codex, CodexFlat, CodexLegacy, Copilot, Cursor, Gemini, GeminiDocument, Kimi, OpenCode, OpenCode2,
     Pi, Qwen, Zot,
 )  # fmt: skip
+# Those that write the form of another one. OpenClaw, in which nothing is a command, has tests of its own.
+RELATIVES: Final[tuple[type[Maker], ...]] = (Cowork, OpenClaude, OhMyPi, Prime, TraeX, Kilo, MiMo)
 # One agent that appends lines, one that rewrites a document, one that keeps a database.
 OF_EACH_NATURE: Final[tuple[type[Maker], ...]] = (Claude, GeminiDocument, OpenCode)

@@ -1,0 +1,40 @@
+"""Claude Cowork: Claude Code's records, whose folder is one of the client's own; the person's is beside them."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from katod.agents.base import Origin, State
+from katod.agents.claude.adapter import ClaudeAdapter
+from katod.agents.fields import dict_of, list_of, text_of
+from katod.events import Event
+from katod.model import Record
+from katod.smallfile import read_small
+
+_LARGEST: Final = 1024 * 1024
+_SESSION: Final = "local_"
+
+
+class CoworkAdapter(ClaudeAdapter):
+    """Translates the records of one Cowork session."""
+
+    def __init__(self, origin: Origin, state: State | None = None) -> None:
+        super().__init__(origin, state)
+        self._folder = _folder_of(origin.path)
+
+    def feed(self, record: Record) -> list[Event]:
+        """Translate one record, as written in the folder that the person selected."""
+        if self._folder and record.value is not None and "cwd" in record.value:
+            record = record._replace(value=record.value | {"cwd": self._folder})
+        return super().feed(record)
+
+
+def _folder_of(path: Path) -> str:
+    """Return the first folder that the person selected, as `local_<id>.json` beside the session's folder says."""
+    session = next((parent for parent in path.parents if parent.name.startswith(_SESSION)), None)
+    try:
+        row: Any = orjson.loads(read_small(session.with_name(f"{session.name}.json"), _LARGEST)) if session else {}
+    except (OSError, ValueError):
+        return ""
+    return text_of(next(iter(list_of(dict_of(row).get("userSelectedFolders"))), ""))
