@@ -12,7 +12,7 @@ import orjson
 SCHEMA: Final = "katod.event/1"
 
 USER_MESSAGE: Final = "user.message"
-USER_COMMAND: Final = "user.kato-command"
+USER_COMMAND: Final = "user.kato-command"  # as kato names it, whose commands katod understands
 DECISION_RESPONSE: Final = "user.decision.response"
 ASSISTANT_MESSAGE: Final = "assistant.message"
 ASSISTANT_THINKING: Final = "assistant.thinking"

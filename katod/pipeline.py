@@ -325,7 +325,7 @@ class Pipeline:
         return bool(self.between_steps(output.row.session, act))
 
     def follow(self, now: float, budget: int = STEP_BYTES) -> bool:
-        """Advance the outputs that catch up on their own; return whether there is more to do now."""
+        """Retry parked outputs, and advance those that are behind; return whether there is more to do now."""
         return self._catch_up.advance(now, budget)
 
     def has_failed(self, session_id: int) -> bool:

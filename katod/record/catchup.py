@@ -31,7 +31,7 @@ Join = Callable[[Output], bool]
 
 
 class CatchUpDedup:
-    """Finds new what one follower has not passed yet.
+    """Decides which events are new to one follower: those that it has not passed yet.
 
     Events are numbered in the order in which the session first saw them. Within a source that was not rewritten the
     numbers rise, so the highest one suffices; in a rewritten source everything that was passed is remembered.
@@ -222,7 +222,10 @@ class CatchUp:
         return True
 
     def advance(self, now: float, budget: int) -> bool:
-        """Advance every output by about `budget` bytes of its session; return whether there is more to do now."""
+        """Retry what is parked and due, and advance every output by about `budget` bytes of its session.
+
+        Returns whether there is more to do now.
+        """
         outputs = self.outputs()
         for output in self._delivery.due(now):
             self.retry(output)
@@ -235,11 +238,11 @@ class CatchUp:
         return more
 
     def isolated_step(self, output: Output, budget: int) -> bool:
-        """Advance one output; if katod fails, only this output waits and is retried later."""
+        """Advance one output; if something unexpected happens, only this output waits and is retried later."""
         return self._isolated(output, partial(self.step, output, budget))
 
     def retry(self, output: Output) -> None:
-        """Write what waits for a parked output; if katod fails, only this output waits longer."""
+        """Write what waits for a parked output; if something unexpected happens, only this output waits longer."""
         self._isolated(output, partial(self._retry, output))
 
     def _retry(self, output: Output) -> bool:

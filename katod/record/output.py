@@ -1,9 +1,9 @@
 """One output while katod works on it: its row, what is printed to it in a step, and how its file was last found.
 
 planned ─▶ held ─▶ live ─▶ closed     held: the text waits for the words that name the file
-│  ▲               live: it follows its session, step by step
-parked  ▼  │ caught up     behind: it has a stream of its own
-behind
+                   │  ▲               live: it follows its session, step by step
+           parked  ▼  │ caught up     behind: it has a stream of its own
+                 behind
 """
 
 from collections.abc import Callable, Iterable
