@@ -118,11 +118,13 @@ def reference() -> str:
 
 
 def known_agents() -> str:
-    """Return the table of agents that have a form of their own, and the names of those that write one of these."""
+    """Return the table of agents that have a form of their own, and in one row those that write one of these."""
+    relatives = [name for name in sorted(AGENTS) if AGENTS[name].form]
     rows = agents().splitlines(keepends=True)
-    relatives = [f"`{name}` ({AGENTS[name].product})" for name in sorted(AGENTS) if AGENTS[name].form]
-    own = [row for row in rows if not any(row.startswith(f"| `{name}` ") for name in AGENTS if AGENTS[name].form)]
-    return "".join(own) + f"\nAnd those that write like one of them: {', '.join(relatives)}.\n"
+    own = [row for row in rows if not any(row.startswith(f"| `{name}` ") for name in relatives)]
+    names = ", ".join(f"`{name}`" for name in relatives)
+    products = ", ".join(AGENTS[name].product for name in relatives)
+    return "".join(own) + f"| {names} | {products} | as listed in [config/README.md](config/README.md#agents) |\n"
 
 
 def agents() -> str:
@@ -151,7 +153,7 @@ def status() -> str:
 
 def _coded(where: str) -> str:
     """Put paths and variables into code spans."""
-    return re.sub(r"[$~][\w/.-]*\w(?: Support/\w+)?", lambda match: f"`{match[0]}`", where)
+    return re.sub(r"[$~][\w/.-]*(?: - \w+)?[\w/.-]*\w(?: Support(?:/\w+)?)?", lambda match: f"`{match[0]}`", where)
 
 
 def settings() -> Iterator[tuple[str, str, str]]:

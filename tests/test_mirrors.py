@@ -15,6 +15,7 @@ GUARDED = {
     "tests/formats/redact/test_redactor.py": "formats/redact/engine",
     "tests/agents/antigravity/test_adapter.py": "agents/antigravity/places",
     "tests/agents/cline/test_adapter.py": "agents/cline/manifest agents/cline/results",
+    "tests/agents/vscode/test_adapter.py": "agents/vscode/parts",
     "tests/agents/qwen/test_adapter.py": "agents/qwen/questions agents/qwen/results",
     "tests/agents/claude/test_adapter.py": (
         "agents/claude/ignored agents/claude/queued agents/claude/system agents/claude/user"

@@ -8,7 +8,21 @@ named in the `SPEC`, and loaded when it is needed.
 from collections.abc import Mapping
 from typing import Final
 
-from katod.agents import antigravity, claude, cline, codex, copilot, cursor, gemini, kimi, opencode, pi, qwen, zot
+from katod.agents import (
+    antigravity,
+    claude,
+    cline,
+    codex,
+    copilot,
+    cursor,
+    gemini,
+    kimi,
+    opencode,
+    pi,
+    qwen,
+    vscode,
+    zot,
+)
 from katod.agents.families import FAMILIES
 from katod.agents.spec import AgentSpec
 
@@ -19,6 +33,7 @@ AGENTS: Final[Mapping[str, AgentSpec]] = {
         opencode.SPEC,
         copilot.SPEC,
         antigravity.SPEC,
+        vscode.SPEC,
         cline.SPEC,
         pi.SPEC,
         kimi.SPEC,

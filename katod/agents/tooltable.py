@@ -287,6 +287,27 @@ TOOLS: Final[dict[str, dict[str, ToolEntry]]] = {
         "task_stop": ToolEntry("agent", ("task_id",)),
         "skill": ToolEntry("agent", ("skill",)),
     },
+    "vscode": {
+        "read_file": ToolEntry("read", ("filePath",)),
+        "view_image": ToolEntry("read", ("filePath",)),
+        "get_errors": ToolEntry("read", ("filePaths",)),
+        "create_file": ToolEntry("edit", ("filePath",), new=("content",)),
+        "insert_edit_into_file": ToolEntry("edit", ("filePath", "explanation"), new=("code",)),
+        "replace_string_in_file": ToolEntry("edit", ("filePath",), old=("oldString",), new=("newString",)),
+        "multi_replace_string_in_file": ToolEntry(
+            "edit", ("explanation",), old=("oldString",), new=("newString",), edits=("replacements",)
+        ),
+        "apply_patch": ToolEntry("edit", patch=("input",)),
+        "file_search": ToolEntry("search", ("query",)),
+        "grep_search": ToolEntry("search", ("query",), ("includePattern",)),
+        "semantic_search": ToolEntry("search", ("query",)),
+        "list_dir": ToolEntry("search", ("path",)),
+        "run_in_terminal": _COMMAND,
+        "get_terminal_output": _SHELL_ID,
+        "manage_todo_list": ToolEntry("think", items=("todoList",)),
+        "fetch_webpage": ToolEntry("fetch", ("urls", "query")),
+        "runSubagent": _TASK,
+    },
     "zot": {
         "read": ToolEntry("read", ("path",)),
         "write": ToolEntry("edit", ("path",), new=("content",)),

@@ -52,6 +52,7 @@ TYPED: Final[dict[str, Callable[[Record, Path_], bool]]] = {
     "opencode": lambda record, at: at[-1] == "text" and _deep(record, at[:2]).get("info", {}).get("role") == "user",
     "pi": lambda record, at: at[0] == "message" and record["message"].get("role") == "user" and _is_text(at),
     "qwen": lambda record, at: record.get("type") == "user" and at[-1] in ("text", "displayText"),
+    "vscode": lambda record, at: at[:1] == ("requests",) and at[2:] == ("message", "text"),
     "zot": lambda record, at: (_deep(record, at[:1]).get("role") == "user" and at[-1] == "text")
     or (record.get("type") == "user_message" and at[-1] == "text"),
 }  # fmt: skip

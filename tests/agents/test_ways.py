@@ -225,5 +225,6 @@ def test_agents_without_such_records_are_known() -> None:
         "cline",
         "cursor",
         "pi",
+        "vscode",
         "zot",
     }

@@ -342,4 +342,4 @@ def test_links_that_setup_did_not_follow_are_no_obstacle_to_remove(homes):
 def test_every_agent_has_instructions_or_is_known_to_have_none():
     """An agent that is added needs a decision."""
     own = [name for name, spec in AGENTS.items() if not spec.form]
-    assert [name for name in own if AGENTS[name].instructions is None] == ["antigravity", "cline", "cursor"]
+    assert [name for name in own if AGENTS[name].instructions is None] == ["antigravity", "vscode", "cline", "cursor"]

@@ -5,7 +5,21 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.oracle import antigravity, claude, cline, codex, copilot, cursor, gemini, kimi, opencode, pi, qwen, zot
+from tests.oracle import (
+    antigravity,
+    claude,
+    cline,
+    codex,
+    copilot,
+    cursor,
+    gemini,
+    kimi,
+    opencode,
+    pi,
+    qwen,
+    vscode,
+    zot,
+)
 from tests.oracle.common import Sets
 
 ROOT = Path(__file__).parents[2]
@@ -24,8 +38,9 @@ READERS = {
     "pi": pi.read,
     "kimi": kimi.read,
     "qwen": qwen.read,
+    "vscode": vscode.read,
 }
-DOCUMENTS = frozenset(("cline", "gemini", "opencode"))  # their sessions may be whole .json documents
+DOCUMENTS = frozenset(("cline", "gemini", "opencode", "vscode"))  # their sessions may be whole .json documents
 # Where the corpus keeps each agent's sessions: agent, folder, glob.
 FOLDERS = (
     ("claude", "claude", "**/*.jsonl"),
@@ -51,6 +66,7 @@ FOLDERS = (
     ("cline", "agents2/cline", "**/*.messages.json"),
     ("kimi", "newest/kimi", "**/wire.jsonl"),
     ("kimi", "agents2/kimi", "**/wire.jsonl"),
+    ("vscode", "agents2/vscode-copilot", "**/chatSessions/*.json*"),
     ("qwen", "newest/qwen", "**/.qwen/projects/**/*.jsonl"),
     ("qwen", "agents2/qwen", "**/chats/*.jsonl"),
 )

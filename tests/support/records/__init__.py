@@ -30,6 +30,7 @@ from tests.support.records.kimi import Kimi
 from tests.support.records.opencode import OpenCode, OpenCode2
 from tests.support.records.pi import Pi
 from tests.support.records.qwen import Qwen
+from tests.support.records.vscode import VSCode
 from tests.support.records.zot import Zot
 
 __all__ = [
@@ -68,7 +69,7 @@ __all__ = [
 
 MAKERS: Final[tuple[type[Maker], ...]] = (
     Antigravity, Claude, Cline, Codex, CodexFlat, CodexLegacy, Copilot, Cursor, Gemini, GeminiDocument, Kimi, OpenCode, OpenCode2,
-    Pi, Qwen, Zot,
+    Pi, Qwen, VSCode, Zot,
 )  # fmt: skip
 # Those that write the form of another one. OpenClaw, in which nothing is a command, has tests of its own.
 RELATIVES: Final[tuple[type[Maker], ...]] = (Cowork, OpenClaude, OhMyPi, Prime, TraeX, Kilo, MiMo)

@@ -18,6 +18,7 @@ from tests.support.records.kimi import Kimi
 from tests.support.records.opencode import OpenCode, OpenCode2
 from tests.support.records.pi import Pi
 from tests.support.records.qwen import Qwen
+from tests.support.records.vscode import VSCode
 from tests.support.records.zot import Zot
 
 PATH: Final = "/home/me/app/note.txt"
@@ -257,6 +258,21 @@ def _qwen(maker: Any, call: str) -> Edit:
     )
 
 
+def _vscode(maker: Any, call: str) -> Edit:
+    given = {"filePath": PATH, "oldString": OLD, "newString": NEW}
+    row = {"id": call, "name": "replace_string_in_file", "arguments": json.dumps(given)}
+    asked = maker.request("Edit it.")
+    metadata: Record = {"toolCallRounds": [{"response": "", "toolCalls": [row]}], "toolCallResults": {}}
+
+    def ended(text: str) -> list[Record]:
+        results = {"toolCallResults": {call: {"content": [{"value": text}]}}}
+        return [asked | {"modelState": {"value": 1}, "result": {"metadata": metadata | results}}]
+
+    return Edit(
+        [asked | {"modelState": {"value": 1}, "result": {"metadata": metadata}}], ended("The file was edited."), {}
+    )
+
+
 def _zot(maker: Any, call: str) -> Edit:
     def row(role: str, block: Record) -> list[Record]:
         return [{"type": "message", "message": {"role": role, "content": [block], "time": moment()}}]
@@ -273,5 +289,6 @@ def _zot(maker: Any, call: str) -> Edit:
 
 _EDITS: Final[dict[type[Maker], Callable[[Maker, str], Edit]]] = {
     Antigravity: _antigravity, Claude: _claude, Cline: _cline, Codex: _codex, CodexLegacy: _codex, CodexFlat: _codex, Copilot: _copilot, Gemini: _gemini,
-    GeminiDocument: _gemini, Kimi: _kimi, OpenCode: _opencode, OpenCode2: _opencode2, Pi: _pi, Qwen: _qwen, Zot: _zot,
+    GeminiDocument: _gemini, Kimi: _kimi, OpenCode: _opencode, OpenCode2: _opencode2, Pi: _pi, Qwen: _qwen,
+    VSCode: _vscode, Zot: _zot,
 }  # fmt: skip
