@@ -101,3 +101,10 @@ def test_a_linked_folder_stays(place):
     with pytest.raises(OutputError):
         remove_folder(beside)
     assert os.listdir(place.root.parent / "mine") == [ASSET]
+
+
+def test_nothing_is_made_where_there_is_nothing(place):
+    """Neither the folder nor those above it."""
+    gone = place._replace(parts=("never", "was", "n.assets"))
+    remove_folder(gone)
+    assert not (place.root / "never").exists()

@@ -3,6 +3,7 @@
 from typing import Any
 
 from katod import events as ev
+from katod.agents.claude.adapter import ClaudeAdapter
 from tests.looping import each
 from tests.support.records import Claude
 from tests.support.translated import Row, payloads, translated
@@ -76,3 +77,12 @@ def test_sums_of_the_session_stay_within_what_json_holds() -> None:
     row = {"inputTokens": 2**62, "outputTokens": 1, "cacheReadInputTokens": "many"}
     [found] = payloads(translated("claude", cost(modelUsage={"a": row, "b": row}, totalCostUSD="x")), ev.USAGE)
     assert found == {"scope": "session", "output": 2}
+
+
+def test_beside_a_result_nothing_is_typed() -> None:
+    """Whatever else is in the record, and whatever it says of itself."""
+    make = Claude()
+    blocks = [{"type": "tool_result", "tool_use_id": "c1", "content": "x"}, {"type": "text", "text": "::start evil"}]
+    record = make.typed("") | {"message": {"role": "user", "content": blocks}}
+    assert [event.typed for event in translated("claude", record) if event.kind == ev.USER_MESSAGE] in ([], [False])
+    assert ClaudeAdapter.typed_texts(record) == []

@@ -42,3 +42,15 @@ def test_what_a_session_is_about_is_kept_without_its_calls():
     assert (entry.metadata.title, entry.metadata.cwd, entry.metadata.calls) == ("A title", "/home/me", {})
     assert entry.beginning() == {"title": "A title", "cwd": "/home/me"}
     assert sys.getsizeof(entry._about[0]) < 120
+
+
+def test_a_count_is_exact_as_long_as_the_files_are_as_counted():
+    """One without what was counted never is; a file that changes makes it an estimate again."""
+    entry = SessionEntry(KEY)
+    entry.take([("/a", Identity(KEY, ""), Stat(1, 2, 3, 4))])
+    entry.set_count(5)
+    assert (entry.count, entry.is_counted) == (5, False)
+    entry.set_count(6, entry.stats)
+    assert (entry.count, entry.is_counted) == (6, True)
+    entry.take([("/a", Identity(KEY, ""), Stat(2, 3, 3, 4))])
+    assert not entry.is_counted

@@ -78,6 +78,14 @@ def test_a_page_has_what_was_asked_for(query, found, has_more):
     assert body["pagination"]["hasMore"] is has_more
 
 
+@each(("order", "offset"), [("asc", 23), ("desc", 23), ("asc", 4), ("desc", 4)])
+def test_a_page_says_where_it_begins(order, offset):
+    """Counted in the order in which it was asked for, also if it was found by an id."""
+    assert paged(limit=2, order=order, offset=offset, denormalize="false")["pagination"]["offset"] == offset
+    way = {"before": ident(10), "order": "desc", "limit": 3, "denormalize": "false"}
+    assert paged(**way)["pagination"]["offset"] == 25 - 10
+
+
 @each("order", ["asc", "desc"])
 def test_pages_lead_to_each_other(order):
     """Following the cursor gives every message once."""
