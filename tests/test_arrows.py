@@ -132,7 +132,7 @@ IMPURE = {
     "tail": ".compressed .reader .source",
     "agents": (
         ".antigravity .antigravity.places .claude .claude.cleanup .claude.running .claude.tools .cline .codex .copilot .copilot.states .cursor .families .gemini .gemini.retention .kimi .opencode .opencode.database .opencode.readonly .opencode.second"
-        " .opencode.sweep .opencode.tree .pi .processes .qwen .spec .vscode .zot"
+        " .opencode.sweep .opencode.tree .others .pi .processes .qwen .spec .vscode .zot"
     ),
     "command": ".target",
     "archive": ".drop .folder .folders .naming",

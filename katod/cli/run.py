@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from katod.agents.others import others_here
 from katod.cli.context import Context
 from katod.cli.layout import TextSpan, show
 from katod.cli.newsline import news_line
@@ -15,6 +16,7 @@ from katod.cli.printing import say
 from katod.log import LEVELS, EventLog, stderr_sink
 from katod.record.news import News, Tell, tell_nobody
 from katod.service.signals import Signals
+from katod.store.ledger import LEDGER_NAME
 
 # What the log calls otherwise.
 _SAID: Final = {
@@ -44,6 +46,7 @@ def run(context: Context, once: bool) -> None:
     settings = context.usable_settings()
     if sys.stdout.isatty() and not once:
         say("katod is following your agents. Type ::start in a chat to record it. Press Ctrl-C to stop katod.")
+        _name_others(context)
     log = EventLog(stderr_sink(), settings.log.level)
     tell: Tell = tell_nobody
     if sys.stderr.isatty() and settings.log.level != "debug":
@@ -51,6 +54,13 @@ def run(context: Context, once: bool) -> None:
     run_daemon(settings, context.config_path, context.state, log, signals, tell)
     if sys.stdout.isatty() and not once:
         say("katod has stopped. What is said until it runs again is recorded then.")
+
+
+def _name_others(context: Context) -> None:
+    """Name the agents that are here and not supported, when katod runs for the first time."""
+    is_first = not (context.state / LEDGER_NAME).exists()
+    if is_first and (names := others_here(Path.home())):
+        say(f"Also here, not supported: {', '.join(names)}.")
 
 
 def _tell(news: News) -> None:

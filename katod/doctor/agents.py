@@ -3,15 +3,19 @@
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 
 from katod.agents import AGENTS
-from katod.agents.spec import Retention
+from katod.agents.others import others_here
+from katod.agents.sniffing import sniff
+from katod.agents.spec import AgentSpec, Retention
 from katod.discover.found import STRANGE, FoundSession, find_sessions
 from katod.discover.roots import Root, find_roots
 from katod.doctor.case import DAY_NS, Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
-from katod.errors import INTERNAL, AgentFailed
+from katod.errors import INTERNAL, AgentFailed, SourceError
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.export import Stretch, replay
@@ -21,6 +25,8 @@ from katod.shell import pasted
 _LOOK_AHEAD: Final = 100  # events of a session that may name the agent's version
 _MOST_PROBLEMS: Final = 5  # that are listed for one root
 _SOON: Final = 7  # days
+_LIKE_SESSIONS: Final = (".jsonl", ".json", ".jsonl.zst")
+_MOST_FOLDERS, _MOST_FILES = 200, 20  # that are looked at for sessions in other places
 _UPGRADE: Final = "upgrade katod; if it is the latest version, report this with the version of the agent"
 _KEEP: Final = (
     "keep one: `katod capture SESSION`; all: `katod export --all -o DIRECTORY`; for longer, change `{}` in {}"
@@ -46,6 +52,7 @@ def examine(case: Case) -> Iterator[Finding]:
         sessions = list(find_sessions([root], problems).values())
         yield _found(root, sessions, len(problems))
         yield from _problems(root, problems)
+        yield from () if sessions else _elsewhere(case, root)
         retention = _retention(root)
         if isinstance(retention, Finding):
             yield retention
@@ -55,6 +62,7 @@ def examine(case: Case) -> Iterator[Finding]:
             unkept = [session for session in sessions if session.key not in kept]
             deletions.append(_deletion(root, retention, unkept, case.now_ns))
     yield from _missing(case, roots, here)
+    yield from _others()
     yield from deletions
     if keeping:
         names = sorted(set(keeping))
@@ -116,6 +124,34 @@ def _found(root: Root, sessions: list[FoundSession], problems: int) -> Finding:
         "agents.found", f"{name}: {number} {readable}in {root.path / root.database}",
         agent=root.agent, path=str(root.path / root.database), version=version or None, sessions=len(main),
     )  # fmt: skip
+
+
+def _others() -> Iterator[Finding]:
+    if others := others_here(Path.home()):
+        yield ok("agents.others", f"also here, not supported: {', '.join(others)}", agents=others)
+
+
+def _elsewhere(case: Case, root: Root) -> Iterator[Finding]:
+    """Yield a session below a root of the configuration, in a place where katod does not look."""
+    if not case.settings.agents[root.agent].roots:
+        return
+    walks = islice(os.walk(root.path), _MOST_FOLDERS)
+    names = (Path(folder, name) for folder, _, files in walks for name in files if name.endswith(_LIKE_SESSIONS))
+    for path in islice(names, _MOST_FILES):
+        spec = _form_of(path)
+        if spec is not None:
+            folders = " or ".join(f"`{folder}/`" if folder else "the folder itself" for folder in root.spec.folders)
+            what = f"{root.spec.product}: {path} is a session of {spec.product}, in a place where katod does not look"
+            how = f"set `agents.{spec.name}.roots` to the folder with {folders} in it"
+            yield warning("agents.place", what, how, agent=root.agent, path=str(path))
+            return
+
+
+def _form_of(path: Path) -> AgentSpec | None:
+    try:
+        return sniff(path)
+    except SourceError:
+        return None
 
 
 def _version(found: FoundSession) -> str:

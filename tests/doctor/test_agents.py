@@ -56,6 +56,30 @@ def test_no_agent_is_a_warning(home):
     assert [finding.check for finding in examine(home.case())] == ["agents.none"]
 
 
+def test_agents_that_are_not_supported_are_named(home):
+    """So that nobody waits for a recording."""
+    (home.home / ".factory/sessions").mkdir(parents=True)
+    (home.home / ".local/share/amp").mkdir(parents=True)
+    finding = home.examined(examine)["agents.others"]
+    assert (finding.text, finding.data) == ("also here, not supported: Amp, Droid", {"agents": ["Amp", "Droid"]})
+
+
+def test_sessions_in_a_place_where_katod_does_not_look_are_named(home):
+    """A root of the configuration may be a folder too deep, or one of another agent's sessions."""
+    folder = home.home / "mine"
+    source = home.session(1, "codex")
+    source.append(*source.opening(), source.user("hello"))
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep/notes.jsonl").write_text('{"note": 1}\n')
+    source.path.rename(folder / "deep" / source.path.name)
+    home.config.write_text(f'[agents.claude]\nroots = ["{folder}"]\n')
+    finding = home.examined(examine)["agents.place"]
+    assert "is a session of Codex, in a place where katod does not look" in finding.text
+    assert "`agents.codex.roots`" in finding.advice
+    (folder / "deep" / source.path.name).unlink()
+    assert "agents.place" not in home.examined(examine)
+
+
 def test_an_agent_that_is_switched_off_is_named(home):
     """Its sessions are not looked at."""
     home.aged(1, 0)

@@ -1,0 +1,22 @@
+"""Agents that katod does not follow, and the folders that show that one is here, below the home directory."""
+
+from pathlib import Path
+from typing import Final
+
+OTHERS: Final = (
+    ("Amp", (".local/share/amp",)),
+    ("Continue", (".continue/sessions",)),
+    ("Crush", (".local/share/crush",)),
+    ("Droid", (".factory/sessions",)),
+    ("Goose", (".local/share/goose/sessions",)),
+    ("gptme", (".local/share/gptme/logs",)),
+    ("Grok Build", (".grok/sessions",)),
+    ("Kiro", (".kiro/sessions", ".local/share/kiro-cli")),
+    ("Warp", (".local/state/warp-terminal", "Library/Group Containers/2BBY89MBSN.dev.warp")),
+    ("Windsurf", (".codeium/windsurf",)),
+)
+
+
+def others_here(home: Path) -> list[str]:
+    """Return the names of those that are here."""
+    return [name for name, folders in OTHERS if any((home / folder).is_dir() for folder in folders)]
