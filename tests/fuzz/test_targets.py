@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from katod.agents import AGENTS as KNOWN
 from tests.golden.cases import AGENTS, FIXTURES
 from tests.golden.hostile import HOSTILE
 
@@ -18,7 +17,7 @@ LONGEST = 20_000  # bytes of a seed and of an input
 @pytest.mark.slow
 @pytest.mark.fault("hostile record")
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed (the extra `fuzz`)")
-@pytest.mark.parametrize("target", ["records", *sorted(KNOWN)])
+@pytest.mark.parametrize("target", ["records", *AGENTS])
 def test_nothing_that_the_fuzzer_finds_raises(tmp_path, target):
     """No input found by coverage-guided fuzzing makes decoding, an adapter or a format raise or time out."""
     seeds = tmp_path / "seeds"

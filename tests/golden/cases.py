@@ -14,7 +14,7 @@ from katod.record.export import Stretch, render_all, replay
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 GOLDEN: Final = FIXTURES / "golden"
-AGENTS: Final = tuple(sorted(KNOWN))
+AGENTS: Final = tuple(sorted(name for name, spec in KNOWN.items() if not spec.form))
 # A recording freezes its time zone and recorder; the other options are named here.
 PLAIN: Final = Options(time_zone="Europe/Berlin", recorder="katod")
 FULL: Final = Options(time_zone="Europe/Berlin", recorder="katod", tools="full", thinking=True)

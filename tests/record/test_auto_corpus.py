@@ -12,7 +12,7 @@ from katod.agents import AGENTS
 from katod.log import EventLog
 from katod.store.ledger import Ledger
 from tests.agents.test_snapshots import in_storage
-from tests.oracle.corpus import Source, corpus_folder, corpus_sources
+from tests.oracle.corpus import READERS, Source, corpus_folder, corpus_sources
 from tests.support.world import World
 
 _UUID: Final = "00000000-0000-4000-8000-{:012d}"
@@ -99,7 +99,7 @@ def _rows(source: Source) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("agent", sorted(AGENTS))
+@pytest.mark.parametrize("agent", sorted(READERS))
 def test_every_real_session_in_which_the_agent_speaks_is_recorded(world: World, agent: str) -> None:
     """With `recording.auto`, only sub-agents and sessions with a `::stop` before all else have no recording."""
     world.config.write_text("[recording]\nauto = true\nnotify = false\n")

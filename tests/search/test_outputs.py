@@ -20,7 +20,7 @@ from katod.write.output import OutputPath
 from katod.write.reading import open_plain
 from tests.documents import ROOT
 from tests.examples import mostly
-from tests.oracle.corpus import fixture_sources
+from tests.oracle.corpus import READERS, fixture_sources
 
 GOLDEN = ROOT / "fixtures" / "golden" / "claude"
 
@@ -109,7 +109,7 @@ def test_a_huge_transcript_is_searched_in_pieces(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("agent", mostly(("claude", "codex"), sorted(AGENTS)))
+@pytest.mark.parametrize("agent", mostly(("claude", "codex"), sorted(READERS)))
 def test_no_message_of_a_transcript_is_missed(tmp_path, agent):
     """Whatever Markdown makes of it, each message is found by each of its words, as said by whoever said it."""
     looked = 0

@@ -21,7 +21,7 @@ from katod.record.export import Stretch, render_all, replay
 from tests.examples import examples
 from tests.formats.schemas import schema
 from tests.looping import each
-from tests.oracle.corpus import corpus_sources, fixture_sources
+from tests.oracle.corpus import READERS, corpus_sources, fixture_sources
 from tests.support.anyevents import conversations
 from tests.support.records import Claude, line
 from tests.support.rendering import rendered
@@ -547,7 +547,7 @@ def exported(source, name="atif"):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(AGENTS))
+@pytest.mark.parametrize("name", sorted(READERS))
 def test_real_sessions_are_valid_trajectories(name):
     """Each fixture, and each session of the corpus if there is one; results are at their calls."""
     sources = [source for source in (*fixture_sources(), *corpus_sources()) if source.agent == name]
@@ -558,7 +558,7 @@ def test_real_sessions_are_valid_trajectories(name):
     rows = [row for step in steps if "observation" in step for row in step["observation"]["results"]]
     late = [row for row in rows if "source_call_id" not in row]
     assert len(steps) > 10
-    assert len(late) <= 1 + len(rows) // 50
+    assert len(late) <= 2 + len(rows) // 50  # the end of a sub-agent in the background, for example
 
 
 @pytest.mark.slow

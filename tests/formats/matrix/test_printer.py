@@ -26,7 +26,7 @@ from tests.examples import examples
 from tests.formats.schemas import fields
 from tests.golden.cases import cases
 from tests.looping import each
-from tests.oracle.corpus import corpus_sources
+from tests.oracle.corpus import READERS, corpus_sources
 from tests.support.anyevents import conversations
 from tests.support.records import Claude
 from tests.support.translated import translated
@@ -991,7 +991,7 @@ def _written(case, options=SAVING):
     return "".join(render_all(case.events(), "matrix", options))
 
 
-@pytest.mark.parametrize("agent", sorted(AGENTS))
+@pytest.mark.parametrize("agent", sorted(READERS))
 def test_every_fixture_gives_events_that_a_server_takes(agent):
     """With the types and values of the protocol."""
     for case in cases():
@@ -1013,7 +1013,7 @@ DETAILS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("agent", sorted(AGENTS))
+@pytest.mark.parametrize("agent", sorted(READERS))
 def test_every_fixture_is_shown_as_its_recording_shows_it(agent):
     """What is left refers only to what is left, too."""
     for case in cases():
@@ -1027,7 +1027,7 @@ def test_every_fixture_is_shown_as_its_recording_shows_it(agent):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("agent", sorted({source.agent for source in corpus_sources()} or AGENTS))
+@pytest.mark.parametrize("agent", sorted({source.agent for source in corpus_sources()} or READERS))
 def test_real_sessions_give_events_that_a_server_takes(agent):
     """As their exports are written, with their pictures."""
     for source in corpus_sources():

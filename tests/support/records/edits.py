@@ -38,7 +38,8 @@ class Edit(NamedTuple):
 
 def edit_by(maker: Maker, call: str) -> Edit:
     """Return an edit in the form of the maker's agent. One that is never answered has no further record."""
-    edit = _EDITS[type(maker)](maker, call)
+    write = next(_EDITS[kind] for kind in type(maker).__mro__ if kind in _EDITS)
+    edit = write(maker, call)
     return edit._replace(unmade=edit.unmade | {"missing": []})
 
 
