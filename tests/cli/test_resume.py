@@ -9,7 +9,7 @@ import pytest
 from katod.agents import AGENTS
 from tests.examples import mostly
 from tests.looping import each
-from tests.support.records import MAKERS, OTHER, SESSION, Claude, Codex, Gemini, says, user
+from tests.support.records import MAKERS, OTHER, SESSION, Claude, Codex, Gemini, VSCode, says, user
 
 
 @pytest.fixture
@@ -69,7 +69,18 @@ def test_it_goes_nowhere_if_that_is_not_needed(world, shop, monkeypatch):
     assert "no longer exists" in world.said
 
 
-@pytest.mark.parametrize("make", mostly([Gemini, Codex], MAKERS), ids=lambda make: make.__name__)
+RESUMED = [make for make in MAKERS if AGENTS[make.agent].resume is not None]
+
+
+def test_who_has_no_command_is_known(world):
+    """It is said so."""
+    assert {make.agent for make in MAKERS} - {make.agent for make in RESUMED} == {"vscode"}
+    VSCode(world).say(user("words"), says("answer"))
+    world.cli("resume", "latest", code=1)
+    assert "VS Code Copilot Chat has no command" in world.said
+
+
+@pytest.mark.parametrize("make", mostly([Gemini, Codex], RESUMED), ids=lambda make: make.__name__)
 def test_every_agent_has_a_command(world, make):
     """With the whole id, even where the file's name has only a part of it."""
     maker = make(world).say(user("words"), says("answer"), user("more"))

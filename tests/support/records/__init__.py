@@ -58,6 +58,7 @@ __all__ = [
     "OpenCode2",
     "Qwen",
     "Said",
+    "VSCode",
     "calls",
     "line",
     "milliseconds",
