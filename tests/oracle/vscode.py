@@ -64,7 +64,9 @@ def _answers(sets: Sets, native: str, request: Record) -> None:
             sets.call(short(call.get("id")), as_text(call.get("name")), arguments(call.get("arguments")))
     for call_id, result in as_dict(metadata.get("toolCallResults")).items():
         sets.result(short(call_id), "\n".join(map(_words, map(as_dict, as_dict(result).get("content") or []))))
-    if not rounds and (text := shown(request.get("response"))).strip():
+    if as_dict(request.get("modelState")).get("value") in (0, 4):  # it runs: its answer is not there yet
+        sets.other["other:request/running"] += 1
+    elif not rounds and (text := shown(request.get("response"))).strip():
         sets.assistant(native, text)
 
 

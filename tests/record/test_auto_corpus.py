@@ -38,7 +38,12 @@ MORE: Final = (
 )
 # Where each agent keeps its sessions. No project is known to those of Gemini CLI and Cursor: no file names it.
 PLACES: Final[dict[str, Callable[[Source, int], str]]] = {
+    "antigravity": _at(".gemini/antigravity-cli/brain/{id}/.system_generated/logs/transcript.jsonl"),
     "claude": _claude,
+    "cline": _at(".cline/data/sessions/{n}_x/{n}_x.messages.json"),
+    "kimi": _at(".kimi-code/sessions/wd_p/session_{id}/agents/main/wire.jsonl"),
+    "qwen": _at(".qwen/projects/p/chats/{id}.jsonl"),
+    "vscode": _at(".config/Code/User/workspaceStorage/p/chatSessions/{id}{suffix}"),
     "codex": _at(".codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-{id}.jsonl"),
     "copilot": _at(".copilot/session-state/{id}/events.jsonl"),
     "cursor": _at(".cursor/projects/p{n}/agent-transcripts/{id}/{id}.jsonl"),
@@ -70,7 +75,8 @@ def placed(world: World, agent: str) -> dict[str, Source]:
     """Copy the real sessions of an agent to where it would keep them; return them by their new paths."""
     found, number = {}, count(1)
     for source in real_sessions(agent):
-        if not _is_document_of_one(source):
+        real = AGENTS[agent].identify(source.path)
+        if not _is_document_of_one(source) or (real is not None and real.key.subagent):
             continue
         path = world.home / PLACES[agent](source, next(number))
         identity = AGENTS[agent].identify(path)
