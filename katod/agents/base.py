@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from katod import events as ev
 from katod.agents.ancestors import Ancestors
-from katod.agents.fields import attachment, digest, safe_repr, text_of
+from katod.agents.fields import attachment, digest, safe_repr, text_of, texts_in
 from katod.agents.guard import guarded
 from katod.events import Event, SessionRef
 from katod.model import UUID, Identity, Record, TypedText
@@ -89,6 +89,11 @@ class EventBuilder:
     def raw(self, record: Record, raw_type: str, raw: Any, part: int | str = 0) -> Event:
         """Return an event that keeps content of unknown shape unchanged."""
         return self.event(ev.PROVIDER_RAW, {"rawType": raw_type, "raw": raw}, record, part)
+
+    def step(self, record: Record, subtype: str, about: dict[str, Any]) -> Event:
+        """Return a step of what the agent is doing, such as a permission that is asked for; see `lifecycle.py`."""
+        said = {"text": subtype.replace("-", " "), "subtype": subtype, "data": texts_in(about)}
+        return self.event(ev.PROVIDER_INFO, said, record)
 
     def change(
         self, what: str, after: Any, record: Record, part: int | str = 0, *, first: bool = False, emptied: bool = False

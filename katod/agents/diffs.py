@@ -45,7 +45,7 @@ def count_lines(lines: Iterable[str], row: dict[str, Any], first: int | None) ->
         if sign == "+":
             row["added"] += 1
             if first is not None:
-                _extend(ranges, at)
+                extend(ranges, at)
         elif sign == "-":
             row["removed"] += 1
         at += sign not in ("-", "\\")
@@ -53,7 +53,8 @@ def count_lines(lines: Iterable[str], row: dict[str, Any], first: int | None) ->
         row["ranges"] = ranges
 
 
-def _extend(ranges: list[list[int]], at: int) -> None:
+def extend(ranges: list[list[int]], at: int) -> None:
+    """Add a line to the ranges of lines, which end before it; of too many ranges, the first ones are kept."""
     if ranges and ranges[-1][1] == at - 1:
         ranges[-1][1] = at
     elif len(ranges) < _MOST_RANGES:

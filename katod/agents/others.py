@@ -1,4 +1,7 @@
-"""Agents that katod does not follow, and the folders that show that one is here, below the home directory."""
+"""Agents that katod does not follow, and the folders below the home directory that show that one is here.
+
+The folders are those that published readers of these agents' sessions look in.
+"""
 
 from pathlib import Path
 from typing import Final

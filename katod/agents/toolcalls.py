@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, Generic, TypeVar
 
-from katod.agents.fields import dicts_of, text_of, texts_in
+from katod.agents.fields import dicts_of, safe_repr, text_of, texts_in
 from katod.agents.tooltable import UNKNOWN, Keys, ToolEntry, tool
 from katod.model import LONGEST_NAME
 from katod.paths import below
@@ -17,6 +17,7 @@ _REFUSALS: Final = (
 # Claude Code, in the person's place: its instructions follow.
 _CLARIFY: Final = "The user wants to clarify these questions."
 _MOST_OPEN: Final = 256
+_MOST_REMEMBERED: Final = 16_384  # characters of the questions of one call, until it is answered
 T = TypeVar("T")
 
 
@@ -100,6 +101,27 @@ def question_of(decision: str, key: str, prompt: str, options: Any, *, several: 
     ]
     asked = {"decisionId": decision, "decisionKey": key or prompt, "prompt": prompt, "options": shown}
     return asked | ({"multiSelect": True} if several else {})
+
+
+def questions_of(call: str, given: Mapping[str, Any], several: str = "multiSelect") -> list[dict[str, Any]]:
+    """Return the payloads of the questions in the arguments of a call, `{"questions": [{question, header, options}]}`.
+
+    `several` is the name of the field that says that more than one option may be chosen.
+    """
+    rows = enumerate(dicts_of(given.get("questions")))
+    return [
+        question_of(
+            f"{call}:{n}", text_of(row.get("header")), text_of(row.get("question")), row.get("options"),
+            several=row.get(several) is True,
+        )
+        for n, row in rows
+    ]  # fmt: skip
+
+
+def remembered(asked: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what answers need to know of their questions, as `asked`; nothing if that is very long."""
+    rows = [{name: question[name] for name in ("decisionId", "prompt", "options")} for question in asked]
+    return {"asked": rows} if rows and len(safe_repr(rows)) <= _MOST_REMEMBERED else {}
 
 
 def answer_of(question: dict[str, Any], chosen: list[str]) -> dict[str, Any]:

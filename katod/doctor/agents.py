@@ -140,7 +140,7 @@ def _elsewhere(case: Case, root: Root) -> Iterator[Finding]:
     for path in islice(names, _MOST_FILES):
         spec = _form_of(path)
         if spec is not None:
-            folders = " or ".join(f"`{folder}/`" if folder else "the folder itself" for folder in root.spec.folders)
+            folders = " or ".join(f"`{folder}/`" if folder else "the folder itself" for folder in spec.folders)
             what = f"{root.spec.product}: {path} is a session of {spec.product}, in a place where katod does not look"
             how = f"set `agents.{spec.name}.roots` to the folder with {folders} in it"
             yield warning("agents.place", what, how, agent=root.agent, path=str(path))

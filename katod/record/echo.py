@@ -75,12 +75,11 @@ class _EchoBlock(NamedTuple):
 class Echoes:
     """Follows the messages of one session. Each is passed on at once, or as soon as it is known not to be an echo."""
 
-    __slots__ = ("_block", "_has_usage", "_hashers", "_known", "_last", "_size", "_subagent", "_used", "_waiting")
+    __slots__ = ("_block", "_hashers", "_known", "_last", "_size", "_subagent", "_used", "_waiting")
 
-    def __init__(self, key: SessionKey, kept: dict[str, Any] | None = None, *, has_usage: bool = True) -> None:
-        """Start before the first event, or go on from `kept()`; `has_usage`: the agent says what its answers used."""
+    def __init__(self, key: SessionKey, kept: dict[str, Any] | None = None) -> None:
+        """Start before the first event, or go on from `kept()`."""
         kept = kept or {}
-        self._has_usage = has_usage
         self._subagent = key.subagent
         self._hashers = {kind: _hasher(kind, key.id) for kind in ("prompt", "answer", "call", "usage")}
         self._known = TextHashes(kept.get("known"))
@@ -187,7 +186,7 @@ class Echoes:
         """
         is_long = block.answered > 1 and block.is_unique and block.has_words
         is_short = block.at_once or self._is_first_exchange(block)
-        return block.is_slow or is_long or (is_short and (self._has_usage or block.has_command))
+        return block.is_slow or is_long or (is_short and (bool(self._used) or block.has_command))
 
     def _is_first_exchange(self, block: _EchoBlock) -> bool:
         return block.is_first and self._known.is_in_first_exchange(block.at)

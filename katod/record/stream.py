@@ -72,7 +72,7 @@ class SessionStream:
         self._log = log
         self._translations: dict[Readable, Translation] = {}
         self._order = None if gaps else CallOrder(kept.get(_ORDER))
-        self._echoes = Echoes(key, kept.get(_ECHOES), has_usage=AGENTS[key.agent].answers.has_usage) if whole else None
+        self._echoes = Echoes(key, kept.get(_ECHOES)) if whole else None
         self._learns = self._echoes is not None and _ECHOES not in kept  # what passed before it began: read once more
         self._again: set[str] = set()  # the paths of sources that are translated from their beginning once more
 

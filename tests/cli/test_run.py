@@ -13,7 +13,7 @@ import pytest
 from katod import daemon
 from katod.cli import app
 from katod.cli.context import Context
-from katod.cli.run import _tell, _to_people
+from katod.cli.run import _name_others, _tell, _to_people
 from katod.record.news import News
 from tests.support.pane import Pane
 from tests.support.records import SESSION, Claude
@@ -32,6 +32,17 @@ def test_once_processes_everything_and_ends(recorded):
     """A command typed before is carried out when the program returns; nothing is printed on stdout."""
     assert recorded.katod("run", "--once").stdout == b""
     assert "hello" in recorded.written()["notes.md"]
+
+
+def test_agents_that_are_not_supported_are_named_at_the_first_run(world, capsys):
+    """Nobody waits for their recordings; later runs do not say it again."""
+    (world.home / ".factory/sessions").mkdir(parents=True)
+    context = Context(world.config, world.state)
+    _name_others(context)
+    assert capsys.readouterr().out == "Also here, not supported: Droid.\n"
+    world.once()
+    _name_others(context)
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.slow

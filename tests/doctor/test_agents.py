@@ -75,7 +75,7 @@ def test_sessions_in_a_place_where_katod_does_not_look_are_named(home):
     home.config.write_text(f'[agents.claude]\nroots = ["{folder}"]\n')
     finding = home.examined(examine)["agents.place"]
     assert "is a session of Codex, in a place where katod does not look" in finding.text
-    assert "`agents.codex.roots`" in finding.advice
+    assert finding.advice == "set `agents.codex.roots` to the folder with `sessions/` or `archived_sessions/` in it"
     (folder / "deep" / source.path.name).unlink()
     assert "agents.place" not in home.examined(examine)
 

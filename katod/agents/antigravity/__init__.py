@@ -6,7 +6,7 @@ from typing import Final
 
 from katod.agents.answers import Answers
 from katod.agents.antigravity.places import CUT, LOGS, WHOLE
-from katod.agents.spec import AgentSpec, Nature, later
+from katod.agents.spec import AgentSpec, Nature
 from katod.model import Identity, SessionKey
 
 _FEW: Final = 4  # times: a cut transcript that is so much larger has what the whole one lacks
@@ -49,6 +49,5 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     names_parents=True,
     answers=Answers(has_usage=False),
-    runs=later("agents.processes.client_in_folder", frozenset({"agy", "antigravity"})),
     resume=lambda session, _path: ("agy", "--conversation", session),
 )

@@ -76,6 +76,7 @@ def started_by(path: Path, prompt: str, time: str) -> str:
         data = _read(other)
         if b"INVOKE_SUBAGENT" in data and own in data:
             return other.parts[-4]
+        # A few words, like "go on", may be typed as well as given.
         if len(given) > len(own) and b'"invoke_subagent"' in data and (given in data or orjson.dumps(prompt) in data):
             return other.parts[-4]
     return ""

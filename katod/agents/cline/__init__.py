@@ -45,6 +45,5 @@ SPEC: Final = AgentSpec(
     short_id=lambda session: session.rpartition("_")[2],  # what comes before is the time
     answers=Answers(input_has_cached=True),
     reported=later("agents.cline.manifest.reported"),
-    runs=later("agents.processes.client_in_folder", frozenset({"cline"})),
     resume=lambda session, _path: ("cline", "--id", session),
 )

@@ -18,7 +18,7 @@ _AT_REST: Final = ("idle", "completed", "failed")
 def reported(path: Path, _session: str, _start: SessionStart) -> Report | None:
     """Return that nobody works at a session, if its manifest says so; None if the messages have to tell.
 
-    While the client works, its manifest does not say whether a question is open.
+    The manifest of a client that works does not say whether a question is open.
     """
     return Report(State.IDLE) if manifest(path).get("status") in _AT_REST else None
 

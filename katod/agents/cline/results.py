@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from katod.agents.diffs import created
+from katod.agents.diffs import created, extend
 from katod.agents.fields import dict_of, dicts_of, text_of
 
 _EXIT: Final = re.compile(r"\[Command exited with code (-?[0-9]{1,15})\]")
@@ -13,7 +13,6 @@ _EDIT: Final = "editor"
 _CREATED: Final = "File created successfully"
 # A line that an edit added or removed, with its number.
 _CHANGED: Final = re.compile(r"^([+-])([0-9]{1,9}): ", re.MULTILINE)
-_MOST_RANGES: Final = 200
 Value = dict[str, Any]
 
 
@@ -53,15 +52,8 @@ def _files(path: str, text: str, given: Value) -> Value:
     added = [number for sign, number in changed if sign == "+"]
     if not changed:
         return {}
-    row: Value = {"path": path, "change": "update", "added": len(added), "removed": len(changed) - len(added)}
-    return {"structured": {"files": [row | ({"ranges": _ranges(added)} if added else {})]}}
-
-
-def _ranges(numbers: list[int]) -> list[list[int]]:
     ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and ranges[-1][1] == number - 1:
-            ranges[-1][1] = number
-        elif len(ranges) < _MOST_RANGES:
-            ranges.append([number, number])
-    return ranges
+    for number in added:
+        extend(ranges, number)
+    row: Value = {"path": path, "change": "update", "added": len(added), "removed": len(changed) - len(added)}
+    return {"structured": {"files": [row | ({"ranges": ranges} if ranges else {})]}}

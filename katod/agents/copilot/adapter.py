@@ -305,7 +305,7 @@ class CopilotAdapter(Adapter):
 
     @handles("session.compaction_start")
     def _compacting(self, record: Record) -> list[Event]:
-        return [self._noted(record, COMPACTING, {})]
+        return [self.new.step(record, COMPACTING, {})]
 
     @handles("session.compaction_complete")
     def _compacted(self, record: Record) -> list[Event]:
@@ -351,7 +351,7 @@ class CopilotAdapter(Adapter):
         asked = dict_of(data.get("permissionRequest"))
         about = {"requestId": data.get("requestId"), "toolCallId": asked.get("toolCallId"), "kind": asked.get("kind")}
         about |= {"intention": asked.get("intention")}
-        return [self._noted(record, PERMISSION_REQUESTED, about)]
+        return [self.new.step(record, PERMISSION_REQUESTED, about)]
 
     @handles("permission.completed")
     def _decided(self, record: Record) -> list[Event]:
@@ -362,7 +362,7 @@ class CopilotAdapter(Adapter):
         if known is not None and kind.startswith(_DENIED) and kind != _BY_PERSON:
             known["ruled"] = True
         decided = {"kind": decision.get("kind"), "note": decision.get("feedback")}
-        noted = self._noted(record, PERMISSION_COMPLETED, about | decided)
+        noted = self.new.step(record, PERMISSION_COMPLETED, about | decided)
         return [noted, *self._cancelled(record, text_of(data.get("toolCallId")), decision)]
 
     def _cancelled(self, record: Record, call: str, decision: dict[str, Any]) -> list[Event]:
@@ -373,10 +373,6 @@ class CopilotAdapter(Adapter):
         known["cancelled"] = True
         refused = {"toolCallId": call, "text": text_of(decision.get("reason")), "isError": True, "denied": True}
         return [self.new.event(ev.TOOL_RESULT, refused, record, "r")]
-
-    def _noted(self, record: Record, subtype: str, about: dict[str, Any]) -> Event:
-        said = {"text": subtype.replace("-", " "), "subtype": subtype, "data": texts_in(about)}
-        return self.new.event(ev.PROVIDER_INFO, said, record)
 
     @handles("system.notification")
     def _system(self, record: Record) -> list[Event]:

@@ -16,7 +16,7 @@ from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, c
 from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, texts_in
 from katod.agents.gemini.results import outcome, result_of
 from katod.agents.spec import SPAWNED
-from katod.agents.toolcalls import answer_of, call_of, question_of
+from katod.agents.toolcalls import answer_of, call_of, questions_of
 from katod.events import Event, SessionRef
 from katod.model import Record, TypedText
 from katod.smallfile import read_small
@@ -154,8 +154,7 @@ class GeminiMessages:
         call_id = text_of(call.get("id")) or f"{text_of(record.value.get('id'))}.{n}"
         payload = call_of(call_id, name, given, self.cwd)
         yield self._event(ev.TOOL_CALL, payload, record, f"{call_id}c")
-        questions = list_of(dict_of(given).get("questions")) if name == _QUESTIONS else []
-        asked = [_question(dict_of(question), f"{call_id}:{i}") for i, question in enumerate(questions)]
+        asked = questions_of(call_id, dict_of(given)) if name == _QUESTIONS else []
         for i, question in enumerate(asked):
             yield self._event(ev.DECISION_PROMPT, question, record, f"{call_id}q{i}")
         if call.get("status") not in _ENDED and "result" not in call:
@@ -377,12 +376,6 @@ def _text(content: Any) -> str:
         return content
     rows = [dict_of(part) for part in (content if isinstance(content, list) else [content])]
     return "\n".join(text_of(row.get("text")) for row in rows if isinstance(row.get("text"), str))
-
-
-def _question(question: Value, decision: str) -> Value:
-    header, prompt = text_of(question.get("header")), text_of(question.get("question"))
-    several = bool(question.get("multiSelect"))
-    return question_of(decision, header, prompt, question.get("options"), several=several)
 
 
 def _answers(text: str, asked: list[Value]) -> Iterator[tuple[int, Value]]:

@@ -6,7 +6,6 @@ copies keep their ids and times. Records of the type `agent.…` repeat others.
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ import orjson
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest, handles
 from katod.agents.fields import dict_of, dicts_of, int_or_none, iso_time, list_of, name_of, text_of, texts_in
-from katod.agents.toolcalls import OpenCalls, answer_of, call_of, question_of
+from katod.agents.toolcalls import OpenCalls, answer_of, call_of, question_of, questions_of, remembered
 from katod.events import Event
 from katod.lifecycle import COMPACTING, PERMISSION_COMPLETED, PERMISSION_REQUESTED
 from katod.model import Record, TypedText
@@ -33,8 +32,10 @@ _NEW: Final = "1.4"  # the protocol since which prompts have records of their ow
 _STEPS: Final = ("step.begin", "step.end")
 _LOOP: Final = "context.append_loop_event"
 _PERSON: Final = ("user",)
+_PLANS: Final = "plan"
 _GIVEN: Final = "system_trigger"  # a sub-agent's task
 _QUESTIONS: Final = "AskUserQuestion"
+_PLAN_TOOL: Final = "ExitPlanMode"
 _EXIT: Final = re.compile(r"(?:\A|\n)Command failed with exit code: (-?[0-9]{1,15})\.\s*\Z")
 _LEFT: Final = "Interrupted by user"
 _TAIL: Final = 200
@@ -77,13 +78,14 @@ class KimiAdapter(Adapter):
         self._old: bool = state.get("old", False)  # whether the protocol is older than the records of prompts
         self._stepped: bool = state.get("stepped", False)  # whether steps end with their usage
         self._model: str = state.get("model", "")
+        self._unplanned: str = state.get("unplanned", "")  # the permission mode before that for plans
         self._calls: OpenCalls[Value] = OpenCalls(state.get("calls"))
 
     def state(self) -> Value:
         """Return the settings so far, the protocol, the model, and what results need to know of their calls."""
         return {
             "started": self._started, "old": self._old, "stepped": self._stepped, "model": self._model,
-            "now": self.new.now, "calls": self._calls.state(),
+            "unplanned": self._unplanned, "now": self.new.now, "calls": self._calls.state(),
         }  # fmt: skip
 
     def _take_up(self, fields: Value) -> str:
@@ -128,8 +130,12 @@ class KimiAdapter(Adapter):
 
     @handles("plan_mode.enter", "plan_mode.exit", "plan_mode.cancel")
     def _plan_mode(self, record: Record) -> list[Event]:
-        after = "plan" if record.value["type"] == "plan_mode.enter" else "default"
-        return self.new.change("permissionMode", after, record, first=True)
+        """Translate the mode for plans, after which the one before it is on again."""
+        before = self.new.now.get("permissionMode", "")
+        if record.value["type"] == "plan_mode.enter":
+            self._unplanned = self._unplanned if before == _PLANS else before
+            return self.new.change("permissionMode", _PLANS, record, first=True)
+        return self.new.change("permissionMode", self._unplanned, record) if before == _PLANS else []
 
     def _request(self, record: Record) -> list[Event]:
         """Translate nothing: the parts of an answer do not name its model, the request for it does."""
@@ -200,7 +206,7 @@ class KimiAdapter(Adapter):
         for i, question in enumerate(asked):
             out.append(self.new.event(ev.DECISION_PROMPT, question, record, f"q{i}", model=self._model))
         known = self._calls.close(payload["toolCallId"]) or {}
-        self._calls.add(payload["toolCallId"], known | _remembered(payload["family"], asked))
+        self._calls.add(payload["toolCallId"], known | {"family": payload["family"]} | remembered(asked))
         return out
 
     @handles("loop/tool.result")
@@ -241,7 +247,7 @@ class KimiAdapter(Adapter):
             return []
         self._calls.replace(f"?{text_of(fields.get('id'))}", {"call": call})
         about = {"requestId": fields.get("id"), "toolCallId": call, "kind": request.get("toolName")}
-        return [self._noted(record, PERMISSION_REQUESTED, about | {"intention": request.get("action")})]
+        return [self.new.step(record, PERMISSION_REQUESTED, about | {"intention": request.get("action")})]
 
     @handles("interaction.resolved")
     def _resolved(self, record: Record) -> list[Event]:
@@ -253,11 +259,7 @@ class KimiAdapter(Adapter):
         if response.get("decision") == "rejected":
             self._calls.replace(known["call"], (self._calls.get(known["call"]) or {}) | {"denied": True})
         about = {"requestId": record.value.get("id"), "toolCallId": known["call"], "kind": response.get("decision")}
-        return [self._noted(record, PERMISSION_COMPLETED, about | {"note": response.get("feedback")})]
-
-    def _noted(self, record: Record, subtype: str, about: Value) -> Event:
-        said = {"text": subtype.replace("-", " "), "subtype": subtype, "data": texts_in(about)}
-        return self.new.event(ev.PROVIDER_INFO, said, record)
+        return [self.new.step(record, PERMISSION_COMPLETED, about | {"note": response.get("feedback")})]
 
     @handles("turn.ended")
     def _ended(self, record: Record) -> list[Event]:
@@ -284,7 +286,7 @@ class KimiAdapter(Adapter):
 
     @handles("full_compaction.begin")
     def _compacting(self, record: Record) -> list[Event]:
-        return [self._noted(record, COMPACTING, {})]
+        return [self.new.step(record, COMPACTING, {})]
 
     @handles("context.apply_compaction")
     def _compacted(self, record: Record) -> list[Event]:
@@ -325,21 +327,11 @@ def _text(content: Any) -> str:
 
 
 def _asked_by(name: str, call: str, given: Value) -> list[Value]:
-    rows = list(_questions(call, given)) if name == _QUESTIONS else []
-    plan = text_of(given.get("plan"))
-    return [question_of(f"{call}:plan", "plan", plan, [], several=False)] if name == "ExitPlanMode" and plan else rows
-
-
-def _questions(call: str, given: Value) -> Iterator[Value]:
-    for i, row in enumerate(dicts_of(given.get("questions"))):
-        several = row.get("multi_select") is True
-        prompt = text_of(row.get("question"))
-        yield question_of(f"{call}:{i}", text_of(row.get("header")), prompt, row.get("options"), several=several)
-
-
-def _remembered(family: str, asked: list[Value]) -> Value:
-    names = ("decisionId", "prompt", "options")
-    return {"family": family} | ({"asked": [{name: row[name] for name in names} for row in asked]} if asked else {})
+    """Return the questions of a call, empty if its tool asks none."""
+    if name == _QUESTIONS:
+        return questions_of(call, given, several="multi_select")
+    plan = text_of(given.get("plan")) if name == _PLAN_TOOL else ""
+    return [question_of(f"{call}:plan", "plan", plan, [], several=False)] if plan else []
 
 
 def _answers_in(asked: list[Value], text: str) -> list[Value]:

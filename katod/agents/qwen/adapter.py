@@ -12,9 +12,9 @@ from typing import Any, Final
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest, handles
 from katod.agents.fields import dict_of, dicts_of, digest, safe_repr, text_of, texts_in
-from katod.agents.qwen.questions import answers_in, asked_by, remembered
+from katod.agents.qwen.questions import answers_in, asked_by
 from katod.agents.qwen.results import notified, result_of
-from katod.agents.toolcalls import OpenCalls, call_of
+from katod.agents.toolcalls import OpenCalls, call_of, remembered
 from katod.events import Event
 from katod.model import Record, TypedText
 
@@ -178,7 +178,7 @@ class QwenAdapter(Adapter):
         asked = asked_by(name, payload["toolCallId"], dict_of(given))
         for i, question in enumerate(asked):
             yield self.new.event(ev.DECISION_PROMPT, question, record, f"{n}q{i}", model=model)
-        self._calls.add(payload["toolCallId"], remembered(payload, asked))
+        self._calls.add(payload["toolCallId"], remembered(asked))
 
     @handles("tool_result")
     def _result(self, record: Record) -> list[Event]:

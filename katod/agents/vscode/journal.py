@@ -49,10 +49,10 @@ def _whole(data: bytes) -> Value:
 
 
 def _replayed(data: bytes) -> Value:
-    """Return the state after all complete lines; a line that is none, or does not fit, changes nothing."""
+    """Return the state after all lines; one that is not complete, or does not fit, changes nothing."""
     state: Value = {}
     withdrawn: list[Value] = []
-    for line in data.split(b"\n")[:-1]:
+    for line in data.split(b"\n"):
         change = _whole(line)
         if change.get("kind") == _WHOLE and isinstance(change.get("v"), dict):
             state = change["v"]

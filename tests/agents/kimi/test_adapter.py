@@ -140,6 +140,17 @@ def test_settings_are_the_sessions() -> None:
     ]
 
 
+def test_after_plans_the_mode_before_is_on_again() -> None:
+    """The client does not name it; where it is not known, nothing is said."""
+    enter, leave = (MAKE.record(f"plan_mode.{what}") for what in ("enter", "exit"))
+    manual = MAKE.record("permission.set_mode", mode="manual")
+    changes = [
+        row["after"] for row in payloads(translated("kimi", manual, enter, enter, leave, leave), ev.CONFIG_CHANGE)
+    ]
+    assert changes == ["manual", "plan", "manual"]
+    assert [row["after"] for row in payloads(translated("kimi", enter, leave), ev.CONFIG_CHANGE)] == ["plan"]
+
+
 def test_a_picture_is_an_attachment() -> None:
     """Its data is kept, never in the payload."""
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
