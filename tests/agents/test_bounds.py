@@ -20,7 +20,7 @@ from tests.examples import mostly
 from tests.support.records import MAKERS, OF_EACH_NATURE, UNKNOWN, Claude, Codex, Maker, calls, result, says, user
 from tests.support.world import World
 
-LINES = [make for make in MAKERS if make.__name__ not in ("GeminiDocument", "OpenCode", "OpenCode2")]
+LINES = [make for make in MAKERS if not make.IS_DOCUMENT]
 MANY = 1_500
 WORDS = "and more words " * 20
 KATOD = str(Path(katod.__file__).parent)

@@ -10,7 +10,7 @@ from tests.support.inprocess import InProcess
 from tests.support.records import MAKERS, Claude, Maker, calls, says, user
 from tests.support.world import World
 
-KNOWN = [maker for maker in MAKERS if "cwd" not in maker.ABSENT]
+KNOWN = [maker for maker in MAKERS if "cwd" not in maker.ABSENT and not maker.WHOLE_SECONDS]
 SAID = "is not recorded: type ::start there to record it, too"
 
 

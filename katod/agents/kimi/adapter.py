@@ -151,8 +151,7 @@ class KimiAdapter(Adapter):
         origin, text = _origin(fields), _text(fields.get("input"))
         if origin not in (*_PERSON, _GIVEN):
             return [self._system(record, text, "notification")]
-        started = self.new.event(ev.TURN_START, {}, record, "t")
-        return [*self._said(record, fields.get("input"), typed=origin in _PERSON), started]
+        return self._said(record, fields.get("input"), typed=origin in _PERSON)
 
     @handles("prompt.steered")
     def _steered(self, record: Record) -> list[Event]:

@@ -17,8 +17,11 @@ def watch_unknown_folders(original):
     """Treat a folder that was watched once as watched for as long as it exists."""
 
     def renew(self, folders):
-        unknown = [folder for folder in folders if folder[0] not in self._watches or not folder[0].exists()]
-        return original(self, unknown)
+        known = {folder: watch for folder, watch in self._watches.items() if folder.exists()}
+        self._watches = {}
+        found = original(self, [folder for folder in folders if folder[0] not in known])
+        self._watches = known | self._watches
+        return found
 
     return renew
 

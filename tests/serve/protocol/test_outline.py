@@ -23,9 +23,6 @@ from tests.support.records import (
     MAKERS,
     Claude,
     Codex,
-    GeminiDocument,
-    OpenCode,
-    OpenCode2,
     Pi,
     calls,
     result,
@@ -35,7 +32,7 @@ from tests.support.records import (
 from tests.support.world import MEMORY, World
 
 SECRET = "sk-ant-api03-" + "a1B2" * 24
-WHOLE = {GeminiDocument, OpenCode, OpenCode2}  # are read as a whole
+WHOLE = {make for make in MAKERS if make.IS_DOCUMENT}  # are read as a whole
 FIXTURES = Path("fixtures")
 AGENT = {"claude": ".claude/projects/-home-me-app", "codex": ".codex/sessions/2026/02/10"}
 QUERIES = [

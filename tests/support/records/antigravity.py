@@ -11,6 +11,7 @@ class Antigravity(Maker):
     """A conversation with Antigravity."""
 
     agent = "antigravity"
+    WHOLE_SECONDS = True
     ABSENT: ClassVar[dict[str, str]] = {
         "sub-agent": "a sub-agent has a conversation of its own, which another one names",
         "between": "what agents tell each other has no known form",

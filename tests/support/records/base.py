@@ -88,6 +88,9 @@ class Maker(ABC):
     # What the format cannot express (result, torn, sub-agent, fork, cwd, between, task), each with the reason.
     ABSENT: ClassVar[dict[str, str]] = {}
     JOINS_RESULTS: ClassVar[bool] = False  # a call and its result are one record
+    # Its times are whole seconds: what is said in the second in which something began counts as said before.
+    WHOLE_SECONDS: ClassVar[bool] = False
+    IS_DOCUMENT: ClassVar[bool] = False  # read as a whole, so that a line of it is no record
     path: Path
 
     def __init__(

@@ -12,6 +12,7 @@ class Cline(Maker):
     """A Cline session, or one of its sub-agents."""
 
     agent = "cline"
+    IS_DOCUMENT = True
     SESSION: ClassVar[str] = "1795306425753_vhajh"
     ABSENT: ClassVar[dict[str, str]] = {
         "torn": "a half-written document is left until it is complete",

@@ -64,6 +64,7 @@ class Gemini(Maker):
 class GeminiDocument(Gemini):
     """A Gemini CLI session from before 0.39."""
 
+    IS_DOCUMENT = True
     ABSENT: ClassVar[dict[str, str]] = {
         "torn": "a half-written document is left until it is complete",
         "sub-agent": "its sub-agents were sessions of their own",

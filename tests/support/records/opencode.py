@@ -21,6 +21,7 @@ class OpenCode(Maker):
     """An OpenCode session; this process is its owner and keeps the database open."""
 
     agent = "opencode"
+    IS_DOCUMENT = True
     JOINS_RESULTS = True
     VERSION: ClassVar[str] = "1.18.33"
     TABLE: ClassVar[str] = "session"

@@ -12,6 +12,7 @@ class VSCode(Maker):
     """A chat in VS Code: each record is a request, with all that is known of it."""
 
     agent = "vscode"
+    IS_DOCUMENT = True
     ABSENT: ClassVar[dict[str, str]] = {
         "torn": "a line that is not complete changes nothing",
         "sub-agent": "a sub-agent is a call in its chat",
