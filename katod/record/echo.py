@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from katod import events as ev
+from katod.agents import AGENTS
 from katod.agents.base import content_digest
 from katod.events import Event, pack, unpack
 from katod.model import SessionKey
@@ -75,12 +76,12 @@ class _EchoBlock(NamedTuple):
 class Echoes:
     """Follows the messages of one session. Each is passed on at once, or as soon as it is known not to be an echo."""
 
-    __slots__ = ("_block", "_hashers", "_known", "_last", "_size", "_subagent", "_used", "_waiting")
+    __slots__ = ("_block", "_hashers", "_key", "_known", "_last", "_size", "_used", "_waiting")
 
     def __init__(self, key: SessionKey, kept: dict[str, Any] | None = None) -> None:
         """Start before the first event, or go on from `kept()`."""
         kept = kept or {}
-        self._subagent = key.subagent
+        self._key = key
         self._hashers = {kind: _hasher(kind, key.id) for kind in ("prompt", "answer", "call", "usage")}
         self._known = TextHashes(kept.get("known"))
         self._block = _EchoBlock(*kept["block"]) if "block" in kept else None
@@ -182,11 +183,17 @@ class Echoes:
     def _is_likely(self, block: _EchoBlock) -> bool:
         """Return whether a block may be an echo.
 
-        A single exchange whose usage cannot say otherwise is only one for the commands in it, which must not act again.
+        Where records have times but no usage, a single exchange counts as one for its commands alone, which must not
+        act again.
         """
         is_long = block.answered > 1 and block.is_unique and block.has_words
         is_short = block.at_once or self._is_first_exchange(block)
-        return block.is_slow or is_long or (is_short and (bool(self._used) or block.has_command))
+        return block.is_slow or is_long or (is_short and (self._is_told_apart() or block.has_command))
+
+    def _is_told_apart(self) -> bool:
+        """Return whether the agent's records tell an echo of one exchange from one that a person had twice."""
+        spec = AGENTS[self._key.agent]
+        return spec.answers.has_usage or not spec.nature.has_times
 
     def _is_first_exchange(self, block: _EchoBlock) -> bool:
         return block.is_first and self._known.is_in_first_exchange(block.at)
@@ -202,7 +209,7 @@ class Echoes:
     def _is_own(self, event: Event) -> bool:
         """Return whether an event says that the last answer was not given before: it used other tokens, or more."""
         is_usage = event.kind == ev.USAGE and event.payload.get("scope") != "session"
-        if not is_usage or event.session.subagent != self._subagent:
+        if not is_usage or event.session.subagent != self._key.subagent:
             return False
         used = self._hash("usage", content_digest(event.kind, event.payload)).hex()
         is_known = used in self._used
@@ -297,7 +304,7 @@ class Echoes:
     def _words(self, message: Message) -> _MessageHashes | None:
         """Return the hash of a message, None for an event that says nothing by itself, or not in this session."""
         first = message[0]
-        if first.session.subagent != self._subagent:
+        if first.session.subagent != self._key.subagent:
             return None
         if first.kind in _PROMPTS and first.payload.get("subtype") != "context":
             hashes = tuple(self._hash("prompt", line) for event in message for line in _lines(event))

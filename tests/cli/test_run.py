@@ -17,7 +17,7 @@ from katod.cli.run import _name_others, _tell, _to_people
 from katod.record.news import News
 from tests.support.pane import Pane
 from tests.support.records import SESSION, Claude
-from tests.support.world import in_new_process
+from tests.support.world import World, in_new_process
 
 
 @pytest.fixture
@@ -34,10 +34,11 @@ def test_once_processes_everything_and_ends(recorded):
     assert "hello" in recorded.written()["notes.md"]
 
 
-def test_agents_that_are_not_supported_are_named_at_the_first_run(world, capsys):
+def test_agents_that_are_not_supported_are_named_at_the_first_run(tmp_path, monkeypatch, capsys):
     """Nobody waits for their recordings; later runs do not say it again."""
+    world = World(tmp_path / "home", monkeypatch, seen_empty=False)
     (world.home / ".factory/sessions").mkdir(parents=True)
-    context = Context(world.config, world.state)
+    context = Context(world.config)
     _name_others(context)
     assert capsys.readouterr().out == "Also here, not supported: Droid.\n"
     world.once()

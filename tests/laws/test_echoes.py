@@ -30,6 +30,8 @@ from tests.support.parts import lines
 from tests.support.records import MAKERS, Maker, Said, calls, result, says, user
 
 PATH = "/nowhere/s.jsonl"
+# Their records do not tell an echo of one exchange from one that a person had twice: it counts for its commands alone.
+SINGLE = {"antigravity"}
 SAYING = {ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE, ev.TOOL_CALL}
 BEGAN = datetime(2026, 2, 10, tzinfo=UTC).timestamp()
 COMMANDS = ("::start one", "::stop", "::start one\nfix it", "::export copy\nas it is", "::start +tools")
@@ -182,10 +184,13 @@ def make(request: pytest.FixtureRequest) -> type[Maker]:
 def test_what_a_client_writes_again_says_nothing(make: type[Maker], data: Any) -> None:
     """An echo within milliseconds, or with the times of the past, passes nothing on, and what follows all passes."""
     before, restart = data.draw(exchanges()), data.draw(st.booleans())
+    if make.agent in SINGLE:
+        before[0] = Exchange(user(data.draw(st.sampled_from(COMMANDS))), before[0].answer)
     history = paced(spoken(*before), 0, data.draw(SLOW))
     with session_of(make) as session:
         expected = session.write(*history, restart=restart)
-        repeated = data.draw(echo(before)) if session.nature.has_times else spoken(*before)
+        is_partial = session.nature.has_times and make.agent not in SINGLE and not make.WAITS_FOR_ENDS
+        repeated = data.draw(echo(before)) if is_partial else spoken(*before)
         since = history[-1].time + data.draw(st.sampled_from([0.001, 2, 900]))
         at_once = paced(repeated, since, data.draw(ONCE))
         if data.draw(st.booleans()):

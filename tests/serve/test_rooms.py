@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import katod.serve
+from katod.agents import AGENTS
 from katod.serve.page.reader import READ_BYTES
 from tests.examples import mostly
 from tests.modules import modules
@@ -147,7 +148,10 @@ def test_a_page_takes_few_files_of_the_server(world):
     assert len([file for file in files if Path(file).is_relative_to(folder)]) <= MOST_FILES
 
 
-@pytest.mark.parametrize("make", mostly([Gemini, Codex], MAKERS), ids=lambda make: make.__name__)
+RESUMED = [make for make in MAKERS if AGENTS[make.agent].resume is not None]
+
+
+@pytest.mark.parametrize("make", mostly([Gemini, Codex], RESUMED), ids=lambda make: make.__name__)
 def test_a_page_has_the_command_that_resumes_its_session(world, make):
     """The same as `katod resume` prints, although the session is not read for it."""
     make(world).say(user("words"), says("answer"), user("more"))

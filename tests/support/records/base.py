@@ -90,6 +90,7 @@ class Maker(ABC):
     JOINS_RESULTS: ClassVar[bool] = False  # a call and its result are one record
     # Its times are whole seconds: what is said in the second in which something began counts as said before.
     WHOLE_SECONDS: ClassVar[bool] = False
+    WAITS_FOR_ENDS: ClassVar[bool] = False  # an answer is there only when all of it is
     IS_DOCUMENT: ClassVar[bool] = False  # read as a whole, so that a line of it is no record
     path: Path
 

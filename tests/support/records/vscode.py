@@ -13,6 +13,7 @@ class VSCode(Maker):
 
     agent = "vscode"
     IS_DOCUMENT = True
+    WAITS_FOR_ENDS = True
     ABSENT: ClassVar[dict[str, str]] = {
         "torn": "a line that is not complete changes nothing",
         "sub-agent": "a sub-agent is a call in its chat",
