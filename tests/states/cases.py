@@ -21,7 +21,7 @@ from typing import Any, Final
 
 FILE: Final = Path(__file__).with_name("cases.json")
 RECORDED: Final = {"codex": "codex", "copilot": "copilot"}
-DERIVED: Final = {"claudecode": "claude", "gemini-cli": "gemini", "pi": "pi"}
+DERIVED: Final = {"antigravity": "antigravity", "claudecode": "claude", "gemini-cli": "gemini", "pi": "pi"}
 # Reasons, as their beginnings, that are not in the file.
 _ELSEWHERE: Final = ("permission prompt open", "turn ended with question", "tool permission denied")
 Row = dict[str, Any]
@@ -55,14 +55,17 @@ def listed(folder: Path) -> Iterator[Row]:
 
 
 def session_of(path: Path, events: list[Row]) -> str:
-    """Return the id of the session whose file this is: of those that are in it, the one that ended with its size."""
+    """Return the id of the session whose file this is: of those that are in it, the one that ended with its size.
+
+    If none is, as a client need not write it, it is the one of all that did.
+    """
     text, size = path.read_text(errors="replace"), path.stat().st_size
     sizes: dict[str, int] = defaultdict(int)
     for row in events:
         if row.get("kind") == "transcript_activity":
             sizes[row["session_id"]] = max(sizes[row["session_id"]], row.get("file_size", 0))
     there = [name for name in sizes if name[-36:] in text or name.rpartition("-")[2] in text]
-    return min(there, key=lambda name: abs(sizes[name] - size), default="")
+    return min(there or sizes, key=lambda name: abs(sizes[name] - size), default="")
 
 
 def _said(events: list[Row], session: str) -> list[Row]:

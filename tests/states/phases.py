@@ -56,6 +56,11 @@ LEFT_OUT: Final = (GOES_ON, ARTEFACT, CUT)  # what need not be seen
 NOT_ITS_OWN: Final = (PROCESS, OTHER, NEVER)  # of the session in the recording
 # By the beginning of a recording's path: phases that are left out because of what is said in the recording, or its notes.
 _KNOWN: Final = {
+    "antigravity/1-3_long-idle-live-session/": dict.fromkeys(["warmup_turn_start", "idle_window"], DOUBT),
+    "antigravity/2-5_synchronous-slash-command/": dict.fromkeys(["slash_window"], DOUBT),
+    "antigravity/2-6_long-agentic-session-stress/": dict.fromkeys(["turn2_start", "turn3_start", "turn4_start"], DOUBT),
+    "antigravity/5-3_model-switch-midsession/": dict.fromkeys(["t2_start"], DOUBT),
+    "antigravity/5-8_task-estimate-marker/": dict.fromkeys(["t2_start", "t3_start", "t4_start", "t5_start"], DOUBT),
     "claudecode/2-20_user-esc-interrupt/2026-05-18": dict.fromkeys(["interrupt_to_ready"], NEVER),
     "claudecode/2-6_long-agentic-session-stress/2026-05-18": dict.fromkeys(
         ["t1_end", "t2_start", "t2_end", "t3_start", "t3_end", "t4_start", "t4_end"], NEVER
@@ -79,6 +84,7 @@ _KNOWN: Final = {
 }  # fmt: skip
 # The records that say that a session waits.
 _WAITS: Final = {
+    "antigravity": ('"type":"ASK_QUESTION"',),
     "codex": ('"name":"request_user_input"', '"item":{"type":"Plan"'),
     "copilot": ('"type":"permission.requested"', '"toolName":"ask_user"'),
     "claude": ('"name":"AskUserQuestion"',),
