@@ -92,8 +92,12 @@ class Client:
         """Start the interactive form."""
         self.assert_untouched()
         terminal.start([*map(str, self._command), *self.interactive, *arguments], self.project)
+        self.greeted(terminal)
         terminal.wait_for(self.manner.ready)
         terminal.wait_quiet(self.manner.busy)
+
+    def greeted(self, terminal):
+        """Answer what the client asks before it accepts a prompt."""
 
     def leave(self, terminal):
         """End the interactive form."""

@@ -19,8 +19,10 @@ class Manner(NamedTuple):
     confirm: tuple[str, ...] = ()  # the keys that it asks for then
 
 
+SPINNING = "[⠁-⣿]"  # what turns while a client works
 TWICE = ("Escape", "Escape")  # the first one only asks
 MANNERS = {
+    "cline": Manner("Ctrl\\+P for menu", SPINNING, farewell="/quit", keeps_halves=False, asks="Approve tool call"),
     "claude": Manner(r"\? for shortcuts", "esc to interrupt", marks_pastes=True, asks="Do you want to proceed"),
     "codex": Manner(  # Enter does not queue a prompt: it interrupts the answer
         r"\? for shortcuts",
@@ -43,6 +45,15 @@ MANNERS = {
         asks="Allow execution",
         anew="/clear",
     ),
+    "kimi": Manner("context: ", f"[🌑-🌘]|{SPINNING}", asks="Run this command", refuse=("3",), anew="/new"),
     "opencode": Manner("Ask anything", "esc interrupt", stop=TWICE, asks="Permission required", anew="/new"),
     "pi": Manner("scripted", "Working", farewell="/quit", anew="/new"),
+    "qwen": Manner(  # Enter steers; a prompt that is left goes back into the input
+        "Type your message",
+        "esc to cancel",
+        queue="C-q",
+        stop=("Escape", "C-u"),
+        farewell="/quit",
+        asks="Allow execution",
+    ),
 }

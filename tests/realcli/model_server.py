@@ -1,8 +1,8 @@
-"""A scripted model with the interfaces of six clients. It answers each request with a stream of events.
+"""A scripted model with the interfaces of nine clients. It answers each request with a stream of events.
 
     POST /v1/messages                               Claude Code
     POST /v1/responses                              Codex
-    POST /v1/chat/completions                       Copilot CLI, OpenCode, Pi
+    POST /v1/chat/completions                       Cline, Copilot CLI, Kimi Code, OpenCode, Pi, Qwen Code
     POST /v1beta/models/M:streamGenerateContent     Gemini CLI
 
 Usage: `python model_server.py LOG`. The server brings up the loopback device, which is down in a new network
@@ -49,9 +49,11 @@ TOOLS = {  # the clients' shell tools, and the argument that is the command
     "bash": "command",
     "Bash": "command",
     "run_shell_command": "command",
+    "run_commands": "commands",
 }
 COMMAND = "cat note.txt"
-CALLS = {"(tool)": COMMAND, "(write)": f"{COMMAND} > copy.txt", "(nap)": "sleep 60"}
+NAP = "sleep 60  # intentional-sleep: it is slow"  # without such words, Qwen Code does not run it
+CALLS = {"(tool)": COMMAND, "(write)": f"{COMMAND} > copy.txt", "(nap)": NAP}
 RECALL = re.compile(r"\(recall (\w+) (\{.*\})\)")
 TOLD = "are for another program"  # in the instructions that `katod setup` adds
 BAIT = "::start bait.md\n\n::stop"
@@ -63,6 +65,7 @@ INJECTED = (
     "This session is being continued",
 )  # prefixes of texts that a client adds in the person's role
 DATE = re.compile(r"<current_datetime>[^<]*</current_datetime>\s*")  # before each prompt of Copilot CLI
+TYPED = re.compile(r'<user_input mode="\w+">(.*)</user_input>\s*', re.DOTALL)  # around each prompt of Cline
 PIECE = 16
 LONGEST = 1500  # characters: a longer prompt is the client's own, for a summary,
 WHOLE = "(whole)"  # unless it begins with this
@@ -82,7 +85,7 @@ def loopback_up():
 def said(content):
     """Return the person's text in a message, whose content is a string or a list of parts."""
     texts = [content] if isinstance(content, str) else [part.get("text", "") for part in content or []]
-    parts = [DATE.sub("", text) for text in texts]
+    parts = [TYPED.sub(r"\1", DATE.sub("", text)).replace("\r", "\n") for text in texts]
     return "\n".join(part for part in parts if part and not part.startswith(INJECTED))
 
 
@@ -102,6 +105,8 @@ def arguments(call):
     """Return the arguments of a call of a shell tool."""
     if "input" in call:
         return call["input"]
+    if call["name"] == "run_commands":
+        return {"commands": [call["command"]]}
     given = {TOOLS[call["name"]]: call["command"], "description": "Reads the note"}
     if call["name"] == "exec_command" and call["command"] == CALLS["(write)"]:  # else Codex does not ask
         given |= {"sandbox_permissions": "require_escalated", "justification": "Shall I copy the note?"}

@@ -45,5 +45,6 @@ SPEC: Final = AgentSpec(
     short_id=lambda session: session.rpartition("_")[2],  # what comes before is the time
     answers=Answers(input_has_cached=True),
     reported=later("agents.cline.manifest.reported"),
+    runs=later("agents.cline.manifest.runs"),
     resume=lambda session, _path: ("cline", "--id", session),
 )

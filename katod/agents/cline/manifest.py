@@ -6,12 +6,15 @@ from typing import Any, Final
 import orjson
 
 from katod.agents.fields import dict_of, text_of
+from katod.agents.processes import has_open
 from katod.metadata import SessionStart
 from katod.smallfile import read_small
 from katod.states import Report, State
 
 _LARGEST: Final = 256 * 1024
 _LARGEST_SUMMARY: Final = 8 * 1024 * 1024  # a compaction keeps the messages that are left
+_DATABASE: Final = Path("db", "sessions.db")
+_PROGRAMS: Final = frozenset({"cline"})
 _AT_REST: Final = ("idle", "completed", "failed")
 
 
@@ -21,6 +24,14 @@ def reported(path: Path, _session: str, _start: SessionStart) -> Report | None:
     The manifest of a client that works does not say whether a question is open.
     """
     return Report(State.IDLE) if manifest(path).get("status") in _AT_REST else None
+
+
+def runs(path: Path, _session: str, start: SessionStart) -> bool | None:
+    """Return whether a client works in the session's folder: it has the database of sessions open (seen with 3.0.65).
+
+    The hub, which goes on when its client has ended, has not.
+    """
+    return has_open(str(path.parents[2] / _DATABASE), _PROGRAMS, start.cwd)
 
 
 def manifest(path: Path) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from katod.agents.diffs import created, extend
 from katod.agents.fields import dict_of, dicts_of, text_of
 
 _EXIT: Final = re.compile(r"\[Command exited with code (-?[0-9]{1,15})\]")
+_DENIED: Final = "This tool call was rejected by the user"
+_ABORTED: Final = "Command failed: Command was aborted"
 _EDIT: Final = "editor"
 _CREATED: Final = "File created successfully"
 # A line that an edit added or removed, with its number.
@@ -21,8 +23,10 @@ def result_of(block: Value, call: Value) -> Value:
     answers = _answers(block.get("content"))
     text = "\n".join(filter(None, map(_words, answers))) if answers else ""
     row: Value = {"toolCallId": text_of(block.get("tool_use_id")), "text": text or text_of(block.get("content"))}
-    if any(answer.get("success") is False for answer in answers) or block.get("is_error") is True:
-        row["isError"] = True
+    if _ABORTED in [answer.get("error") for answer in answers]:
+        row["status"] = "interrupted"
+    elif any(answer.get("success") is False for answer in answers) or block.get("is_error") is True:
+        row |= {"isError": True} | ({"denied": True} if text.startswith(_DENIED) else {})
         if len(answers) == 1 and (code := _EXIT.match(text)):
             row["exitCode"] = int(code[1])
     elif call.get("name") == _EDIT and answers:

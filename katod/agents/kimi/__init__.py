@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from katod.agents.spec import AgentSpec, Instructions, Nature, from_environment
+from katod.agents.spec import AgentSpec, Instructions, Nature, from_environment, later
 from katod.model import Identity, SessionKey
 
 _PREFIX: Final = "session_"
@@ -36,6 +36,7 @@ SPEC: Final = AgentSpec(
     suffixes=(_FILE,),
     identity_of=_identity,
     short_id=lambda session: session.removeprefix(_PREFIX),
+    runs=later("agents.processes.client_in_folder", frozenset({"kimi-code"})),
     instructions=lambda: Instructions(_roots()[0] / "AGENTS.md"),
     resume=lambda session, _path: ("kimi", "--session", session),
 )

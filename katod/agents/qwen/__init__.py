@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from katod.agents.answers import Answers
-from katod.agents.spec import AgentSpec, Instructions, Nature, from_environment, session_id
+from katod.agents.spec import AgentSpec, Instructions, Nature, from_environment, later, session_id
 from katod.model import Identity, SessionKey
 
 _SUBAGENT: Final = "agent-"
@@ -36,6 +36,7 @@ SPEC: Final = AgentSpec(
     suffixes=(".jsonl",),
     identity_of=_identity,
     answers=Answers(input_has_cached=True),
+    runs=later("agents.processes.client_in_folder", frozenset({"qwen", "cli-entry.js"})),
     instructions=lambda: Instructions(_home() / "QWEN.md"),
     resume=lambda session, _path: ("qwen", "--resume", session),
 )

@@ -68,12 +68,13 @@ class QwenAdapter(Adapter):
         self._other: bool = state.get("other", False)  # whether somebody else than the person writes the prompts
         self._calls: OpenCalls[Value] = OpenCalls(state.get("calls"))
         self._answer: list[Any] = state.get("answer", ["", "", 0])  # the last one: id, digest, number of its parts
+        self._ran: bool = state.get("ran", False)  # whether a call of the last answer was run
 
     def state(self) -> Value:
-        """Return the settings so far, the open questions, who writes the prompts, and the last answer."""
+        """Return the settings so far, the open calls, who writes the prompts, and the last answer."""
         row: Value = {"started": self._started, "now": self.new.now, "above": self.new.ancestors.state()}
         row |= {"calls": self._calls.state(), "answer": self._answer}
-        more = {"parent": self.new.ref.parent, "spawned": self.new.spawned, "other": self._other}
+        more = {"parent": self.new.ref.parent, "spawned": self.new.spawned, "other": self._other, "ran": self._ran}
         return row | {name: known for name, known in more.items() if known}
 
     def feed(self, record: Record) -> list[Event]:
@@ -146,6 +147,7 @@ class QwenAdapter(Adapter):
     def _assistant(self, record: Record) -> list[Event]:
         fields, model = record.value, text_of(record.value.get("model"))
         first = self._first_part(fields)
+        self._ran = self._ran and bool(self._calls.state())
         out: list[Event] = []
         for n, part in enumerate(_parts(fields), first):
             out += self._part(record, part, n, model)
@@ -193,7 +195,13 @@ class QwenAdapter(Adapter):
             out.append(self.new.event(ev.TOOL_RESULT, payload | attached, record, n))
             answers = answers_in(known.get("asked", []), payload, dict_of(shown.get("resultDisplay")))
             out += [self.new.event(ev.DECISION_RESPONSE, row, record, f"{n}a{i}") for i, row in enumerate(answers)]
-        return out
+            self._ran = self._ran or not _is_cancelled(payload)
+        return out + self._left(record, out)
+
+    def _left(self, record: Record, results: list[Event]) -> list[Event]:
+        """Return the end of the turn, if all calls of the last answer were refused or interrupted."""
+        is_over = bool(results) and not self._ran and not self._calls.state()
+        return [self.new.event(ev.TURN_END, {"reason": "aborted"}, record, "e")] if is_over else []
 
     # -- what the client notes ------------------------------------------------------------------------
 
@@ -250,6 +258,10 @@ def _kind_of(fields: Value) -> str:
     if isinstance(kind, dict | list) or isinstance(subtype, dict | list):
         raise TypeError("a type is an object or an array")
     return f"{text_of(kind)}/{subtype}" if subtype and isinstance(subtype, str) else text_of(kind)
+
+
+def _is_cancelled(result: Value) -> bool:
+    return result.get("denied") is True or result.get("status") == "interrupted"
 
 
 def _payload(record: Record) -> Value:

@@ -44,4 +44,5 @@ SPEC: Final = AgentSpec(
     open=later("agents.vscode.journal.open_chat"),
     separate_subagents=False,
     answers=Answers(input_has_cached=True),
+    reported=later("agents.vscode.waiting.reported"),
 )

@@ -78,6 +78,7 @@ def test_a_document_without_an_origin_is_the_persons() -> None:
         ([{"result": "fine", "success": True}, {"error": "bad", "success": False}], {"text": "fine\nbad", "isError": True}),
         (json.dumps({"result": "", "error": "No match", "success": False}), {"text": "No match", "isError": True}),
         (json.dumps({"text": "The answer", "iterations": 1}), {"text": "The answer"}),
+        ([{"result": "", "error": "Command failed: Command was aborted", "success": False}], {"text": "Command failed: Command was aborted", "status": "interrupted"}),
         ("words", {"text": "words"}),
         ("[1]", {"text": "[1]"}),
     ],
@@ -86,6 +87,15 @@ def test_the_forms_of_a_result(content: Any, expected: Row) -> None:
     """A list of answers, an answer as JSON, or words."""
     events = told(MAKE.calls("c1", "run_commands", commands=["make"]), MAKE.result("c1", "run_commands", content))
     assert payloads(events, ev.TOOL_RESULT) == [{"toolCallId": "c1"} | expected]
+
+
+def test_a_refused_call_is_told_from_one_that_failed() -> None:
+    """By the client's words, where the call itself failed."""
+    words = "This tool call was rejected by the user and not executed. -- NOT a tool or system failure."
+    for said, denied in ((words, True), ("No such tool", False)):
+        refused = MAKE.result("c1", "run_commands", json.dumps({"error": said}), is_error=True)
+        [payload] = payloads(told(MAKE.calls("c1", "run_commands", commands=["make"]), refused), ev.TOOL_RESULT)
+        assert (payload["isError"], payload.get("denied", False)) == (True, denied)
 
 
 def test_an_edit_says_which_lines_it_changed() -> None:

@@ -88,6 +88,19 @@ def test_how_a_call_ended(record: Row, expected: Row) -> None:
     assert payload == {"toolCallId": "c1"} | expected
 
 
+def test_a_turn_ends_when_all_of_its_calls_were_refused_or_left() -> None:
+    """The client sends nothing more to the model then; beside a call that was run, it does."""
+    left, ran = ({"error": "User did not allow tool call"}, "", "cancelled"), ({"output": "text"},)
+    calls = MAKE.calls("c1", "edit"), MAKE.calls("c2", "read_file")
+    for first, second, ends in ((left, left, 1), (ran, left, 0), (left, ran, 0)):
+        results = MAKE.result("c1", "edit", *first), MAKE.result("c2", "read_file", *second)
+        assert len(payloads(translated("qwen", *calls, *results), ev.TURN_END)) == ends
+    again = translated(
+        "qwen", calls[0], MAKE.result("c1", "edit", *ran), calls[1], MAKE.result("c2", "read_file", *left)
+    )
+    assert payloads(again, ev.TURN_END) == [{"reason": "aborted"}]
+
+
 def test_a_question_and_its_answer() -> None:
     """Labels are selections, other words are the person's own; a question that was left has no answer."""
     asked = MAKE.calls(

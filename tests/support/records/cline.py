@@ -47,9 +47,10 @@ class Cline(Maker):
         """Return an answer that calls a tool."""
         return self.says({"type": "tool_use", "id": call, "name": name, "input": given})
 
-    def result(self, call: str, name: str, content: Any) -> Record:
+    def result(self, call: str, name: str, content: Any, **fields: Any) -> Record:
         """Return the result of a call."""
-        return self.message("user", {"type": "tool_result", "tool_use_id": call, "name": name, "content": content})
+        block = {"type": "tool_result", "tool_use_id": call, "name": name, "content": content}
+        return self.message("user", block | fields)
 
     def records(self, said: Said) -> list[Record]:
         """Return one message for each item; what a sub-agent is given has no element around it."""
