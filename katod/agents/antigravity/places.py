@@ -72,12 +72,12 @@ def started_by(path: Path, prompt: str, time: str) -> str:
     if len(path.parents) < 4:
         return ""
     own, given = path.parts[-4].encode(), orjson.dumps(orjson.dumps(prompt).decode())[3:-3]
+    # A few words, like "go on", may be given in one conversation and typed in another.
+    tasks = (given, orjson.dumps(prompt)) if len(given) > len(own) else ()
     for other in _others(path, _seconds(time)):
-        data = _read(other)
-        if b"INVOKE_SUBAGENT" in data and own in data:
-            return other.parts[-4]
-        # A few words, like "go on", may be typed as well as given.
-        if len(given) > len(own) and b'"invoke_subagent"' in data and (given in data or orjson.dumps(prompt) in data):
+        lines = _read(other).splitlines()
+        calls = [line for line in lines if b'"invoke_subagent"' in line or b'"INVOKE_SUBAGENT"' in line]
+        if any(words in line for line in calls for words in (own, *tasks)):
             return other.parts[-4]
     return ""
 

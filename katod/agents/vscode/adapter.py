@@ -66,8 +66,7 @@ class ChatAdapter(Adapter):
         for n, request in enumerate(requests):
             out += self._request(record._replace(value=request), is_last=n == len(requests) - 1)
             out += self._withdrawn(record, withdrawn, text_of(request.get("requestId")))
-        title = text_of(chat.get("customTitle"))
-        return out + self.new.change("title", title, record, f"title-{digest(title)}", first=True)
+        return out
 
     def _withdrawn(self, record: Record, rows: list[Value], after: str) -> Iterator[Event]:
         """Yield a note for each time that the requests after this one were taken back."""

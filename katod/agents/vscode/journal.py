@@ -16,7 +16,7 @@ from katod.tail.reader import SourceFile
 from katod.tail.source import open_source
 
 _WHOLE, _SET, _APPEND, _DELETE = range(4)
-_KEPT: Final = ("version", "sessionId", "creationDate", "customTitle", "requests")
+_KEPT: Final = ("version", "sessionId", "creationDate", "requests")
 _REQUESTS: Final = "requests"
 WITHDRAWN: Final = "withdrawn"  # in the document: the requests that were cut off, and which one came before each
 Value = dict[str, Any]

@@ -160,6 +160,16 @@ def test_a_conversation_that_another_one_started_has_no_person(how: str, tmp_pat
     assert translated("antigravity", prompt(f"<USER_REQUEST>\n{words}\n</USER_REQUEST>"), path=path)[1].typed
 
 
+def test_a_prompt_that_was_typed_in_two_conversations_is_nobodys_task(tmp_path_factory: Any) -> None:
+    """Although one of them has a sub-agent: that was given other words."""
+    brain = tmp_path_factory.mktemp("b") / "cli/brain"
+    words = "Look around, and report whatever you find in this folder."
+    typed = prompt(f"<USER_REQUEST>\n{words}\n</USER_REQUEST>")
+    asked = MAKE.calls("invoke_subagent", Subagents=json.dumps([{"Prompt": "Something else"}]))
+    conversation(brain, "other", typed, asked, MAKE.step("MODEL", "INVOKE_SUBAGENT", '"conversationId": "child"'))
+    assert translated("antigravity", typed, path=conversation(brain, ID))[1].typed
+
+
 def test_the_whole_transcript_is_the_session(tmp_path: Path) -> None:
     """The cut one only where the other is missing, or has next to nothing."""
     steps = [prompt(f"<USER_REQUEST>\n{'x' * 500}\n</USER_REQUEST>") for _ in range(8)]
