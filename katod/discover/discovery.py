@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ ACTIVE_EVERY: Final = 2.0  # seconds between two sweeps of the folders with rece
 ACTIVE_FOR: Final = 600.0
 FULL_EVERY: Final = 30.0
 FULL_EVERY_WHEN_QUIET: Final = 60.0
+_ABSENT_AT_ONCE: Final = 8  # roots of agents that are not used, of which one look asks whether they are there by now
 
 
 class Discovery:
@@ -33,13 +35,18 @@ class Discovery:
         full_every: float = FULL_EVERY_WHEN_QUIET,
     ) -> None:
         self.catalog = catalog
-        self.roots = roots
+        self._presence = _Presence(roots)
         self.hints = Hints(AGENTS.values())
         self._also = also  # a folder outside the roots that is watched as well
         self._watcher = Watcher(self.hints, log)
         self._active: dict[tuple[Root, str], float] = {}
         self._clock = _Clock(full_every)
         self._reports = _Reports()
+
+    @property
+    def roots(self) -> list[Root]:
+        """All roots, whether or not they are there."""
+        return self._presence.all
 
     def start(self, *, watch: bool) -> bool:
         """Start watching; return whether the machine can (sweeps work without it)."""
@@ -53,12 +60,12 @@ class Discovery:
 
     def use(self, roots: list[Root]) -> None:
         """Use these roots from now on."""
-        self.roots = roots
+        self._presence = _Presence(roots)
         self.renew()
 
     def renew(self) -> bool:
         """Watch the folders that exist now; return whether one is new."""
-        return self._watcher.renew([*folders_of(self.roots), (self._also, False)])
+        return self._watcher.renew([*folders_of(self._presence.there()), (self._also, False)])
 
     def hinted(self) -> tuple[list[Source], bool]:
         """Return the sources that hints name, and whether one named the folder outside the roots."""
@@ -118,6 +125,22 @@ class Discovery:
         found = [root for root in self.roots if path.startswith(f"{root.path}/")]
         innermost = max((len(root.path.parts) for root in found), default=0)
         return [root for root in found if len(root.path.parts) == innermost]
+
+
+class _Presence:
+    """All roots, and which of them are there. Agents that nobody uses are most, and cost next to nothing."""
+
+    def __init__(self, roots: list[Root]) -> None:
+        self.all = roots
+        self._there = [root for root in roots if root.is_there]
+        self._absent = deque(root for root in roots if root not in self._there)
+
+    def there(self) -> list[Root]:
+        """Return the roots that are there, or were; a few of the others are asked for, in turn."""
+        for _ in range(min(_ABSENT_AT_ONCE, len(self._absent))):
+            root = self._absent.popleft()
+            (self._there if root.is_there else self._absent).append(root)
+        return self._there
 
 
 class _Reports:

@@ -32,6 +32,17 @@ class Root:
         return f"{self.path}/{self.database}#" if self.database else f"{self.path}/"
 
     @property
+    def is_there(self) -> bool:
+        """Whether the directory exists, as far as that can be told: if it does not, nothing below it is looked for."""
+        try:
+            os.stat(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        return True
+
+    @property
     def folders(self) -> tuple[Path, ...]:
         """The folders with session files, at any depth; they need not exist yet."""
         return (

@@ -20,6 +20,8 @@ _LINK: Final = "is a symbolic link, which katod does not follow: add its target 
 
 def sweep(root: Root, problems: dict[str, str]) -> Iterator[tuple[str, Stat]]:
     """Yield every source below a root that may be a session. What cannot be read is added to `problems`."""
+    if not root.is_there:
+        return
     if root.spec.container is not None:
         found = sweep_folder(root.spec, str(root.path), problems, deep=False)
         yield from (item for item in found if item[0].startswith(root.prefix))

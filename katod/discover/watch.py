@@ -191,7 +191,8 @@ class _Losses(logging.Handler):
 
 
 def folders_of(roots: list[Root]) -> list[tuple[Path, bool]]:
-    """Return the folders to watch for these roots, and whether to watch them recursively."""
+    """Return the folders to watch for those of these roots that are there, and whether to watch them recursively."""
+    roots = [root for root in roots if root.is_there]
     containers = [(root.path, False) for root in roots if root.spec.container is not None]
     reports = [(root.path / root.spec.reports, False) for root in roots if root.spec.reports]
     above = [(folder, False) for root in roots for folder in root.above]

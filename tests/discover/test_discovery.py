@@ -1,5 +1,6 @@
 """When katod looks at which folders: sweeps, active folders and hints."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -57,6 +58,17 @@ class Disk:
         return self.changed
 
 
+class Places:
+    """Which roots are there (None: all), and how often that was asked."""
+
+    def __init__(self):
+        self.roots, self.asked = None, 0
+
+    def has(self, root):
+        self.asked += 1
+        return self.roots is None or root in self.roots
+
+
 @pytest.fixture
 def clock(monkeypatch):
     found = Clock()
@@ -70,7 +82,15 @@ def disk():
 
 
 @pytest.fixture
-def discovery(disk, clock):
+def there(monkeypatch):
+    """The roots that are there, which are asked for; at first all."""
+    found = Places()
+    monkeypatch.setattr(Root, "is_there", property(found.has))
+    return found
+
+
+@pytest.fixture
+def discovery(disk, clock, there):
     return Discovery(disk, [ROOT, INNER], Path("/state/requests"), EventLog())
 
 
@@ -246,6 +266,21 @@ def test_new_settings_change_the_roots(discovery):
     discovery.use([INNER])
     assert discovery.roots == [INNER]
     assert "/r/projects" not in watcher.watched[-1]
+
+
+def test_agents_that_nobody_uses_cost_next_to_nothing(disk, clock, there):
+    """However many there are, one look asks for as many as with a few; what appears is found by one of the next looks."""
+    absent = [replace(ROOT, path=Path(f"/absent/{n}")) for n in range(40)]
+    there.roots = [ROOT]
+    discovery = Discovery(disk, [*absent, ROOT], Path("/state/requests"), EventLog())
+    watcher, there.asked = Watcher(), 0
+    discovery._watcher = watcher
+    discovery.renew()
+    assert (there.asked, watcher.watched) == (9, [["/r/sessions", "/r/projects", "/state/requests"]])
+    there.roots = [ROOT, absent[-1]]
+    for _ in range(5):
+        discovery.renew()
+    assert "/absent/39/projects" in watcher.watched[-1]
 
 
 @pytest.mark.parametrize("name", ["home.db", "work.db"])

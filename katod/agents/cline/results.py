@@ -23,15 +23,21 @@ def result_of(block: Value, call: Value) -> Value:
     answers = _answers(block.get("content"))
     text = "\n".join(filter(None, map(_words, answers))) if answers else ""
     row: Value = {"toolCallId": text_of(block.get("tool_use_id")), "text": text or text_of(block.get("content"))}
-    if _ABORTED in [answer.get("error") for answer in answers]:
-        row["status"] = "interrupted"
-    elif any(answer.get("success") is False for answer in answers) or block.get("is_error") is True:
-        row |= {"isError": True} | ({"denied": True} if text.startswith(_DENIED) else {})
-        if len(answers) == 1 and (code := _EXIT.match(text)):
-            row["exitCode"] = int(code[1])
-    elif call.get("name") == _EDIT and answers:
-        row |= _files(text_of(call["input"].get("path")), text, call["input"])
+    row |= _outcome(answers, text, is_error=block.get("is_error") is True)
+    if call.get("name") == _EDIT and answers:
+        row |= {} if "isError" in row else _files(text_of(call["input"].get("path")), text, call["input"])
     return row
+
+
+def _outcome(answers: list[Value], text: str, *, is_error: bool) -> Value:
+    """Return how a call ended, if not well: it was left, refused, or failed."""
+    if _ABORTED in [answer.get("error") for answer in answers]:
+        return {"status": "interrupted"}
+    if not is_error and all(answer.get("success") is not False for answer in answers):
+        return {}
+    denied: Value = {"denied": True} if text.startswith(_DENIED) else {}
+    code = _EXIT.match(text) if len(answers) == 1 else None
+    return {"isError": True} | denied | ({"exitCode": int(code[1])} if code else {})
 
 
 def _answers(content: Any) -> list[Value]:
