@@ -15,7 +15,20 @@ from katod.discover.sweep import stat_source
 from katod.record.currentstate import current_state
 from katod.states import AT_WORK, DOUBT_AFTER, DOUBT_IN_CALL_AFTER, SILENT_AFTER, State
 from tests.support.live import until
-from tests.support.records import MAKERS, Codex, Copilot, Gemini, OpenCode, OpenCode2, Pi, calls, user
+from tests.support.records import (
+    MAKERS,
+    Cline,
+    Codex,
+    Copilot,
+    Gemini,
+    Kimi,
+    OpenCode,
+    OpenCode2,
+    Pi,
+    Qwen,
+    calls,
+    user,
+)
 
 SAID = [user("Look."), calls("call-1", "make test")]
 HOURS = 3 * 3600.0
@@ -127,7 +140,25 @@ def _script(session):
     return [str(script)]
 
 
+def _entry(session):
+    """Return the program of Qwen Code."""
+    script = Path(session.cwd) / "cli-entry.js"
+    script.touch()
+    return [str(script)]
+
+
+def _database(session):
+    """Return the database that Cline keeps open beside its sessions."""
+    database = session.path.parents[2] / "db" / "sessions.db"
+    database.parent.mkdir()
+    database.touch()
+    return [str(database)]
+
+
 SIGNS = [
+    (Qwen, "node", _entry),
+    (Kimi, "kimi-code", lambda _: []),
+    (Cline, "cline", _database),
     (Codex, "codex", _holds),
     (OpenCode, "opencode", _holds),
     (OpenCode2, "opencode.exe", _holds),
@@ -146,6 +177,14 @@ def test_a_client_that_runs_is_at_work_and_one_that_was_killed_is_not(world, tmp
     with client(tmp_path, name, *(arguments(session) or ["/dev/null"])):
         assert state_of(session, HOURS).state is State.WORKING
     assert state_of(session, SILENT_AFTER + 1).row() == {"state": "idle"}
+
+
+@linux
+def test_the_folder_of_a_long_session_is_in_its_first_line(world, tmp_path, client):
+    """Only the end of it is read beside that."""
+    session = Pi(world, cwd=str(tmp_path)).say(user("x" * 300 * 1024), *SAID)
+    with client(tmp_path, "pi", "/dev/null"):
+        assert state_of(session, HOURS).state is State.WORKING
 
 
 @linux
@@ -183,7 +222,7 @@ def test_nobody_is_looked_for_in_vain(world, monkeypatch):
 @linux
 def test_a_look_is_remembered_for_a_moment(monkeypatch):
     """So that a hundred sessions cost one."""
-    monkeypatch.undo()
+    monkeypatch.setattr(processes, "_look", lambda: -1)
     assert processes._processes() is processes._processes()
 
 

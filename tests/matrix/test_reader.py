@@ -76,3 +76,14 @@ def test_it_begins_after_the_line_that_was_sent_last(session: Claude) -> None:
     assert read(reader_of(session, after="another")) == ["hello", "yes", "more"]
     session.append(session.user("again"))
     assert read(reader_of(session, after=lines["held"])) == ["again"]
+
+
+def test_a_line_that_was_held_back_is_what_it_goes_on_after(session: Claude) -> None:
+    """Nothing is read again then: what was sent last has come last, and nothing more is there."""
+    session.append(session.says("held", message={"stop_reason": None}))
+    whole = reader_of(session)
+    while whole.read():
+        whole.lines.clear()
+    whole.release()
+    reader = reader_of(session, after=whole.lines[-1].txn)
+    assert ([reader.read() for _ in range(3)], [*reader.lines]) == ([True, False, False], [])

@@ -206,6 +206,12 @@ def test_a_delegated_task_is_without_its_envelope() -> None:
     assert {row["subtype"] for row in said} == {"delegated"}
 
 
+def test_a_record_that_does_not_say_what_it_is_has_an_unknown_type() -> None:
+    """It is kept as it was found."""
+    [*_, event] = translated("codex", {"strange": 1})
+    assert (event.kind, event.source["providerEventType"]) == (ev.PROVIDER_RAW, "unknown")
+
+
 def test_messages_of_a_spawned_thread_are_tasks() -> None:
     """All of them, with a restart in between: nobody types there."""
     rows = [{"type": "event_msg", "payload": {"type": "user_message", "message": text}} for text in ("Look.", "Again.")]

@@ -13,7 +13,7 @@ from katod.serve.index import sessions
 from katod.serve.index.sessions import IndexScope, SessionIndex
 from katod.serve.protocol.rest import with_count
 from tests.serve.serving import serving
-from tests.support.records import SESSION, calls, says, user
+from tests.support.records import SESSION, OpenCode, calls, says, user
 
 
 def index(world, monkeypatch, *, everything=False):
@@ -113,6 +113,16 @@ def test_files_that_change_belong_to_sessions(world, monkeypatch):
     maker.say(user("begin here"))
     assert found.take_up({str(maker.path), "/etc/passwd", str(world.home / "x.jsonl")}) == {SESSION}
     assert [path for path, _ in found.content(SESSION).files] == [str(maker.path)]
+
+
+def test_a_session_that_is_new_in_a_database_is_found_between_two_sweeps(world, monkeypatch):
+    """Its database changed; no file of its own can be new."""
+    one = OpenCode(world).say(user("begin here"))
+    found = index(world, monkeypatch, everything=True)
+    monkeypatch.setattr(sessions, "SWEEP_EVERY", 1e9)
+    assert len(found.all()) == 1
+    OpenCode(world, f"{one.id[:-1]}z").say(user("another one"))
+    assert len(found.all()) == 2
 
 
 def test_a_session_that_is_gone_is_told_to_its_viewers(world):
