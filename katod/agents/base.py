@@ -1,6 +1,6 @@
 """What every agent consists of: its description, the adapter for its format, and the builder of its events."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
@@ -194,6 +194,13 @@ class Adapter:
             return [self.new.raw(record, record.problem, record.raw)]
         handler = self.handlers.get(kind)
         return self._unhandled(record) if handler is None else handler(self, record)
+
+    def part(self, record: Record, translate: Callable[[Record], Iterable[Event]]) -> list[Event]:
+        """Return the events of a part of a document. If its translation breaks, it is kept raw, and costs no other."""
+        try:
+            return list(translate(record))
+        except Exception:  # noqa: BLE001 - whatever it is, it is visible as a record that is not understood
+            return [self.new.raw(record, "unexpected shape", record.value)]
 
     def state(self) -> dict[str, Any]:
         """Return the state to resume from, as JSON."""

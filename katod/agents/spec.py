@@ -135,6 +135,7 @@ class AgentSpec:
     commands: bool = True  # its prompts may command katod: not where a chat's channel or a timer speaks as the user
     marks_pastes: bool = False  # its records say which part of a message was pasted
     names_parents: bool = False  # they are sessions of their own, whose first record names the one that started it
+    folders_of_session: int = 0  # how many folders a session has of its own, one in the other, around its file
     cuts_ids: bool = False  # a path contains only the beginning of the session's id
     container: Container | None = None
     stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat
@@ -205,8 +206,9 @@ class AgentSpec:
         return recorded if self.cuts_ids and recorded else known
 
     def matches_id(self, known: str, typed: str) -> bool:
-        """Return whether typed text is the beginning of an id, or an id of which only the beginning is known."""
-        return known.startswith(typed) or (self.cuts_ids and typed.startswith(known))
+        """Return whether typed text begins an id, or what distinguishes it, or is a whole id that a path cuts."""
+        is_part = known.startswith(typed) or self.short_id(known).startswith(typed)
+        return is_part or (self.cuts_ids and typed.startswith(known))
 
 
 def session_id(stem: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, Generic, TypeVar
 
+from katod import events as ev
 from katod.agents.fields import dicts_of, safe_repr, text_of, texts_in
 from katod.agents.tooltable import UNKNOWN, Keys, ToolEntry, tool
 from katod.model import LONGEST_NAME
@@ -145,6 +146,14 @@ def words_of_refusal(text: str) -> str:
     """Return what the person said when refusing a call, empty if nothing."""
     said = next((text.partition(mark)[2].strip() for mark in _REFUSALS if mark in text), "")
     return _CLARIFY if said.startswith(_CLARIFY) else said
+
+
+def verdict_of(question: dict[str, Any], result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the person's answer to a plan, given the result of its call: none if the call failed, or was left."""
+    if not (result.get("denied") or ev.went_well(result)):
+        return []
+    chosen = "rejected" if result.get("denied") else "approved"
+    return [{"decisionId": question["decisionId"], "selections": [chosen]}]
 
 
 def relative(text: str, cwd: str) -> str:

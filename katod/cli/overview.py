@@ -243,7 +243,7 @@ def _when(one: Row, around: Surroundings) -> str:
 def _short(session: str) -> str:
     """Return the beginning of a session's key, as long as `katod sessions` shows most ids."""
     agent, _, name = session.partition(":")
-    return f"{agent}:{name[: SHORTEST + len(name) - len(AGENTS[agent].short_id(name))]}" if agent in AGENTS else session
+    return f"{agent}:{AGENTS[agent].short_id(name)[:SHORTEST]}" if agent in AGENTS else session
 
 
 def _file(one: Row, around: Surroundings) -> str:

@@ -1,6 +1,7 @@
 """`katod sessions`: the sessions that can be recorded or exported."""
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice, pairwise, takewhile
@@ -116,21 +117,23 @@ def since_time(text: str | None) -> float:
 
 
 def short_ids(keys: Iterable[SessionKey]) -> dict[str, str]:
-    """Return the shortest beginning of each id, of at least 8 characters, that no other id of an agent begins with.
+    """Return the shortest beginning of what distinguishes each id, of at least 8 characters, that no other begins with.
 
     What would be the number of a recording, or an option, has its agent before it.
     """
     keys = list(keys)
-    agents = {key.id: key.agent for key in keys}
-    least = {
-        name: SHORTEST + len(name) - len(AGENTS[key.agent].short_id(name))
-        for key in keys
-        for name in (key.id, key.subagent)
-    }
-    names = sorted(least)
-    alike = [0, *(_alike(*pair) for pair in pairwise(names)), 0]
-    wanted = (max(least[name], 1 + max(around)) for name, around in zip(names, pairwise(alike), strict=False))
-    return {name: _selecting(name[:length], agents.get(name, "")) for name, length in zip(names, wanted, strict=True)}
+    agents, parts = {key.id: key.agent for key in keys}, _distinguishing(keys)
+    names = sorted(parts, key=parts.__getitem__)
+    alike = [0, *(_alike(parts[one], parts[other]) for one, other in pairwise(names)), 0]
+    wanted = {name: max(SHORTEST, 1 + max(around)) for name, around in zip(names, pairwise(alike), strict=False)}
+    return {name: _selecting(parts[name][:length], agents.get(name, "")) for name, length in wanted.items()}
+
+
+def _distinguishing(keys: list[SessionKey]) -> dict[str, str]:
+    """Return the part of each id that distinguishes its session: all of it if two have the same part."""
+    parts = {name: AGENTS[key.agent].short_id(name) or name for key in keys for name in (key.id, key.subagent)}
+    count = Counter(parts.values())
+    return {name: name if count[part] > 1 else part for name, part in parts.items()}
 
 
 def _selecting(short: str, agent: str) -> str:

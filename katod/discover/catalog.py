@@ -45,11 +45,16 @@ class Coverage:
         known = self._times.get(str(root.path), 0)
         for place in closed:  # what is written there in the meantime is new once it can be read again
             self._save(root, place, self._times.get(place, known))
-        inside = [place for place in self._times if place[-1] in "#/" and place.startswith(root.prefix)]
-        for place in (str(root.path), *inside):
+        for place in (str(root.path), *self._inside(root)):
             if place not in closed:
                 self._save(root, place, began)
         return closed
+
+    def _inside(self, root: Root) -> list[str]:
+        """Return the places in a root that were unreadable at some time, without those of other roots within it."""
+        others = {path for at, found in self._problems.items() if at != root.path for path in found}
+        places = [place for place in self._times if place[-1] in "#/" and place.startswith(root.prefix)]
+        return [place for place in places if place[:-1] not in others]
 
     def at(self, root: Root, path: str) -> int:
         """Return when katod last saw everything in the place where a path is now (ns), 0 if it never did."""
@@ -219,7 +224,8 @@ class Catalog:
         closed = self._coverage.note(root, problems, began)
         here = {path for path, _ in found}
         for path, source in self._by_path.items():
-            if path.startswith(root.prefix) and path not in here and not source.gone and not path.startswith(closed):
+            is_own = path.startswith(root.prefix) and source.identity.key.agent == root.agent  # roots may be in others
+            if is_own and path not in here and not source.gone and not path.startswith(closed):
                 source.vanished()
                 self._log.source_vanished(str(source.identity.key))
         return changed

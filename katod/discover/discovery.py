@@ -61,6 +61,7 @@ class Discovery:
     def use(self, roots: list[Root]) -> None:
         """Use these roots from now on."""
         self._presence = _Presence(roots)
+        self._active = {place: at for place, at in self._active.items() if place[0] in roots}
         self.renew()
 
     def renew(self) -> bool:

@@ -1,10 +1,10 @@
 """Which commands are history, and ignored: typed before katod saw their file, copied from such a file, or forgotten."""
 
 import json
-import os
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import chain, islice
+from pathlib import Path
 from typing import Final
 
 from katod import events as ev
@@ -50,7 +50,7 @@ def said(event: Event) -> str:
 
 
 def _is_inherited(event: Event, source: Source, catalog: Catalog) -> bool:
-    """Return whether a fork copied a command: older than its file, and in the history of a file beside it.
+    """Return whether a fork copied a command: older than its file, and in the history of another session there.
 
     A fork repeats old records with their ids in a new file. The age of a command only decides whether the files are
     worth searching: a clock may be wrong, so the id has to be found there too.
@@ -58,9 +58,15 @@ def _is_inherited(event: Event, source: Source, catalog: Catalog) -> bool:
     native = event.source.get("providerEventId", "")
     if not native or _typed_ns(event, source.row.since_ns) >= source.row.since_ns - _LATE_NS:
         return False
-    folder = os.path.dirname(source.path)
-    beside = (other for other in catalog.sources.values() if other.history and os.path.dirname(other.path) == folder)
+    folder = _scope(source)
+    beside = (other for other in catalog.sources.values() if other.history and _scope(other) == folder)
     return any(_holds(other, native.encode("utf-8", "replace")) for other in beside if other is not source)
+
+
+def _scope(source: Source) -> Path:
+    """Return the folder with the session that a fork copied: its own, or one above it, where each has a folder."""
+    parents = Path(source.path).parents
+    return parents[min(source.spec.folders_of_session, len(parents) - 1)]
 
 
 def _typed_ns(event: Event, unknown: int) -> int:

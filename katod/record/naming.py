@@ -23,6 +23,7 @@ from katod.write.output import FileFingerprint, OutputPath
 from katod.write.safe import examine
 
 _MOST_NUMBERS: Final = 1000
+_AGENT: Final = "agent-"  # before the name of a sub-agent in the name of its file, once
 _IN_HEAD: Final = frozenset({"title", "cwd", "branch", "version", "model", "parent", "session", "draft", "time"})
 
 
@@ -192,7 +193,7 @@ def name_fields(metadata: SessionMetadata, zone: str) -> dict[str, str]:
 
 def target_of_subagent(parent: Target, folder: str, subagent: str) -> Target:
     """Return the target for a sub-agent, in a folder beside that of its parent."""
-    name = f"agent-{slug(subagent, 100)}{FORMATS[parent.format].suffix}"
+    name = f"{_AGENT}{slug(subagent.removeprefix(_AGENT), 100)}{FORMATS[parent.format].suffix}"
     return Target(parent.root, (*parent.parts[:-1], folder, name), parent.format)
 
 

@@ -6,6 +6,7 @@ one process that reads it as a whole.
 
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -113,6 +114,7 @@ def makers_with(what: str, often: tuple[str, ...] = OFTEN) -> pytest.MarkDecorat
 
 
 ONE_OF_EACH_KIND = ("claude", "gemini", "opencode")  # lines, lines or a document, a database
+COPIES_KEEP_IDS = ("claude", "cline", "copilot", "kimi", "pi", "qwen")  # of records
 files = makers_with("files", ONE_OF_EACH_KIND)  # for what happens to the files, whatever is in them
 
 
@@ -492,15 +494,23 @@ def test_a_copy_of_a_session_commands_nothing_twice(world: World, make: type[Mak
     other = make(world, OTHER)
     other.path.write_bytes(maker.path.read_bytes().replace(SESSION.encode(), OTHER.encode()))
     world.once()
-    if make.agent in (
-        "claude",
-        "cline",
-        "copilot",
-        "kimi",
-        "pi",
-        "qwen",
-    ):  # records keep their ids when they are copied
+    if make.agent in COPIES_KEEP_IDS:
         assert list(world.written()) == ["talk.jsonl"]
+
+
+@makers_with("fork", ("claude", "kimi", "copilot"))
+def test_a_fork_does_not_obey_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: type[Maker]) -> None:
+    """Nor does a copy of what was typed before katod was installed, in which folder ever the agent puts it."""
+    if make.agent not in COPIES_KEEP_IDS:
+        return
+    monkeypatch.setattr("katod.record.history._LATE_NS", -60 * 10**9)  # what was typed a moment ago is old
+    world = World(tmp_path / "home", monkeypatch, seen_empty=False)
+    maker = make(world).say(*TALK)
+    world.once()
+    other = make(world, OTHER)
+    other.path.write_bytes(maker.path.read_bytes().replace(SESSION.encode(), OTHER.encode()))
+    world.once()
+    assert list(world.written()) == []
 
 
 @makers_with("cwd")

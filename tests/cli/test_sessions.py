@@ -133,7 +133,12 @@ def test_an_id_that_could_be_a_number_selects_its_session(world):
         ([("claude", "aaaabbbbcccc", "")], ["aaaabbbb"]),
         ([("claude", "aaaabbbbcccc", ""), ("codex", "aaaabbbbcd", "")], ["aaaabbbbcc", "aaaabbbbcd"]),
         ([("claude", "aaaabbbb", ""), ("claude", "aaaabbbbc", "")], ["aaaabbbb", "aaaabbbbc"]),
-        ([("opencode", "ses_aaaabbbbcccc", "")], ["ses_aaaabbbb"]),
+        ([("opencode", "ses_aaaabbbbcccc", "")], ["aaaabbbb"]),
+        ([("cline", "1780701711502_0v8d2", "")], ["0v8d2"]),
+        (
+            [("cline", "1780701711502_0v8d2", ""), ("cline", "1780701711999_0v8d2", "")],
+            ["1780701711502", "1780701711999"],
+        ),
         ([("claude", "aaaabbbbcccc", "aaaabbbbdddd")], ["aaaabbbbc", "aaaabbbbd"]),
         ([("claude", "1234567", "12")], ["12", "claude:1234567"]),
         ([("claude", "123456789", ""), ("claude", "-abc", "")], ["12345678", "claude:-abc"]),

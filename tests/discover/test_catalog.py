@@ -11,7 +11,7 @@ from katod.discover.catalog import Catalog
 from katod.discover.roots import Root
 from katod.model import Cursor, NearMiss
 from tests.support.parts import Parts, put
-from tests.support.records import OTHER, SESSION, Claude, Codex, OpenCode, says, user
+from tests.support.records import OTHER, SESSION, Antigravity, Claude, Codex, OpenCode, says, user
 from tests.support.world import World
 
 
@@ -444,3 +444,14 @@ def test_a_moved_source_keeps_the_place_to_resume_from(parts):
     parts.sweep()
     [stored] = parts.ledger.sources_of(source.session)
     assert (stored.path, stored.cursor.offset) == (str(moved), 40)
+
+
+def test_a_root_within_another_agents_root_is_its_own(parts):
+    """A sweep of the outer one does not miss what only the inner one can find."""
+    outer = Root(AGENTS["gemini"], parts.world.home / ".gemini")
+    inner = Root(AGENTS["antigravity"], parts.world.home / ".gemini/antigravity-cli")
+    Antigravity(parts.world).say(user("hello"))
+    assert len(parts.catalog.sweep([outer, inner])) == 1
+    for roots in ([outer, inner], [inner, outer]):
+        assert parts.catalog.sweep(roots) == []
+        assert not any(source.gone for source in parts.catalog.sources.values())

@@ -268,6 +268,16 @@ def test_new_settings_change_the_roots(discovery):
     assert "/r/projects" not in watcher.watched[-1]
 
 
+def test_folders_of_an_agent_that_was_switched_off_are_not_looked_at(discovery, disk, clock):
+    """However active they were."""
+    discovery._watcher = Watcher()
+    disk.changed = [source()]
+    discovery.sweep()
+    discovery.use([INNER])
+    discovery.active(clock.go(ACTIVE_EVERY))
+    assert disk.folders == [[]]
+
+
 def test_agents_that_nobody_uses_cost_next_to_nothing(disk, clock, there):
     """However many there are, one look asks for as many as with a few; what appears is found by one of the next looks."""
     absent = [replace(ROOT, path=Path(f"/absent/{n}")) for n in range(40)]

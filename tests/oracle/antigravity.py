@@ -30,10 +30,21 @@ def read(path: Path) -> Sets:
         elif (source, kind) == ("MODEL", "PLANNER_RESPONSE"):
             _answer(sets, native, row, is_cut=is_cut)
         elif source == "MODEL" and kind in RESULTS:
-            sets.result("", _TIMES.sub("", text))
+            said = _TIMES.sub("", text)
+            sets.result("", printed(said) if kind == "RUN_COMMAND" else said)
         else:
             sets.other[kind if kind in LEFT_OUT else f"other:{source}/{kind}"] += 1
     return sets
+
+
+def printed(content: str) -> str:
+    """Return what a command printed, without what the client says around it."""
+    first, *lines = content.strip("\n").split("\n")
+    if not first.strip().startswith("The command "):
+        return content
+    labels = ("Output:", "Stdout:", "Stderr:")
+    kept = [line.lstrip("\t") for line in lines if line.strip() not in labels]
+    return "\n".join(line for line in kept if line)
 
 
 def typed(content: str) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.common import Record, Sets, as_dict, as_text, joined_texts, records
+from tests.oracle.common import Record, Sets, as_dict, as_text, joined_texts, records, shell_text
 
 # Records of the client about itself, or with what another record has.
 BOOKKEEPING = (
@@ -28,13 +28,16 @@ class _Wire:
 
     def record(self, kind: str, row: Record) -> None:
         if kind == "metadata":
-            self.is_old = as_text(row.get("protocol_version")) < "1.4"
+            numbers = [int(part) for part in as_text(row.get("protocol_version")).split(".") if part.isdecimal()]
+            self.is_old = bool(numbers) and numbers < [1, 4]
         if kind == "turn.prompt":
             self._prompt(row)
         elif kind == "prompt.steered":
             self.sets.user(as_text(row.get("messageId")), typed(row.get("content")))
         elif kind == "context.append_loop_event":
             self._loop(as_dict(row.get("event")))
+        elif kind == "context.append_message" and _phase(row) == "input":
+            self.sets.user("", shell_text(typed(as_dict(row["message"]).get("content")).split("bash-input>")[1][:-2]))
         elif kind == "context.append_message" and self.is_old:
             self._message(as_dict(row.get("message")))
         else:
@@ -44,7 +47,10 @@ class _Wire:
     def _prompt(self, row: Record) -> None:
         origin = as_text(as_dict(row.get("origin")).get("kind"))
         if origin in ("user", "system_trigger"):  # of a sub-agent, the task that it was given
-            self.sets.user(as_text(row.get("promptId")), typed(row.get("input")))
+            text = typed(row.get("input"))
+            if origin == "system_trigger" and text.startswith("<git-context>"):
+                text = text.partition("</git-context>")[2].strip()
+            self.sets.user(as_text(row.get("promptId")), text)
         else:
             self.sets.other[f"other:turn.prompt/{origin}"] += 1
 
@@ -71,6 +77,12 @@ class _Wire:
             self.sets.assistant("", text)
         else:
             self.sets.other[f"other:context.append_message/{role}"] += 1
+
+
+def _phase(row: Record) -> str:
+    """Return which part of a command that the person ran with `!` a message is, empty if none."""
+    origin = as_dict(as_dict(row.get("message")).get("origin"))
+    return as_text(origin.get("phase")) if origin.get("kind") == "shell_command" else ""
 
 
 def typed(content: Any) -> str:

@@ -9,7 +9,7 @@ from katod.agents.antigravity.places import CUT, LOGS, WHOLE
 from katod.agents.spec import AgentSpec, Nature
 from katod.model import Identity, SessionKey
 
-_FEW: Final = 4  # times: a cut transcript that is so much larger has what the whole one lacks
+_CUT_RATIO: Final = 4  # a cut transcript that is so many times as large has what the whole one lacks
 
 
 def _gemini() -> Path:
@@ -24,7 +24,7 @@ def _identity(path: Path) -> Identity | None:
     """
     if path.name not in (WHOLE, CUT) or path.parts[-3:-1] != LOGS:
         return None
-    if path.name == CUT and _size(path.with_name(WHOLE)) * _FEW > _size(path):
+    if path.name == CUT and _size(path.with_name(WHOLE)) * _CUT_RATIO > _size(path):
         return None
     return Identity(SessionKey("antigravity", path.parts[-4]))
 

@@ -35,7 +35,13 @@ _IGNORED: Final = frozenset({"EPHEMERAL_MESSAGE", "CONVERSATION_HISTORY", "CHECK
 _OPENING, _CLOSING = "<USER_REQUEST>\n", "\n</USER_REQUEST>"
 _MODEL: Final = re.compile(r"`Model Selection` from (.{1,200}?) to (.{1,200}?)\. No need to comment")
 _TIMES: Final = re.compile(r"\A(?:(?:Created|Completed) At: [^\n]*\n)+")
-_FAILED: Final = re.compile(r"\s*The command failed with exit code: (-?[0-9]{1,15})")
+# What the client says around the output of a command. Only the first line of each part is indented.
+_RAN: Final = re.compile(
+    r"\s*The command completed successfully\.\n\t*Output:\n\t*(?P<output>.*)"
+    r"|\s*The command failed with exit code: (?P<code>-?[0-9]{1,15})"
+    r"(?:\n\t*Stdout:\n\t*(?P<stdout>.*?)\n\t*Stderr:\n\t*(?P<stderr>.*)|(?P<rest>.*))",
+    re.DOTALL,
+)
 _DIFF: Final = re.compile(r"\[diff_block_start\]\n(.*?)\n?\[diff_block_end\]", re.DOTALL)
 _CHILD: Final = re.compile(r'"conversationId":\s*"([0-9A-Za-z-]{1,64})"')
 _MESSAGE: Final = re.compile(r"<SYSTEM_MESSAGE>\n(.*?)\n</SYSTEM_MESSAGE>", re.DOTALL)
@@ -70,7 +76,7 @@ class AntigravityAdapter(Adapter):
         self._started: bool = state.get("started", False)
         self._open: list[list[str]] = state.get("open", [])  # calls without a result: id, name
         self._early: list[list[str]] = state.get("early", [])  # results that came before their call: id, kind
-        self._running: list[int] = state.get("running", [])  # steps of commands that were not over
+        self._running: list[list[int]] = state.get("running", [])  # commands that were not over: step, bytes printed
 
     def state(self) -> Value:
         """Return the settings so far, the open calls, the commands that run on, and who started the conversation."""
@@ -87,6 +93,7 @@ class AntigravityAdapter(Adapter):
             return []
         out = self._start(record) if not self._started and "step_index" in fields else []
         if (source, kind) == _PROMPT:
+            self._open, self._early = [], []  # whatever was left then gets no result
             return [*out, *self._late(record), *self._prompt(record)]
         if (source, kind) == _ANSWER:
             return out + self._answer(record)
@@ -95,7 +102,6 @@ class AntigravityAdapter(Adapter):
         return out + self._other(record, source, kind)
 
     def _start(self, record: Record) -> list[Event]:
-        self._started = True
         prompt = _typed_of(text_of(record.value.get("content")))
         time = text_of(record.value.get("created_at"))
         cwd = project_of(self._path, prompt, time)
@@ -103,14 +109,16 @@ class AntigravityAdapter(Adapter):
             self.new.child_of(parent, spawned=True)
         self.new.now["cwd"] = cwd
         start = texts_in({"cwd": cwd, "parent": parent, "origin": SPAWNED if parent else ""})
+        self._started = True
         return [self.new.event(ev.SESSION_START, start, record, "start")]
 
     # -- prompts --------------------------------------------------------------------------------------
 
     def _prompt(self, record: Record) -> list[Event]:
         content = text_of(record.value.get("content"))
-        text = _typed_of(content)
-        out = [self.new.event(ev.USER_MESSAGE, {"text": text}, record, typed=True)] if text.strip() else []
+        is_wrapped = _end_of(content) >= 0  # if not, the client wrote it in a way that is not known
+        text = _typed_of(content) if is_wrapped else content
+        out = [self.new.event(ev.USER_MESSAGE, {"text": text}, record, typed=is_wrapped)] if text.strip() else []
         changed = _MODEL.search(_around(content))
         return (self.new.change("model", changed[2], record, "m") if changed else []) + out
 
@@ -155,11 +163,12 @@ class AntigravityAdapter(Adapter):
         payload: Value = {"toolCallId": call_id, "text": text}
         if record.value.get("status") == "RUNNING":
             payload["status"] = "launched"
-            self._running = [*self._running, record.value["step_index"]][-_MOST_OPEN:]
+            step = int_or_none(record.value.get("step_index"))
+            self._running = [*self._running, *([[step, 0]] if step is not None else [])][-_MOST_OPEN:]
         elif record.value.get("status") == "ERROR":
             payload["isError"] = True
-        elif failed := _FAILED.match(text):
-            payload |= {"isError": True, "exitCode": int(failed[1])}
+        elif ran := _RAN.fullmatch(text) if kind == "RUN_COMMAND" else None:
+            payload |= _outcome(ran)
         elif changed := _DIFF.search(text):
             payload |= structured(changed[1])
         out = [self.new.event(ev.TOOL_RESULT, payload, record, "r")]
@@ -187,16 +196,20 @@ class AntigravityAdapter(Adapter):
         if kind == "ERROR_MESSAGE":
             return self.new.event(ev.ERROR, {"message": text.removeprefix("Error: ") or "error"}, record)
         inner = _MESSAGE.search(text)
-        return self.new.event(
-            ev.SYSTEM_MESSAGE, {"text": inner[1] if inner else text, "subtype": "notification"}, record
-        )
+        return self._system(record, inner[1] if inner else text, "notification")
 
     def _late(self, record: Record) -> list[Event]:
-        """Return what commands printed after their step: it is only in files of their own."""
-        outputs = {step: late_output(self._path, step) for step in self._running}
-        self._running = [step for step, text in outputs.items() if not text]
-        said = [(step, {"text": text, "subtype": "shell-output"}) for step, text in outputs.items() if text]
-        return [self.new.event(ev.SYSTEM_MESSAGE, payload, record, f"late{step}") for step, payload in said]
+        """Return what commands printed since: it is only in files of their own."""
+        printed = [(step, begin, late_output(self._path, step, begin)) for step, begin in self._running]
+        self._running = [[step, begin + len(output)] for step, begin, output in printed]
+        return [
+            self._system(record, output.decode("utf-8", "replace"), "shell-output", f"late{step}.{begin}")
+            for step, begin, output in printed
+            if output
+        ]
+
+    def _system(self, record: Record, text: str, subtype: str, part: int | str = 0) -> Event:
+        return self.new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record, part)
 
     @staticmethod
     def typed_texts(fields: Value) -> list[TypedText]:
@@ -208,6 +221,13 @@ class AntigravityAdapter(Adapter):
     def recognises(path: Path, first: Value, /) -> bool:
         """Return whether a file begins with a step."""
         return path.suffix == ".jsonl" and {"step_index", "source", "type"} <= first.keys()
+
+
+def _outcome(ran: re.Match[str]) -> Value:
+    """Return what a command printed, and how it ended."""
+    printed = [ran[name] for name in ("output", "stdout", "stderr", "rest") if ran[name] and ran[name].strip()]
+    said: Value = {"text": "\n".join(part.rstrip("\n\t") for part in printed)}
+    return said | ({"isError": True, "exitCode": int(ran["code"])} if ran["code"] else {})
 
 
 def _fits(kind: str, name: str) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import orjson
 
 from katod.agents.fields import dict_of, dicts_of, text_of
-from katod.smallfile import read_small
+from katod.smallfile import open_regular, read_small
 
 WHOLE: Final = "transcript_full.jsonl"
 CUT: Final = "transcript.jsonl"
@@ -20,6 +20,12 @@ _LARGEST: Final = 8 * 1024 * 1024
 _MOST_OUTPUT: Final = 1024 * 1024
 _MOST_FILES: Final = 16
 _CLOCKS_DIFFER: Final = 5.0  # seconds between a prompt and its line in the history
+UNKNOWN: Final = "unknown"  # in the place of the conversation that started another one
+_MOST_SEARCHED: Final = 512 * 1024 * 1024  # bytes of other transcripts
+_LONGEST_START: Final = 3600.0  # seconds from a call until the conversation that it starts begins: it may be asked for
+_DEEPEST: Final = 8
+_CALL, _RESULT = "invoke_subagent", "INVOKE_SUBAGENT"
+_CALLS: Final = re.compile(rb'"(?:invoke_subagent|INVOKE_SUBAGENT)"')
 _PROJECT: Final = re.compile(r"project ID: ([0-9A-Za-z-]{1,64})")
 
 
@@ -60,30 +66,69 @@ def _folder(path: Path) -> str:
     except ValueError:
         return ""
     uris = [text_of(row.get("folderUri")), *(text_of(one.get("folderUri")) for one in dicts_of(row.get("folders")))]
-    return next((unquote(urlsplit(uri).path) for uri in uris if uri.startswith("file://")), "")
+    return next((unquote(uri.removeprefix("file://")) for uri in uris if uri.startswith("file:///")), "")
 
 
 def started_by(path: Path, prompt: str, time: str) -> str:
     """Return the conversation that started this one for a part of its work, empty if none did.
 
-    Nothing in a conversation says so: the one that started it names its id, or gave this prompt to a sub-agent. It was
-    written to since this one began.
+    Nothing in a conversation says so: the one that started it names its id, or gave a sub-agent this prompt shortly
+    before. Only conversations that changed since this one began are searched. If there is more to search than can be,
+    it counts as started by UNKNOWN.
     """
     if len(path.parents) < 4:
         return ""
-    own, given = path.parts[-4].encode(), orjson.dumps(orjson.dumps(prompt).decode())[3:-3]
-    # A few words, like "go on", may be given in one conversation and typed in another.
-    tasks = (given, orjson.dumps(prompt)) if len(given) > len(own) else ()
-    for other in _others(path, _seconds(time)):
-        lines = _read(other).splitlines()
-        calls = [line for line in lines if b'"invoke_subagent"' in line or b'"INVOKE_SUBAGENT"' in line]
-        if any(words in line for line in calls for words in (own, *tasks)):
+    own, began, left = path.parts[-4], _seconds(time), _MOST_SEARCHED
+    for other in _others(path, began):
+        left -= _size(other)
+        if left < 0:
+            return UNKNOWN
+        if any(_starts(row, own, prompt, began) for row in _delegations(other)):
             return other.parts[-4]
     return ""
 
 
+def _delegations(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the steps of a transcript that start a sub-agent, each with its line."""
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                if _CALLS.search(line):
+                    yield dict_of(_parsed(line)), line.decode("utf-8", "replace")
+    except OSError:
+        return
+
+
+def _starts(delegation: tuple[dict[str, Any], str], own: str, prompt: str, began: float) -> bool:
+    """Return whether a step names a conversation, or is a call that gave its prompt shortly before it began."""
+    row, line = delegation
+    is_call = any(call.get("name") == _CALL for call in dicts_of(row.get("tool_calls")))
+    if not is_call:
+        return row.get("type") == _RESULT and own in line
+    at = _seconds(text_of(row.get("created_at")))
+    return (
+        bool(prompt.strip()) and began - _LONGEST_START <= at <= began + _CLOCKS_DIFFER and _gives(row, prompt.strip())
+    )
+
+
+def _gives(value: Any, prompt: str, depth: int = 0) -> bool:
+    """Return whether a text in a value is this prompt; in a cut transcript, values are JSON once more."""
+    if isinstance(value, str):
+        inner = _parsed(value) if value[:1] in ('"', "[", "{") else None
+        return value.strip() == prompt or (inner is not None and depth < _DEEPEST and _gives(inner, prompt, depth + 1))
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth < _DEEPEST and any(_gives(part, prompt, depth + 1) for part in parts)
+
+
+def _parsed(data: bytes | str) -> Any:
+    try:
+        return orjson.loads(data)
+    except ValueError:
+        return None
+
+
 def _others(path: Path, since: float) -> Iterator[Path]:
-    """Yield the transcripts of other conversations that changed since then, in this order."""
+    """Yield the transcripts of other conversations that changed since then, in the order of their changes."""
     brain = path.parents[3]
     try:
         folders = [brain / name for name in os.listdir(brain) if name != path.parts[-4]]
@@ -91,12 +136,21 @@ def _others(path: Path, since: float) -> Iterator[Path]:
         return
     places = [folder.joinpath(*LOGS, name) for folder in folders for name in (WHOLE, CUT)]
     changed = sorted((moment, place) for place in places if (moment := _changed(place)) >= max(since, 1.0))
-    yield from (place for _, place in changed[:_MOST_FILES])
+    yield from (place for _, place in changed)
 
 
-def late_output(path: Path, step: int) -> str:
-    """Return what a command printed after its step was recorded, empty if nothing."""
-    return _read(path.parents[1] / "tasks" / f"task-{step}.log", _MOST_OUTPUT).decode("utf-8", "replace")
+def late_output(path: Path, step: int, begin: int) -> bytes:
+    """Return what a command printed after its step was recorded, from an offset on: at most a part of it."""
+    try:
+        fd = open_regular(path.parents[1] / "tasks" / f"task-{step}.log")
+    except OSError:
+        return b""
+    try:
+        return os.pread(fd, _MOST_OUTPUT, begin)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
 
 
 def _newest(folder: Path, prefix: str) -> list[Path]:
@@ -105,6 +159,13 @@ def _newest(folder: Path, prefix: str) -> list[Path]:
     except OSError:
         return []
     return sorted(found, key=_changed, reverse=True)[:_MOST_FILES]
+
+
+def _size(path: Path) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _changed(path: Path) -> float:

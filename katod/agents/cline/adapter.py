@@ -6,6 +6,7 @@ carriage returns.
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest
 from katod.agents.cline.manifest import compacted_after, manifest
 from katod.agents.cline.results import result_of
-from katod.agents.fields import dict_of, dicts_of, int_or_none, iso_time, text_of, texts_in
+from katod.agents.fields import dict_of, dicts_of, int_or_none, iso_time, list_of, text_of, texts_in
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event
 from katod.model import Record, TypedText
@@ -74,7 +75,7 @@ class ClineAdapter(Adapter):
         last, when = compacted_after(self._path)
         for message in dicts_of(document["messages"]):
             inner = record._replace(value=message)
-            out += self._message(inner, typed=_has_person(document))
+            out += self.part(inner, partial(self._message, typed=_has_person(document)))
             if last and message.get("id") == last:
                 out.append(self.new.event(ev.COMPACTION, {}, inner, "compaction", time=when))
         return out
@@ -136,7 +137,7 @@ class ClineAdapter(Adapter):
         self._calls[payload["toolCallId"]] = known
         yield self.new.event(ev.TOOL_CALL, payload, record, n, model=model)
         if name == _QUESTION:
-            options = [{"label": option} for option in dict_of(given).get("options") or [] if isinstance(option, str)]
+            options = [{"label": one} for one in list_of(dict_of(given).get("options")) if isinstance(one, str)]
             prompt = text_of(dict_of(given).get("question"))
             known["asked"] = question_of(f"{payload['toolCallId']}:0", "", prompt, options, several=False)
             yield self.new.event(ev.DECISION_PROMPT, known["asked"], record, f"{n}q", model=model)

@@ -30,6 +30,7 @@ SPEC: Final = AgentSpec(
     folders=("session-state", "history-session-state"),
     suffixes=(".jsonl",),
     identity_of=_identity,
+    folders_of_session=1,
     separate_subagents=False,
     runs=later("agents.copilot.states.runs"),
     instructions=lambda: Instructions(_roots()[0] / "copilot-instructions.md"),

@@ -35,6 +35,7 @@ SPEC: Final = AgentSpec(
     folders=("sessions",),
     suffixes=(_FILE,),
     identity_of=_identity,
+    folders_of_session=3,
     short_id=lambda session: session.removeprefix(_PREFIX),
     runs=later("agents.processes.client_in_folder", frozenset({"kimi-code"})),
     instructions=lambda: Instructions(_roots()[0] / "AGENTS.md"),

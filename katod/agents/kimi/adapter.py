@@ -9,17 +9,18 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest, handles
-from katod.agents.fields import dict_of, dicts_of, int_or_none, iso_time, list_of, name_of, text_of, texts_in
-from katod.agents.toolcalls import OpenCalls, answer_of, call_of, question_of, questions_of, remembered
+from katod.agents.fields import dict_of, dicts_of, int_or_none, iso_time, name_of, text_of, texts_in
+from katod.agents.kimi.places import project_of
+from katod.agents.kimi.questions import answers_in, asked_by
+from katod.agents.toolcalls import OpenCalls, call_of, remembered
 from katod.events import Event
 from katod.lifecycle import COMPACTING, PERMISSION_COMPLETED, PERMISSION_REQUESTED
 from katod.model import Record, TypedText
 
-# Records of the client about itself, or with what another record has: these, and those that begin like these.
+# Records that are the client's own, or repeat another one: those of these types (`_IGNORED`), and those whose types
+# begin like this (`_OWN`).
 _IGNORED: Final = frozenset({
     "turn.steer", "prompt.completed", "prompt.aborted", "subagent.started", "forked", "agent.switched", "context.undo",
     "full_compaction.complete", "loop/step.begin", "metadata", "turn.cancel",
@@ -28,14 +29,17 @@ _OWN: Final = (
     "agent.message.", "agent.turn.", "llm.", "token_counting.", "file_history.", "tools.", "runtime.", "plugin.",
     "turn.step.", "permission.record_",
 )  # fmt: skip
-_NEW: Final = "1.4"  # the protocol since which prompts have records of their own
+_VERSION: Final = re.compile(r"[0-9]{1,9}")
+_NEW: Final = (1, 4)  # the protocol since which prompts have records of their own
 _STEPS: Final = ("step.begin", "step.end")
 _LOOP: Final = "context.append_loop_event"
 _PERSON: Final = ("user",)
 _PLANS: Final = "plan"
 _GIVEN: Final = "system_trigger"  # a sub-agent's task
-_QUESTIONS: Final = "AskUserQuestion"
-_PLAN_TOOL: Final = "ExitPlanMode"
+_SHELL: Final = "shell_command"
+_INPUT: Final = re.compile(r"<bash-input>\n?(.*?)\n?</bash-input>", re.DOTALL)
+_OUTPUT: Final = re.compile(r"<bash-std(?:out|err)>(.*?)</bash-std(?:out|err)>", re.DOTALL)
+_AROUND: Final = re.compile(r"<git-context>.*?(?:</git-context>\s*|\Z)", re.DOTALL)  # before a sub-agent's task
 _EXIT: Final = re.compile(r"(?:\A|\n)Command failed with exit code: (-?[0-9]{1,15})\.\s*\Z")
 _LEFT: Final = "Interrupted by user"
 _TAIL: Final = 200
@@ -74,6 +78,7 @@ class KimiAdapter(Adapter):
     def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
         self.new = KimiBuilder(origin.ref, dedup_prefix="kimi:", now=state.get("now"))
+        self._path = origin.path
         self._started: bool = state.get("started", False)
         self._old: bool = state.get("old", False)  # whether the protocol is older than the records of prompts
         self._stepped: bool = state.get("stepped", False)  # whether steps end with their usage
@@ -107,13 +112,16 @@ class KimiAdapter(Adapter):
 
     @handles("metadata")
     def _metadata(self, record: Record) -> list[Event]:
-        self._old = text_of(record.value.get("protocol_version")) < _NEW
+        numbers = _VERSION.findall(text_of(record.value.get("protocol_version")))
+        self._old = bool(numbers) and tuple(map(int, numbers)) < _NEW
         return []
 
     @handles("profile.bind", "config.update")
     def _settings(self, record: Record) -> list[Event]:
         fields = record.value
         cwd = fields.get("cwd", dict_of(fields.get("environmentDisclosure")).get("cwd"))
+        if not self._started and not isinstance(cwd, str):
+            cwd = project_of(self._path) or None
         effort = fields.get("thinkingEffort")
         if self._started or not isinstance(cwd, str):
             known = (("cwd", cwd), ("model", fields.get("modelAlias")), ("effort", effort))
@@ -135,7 +143,8 @@ class KimiAdapter(Adapter):
         if record.value["type"] == "plan_mode.enter":
             self._unplanned = self._unplanned if before == _PLANS else before
             return self.new.change("permissionMode", _PLANS, record, first=True)
-        return self.new.change("permissionMode", self._unplanned, record) if before == _PLANS else []
+        after = self._unplanned
+        return self.new.change("permissionMode", after, record, emptied=not after) if before == _PLANS else []
 
     def _request(self, record: Record) -> list[Event]:
         """Translate nothing: the parts of an answer do not name its model, the request for it does."""
@@ -151,16 +160,22 @@ class KimiAdapter(Adapter):
         origin, text = _origin(fields), _text(fields.get("input"))
         if origin not in (*_PERSON, _GIVEN):
             return [self._system(record, text, "notification")]
-        return self._said(record, fields.get("input"), typed=origin in _PERSON)
+        around = _AROUND.match(text) if origin == _GIVEN else None
+        if around is None:
+            return self._said(record, fields.get("input"), typed=origin in _PERSON)
+        task = self._said(record, text[around.end() :], typed=False)
+        return [self._system(record, around[0].strip(), "context", "c"), *task]
 
     @handles("prompt.steered")
     def _steered(self, record: Record) -> list[Event]:
-        return self._said(record, record.value.get("content"), typed=True)
+        return self._said(record, record.value.get("content"), typed=_is_steered(record.value))
 
     @handles("context.append_message")
     def _message(self, record: Record) -> list[Event]:
         """Translate a message of the context, if its protocol has no other record of it."""
         message = dict_of(record.value.get("message"))
+        if _origin(message) == _SHELL:
+            return self._shell(record, _text(message.get("content")))
         if not self._old:
             return []
         if message.get("role") == "user" and _origin(message) in ("", *_PERSON):
@@ -169,6 +184,13 @@ class KimiAdapter(Adapter):
             text = _text(message.get("content"))
             return [self.new.event(ev.ASSISTANT_MESSAGE, {"text": text}, record)] if text.strip() else []
         return [self.new.raw(record, "context.append_message", record.value)]
+
+    def _shell(self, record: Record, text: str) -> list[Event]:
+        """Translate a command that the person ran with `!`, or its output."""
+        if command := _INPUT.match(text):
+            return [self.new.event(ev.USER_MESSAGE, {"text": f"! {command[1]}", "subtype": "shell"}, record)]
+        printed = "\n".join(filter(None, (part.rstrip("\n") for part in _OUTPUT.findall(text))))
+        return [self._system(record, printed or text, "shell-output")]
 
     def _said(self, record: Record, content: Any, *, typed: bool) -> list[Event]:
         text, files = _text(content), [file for row in dicts_of(content) if (file := self._file(row))]
@@ -201,7 +223,7 @@ class KimiAdapter(Adapter):
         name, given = text_of(event.get("name")), event.get("args", {})
         payload = call_of(text_of(event.get("toolCallId")), name, given, self.new.now.get("cwd", ""))
         out = [self.new.event(ev.TOOL_CALL, payload, record, model=self._model)]
-        asked = _asked_by(name, payload["toolCallId"], dict_of(given))
+        asked = asked_by(event, payload["toolCallId"])
         for i, question in enumerate(asked):
             out.append(self.new.event(ev.DECISION_PROMPT, question, record, f"q{i}", model=self._model))
         known = self._calls.close(payload["toolCallId"]) or {}
@@ -218,7 +240,7 @@ class KimiAdapter(Adapter):
         if files := [file for row in dicts_of(output) if (file := self._file(row))]:
             payload["attachments"] = files
         out = [self.new.event(ev.TOOL_RESULT, payload, record, "r")]
-        answers = _answers_in(known.get("asked", []), payload["text"])
+        answers = answers_in(known.get("asked", []), payload)
         return out + [self.new.event(ev.DECISION_RESPONSE, row, record, f"a{i}") for i, row in enumerate(answers)]
 
     @handles("loop/step.end")
@@ -293,15 +315,16 @@ class KimiAdapter(Adapter):
         payload: Value = {name: count for name, count in counts.items() if count is not None}
         return [self.new.event(ev.COMPACTION, payload | texts_in({"summary": record.value.get("summary")}), record)]
 
-    def _system(self, record: Record, text: str, subtype: str) -> Event:
-        return self.new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record)
+    def _system(self, record: Record, text: str, subtype: str, part: int | str = 0) -> Event:
+        return self.new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record, part)
 
     @staticmethod
     def typed_texts(fields: Value) -> list[TypedText]:
         """Return the text of a prompt of the person, also of one that was sent while the agent worked."""
         kind = fields.get("type")
         is_prompt = kind == "turn.prompt" and _origin(fields) in _PERSON
-        content = fields.get("input") if is_prompt else fields.get("content") if kind == "prompt.steered" else None
+        is_steered = kind == "prompt.steered" and _is_steered(fields)
+        content = fields.get("input") if is_prompt else fields.get("content") if is_steered else None
         return [TypedText(text)] if (text := _text(content)) else []
 
     @staticmethod
@@ -319,30 +342,15 @@ def _origin(fields: Value) -> str:
     return text_of(dict_of(fields.get("origin")).get("kind"))
 
 
+def _is_steered(fields: Value) -> bool:
+    """Return whether the person sent what was sent while the agent worked: its record has no origin (seen in 2.1.0)."""
+    return _origin(fields) in ("", *_PERSON)
+
+
 def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(text_of(row.get("text")) for row in dicts_of(content) if row.get("type") == "text")
-
-
-def _asked_by(name: str, call: str, given: Value) -> list[Value]:
-    """Return the questions of a call, empty if its tool asks none."""
-    if name == _QUESTIONS:
-        return questions_of(call, given, several="multi_select")
-    plan = text_of(given.get("plan")) if name == _PLAN_TOOL else ""
-    return [question_of(f"{call}:plan", "plan", plan, [], several=False)] if plan else []
-
-
-def _answers_in(asked: list[Value], text: str) -> list[Value]:
-    """Return the answers in the result of a question: `{"answers": {question: answer}}`."""
-    if not asked:
-        return []
-    try:
-        answers = dict_of(dict_of(orjson.loads(text)).get("answers"))
-    except orjson.JSONDecodeError:
-        return []
-    given = [(row, answers[row["prompt"]]) for row in asked if row["prompt"] in answers]
-    return [answer_of(row, [str(part) for part in list_of(chosen) or [chosen]]) for row, chosen in given]
 
 
 def _outcome(result: Value, text: str, known: Value) -> Value:

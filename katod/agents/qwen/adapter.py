@@ -65,7 +65,7 @@ class QwenAdapter(Adapter):
         self.new = QwenBuilder(ref, dedup_prefix="qwen:", now=state.get("now"), above=state.get("above"))
         self.new.set_spawned(spawned=state.get("spawned", False))
         self._started: bool = state.get("started", False)
-        self._other: bool = state.get("other", False)  # whether somebody else than the person writes the prompts
+        self._not_a_person: bool = state.get("other", False)  # whether somebody else than the person writes the prompts
         self._calls: OpenCalls[Value] = OpenCalls(state.get("calls"))
         self._answer: list[Any] = state.get("answer", ["", "", 0])  # the last one: id, digest, number of its parts
         self._ran: bool = state.get("ran", False)  # whether a call of the last answer was run
@@ -74,7 +74,8 @@ class QwenAdapter(Adapter):
         """Return the settings so far, the open calls, who writes the prompts, and the last answer."""
         row: Value = {"started": self._started, "now": self.new.now, "above": self.new.ancestors.state()}
         row |= {"calls": self._calls.state(), "answer": self._answer}
-        more = {"parent": self.new.ref.parent, "spawned": self.new.spawned, "other": self._other, "ran": self._ran}
+        more = {"parent": self.new.ref.parent, "spawned": self.new.spawned}
+        more |= {"other": self._not_a_person, "ran": self._ran}
         return row | {name: known for name, known in more.items() if known}
 
     def feed(self, record: Record) -> list[Event]:
@@ -110,11 +111,13 @@ class QwenAdapter(Adapter):
     @handles(*_TYPED)
     def _user(self, record: Record) -> list[Event]:
         text, context = _typed_of(record.value)
+        if "subtype" not in record.value:  # a new turn: what was left open gets no result
+            self._calls, self._ran = OpenCalls(), False
         files = [file for part in _parts(record.value) if (file := self._file(part))]
         out: list[Event] = []
         if text.strip() or files:
             payload = {"text": text} | ({"attachments": files} if files else {})
-            typed = _is_typed(record.value) and not self._other
+            typed = _is_typed(record.value) and not self._not_a_person
             out.append(self.new.event(ev.USER_MESSAGE, payload, record, typed=typed))
         return out + [self._system(record, hook, "hook-context", f"h{n}") for n, hook in enumerate(context)]
 
@@ -228,7 +231,7 @@ class QwenAdapter(Adapter):
 
     @handles("system/session_source")
     def _source(self, record: Record) -> list[Event]:
-        self._other = _payload(record).get("sourceType") in _OTHERS
+        self._not_a_person = _payload(record).get("sourceType") in _OTHERS
         return []
 
     @handles("system/session_model")

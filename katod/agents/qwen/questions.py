@@ -2,9 +2,8 @@
 
 from typing import Any, Final
 
-from katod import events as ev
 from katod.agents.fields import dicts_of, text_of
-from katod.agents.toolcalls import answer_of, question_of, questions_of
+from katod.agents.toolcalls import answer_of, question_of, questions_of, verdict_of
 
 _QUESTIONS: Final = "ask_user_question"
 _PLAN: Final = "exit_plan_mode"
@@ -21,16 +20,9 @@ def asked_by(name: str, call: str, given: Value) -> list[Value]:
 def answers_in(asked: list[Value], result: Value, display: Value) -> list[Value]:
     """Return the answers to the questions of a call, none if the person left them unanswered."""
     if asked and asked[0]["decisionId"].endswith(":plan"):
-        return _verdict(asked[0], result)
+        return verdict_of(asked[0], result)
     answers = {text_of(row.get("question")): row.get("answer") for row in dicts_of(display.get("answers"))}
     return [answer_of(row, _chosen(row, answers[row["prompt"]])) for row in asked if row["prompt"] in answers]
-
-
-def _verdict(question: Value, result: Value) -> list[Value]:
-    if not (result.get("denied") or ev.went_well(result)):
-        return []
-    chosen = "rejected" if result.get("denied") else "approved"
-    return [{"decisionId": question["decisionId"], "selections": [chosen]}]
 
 
 def _chosen(question: Value, answer: Any) -> list[str]:

@@ -5,9 +5,10 @@ only what the editor shows, with artefacts of edits, so it waits.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import orjson
 
@@ -63,8 +64,10 @@ class ChatAdapter(Adapter):
         start = texts_in({"cwd": cwd}) | self.new.own_id(chat.get("sessionId"))
         out = [self.new.event(ev.SESSION_START, start, record, "start", time=iso_time(chat.get("creationDate")))]
         requests, withdrawn = dicts_of(chat["requests"]), dicts_of(chat.get(WITHDRAWN))
+        out += self._withdrawn(record, withdrawn, "")
         for n, request in enumerate(requests):
-            out += self._request(record._replace(value=request), is_last=n == len(requests) - 1)
+            translate = partial(self._request, is_last=n == len(requests) - 1)
+            out += self.part(record._replace(value=request), translate)
             out += self._withdrawn(record, withdrawn, text_of(request.get("requestId")))
         return out
 
@@ -101,7 +104,7 @@ class ChatAdapter(Adapter):
         for n, one in enumerate(rounds):
             yield from self._round(record, one, f"r{n}", results, model, iso_time(one.get("timestamp")) or ended)
         if not rounds and (text := shown(request.get("response"))).strip():
-            yield self.new.event(ev.ASSISTANT_MESSAGE, {"text": text}, record, "a", time=ended, model=model)
+            yield self.new.event(ev.ASSISTANT_MESSAGE, {"text": text}, record, "r0", time=ended, model=model)
         for n, part in enumerate(strange(request.get("response"))):
             yield self.new.event(
                 ev.PROVIDER_RAW, {"rawType": f"response/{part['kind']}", "raw": part}, record, f"x{n}", time=ended
@@ -187,5 +190,5 @@ def _folder_of(path: Path) -> str:
 
 
 def _local(uri: Any) -> str:
-    parts = urlsplit(text_of(uri))
-    return unquote(parts.path) if parts.scheme == "file" else ""
+    place = text_of(uri)
+    return unquote(place.removeprefix("file://")) if place.startswith("file:///") else ""

@@ -5,12 +5,14 @@ value (3). After 1,024 lines the journal is rewritten as one. The state also has
 that are still queued: both are left out, since neither was sent.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 import orjson
 
+from katod.agents.fields import list_of
 from katod.tail.document import DocumentFile
 from katod.tail.reader import SourceFile
 from katod.tail.source import open_source
@@ -30,7 +32,19 @@ class Journal(DocumentFile):
         state = _whole(data) if self.path.endswith(".json") else _replayed(data)
         if not isinstance(state.get(_REQUESTS), list):
             return []
-        return [orjson.dumps({name: state[name] for name in (*_KEPT, WITHDRAWN) if name in state})]
+        return _texts({name: state[name] for name in (*_KEPT, WITHDRAWN) if name in state})
+
+
+def _texts(state: Value) -> list[bytes]:
+    """Return the state as JSON, in a list; an empty list if it is nested implausibly deep."""
+    try:
+        return [orjson.dumps(state)]
+    except orjson.JSONEncodeError:  # which writes less deep than it reads
+        pass
+    try:
+        return [json.dumps(state).encode()]
+    except RecursionError:
+        return []
 
 
 @contextmanager
@@ -81,7 +95,7 @@ def _append(holder: Any, key: Any, change: Value) -> None:
     values = holder.setdefault(key, []) if isinstance(holder, dict) else holder[key]
     if isinstance(change.get("i"), int):
         del values[change["i"] :]
-    values.extend(change.get("v") or [])
+    values.extend(list_of(change.get("v")))
 
 
 def _cut(state: Value, change: Value) -> list[Value]:
@@ -94,9 +108,14 @@ def _cut(state: Value, change: Value) -> list[Value]:
         or not isinstance(rows, list)
     ):
         return []
-    added = {_id(row) for row in change.get("v") or []}
-    gone = [_id(row) for row in rows[at:] if _id(row) not in added]
+    added = {_id(row) for row in list_of(change.get("v"))}
+    gone = [_id(row) for row in rows[at:] if _id(row) not in added and _is_shown(row)]
     return [{"requestId": gone[0], "after": _id(rows[at - 1]) if 0 < at <= len(rows) else ""}] if gone else []
+
+
+def _is_shown(request: Any) -> bool:
+    """Return whether the person sent a request: those of the client itself are not missed."""
+    return isinstance(request, dict) and not request.get("isSystemInitiated")
 
 
 def _id(request: Any) -> str:

@@ -24,7 +24,8 @@ def shown(response: Any) -> str:
 def strange(response: Any) -> list[Value]:
     """Return the parts of a kind that is not known."""
     kinds = [(row, row.get("kind")) for row in dicts_of(response)]
-    return [row for row, kind in kinds if kind is not None and kind != _REFERENCE and kind not in _SILENT]
+    known = {_REFERENCE, *_SILENT}
+    return [row for row, kind in kinds if kind is not None and not (isinstance(kind, str) and kind in known)]
 
 
 def thoughts(response: Any) -> list[str]:

@@ -1,6 +1,7 @@
 """Antigravity: what was typed, calls and results without ids, what is beside a transcript."""
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,10 @@ def told(*records: Row, **where: Any) -> list[Event]:
     ],
 )
 def test_what_was_typed(content: str, words: str) -> None:
-    """It is between the tags, and ends at the last closing tag before what the client adds."""
+    """It is between the tags, and ends at the last closing tag before what the client adds; without them, nobody knows."""
     assert AntigravityAdapter.typed_texts(prompt(content)) == ([TypedText(words)] if words else [])
     said = [event for event in told(prompt(content)) if event.kind == ev.USER_MESSAGE]
-    assert [(event.payload["text"], event.typed) for event in said] == ([(words, True)] if words else [])
+    assert [(event.payload["text"], event.typed) for event in said] == [(words or content, bool(words))]
     assert AntigravityAdapter.typed_texts(prompt(content, "SYSTEM")) == []
 
 
@@ -158,6 +159,55 @@ def test_a_conversation_that_another_one_started_has_no_person(how: str, tmp_pat
     assert (start.payload["parent"], said.typed, said.payload["subtype"]) == ("parent", False, ev.Between.TASK)
     (brain / "parent/.system_generated/logs/transcript_full.jsonl").write_text("{}\n")
     assert translated("antigravity", prompt(f"<USER_REQUEST>\n{words}\n</USER_REQUEST>"), path=path)[1].typed
+
+
+@each("words", ["::start talk", "go on"])
+def test_a_short_task_is_one_too(words: str, tmp_path_factory: Any) -> None:
+    """If a call gave it shortly before; not if it was given long ago, or later."""
+    said = prompt(f"<USER_REQUEST>\n{words}\n</USER_REQUEST>")
+    for hours, typed in ((0, False), (-2, True), (1, True)):
+        brain = tmp_path_factory.mktemp("b") / "cli/brain"
+        asked = MAKE.calls("invoke_subagent", Subagents=json.dumps([{"Prompt": words}]))
+        at = (datetime.fromisoformat(said["created_at"]) + timedelta(hours=hours)).isoformat()
+        conversation(brain, "other", asked | {"created_at": at})
+        assert translated("antigravity", said, path=conversation(brain, ID))[1].typed is typed
+
+
+def test_a_large_conversation_is_searched_as_well(tmp_path_factory: Any) -> None:
+    """However far behind the call is, and however many conversations there are."""
+    brain, words = tmp_path_factory.mktemp("b") / "cli/brain", "::start talk"
+    filler = MAKE.step("MODEL", "GENERIC", "x" * 1024 * 1024)
+    for number in range(20):
+        conversation(brain, f"aside{number}", filler)
+    asked = MAKE.calls("invoke_subagent", Subagents=json.dumps([{"Prompt": words}]))
+    conversation(brain, "parent", *[filler] * 9, asked)
+    said = prompt(f"<USER_REQUEST>\n{words}\n</USER_REQUEST>") | {"created_at": asked["created_at"]}
+    assert not translated("antigravity", said, path=conversation(brain, ID))[1].typed
+
+
+def test_what_was_left_open_gets_no_later_result() -> None:
+    """A call without a result is over with the next prompt."""
+    run = MAKE.step("MODEL", "RUN_COMMAND", "fine")
+    events = told(
+        MAKE.calls("run_command", CommandLine="one"), prompt("<USER_REQUEST>\nagain\n</USER_REQUEST>"),
+        MAKE.calls("run_command", CommandLine="two"), run,
+    )  # fmt: skip
+    calls, results = payloads(events, ev.TOOL_CALL), payloads(events, ev.TOOL_RESULT)
+    assert [row["toolCallId"] for row in results] == [calls[1]["toolCallId"]]
+
+
+def test_a_step_without_a_number_and_a_strange_project_break_nothing(tmp_path_factory: Any) -> None:
+    """The prompts around them are those of the person."""
+    brain = tmp_path_factory.mktemp("b") / "cli/brain"
+    config = brain.parents[1] / "config/projects"
+    config.mkdir(parents=True)
+    (config / "p-1.json").write_text('{"folderUri": "file://[x"}')
+    (brain.parent / "log").mkdir(parents=True)
+    (brain.parent / "log/cli-1.log").write_text(f"Created conversation {ID}\nproject ID: p-1\n")
+    strange = MAKE.step("MODEL", "RUN_COMMAND", "x") | {"status": "RUNNING", "step_index": [1]}
+    said = prompt("<USER_REQUEST>\ngo\n</USER_REQUEST>")
+    events = translated("antigravity", said, strange, said | {"step_index": 9}, path=conversation(brain, ID))
+    assert [event.typed for event in events if event.kind == ev.USER_MESSAGE] == [True, True]
 
 
 def test_a_prompt_that_was_typed_in_two_conversations_is_nobodys_task(tmp_path_factory: Any) -> None:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.cline.adapter import ClineAdapter
@@ -176,3 +178,21 @@ def test_a_session_is_a_folder_with_its_sub_agents(tmp_path: Path) -> None:
     assert [spec.identify(base / name) for name in ("1_abc.json", "1_abc.compaction.json", "x.messages.json")] == [
         None
     ] * 3
+
+
+@each("options", [5, "Yes or no", {"a": 1}, [1, None], None])
+def test_options_of_any_shape_cost_nothing_else(options: Any) -> None:
+    """A model writes them; what a person types afterwards counts."""
+    events = told(
+        MAKE.calls("c1", "ask_question", question="Which?", options=options),
+        typed('<user_input mode="act">::start talk</user_input>'),
+    )
+    assert [row["options"] for row in payloads(events, ev.DECISION_PROMPT)] == [[]]
+    assert [event.typed for event in events if event.kind == ev.USER_MESSAGE] == [True]
+
+
+def test_a_message_that_breaks_its_translation_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is kept as it is, in its place."""
+    monkeypatch.setattr("katod.agents.cline.adapter.result_of", lambda *_: 1 / 0)
+    events = told(MAKE.result("c1", "x", "words"), typed('<user_input mode="act">::start talk</user_input>'))
+    assert kinds(events) == [ev.PROVIDER_RAW, ev.USER_MESSAGE]

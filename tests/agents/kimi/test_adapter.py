@@ -51,6 +51,69 @@ def test_before_protocol_1_4_nothing_is_typed() -> None:
     assert (event.kind, event.typed, KimiAdapter.typed_texts(said)) == (ev.USER_MESSAGE, False, [])
 
 
+@each(("version", "told"), [("1.4", 1), ("1.5", 1), ("1.10", 1), ("2.0", 1), ("", 1), ("1.3", 2), ("1.1", 2)])
+def test_versions_of_the_protocol_are_numbers(version: str, told: int) -> None:
+    """Since 1.4, a message in the context repeats its prompt."""
+    text = [{"type": "text", "text": "go"}]
+    copy = MAKE.record("context.append_message", message={"role": "user", "content": text, "origin": {"kind": "user"}})
+    events = translated("kimi", {"type": "metadata", "protocol_version": version}, MAKE.prompt("go"), copy)
+    assert kinds(events).count(ev.USER_MESSAGE) == told
+
+
+def test_what_another_origin_sends_while_the_agent_works_is_not_typed() -> None:
+    """The record of what a person sends has none."""
+    sent = MAKE.record("prompt.steered", messageId="m", content="::start x", origin={"kind": "background_task"})
+    assert (translated("kimi", sent)[0].typed, KimiAdapter.typed_texts(sent)) == (False, [])
+
+
+def test_a_command_of_the_person_has_its_output_below_it() -> None:
+    """What is run with `!` is no call of the assistant, and nothing in it is typed."""
+
+    def ran(text: str) -> Row:
+        origin = {"kind": "shell_command"}
+        return MAKE.record("context.append_message", message={"role": "user", "content": [{"type": "text", "text": text}], "origin": origin})  # fmt: skip
+
+    events = translated(
+        "kimi", ran("<bash-input>\necho ::start x\n</bash-input>"),
+        ran("<bash-stdout>one\n</bash-stdout><bash-stderr>two</bash-stderr>"),
+    )  # fmt: skip
+    assert [(event.payload["text"], event.payload["subtype"], event.typed) for event in events] == [
+        ("! echo ::start x", "shell", False), ("one\ntwo", "shell-output", False)
+    ]  # fmt: skip
+
+
+def test_what_is_around_a_task_is_context() -> None:
+    """A sub-agent is told where it works, before what it is to do."""
+    task = MAKE.prompt("<git-context>\nProject: shop\n</git-context>\n\nCount the files", "system_trigger")
+    events = translated("kimi", task)
+    assert [(event.kind, event.payload["text"]) for event in events] == [
+        (ev.SYSTEM_MESSAGE, "<git-context>\nProject: shop\n</git-context>"), (ev.USER_MESSAGE, "Count the files")
+    ]  # fmt: skip
+
+
+def test_the_project_is_in_the_records_or_beside_them(tmp_path: Path) -> None:
+    """The client names it in its settings since 2.0; before, only in `state.json`."""
+    path = tmp_path / "session_1/agents/main/wire.jsonl"
+    path.parent.mkdir(parents=True)
+    settings = MAKE.record("config.update", profileName="agent")
+    assert payloads(translated("kimi", settings, path=path), ev.SESSION_START) == []
+    (tmp_path / "session_1/state.json").write_text('{"workDir": "/home/me/app"}')
+    assert payloads(translated("kimi", settings, path=path), ev.SESSION_START) == [{"cwd": "/home/me/app"}]
+    known = MAKE.record("config.update", cwd="/home/me/other")
+    assert payloads(translated("kimi", known, path=path), ev.SESSION_START) == [{"cwd": "/home/me/other"}]
+
+
+@each(("result", "verdict"), [({"output": "Exited plan mode."}, ["approved"]), ({"error": "no"}, [])])
+def test_a_plan_beside_the_arguments_is_asked_for(result: Row, verdict: list[str]) -> None:
+    """It is what the client shows of the call; what became of it is in the result."""
+    call = MAKE.calls("c1", "ExitPlanMode")
+    call["event"]["display"] = {"kind": "plan_review", "plan": "# Plan"}
+    ended = MAKE.loop("tool.result", toolCallId="c1", parentUuid="c1", result=result)
+    events = translated("kimi", call, ended)
+    assert [row["prompt"] for row in payloads(events, ev.DECISION_PROMPT)] == ["# Plan"]
+    assert [row["selections"] for row in payloads(events, ev.DECISION_RESPONSE)] == [verdict] * bool(verdict)
+
+
 def asked(kind: str = "approval", **response: Any) -> list[Row]:
     request = {"toolName": "Bash", "action": "Running: make"}
     return [
@@ -141,14 +204,15 @@ def test_settings_are_the_sessions() -> None:
 
 
 def test_after_plans_the_mode_before_is_on_again() -> None:
-    """The client does not name it; where it is not known, nothing is said."""
+    """The client does not name it; where it is not known, none is on."""
     enter, leave = (MAKE.record(f"plan_mode.{what}") for what in ("enter", "exit"))
     manual = MAKE.record("permission.set_mode", mode="manual")
     changes = [
         row["after"] for row in payloads(translated("kimi", manual, enter, enter, leave, leave), ev.CONFIG_CHANGE)
     ]
     assert changes == ["manual", "plan", "manual"]
-    assert [row["after"] for row in payloads(translated("kimi", enter, leave), ev.CONFIG_CHANGE)] == ["plan"]
+    again = translated("kimi", enter, leave, enter)
+    assert [row["after"] for row in payloads(again, ev.CONFIG_CHANGE)] == ["plan", "", "plan"]
 
 
 def test_a_picture_is_an_attachment() -> None:

@@ -101,6 +101,15 @@ def test_a_turn_ends_when_all_of_its_calls_were_refused_or_left() -> None:
     assert payloads(again, ev.TURN_END) == [{"reason": "aborted"}]
 
 
+def test_a_call_that_was_left_without_a_result_holds_no_later_turn_up() -> None:
+    """Its client was killed; the next prompt begins anew."""
+    left = {"error": "User did not allow tool call"}, "", "cancelled"
+    events = translated(
+        "qwen", MAKE.calls("c0", "edit"), MAKE.user("again"), MAKE.calls("c1", "edit"), MAKE.result("c1", "edit", *left)
+    )
+    assert payloads(events, ev.TURN_END) == [{"reason": "aborted"}]
+
+
 def test_a_question_and_its_answer() -> None:
     """Labels are selections, other words are the person's own; a question that was left has no answer."""
     asked = MAKE.calls(

@@ -157,3 +157,36 @@ def test_a_draft_never_commands(world: World) -> None:
     chat.say(user("::start real.md"), says("hi"))
     world.once()
     assert list(world.written()) == ["real.md"]
+
+
+@each(
+    "fields",
+    [
+        {"response": [{"kind": ["x"]}]},
+        {"variableData": {"variables": [{"kind": ["x"]}]}},
+        {"timestamp": [1]},
+        {"modelState": {"value": [1]}},
+    ],
+)
+def test_a_request_of_any_shape_costs_no_other(fields: Row) -> None:
+    """What a person sends afterwards counts."""
+    [said] = [
+        event
+        for event in told(request("a", **fields), request("::start b"))
+        if event.payload.get("text") == "::start b"
+    ]
+    assert said.typed
+
+
+def test_a_rewind_of_everything_is_told_first() -> None:
+    """There is no request below which it could stand."""
+    events = told(request("a"), withdrawn=[{"requestId": "x", "after": ""}])
+    assert kinds(events)[:2] == [ev.SYSTEM_MESSAGE, ev.USER_MESSAGE]
+
+
+def test_the_text_of_an_answer_is_told_once() -> None:
+    """Whether or not its rounds are there by then."""
+    early = request("a", response=[{"value": "Hello."}])
+    late = early | {"result": {"metadata": {"toolCallRounds": [{"response": "Hello."}]}}}
+    ids = [{event.id for event in told(one) if event.kind == ev.ASSISTANT_MESSAGE} for one in (early, late)]
+    assert ids[0] == ids[1] != set()

@@ -105,6 +105,30 @@ def test_a_line_that_does_not_fit_changes_nothing(line: Row | bytes, tmp_path_fa
         assert names(state(folder, HEAD, one, line, two)) == ["a", "b"]
 
 
+@each("value", [5, "abc", {"a": 1}, None])
+def test_only_lists_are_appended(value: Any, tmp_path_factory: Any) -> None:
+    """Whatever else stands there adds nothing, and a cut before it is one."""
+    rows = ({"kind": 2, "k": ["requests"], "v": [request("a")]}, {"kind": 2, "k": ["requests"], "v": value, "i": 0})
+    chat = state(tmp_path_factory.mktemp("j"), HEAD, *rows)
+    assert (chat["requests"], chat[WITHDRAWN]) == ([], [{"requestId": "a", "after": ""}])
+
+
+def test_a_request_of_the_client_that_is_cut_off_is_not_missed(tmp_path: Path) -> None:
+    """Nobody saw it."""
+    rows = ({"kind": 2, "k": ["requests"], "v": [request("a"), request("b", isSystemInitiated=True)]}, {"kind": 2, "k": ["requests"], "v": [], "i": 1})  # fmt: skip
+    assert WITHDRAWN not in state(tmp_path, HEAD, *rows)
+
+
+def test_a_state_that_is_nested_deep_is_read(tmp_path: Path) -> None:
+    """Deeper than it can be written as fast; implausibly deep, it is none."""
+    deep = b'{"kind":2,"k":["requests"],"v":[{"requestId":"a","response":%s}]}\n'
+    assert names(state(tmp_path, HEAD, deep % (b"[" * 400 + b"]" * 400))) == ["a"]
+    assert state(tmp_path, HEAD, deep % (b"[" * 990 + b"]" * 990), name="t.jsonl").get("requests", []) in (
+        [],
+        [request("a")],
+    )
+
+
 def test_another_file_is_no_chat(tmp_path: Path) -> None:
     """It is read as nothing."""
     assert state(tmp_path, b"") == {}
