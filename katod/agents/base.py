@@ -195,7 +195,7 @@ class Adapter:
         handler = self.handlers.get(kind)
         return self._unhandled(record) if handler is None else handler(self, record)
 
-    def part(self, record: Record, translate: Callable[[Record], Iterable[Event]]) -> list[Event]:
+    def _translate_part(self, record: Record, translate: Callable[[Record], Iterable[Event]]) -> list[Event]:
         """Return the events of a part of a document. If its translation breaks, it is kept raw, and costs no other."""
         try:
             return list(translate(record))

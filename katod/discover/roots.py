@@ -61,7 +61,7 @@ class Root:
 
 
 def _matching(base: Path, pattern: str) -> list[Path]:
-    """Return the folders that a path with `*` in the place of names fits; a path without it, whether or not it exists."""
+    """Return the folders that a path with `*` for names fits; without it, the path, whether or not it exists."""
     found = [base]
     for part in pattern.split("/"):
         found = [folder for one in found for folder in (_subfolders(one, part) if _ANY in part else [one / part])]

@@ -37,11 +37,10 @@ _MODEL: Final = re.compile(r"`Model Selection` from (.{1,200}?) to (.{1,200}?)\.
 _TIMES: Final = re.compile(r"\A(?:(?:Created|Completed) At: [^\n]*\n)+")
 # What the client says around the output of a command. Only the first line of each part is indented.
 _RAN: Final = re.compile(
-    r"\s*The command completed successfully\.\n\t*Output:\n\t*(?P<output>.*)"
-    r"|\s*The command failed with exit code: (?P<code>-?[0-9]{1,15})"
-    r"(?:\n\t*Stdout:\n\t*(?P<stdout>.*?)\n\t*Stderr:\n\t*(?P<stderr>.*)|(?P<rest>.*))",
+    r"\s*The command (?:completed successfully\.|failed with exit code: (?P<code>-?[0-9]{1,15}))(?P<printed>.*)",
     re.DOTALL,
 )
+_LABEL: Final = re.compile(r"^\t*(?:Output|Stdout|Stderr):(?:\n\t*|\Z)", re.MULTILINE)
 _DIFF: Final = re.compile(r"\[diff_block_start\]\n(.*?)\n?\[diff_block_end\]", re.DOTALL)
 _CHILD: Final = re.compile(r'"conversationId":\s*"([0-9A-Za-z-]{1,64})"')
 _MESSAGE: Final = re.compile(r"<SYSTEM_MESSAGE>\n(.*?)\n</SYSTEM_MESSAGE>", re.DOTALL)
@@ -225,8 +224,7 @@ class AntigravityAdapter(Adapter):
 
 def _outcome(ran: re.Match[str]) -> Value:
     """Return what a command printed, and how it ended."""
-    printed = [ran[name] for name in ("output", "stdout", "stderr", "rest") if ran[name] and ran[name].strip()]
-    said: Value = {"text": "\n".join(part.rstrip("\n\t") for part in printed)}
+    said: Value = {"text": _LABEL.sub("", ran["printed"]).strip("\n\t")}
     return said | ({"isError": True, "exitCode": int(ran["code"])} if ran["code"] else {})
 
 

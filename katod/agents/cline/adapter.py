@@ -75,7 +75,7 @@ class ClineAdapter(Adapter):
         last, when = compacted_after(self._path)
         for message in dicts_of(document["messages"]):
             inner = record._replace(value=message)
-            out += self.part(inner, partial(self._message, typed=_has_person(document)))
+            out += self._translate_part(inner, partial(self._message, typed=_has_person(document)))
             if last and message.get("id") == last:
                 out.append(self.new.event(ev.COMPACTION, {}, inner, "compaction", time=when))
         return out

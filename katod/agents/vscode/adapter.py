@@ -67,7 +67,7 @@ class ChatAdapter(Adapter):
         out += self._withdrawn(record, withdrawn, "")
         for n, request in enumerate(requests):
             translate = partial(self._request, is_last=n == len(requests) - 1)
-            out += self.part(record._replace(value=request), translate)
+            out += self._translate_part(record._replace(value=request), translate)
             out += self._withdrawn(record, withdrawn, text_of(request.get("requestId")))
         return out
 
