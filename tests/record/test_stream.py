@@ -39,6 +39,14 @@ def texts(events):
     return [event.payload["text"] for event in events if event.kind in {ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE}]
 
 
+def test_a_stream_of_a_part_can_begin_again():
+    """It recognises no echoes, as it does not know what was said before."""
+    part, records = stream(whole=False), lines(Claude().user("hello"), Claude().says("hi"))
+    first = texts(part.events(CLAUDE, records))
+    part.restart(CLAUDE)
+    assert texts(part.events(CLAUDE, records)) == first == ["hello", "hi"]
+
+
 # -- what counts as already seen ---------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ def translated(
     state = None
     for row in rows:
         restarted = make(origin, state)
+        assert state is None or orjson.loads(orjson.dumps(restarted.state())) == state, "what is remembered is taken up"
         again += restarted.feed(row)
         state = orjson.loads(orjson.dumps(restarted.state()))
     assert again == events

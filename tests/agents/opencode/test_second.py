@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from katod.agents import AGENTS
 from katod.agents.base import Origin
-from katod.agents.opencode import SPEC
+from katod.agents.opencode import SPEC, second
 from katod.agents.opencode.second import SecondRows
 from katod.agents.opencode.sweep import sessions_in
 from katod.errors import SourceError, SourceGone
@@ -377,3 +377,16 @@ def test_a_session_is_idle_since_its_last_message(store: OpenCode2) -> None:
     assert SPEC.reported(path, store.id, start) == Report(State.WORKING, now / 1000)
     assert SPEC.reported(path, "ses_of_nobody", start) is None
     assert SPEC.reported(Path("/nowhere/opencode.db#ses_1"), "ses_1", start) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "output"),
+    [
+        ({"output": "all"}, "all"), ({"content": [{"text": "one"}, {"text": "two"}]}, "one\ntwo"),
+        ({"output": "all", "content": [{"text": "part"}]}, "all"), ({}, ""),
+    ],
+)  # fmt: skip
+def test_what_a_tool_gave_is_in_its_output_or_its_content(state: dict[str, Any], output: str) -> None:
+    """The output comes first, which may be more."""
+    part = {"time": {"start": 1}}
+    assert second._tool(part, {"type": "tool", "id": "c", "name": "bash", "state": state})["state"]["output"] == output

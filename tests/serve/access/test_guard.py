@@ -1,0 +1,34 @@
+"""The guard: how much a request may say."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from katod.serve.access.guard import _bounded
+from katod.serve.access.limits import BODY
+from katod.serve.http import Disconnected
+
+SCOPE: dict[str, Any] = {"type": "http", "extensions": {}}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_taken"), [((BODY,), True), ((BODY + 1,), False), ((BODY - 1, 1), True), ((BODY, 1), False)]
+)
+def test_all_parts_of_a_body_count(sizes: tuple[int, ...], is_taken: bool) -> None:
+    """A request whose body is too large is disconnected, in how many parts ever it comes."""
+    parts = iter([{"type": "http.request", "body": b"x" * size, "more_body": True} for size in sizes])
+
+    async def receive() -> Any:
+        return next(parts)
+
+    async def read() -> None:
+        bounded = _bounded(SCOPE, receive)
+        for _ in sizes:
+            await bounded()
+
+    if is_taken:
+        asyncio.run(read())
+    else:
+        with pytest.raises(Disconnected):
+            asyncio.run(read())
