@@ -19,6 +19,7 @@ from katod.record.export import Stretch
 from katod.record.stream import NoDedup, SessionStream
 
 _LOOK_BACK: Final = 16 * 1024  # bytes
+_LARGEST_DOCUMENT: Final = 1024 * 1024  # bytes of one that is read for the time of its last event
 
 
 def describe_session(
@@ -52,12 +53,12 @@ def state_of(found: FoundSession) -> dict[str, Any]:
 
 
 def last_time(found: FoundSession) -> str:
-    """Return the time of a session's last event (UTC), an empty string where only a full reading would tell."""
+    """Return the time of a session's last event (UTC), empty if it has none, or is in a document too large to read."""
     path, identity, _ = found.files[-1]
     with suppress(SourceError), AGENTS[found.key.agent].open(path) as file:
-        if file.is_document:
+        if file.is_document and file.size > _LARGEST_DOCUMENT:
             return ""
-        begin = file.last_newline(max(0, file.size - _LOOK_BACK))
+        begin = 0 if file.is_document else file.last_newline(max(0, file.size - _LOOK_BACK))
         stream = SessionStream(found.key, NoDedup(), EventLog(), whole=False)
         lines = file.read(Cursor(begin), file.size - begin).lines
         times = [event.time for event in stream.events(Stretch(path, identity), lines) if event.time]

@@ -8,13 +8,13 @@ import orjson
 import pytest
 from rich.cells import cell_len
 
-from katod.cli import sessions
+from katod.cli import sessionrow, sessions
 from katod.cli.context import Context
 from katod.model import SessionKey
 from katod.record import currentstate
 from katod.search import since as moments
 from katod.states import RUNS
-from tests.support.records import Claude, Codex
+from tests.support.records import Claude, Cline, Codex, GeminiDocument, says, user
 
 
 @pytest.mark.parametrize("width", [50, 80, 200])
@@ -71,6 +71,16 @@ def test_the_time_of_a_session_is_that_of_its_last_event(world):
     row = orjson.loads(world.cli("sessions", "--json"))
     assert row["changed"] == "2096-10-02T07:06:40.000Z"
     assert row["last"].startswith("2026-02-10T22:")
+
+
+@pytest.mark.parametrize("make", [Cline, GeminiDocument], ids=lambda make: make.__name__)
+def test_the_time_of_a_document_is_that_of_its_last_event(world, make, monkeypatch):
+    """Its client writes it again for less; of a large one, the time of the file has to do."""
+    source = make(world).say(user("one"), says("two"))
+    os.utime(source.path, (4e9, 4e9))
+    assert orjson.loads(world.cli("sessions", "--json"))["last"] < "2090"
+    monkeypatch.setattr(sessionrow, "_LARGEST_DOCUMENT", 10)
+    assert orjson.loads(world.cli("sessions", "--json"))["last"] > "2090"
 
 
 def test_a_list_that_is_cut_says_so(world, monkeypatch):
