@@ -45,7 +45,7 @@ _ADVICE: Final = (
 def examine(case: Case) -> Iterator[Finding]:
     """Yield what is found of each agent, and then what each deletes."""
     roots = find_roots(case.settings, AGENTS)
-    here = sorted((root for root in roots if os.path.isdir(root.path)), key=lambda root: root.spec.product)
+    here = sorted((root for root in roots if _is_used(root, roots)), key=lambda root: root.spec.product)
     kept, deletions, keeping = _recorded(case), [], []
     for root in here:
         problems: dict[str, str] = {}
@@ -67,6 +67,17 @@ def examine(case: Case) -> Iterator[Finding]:
     if keeping:
         names = sorted(set(keeping))
         yield ok("retention.none", f"no deletion of sessions is known of {', '.join(names)}", agents=names)
+
+
+def _is_used(root: Root, roots: list[Root]) -> bool:
+    """Return whether a root exists, and not only as the folder in which another agent has its own."""
+    inner = [other.path.relative_to(root.path).parts for other in roots if other.path.is_relative_to(root.path)]
+    others = {parts[0] for parts in inner if parts}
+    try:
+        names = set(os.listdir(root.path))
+    except OSError:
+        return os.path.isdir(root.path)
+    return not (names and names <= others)
 
 
 def _retention(root: Root) -> Retention | Finding:

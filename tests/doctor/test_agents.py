@@ -12,7 +12,7 @@ from katod.model import SessionKey
 from katod.store.ledger import Ledger
 from tests.doctor.conftest import DAY
 from tests.support.parts import memory_ledger
-from tests.support.records import Codex, Gemini
+from tests.support.records import Antigravity, Codex, Gemini, user
 
 
 def test_an_agent_is_found_with_its_version_and_sessions(home):
@@ -31,6 +31,16 @@ def test_an_agent_is_found_with_its_version_and_sessions(home):
     assert found[1].data == {
         "agent": "codex", "path": f"{home.home}/.codex", "version": "0.169.0", "sessions": 2,
     }  # fmt: skip
+
+
+def test_the_folder_around_another_agents_folder_is_no_agent(home):
+    """Antigravity has its folder in that of Gemini CLI, which need not be there."""
+    Antigravity(home).say(user("hello"))
+    assert "agents.found" in home.examined(examine)
+    found = [finding.data["agent"] for finding in examine(home.case()) if finding.check == "agents.found"]
+    assert found == ["antigravity"]
+    (home.home / ".gemini/tmp").mkdir()
+    assert "gemini" in [finding.data.get("agent") for finding in examine(home.case())]
 
 
 def test_what_is_no_version_is_not_shown(home):
