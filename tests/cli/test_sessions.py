@@ -147,7 +147,7 @@ def test_an_id_that_could_be_a_number_selects_its_session(world):
         ([("cline", "1780701711502_0v8d2", "")], ["0v8d2"]),
         (
             [("cline", "1780701711502_0v8d2", ""), ("cline", "1780701711999_0v8d2", "")],
-            ["1780701711502", "1780701711999"],
+            ["17807017115", "17807017119"],
         ),
         ([("claude", "aaaabbbbcccc", "aaaabbbbdddd")], ["aaaabbbbc", "aaaabbbbd"]),
         ([("claude", "1234567", "12")], ["12", "claude:1234567"]),
