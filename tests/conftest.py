@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from katod import errors
 from tests import examples
 from tests.support.collected import close_collected
 from tests.support.world import World
@@ -104,6 +105,22 @@ def pytest_runtest_teardown() -> None:
     """Close what the test left open; a run whose garbage stays takes all memory in the end."""
     close_collected()
     assert gc.isenabled()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_breaks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail a default test in which katod's own code broke, although it went on: those marked `breaks` break it on purpose."""
+    broken: list[str] = []
+    name = errors.safe_message
+
+    def noted(error: Exception) -> str:
+        broken.append(repr(error))
+        return name(error)
+
+    monkeypatch.setattr(errors, "safe_message", noted)  # as `failure_of` finds it; others have it by name
+    yield
+    may_break = request.node.get_closest_marker("breaks") or request.node.get_closest_marker("slow")
+    assert may_break or not broken, broken[0]
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from tests.support.inprocess import InProcess
 from tests.support.outputs import counts, only
 from tests.support.records import SESSION, Claude, Codex
 
+pytestmark = pytest.mark.breaks
 OTHER_ROLLOUT = "02a1f89e-eea5-7302-86e3-f8e0f705330b"
 DEEP = b"[" * 995 + b"]" * 995
 

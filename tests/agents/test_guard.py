@@ -117,6 +117,7 @@ def good(world: World, request: pytest.FixtureRequest) -> Maker:
     return (Pi if broken.agent == "claude" else Claude)(world)
 
 
+@pytest.mark.breaks
 @pytest.mark.parametrize("case", mostly(USUAL, CASES), ids=lambda case: f"{case[0].__name__}-{case[1]}")
 def test_what_an_agent_raises_costs_its_session_alone(
     world: World, good: Maker, case: tuple[type[Maker], str], monkeypatch: pytest.MonkeyPatch

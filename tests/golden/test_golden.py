@@ -24,6 +24,7 @@ PLAIN = re.compile(r"[A-Za-z][\w .,:;?!/'\"()$+-]*[.:!?]")  # of which Markdown 
 LONGEST = 15_000  # bytes of a handwritten fixture; real ones are longer
 
 
+@pytest.mark.breaks
 @each("case", CASES, ids=str)
 @each("form", FORMS)
 def test_a_fixture_gives_its_golden_file(case: Case, form: str) -> None:

@@ -29,6 +29,7 @@ PLAIN = re.compile(r"[a-z0-9-]+")  # what needs no quotes in YAML
 TOO_LONG = 20 * 1024 * 1024
 
 
+@pytest.mark.breaks
 @pytest.mark.fault("hostile record")
 @each("case", CASES, ids=str)
 def test_every_good_message_is_kept_once(case: Case) -> None:
@@ -91,6 +92,7 @@ def test_no_control_character_is_left(case: Case, form: str) -> None:
     assert sorted({hex(ord(found)) for found in CONTROLS.findall(data)}) == []
 
 
+@pytest.mark.breaks
 @each("case", CASES, ids=str)
 def test_the_head_is_yaml_of_one_line_a_key(case: Case) -> None:
     """The front matter has one line per key, whatever the folder, branch and title contain."""

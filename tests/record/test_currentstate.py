@@ -117,6 +117,7 @@ def test_a_file_that_cannot_be_read_says_nothing(world):
     assert current_state([(str(claude.path), identity, Stat(1, time.time_ns(), 1, 1))], time.time()) is None
 
 
+@pytest.mark.breaks
 def test_a_record_that_breaks_katod_breaks_no_list(world, monkeypatch):
     """The state is not known then; the session is a problem elsewhere."""
     claude = world.claude().append(Claude().user("Look."))

@@ -161,6 +161,7 @@ def test_a_sub_agent_that_ended_while_katod_was_down_is_recorded(world):
     assert counts(world.written()["agent-abc123.md"], "found it") == [1]
 
 
+@pytest.mark.breaks
 def test_one_bad_session_stops_no_other(world):
     """An output that cannot be placed, invalid base64 or NUL in a path does not affect other sessions."""
     world.config.write_text('[recording]\nauto = true\n[content]\nattachments = "save"\n')

@@ -33,6 +33,7 @@ def test_a_sample_keeps_only_counts(parts, strange):
     assert "private" not in str(row)
 
 
+@pytest.mark.breaks
 def test_an_agent_is_sampled_once_an_hour(parts, strange, monkeypatch):
     """Another look reads nothing; after an hour, or if the clock was set, the row is replaced."""
     look(strange, parts.ledger)

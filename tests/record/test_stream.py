@@ -315,6 +315,7 @@ def stumbling(monkeypatch):
     return use
 
 
+@pytest.mark.breaks
 def test_an_adapter_that_raises_costs_its_record_only(stumbling):
     """The record is kept unchanged, only its position is logged, and the next record is read."""
     stumbling(ValueError("private"))
@@ -335,6 +336,7 @@ def test_a_machine_without_memory_is_no_trouble_of_the_record(stumbling):
         list(stream().events(CLAUDE, lines(Claude().user("boom"))))
 
 
+@pytest.mark.breaks
 def test_an_adapter_that_raises_at_the_end_costs_what_it_held(monkeypatch):
     """If the adapter fails at the end of a source, only the events that it held back are lost."""
 
