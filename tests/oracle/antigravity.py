@@ -40,7 +40,7 @@ def read(path: Path) -> Sets:
 def printed(content: str) -> str:
     """Return what a command printed, without what the client says around it."""
     first, *lines = content.strip("\n").split("\n")
-    if not first.strip().startswith("The command "):
+    if not first.strip().startswith(("The command completed", "The command failed")):
         return content
     labels = ("Output:", "Stdout:", "Stderr:")
     kept = [line.lstrip("\t") for line in lines if line.strip() not in labels]
