@@ -47,6 +47,18 @@ def open_regular(path: str | Path) -> int:
     raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
+def read_part(path: Path, begin: int, most: int) -> bytes:
+    """Return at most so many bytes of a regular file from an offset on; a negative one counts from its end.
+
+    Never waits. Raises OSError as `open_regular` does.
+    """
+    fd = open_regular(path)
+    try:
+        return os.pread(fd, most, begin if begin >= 0 else max(0, os.fstat(fd).st_size + begin))
+    finally:
+        os.close(fd)
+
+
 def _open(path: Path, *, own: bool) -> int:
     try:
         return os.open(path, _READ | os.O_NOFOLLOW if own else _READ)

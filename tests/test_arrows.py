@@ -131,7 +131,7 @@ IMPURE = {
     "discover": ".catalog .discovery .live .roots .source .sweep .watch",
     "tail": ".compressed .reader .source",
     "agents": (
-        ".antigravity .antigravity.places .claude .claude.cleanup .claude.running .claude.tools .cline .codex .copilot .copilot.states .cursor .families .gemini .gemini.retention .kimi .opencode .opencode.database .opencode.readonly .opencode.second .vscode.waiting"
+        ".antigravity .antigravity.places .claude .claude.cleanup .claude.running .claude.tools .cline .codex .copilot .copilot.states .cursor .families .gemini .gemini.retention .kimi .opencode .opencode.database .opencode.readonly .opencode.second"
         " .opencode.sweep .opencode.tree .others .pi .processes .qwen .spec .vscode .zot"
     ),
     "command": ".target",

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from katod.smallfile import create_small, read_small, write_small
+from katod.smallfile import create_small, read_part, read_small, write_small
 
 
 def test_links_are_followed_unless_only_an_own_file_will_do(tmp_path):
@@ -31,6 +31,19 @@ def test_what_is_no_small_file_is_refused_at_once(tmp_path):
         for own in (True, False):
             with pytest.raises(OSError, match=reason):
                 read_small(tmp_path / name, 1, own=own)
+
+
+@pytest.mark.parametrize(
+    ("begin", "most", "part"), [(0, 2, b"ab"), (1, 9, b"bcd"), (9, 9, b""), (-2, 9, b"cd"), (-9, 3, b"abc")]
+)
+def test_a_part_begins_anywhere(tmp_path, begin, most, part):
+    """A file that is shorter gives what it has; a pipe is refused at once."""
+    path = tmp_path / "file"
+    path.write_bytes(b"abcd")
+    assert read_part(path, begin, most) == part
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"):
+        read_part(tmp_path / "pipe", begin, most)
 
 
 def test_a_file_is_replaced_whole_and_private(tmp_path):

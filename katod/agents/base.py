@@ -14,6 +14,7 @@ from katod.model import UUID, Identity, Record, TypedText
 
 State = Mapping[str, Any]
 _GUARDED: Final = {"__init__", "feed", "state", "has_pending", "finish", "typed_texts", "recognises"}  # of an adapter
+UNEXPECTED: Final = "unexpected shape"  # the raw type of a record, or a part of one, that broke its translation
 _DERIVED: Final = ("family", "description")
 Described = tuple[str, str, dict[str, Any], str]  # what `EventBuilder._describe` returns
 Handler = Callable[[Any, Record], list[Event]]
@@ -199,8 +200,8 @@ class Adapter:
         """Return the events of a part of a document. If its translation breaks, it is kept raw, and costs no other."""
         try:
             return list(translate(record))
-        except Exception:  # noqa: BLE001 - whatever it is, it is visible as a record that is not understood
-            return [self.new.raw(record, "unexpected shape", record.value)]
+        except Exception:  # noqa: BLE001 - whatever it is, the stream logs it by its raw type
+            return [self.new.raw(record, UNEXPECTED, record.value)]
 
     def state(self) -> dict[str, Any]:
         """Return the state to resume from, as JSON."""

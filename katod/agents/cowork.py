@@ -1,18 +1,15 @@
 """Claude Cowork: Claude Code's records, whose folder is one of the client's own; the person's is beside them."""
 
 from pathlib import Path
-from typing import Any, Final
-
-import orjson
+from typing import Final
 
 from katod.agents.base import Origin, State
+from katod.agents.beside import object_in
 from katod.agents.claude.adapter import ClaudeAdapter
-from katod.agents.fields import dict_of, list_of, text_of
+from katod.agents.fields import list_of, text_of
 from katod.events import Event
 from katod.model import Record
-from katod.smallfile import read_small
 
-_LARGEST: Final = 1024 * 1024
 _SESSION: Final = "local_"
 
 
@@ -33,8 +30,5 @@ class CoworkAdapter(ClaudeAdapter):
 def _folder_of(path: Path) -> str:
     """Return the first folder that the person selected, as `local_<id>.json` beside the session's folder says."""
     session = next((parent for parent in path.parents if parent.name.startswith(_SESSION)), None)
-    try:
-        row: Any = orjson.loads(read_small(session.with_name(f"{session.name}.json"), _LARGEST)) if session else {}
-    except (OSError, ValueError):
-        return ""
-    return text_of(next(iter(list_of(dict_of(row).get("userSelectedFolders"))), ""))
+    row = object_in(session.with_name(f"{session.name}.json")) if session else {}
+    return text_of(next(iter(list_of(row.get("userSelectedFolders"))), ""))

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.base import Origin, fingerprint
+from katod.agents.base import UNEXPECTED, Origin, fingerprint
 from katod.command.split import split
 from katod.errors import AgentFailed
 from katod.events import Event
@@ -256,11 +256,15 @@ class Translation:
 
     def _adapt(self, record: Record, line: Line) -> list[Event]:
         try:
-            return self._adapter.feed(record)
+            events = self._adapter.feed(record)
         except AgentFailed as error:  # it affects only one record
             self._log.record_unexpected(self._key, record.offset, type(error.__cause__).__name__)
             raw = line.data.decode("utf-8", "replace")
-            return self._adapter.feed(Record(record.offset, None, record.part, raw, "unexpected shape"))
+            return self._adapter.feed(Record(record.offset, None, record.part, raw, UNEXPECTED))
+        for event in events:
+            if event.kind == ev.PROVIDER_RAW and event.payload["rawType"] == UNEXPECTED:
+                self._log.record_unexpected(self._key, record.offset, "a part of it")
+        return events
 
     def _message(self, event: Event) -> Message:
         if event.kind != ev.USER_MESSAGE:

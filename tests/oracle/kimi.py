@@ -48,7 +48,7 @@ class _Wire:
         origin = as_text(as_dict(row.get("origin")).get("kind"))
         if origin in ("user", "system_trigger"):  # of a sub-agent, the task that it was given
             text = typed(row.get("input"))
-            if origin == "system_trigger" and text.startswith("<git-context>"):
+            if origin == "system_trigger" and text.startswith("<git-context>") and "</git-context>" in text:
                 text = text.partition("</git-context>")[2].strip()
             self.sets.user(as_text(row.get("promptId")), text)
         else:

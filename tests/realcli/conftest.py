@@ -1,4 +1,4 @@
-"""Fixtures for the tests of real clients; each test module names its client in `CLIENT`."""
+"""Fixtures for the tests of real clients; a test module names its client in `CLIENT`, or has a fixture `client`."""
 
 import os
 import shutil
@@ -13,11 +13,17 @@ from .processes import Namespace
 
 
 @pytest.fixture(scope="module")
-def command(request, tmp_path_factory):
+def client(request):
+    """The kind of client that the module names."""
+    return request.module.CLIENT
+
+
+@pytest.fixture(scope="module")
+def command(client, tmp_path_factory):
     """The command that starts the client, installed in $KATOD_REALCLI_DIR or in a temporary folder."""
     kept = os.environ.get("KATOD_REALCLI_DIR")
     folder = Path(kept).absolute() if kept else tmp_path_factory.mktemp("client")
-    yield request.module.CLIENT.installed(folder)
+    yield client.installed(folder)
     if not kept:
         shutil.rmtree(folder)
 
@@ -34,6 +40,6 @@ def stage(command, tmp_path):
 
 
 @pytest.fixture
-def play(request, stage):
+def play(stage, client):
     """A play with the module's client."""
-    return stage(request.module.CLIENT)
+    return stage(client)

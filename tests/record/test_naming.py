@@ -122,6 +122,7 @@ def test_a_sub_agent_is_recorded_beside_its_parent(home):
         home.naming.make(home.session, target, metadata())
     stream = Target(home.naming.named("talk", metadata()).root, ("talk.stream.jsonl",), "stream")
     assert target_of_subagent(stream, "talk.agents", "abc").name == "talk.agents/agent-abc.stream.jsonl"
+    assert target_of_subagent(stream, "talk.agents", "agent-0").name == "talk.agents/agent-0.stream.jsonl"
 
 
 # -- whose output ------------------------------------------------------------------------------------

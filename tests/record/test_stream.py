@@ -24,7 +24,7 @@ from katod.record.stream import (
 )
 from katod.store.rows import SourceRow
 from tests.support.parts import admits, lines, memory_ledger
-from tests.support.records import SESSION, THREAD, Claude, Codex, CodexLegacy, calls, line, result, says, user
+from tests.support.records import SESSION, THREAD, Claude, Cline, Codex, CodexLegacy, calls, line, result, says, user
 
 CLAUDE = Stretch("/s.jsonl", Identity(SessionKey("claude", SESSION)))
 CODEX = Stretch("/t.jsonl", Identity(SessionKey("codex", THREAD)))
@@ -410,3 +410,16 @@ def test_how_a_source_is_cut_never_changes_its_events(maker, said, cuts, restart
             cut.open(source, state)
     assert found == expected
     assert cut.metadata.state() == whole.metadata.state()
+
+
+@pytest.mark.breaks
+def test_a_part_of_a_document_that_breaks_is_logged(monkeypatch):
+    """The parts around it are as they would be."""
+    monkeypatch.setattr("katod.agents.cline.adapter.result_of", lambda *_: 1 / 0)
+    told, make = [], Cline()
+    messages = [*make.records(user("one")), make.result("c1", "x", "words"), *make.records(user("two"))]
+    document = {"version": 1, "agent": "lead", "sessionId": "1_a", "messages": messages}
+    source = Stretch("/1_a/1_a.messages.json", Identity(SessionKey("cline", "1_a")))
+    log = EventLog(lambda _level, event, fields: told.append((event, fields["problem"])))
+    assert texts(stream(source=source, log=log).events(source, lines(document))) == ["one", "two"]
+    assert told == [("record.unexpected", "a part of it")]

@@ -1,11 +1,10 @@
 """Antigravity, on the command line and in its editor."""
 
-import os
 from pathlib import Path
 from typing import Final
 
 from katod.agents.answers import Answers
-from katod.agents.antigravity.places import CUT, LOGS, WHOLE
+from katod.agents.antigravity.places import CUT, LOGS, WHOLE, size_of
 from katod.agents.spec import AgentSpec, Nature
 from katod.model import Identity, SessionKey
 
@@ -24,16 +23,9 @@ def _identity(path: Path) -> Identity | None:
     """
     if path.name not in (WHOLE, CUT) or path.parts[-3:-1] != LOGS:
         return None
-    if path.name == CUT and _size(path.with_name(WHOLE)) * _CUT_RATIO > _size(path):
+    if path.name == CUT and size_of(path.with_name(WHOLE)) * _CUT_RATIO > size_of(path):
         return None
     return Identity(SessionKey("antigravity", path.parts[-4]))
-
-
-def _size(path: Path) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
 
 
 SPEC: Final = AgentSpec(

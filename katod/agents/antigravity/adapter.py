@@ -40,7 +40,7 @@ _RAN: Final = re.compile(
     r"\s*The command (?:completed successfully\.|failed with exit code: (?P<code>-?[0-9]{1,15}))(?P<printed>.*)",
     re.DOTALL,
 )
-_LABEL: Final = re.compile(r"^\t*(?:Output|Stdout|Stderr):(?:\n\t*|\Z)", re.MULTILINE)
+_LABEL: Final = re.compile(r"^\t+(?:Output|Stdout|Stderr):(?:\n\t*|\Z)", re.MULTILINE)
 _DIFF: Final = re.compile(r"\[diff_block_start\]\n(.*?)\n?\[diff_block_end\]", re.DOTALL)
 _CHILD: Final = re.compile(r'"conversationId":\s*"([0-9A-Za-z-]{1,64})"')
 _MESSAGE: Final = re.compile(r"<SYSTEM_MESSAGE>\n(.*?)\n</SYSTEM_MESSAGE>", re.DOTALL)

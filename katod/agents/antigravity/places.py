@@ -3,15 +3,17 @@
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import unquote
+from typing import Any, Final, NamedTuple
 
 import orjson
 
+from katod.agents.beside import folder_of_uri, object_in
 from katod.agents.fields import dict_of, dicts_of, text_of
-from katod.smallfile import open_regular, read_small
+from katod.smallfile import open_regular, read_part, read_small
 
 WHOLE: Final = "transcript_full.jsonl"
 CUT: Final = "transcript.jsonl"
@@ -20,13 +22,26 @@ _LARGEST: Final = 8 * 1024 * 1024
 _MOST_OUTPUT: Final = 1024 * 1024
 _MOST_FILES: Final = 16
 _CLOCKS_DIFFER: Final = 5.0  # seconds between a prompt and its line in the history
-UNKNOWN: Final = "unknown"  # in the place of the conversation that started another one
-_MOST_SEARCHED: Final = 512 * 1024 * 1024  # bytes of other transcripts
 _LONGEST_START: Final = 3600.0  # seconds from a call until the conversation that it starts begins: it may be asked for
 _DEEPEST: Final = 8
 _CALL, _RESULT = "invoke_subagent", "INVOKE_SUBAGENT"
 _CALLS: Final = re.compile(rb'"(?:invoke_subagent|INVOKE_SUBAGENT)"')
 _PROJECT: Final = re.compile(r"project ID: ([0-9A-Za-z-]{1,64})")
+
+
+class _SubagentStart(NamedTuple):
+    """A step that starts a sub-agent: its time (seconds since 1970), its calls, and what the result of one says."""
+
+    time: float
+    calls: list[dict[str, Any]]
+    result: str
+
+    @classmethod
+    def of(cls, line: bytes) -> "_SubagentStart":
+        row = dict_of(_parsed(line))
+        calls = [call for call in dicts_of(row.get("tool_calls")) if call.get("name") == _CALL]
+        result = text_of(row.get("content")) if row.get("type") == _RESULT else ""
+        return cls(_seconds(text_of(row.get("created_at"))), calls, result)
 
 
 def project_of(path: Path, prompt: str, time: str) -> str:
@@ -61,54 +76,40 @@ def _in_logs(root: Path, conversation: str) -> str:
 
 
 def _folder(path: Path) -> str:
-    try:
-        row = dict_of(orjson.loads(_read(path)))
-    except ValueError:
-        return ""
-    uris = [text_of(row.get("folderUri")), *(text_of(one.get("folderUri")) for one in dicts_of(row.get("folders")))]
-    return next((unquote(uri.removeprefix("file://")) for uri in uris if uri.startswith("file:///")), "")
+    row = object_in(path)
+    uris = (row.get("folderUri"), *(one.get("folderUri") for one in dicts_of(row.get("folders"))))
+    return next(filter(None, map(folder_of_uri, uris)), "")
 
 
 def started_by(path: Path, prompt: str, time: str) -> str:
     """Return the conversation that started this one for a part of its work, empty if none did.
 
     Nothing in a conversation says so: the one that started it names its id, or gave a sub-agent this prompt shortly
-    before. Only conversations that changed since this one began are searched. If there is more to search than can be,
-    it counts as started by UNKNOWN.
+    before. Only conversations that changed since this one began are searched.
     """
     if len(path.parents) < 4:
         return ""
-    own, began, left = path.parts[-4], _seconds(time), _MOST_SEARCHED
-    for other in _others(path, began):
-        left -= _size(other)
-        if left < 0:
-            return UNKNOWN
-        if any(_starts(row, own, prompt, began) for row in _delegations(other)):
+    own, began, words = path.parts[-4], _seconds(time), prompt.strip()
+    for other, stat in _others(path, began):
+        if any(_starts(one, own, words, began) for one in _subagent_starts(other, stat)):
             return other.parts[-4]
     return ""
 
 
-def _delegations(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the steps of a transcript that start a sub-agent, each with its line."""
+@lru_cache(maxsize=4096)  # many conversations ask the same ones, each of which has few of them
+def _subagent_starts(path: Path, _stat: tuple[int, int]) -> tuple[_SubagentStart, ...]:
+    """Return the steps of a transcript that start a sub-agent."""
     try:
-        with path.open("rb") as file:
-            for line in file:
-                if _CALLS.search(line):
-                    yield dict_of(_parsed(line)), line.decode("utf-8", "replace")
+        with open(open_regular(path), "rb") as file:
+            return tuple(_SubagentStart.of(line) for line in file if _CALLS.search(line))
     except OSError:
-        return
+        return ()
 
 
-def _starts(delegation: tuple[dict[str, Any], str], own: str, prompt: str, began: float) -> bool:
-    """Return whether a step names a conversation, or is a call that gave its prompt shortly before it began."""
-    row, line = delegation
-    is_call = any(call.get("name") == _CALL for call in dicts_of(row.get("tool_calls")))
-    if not is_call:
-        return row.get("type") == _RESULT and own in line
-    at = _seconds(text_of(row.get("created_at")))
-    return (
-        bool(prompt.strip()) and began - _LONGEST_START <= at <= began + _CLOCKS_DIFFER and _gives(row, prompt.strip())
-    )
+def _starts(start: _SubagentStart, own: str, words: str, began: float) -> bool:
+    """Return whether a step names a conversation, or gave its first words shortly before it began."""
+    is_near = began - _LONGEST_START <= start.time <= began + _CLOCKS_DIFFER
+    return own in start.result or bool(words and is_near and _gives(start.calls, words))
 
 
 def _gives(value: Any, prompt: str, depth: int = 0) -> bool:
@@ -127,30 +128,26 @@ def _parsed(data: bytes | str) -> Any:
         return None
 
 
-def _others(path: Path, since: float) -> Iterator[Path]:
-    """Yield the transcripts of other conversations that changed since then, in the order of their changes."""
+def _others(path: Path, since: float) -> Iterator[tuple[Path, tuple[int, int]]]:
+    """Yield the transcripts of other conversations that changed since then, with the time of that (ns) and the size."""
     brain = path.parents[3]
     try:
         folders = [brain / name for name in os.listdir(brain) if name != path.parts[-4]]
     except OSError:
         return
-    places = [folder.joinpath(*LOGS, name) for folder in folders for name in (WHOLE, CUT)]
-    changed = sorted((moment, place) for place in places if (moment := _changed(place)) >= max(since, 1.0))
-    yield from (place for _, place in changed)
+    for place in (folder.joinpath(*LOGS, name) for folder in folders for name in (WHOLE, CUT)):
+        with suppress(OSError):
+            stat = os.stat(place)
+            if stat.st_mtime >= max(since, 1.0):
+                yield place, (stat.st_mtime_ns, stat.st_size)
 
 
 def late_output(path: Path, step: int, begin: int) -> bytes:
     """Return what a command printed after its step was recorded, from an offset on: at most a part of it."""
     try:
-        fd = open_regular(path.parents[1] / "tasks" / f"task-{step}.log")
+        return read_part(path.parents[1] / "tasks" / f"task-{step}.log", begin, _MOST_OUTPUT)
     except OSError:
         return b""
-    try:
-        return os.pread(fd, _MOST_OUTPUT, begin)
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
 
 
 def _newest(folder: Path, prefix: str) -> list[Path]:
@@ -161,7 +158,8 @@ def _newest(folder: Path, prefix: str) -> list[Path]:
     return sorted(found, key=_changed, reverse=True)[:_MOST_FILES]
 
 
-def _size(path: Path) -> int:
+def size_of(path: Path) -> int:
+    """Return the size of a file in bytes, 0 if there is none."""
     try:
         return os.stat(path).st_size
     except OSError:
@@ -183,9 +181,9 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
             continue
 
 
-def _read(path: Path, largest: int = _LARGEST) -> bytes:
+def _read(path: Path) -> bytes:
     try:
-        return read_small(path, largest)
+        return read_small(path, _LARGEST)
     except OSError:
         return b""
 

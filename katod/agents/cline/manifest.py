@@ -3,15 +3,12 @@
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
-from katod.agents.fields import dict_of, text_of
+from katod.agents.beside import object_in
+from katod.agents.fields import text_of
 from katod.agents.processes import has_open
 from katod.metadata import SessionStart
-from katod.smallfile import read_small
 from katod.states import Report, State
 
-_LARGEST: Final = 256 * 1024
 _LARGEST_SUMMARY: Final = 8 * 1024 * 1024  # a compaction keeps the messages that are left
 _DATABASE: Final = Path("db", "sessions.db")
 _PROGRAMS: Final = frozenset({"cline"})
@@ -21,7 +18,7 @@ _AT_REST: Final = ("idle", "completed", "failed")
 def reported(path: Path, _session: str, _start: SessionStart) -> Report | None:
     """Return that nobody works at a session, if its manifest says so; None if the messages have to tell.
 
-    The manifest of a client that works does not say whether a question is open.
+    While the client is working, the manifest does not show open questions.
     """
     return Report(State.IDLE) if manifest(path).get("status") in _AT_REST else None
 
@@ -36,18 +33,11 @@ def runs(path: Path, _session: str, start: SessionStart) -> bool | None:
 
 def manifest(path: Path) -> dict[str, Any]:
     """Return the manifest of the session whose messages are in a file, empty if it cannot be read."""
-    return _read(path.with_name(f"{path.parent.name}.json"), _LARGEST)
+    return object_in(path.with_name(f"{path.parent.name}.json"))
 
 
 def compacted_after(path: Path) -> tuple[str, str]:
     """Return the id of the message before the last compaction, and its time; empty if there was none."""
-    row = _read(path.with_name(f"{path.parent.name}.compaction.json"), _LARGEST_SUMMARY)
+    row = object_in(path.with_name(f"{path.parent.name}.compaction.json"), _LARGEST_SUMMARY)
     key = text_of(row.get("source_last_message_key"))
     return (key.removeprefix("id:"), text_of(row.get("updated_at"))) if key.startswith("id:") else ("", "")
-
-
-def _read(path: Path, largest: int) -> dict[str, Any]:
-    try:
-        return dict_of(orjson.loads(read_small(path, largest)))
-    except (OSError, ValueError):
-        return {}

@@ -37,9 +37,10 @@ _PERSON: Final = ("user",)
 _PLANS: Final = "plan"
 _GIVEN: Final = "system_trigger"  # a sub-agent's task
 _SHELL: Final = "shell_command"
-_INPUT: Final = re.compile(r"<bash-input>\n?(.*?)\n?</bash-input>", re.DOTALL)
-_OUTPUT: Final = re.compile(r"<bash-std(?:out|err)>(.*?)</bash-std(?:out|err)>", re.DOTALL)
-_AROUND: Final = re.compile(r"<git-context>.*?(?:</git-context>\s*|\Z)", re.DOTALL)  # before a sub-agent's task
+# Neither is escaped, so each ends at its last closing tag.
+_INPUT: Final = re.compile(r"<bash-input>\n?(.*?)\n?</bash-input>\s*", re.DOTALL)
+_OUTPUT: Final = re.compile(r"<bash-stdout>(.*)</bash-stdout><bash-stderr>(.*)</bash-stderr>\s*", re.DOTALL)
+_AROUND: Final = re.compile(r"<git-context>.*?</git-context>\s*", re.DOTALL)  # before a sub-agent's task
 _EXIT: Final = re.compile(r"(?:\A|\n)Command failed with exit code: (-?[0-9]{1,15})\.\s*\Z")
 _LEFT: Final = "Interrupted by user"
 _TAIL: Final = 200
@@ -168,7 +169,7 @@ class KimiAdapter(Adapter):
 
     @handles("prompt.steered")
     def _steered(self, record: Record) -> list[Event]:
-        return self._said(record, record.value.get("content"), typed=_is_steered(record.value))
+        return self._said(record, record.value.get("content"), typed=_is_persons(record.value))
 
     @handles("context.append_message")
     def _message(self, record: Record) -> list[Event]:
@@ -187,10 +188,11 @@ class KimiAdapter(Adapter):
 
     def _shell(self, record: Record, text: str) -> list[Event]:
         """Translate a command that the person ran with `!`, or its output."""
-        if command := _INPUT.match(text):
+        if command := _INPUT.fullmatch(text):
             return [self.new.event(ev.USER_MESSAGE, {"text": f"! {command[1]}", "subtype": "shell"}, record)]
-        printed = "\n".join(filter(None, (part.rstrip("\n") for part in _OUTPUT.findall(text))))
-        return [self._system(record, printed or text, "shell-output")]
+        parts = found.groups() if (found := _OUTPUT.fullmatch(text)) else (text,)
+        printed = "\n".join(filter(None, (part.rstrip("\n") for part in parts)))
+        return [self._system(record, printed, "shell-output")]
 
     def _said(self, record: Record, content: Any, *, typed: bool) -> list[Event]:
         text, files = _text(content), [file for row in dicts_of(content) if (file := self._file(row))]
@@ -323,7 +325,7 @@ class KimiAdapter(Adapter):
         """Return the text of a prompt of the person, also of one that was sent while the agent worked."""
         kind = fields.get("type")
         is_prompt = kind == "turn.prompt" and _origin(fields) in _PERSON
-        is_steered = kind == "prompt.steered" and _is_steered(fields)
+        is_steered = kind == "prompt.steered" and _is_persons(fields)
         content = fields.get("input") if is_prompt else fields.get("content") if is_steered else None
         return [TypedText(text)] if (text := _text(content)) else []
 
@@ -342,7 +344,7 @@ def _origin(fields: Value) -> str:
     return text_of(dict_of(fields.get("origin")).get("kind"))
 
 
-def _is_steered(fields: Value) -> bool:
+def _is_persons(fields: Value) -> bool:
     """Return whether the person sent what was sent while the agent worked: its record has no origin (seen in 2.1.0)."""
     return _origin(fields) in ("", *_PERSON)
 

@@ -1,22 +1,11 @@
 """Kimi Code: what is beside a session's records."""
 
 from pathlib import Path
-from typing import Any, Final
 
-import orjson
-
-from katod.agents.fields import dict_of, text_of
-from katod.smallfile import read_small
-
-_LARGEST: Final = 256 * 1024
+from katod.agents.beside import object_in
+from katod.agents.fields import text_of
 
 
 def project_of(path: Path) -> str:
     """Return the folder of a session as its `state.json` says, given the path of its wire file; empty if unknown."""
-    if len(path.parents) < 3:
-        return ""
-    try:
-        row: dict[str, Any] = dict_of(orjson.loads(read_small(path.parents[2] / "state.json", _LARGEST)))
-    except (OSError, ValueError):
-        return ""
-    return text_of(row.get("workDir"))
+    return text_of(object_in(path.parents[2] / "state.json").get("workDir")) if len(path.parents) > 2 else ""

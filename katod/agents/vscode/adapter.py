@@ -8,24 +8,20 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote
-
-import orjson
 
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest
+from katod.agents.beside import folder_of_uri, object_in
 from katod.agents.fields import dict_of, dicts_of, digest, int_or_none, iso_time, text_of, texts_in
 from katod.agents.toolcalls import call_of
 from katod.agents.vscode.journal import WITHDRAWN
 from katod.agents.vscode.parts import arguments, call_id, result_text, shown, strange, thoughts
 from katod.events import Event
 from katod.model import Record, TypedText
-from katod.smallfile import read_small
 
 _RUNNING: Final = (0, 4)  # states of a request: it runs, or waits for the person; all others are ends
 _ENDS: Final = {1: "done", 2: "aborted", 3: "error"}
 _IMPLICIT: Final = "vscode.implicit"  # what the editor attaches by itself
-_LARGEST: Final = 64 * 1024
 Value = dict[str, Any]
 
 
@@ -181,14 +177,6 @@ def _folder_of(path: Path) -> str:
     """Return the folder of the workspace that a chat belongs to, as `workspace.json` above it says; empty if none."""
     if path.parent.name != "chatSessions":
         return ""
-    try:
-        row = dict_of(orjson.loads(read_small(path.parents[1] / "workspace.json", _LARGEST)))
-    except (OSError, ValueError):
-        return ""
-    folder, workspace = _local(row.get("folder")), _local(row.get("workspace"))
+    row = object_in(path.parents[1] / "workspace.json")
+    folder, workspace = folder_of_uri(row.get("folder")), folder_of_uri(row.get("workspace"))
     return folder or (str(Path(workspace).parent) if workspace else "")
-
-
-def _local(uri: Any) -> str:
-    place = text_of(uri)
-    return unquote(place.removeprefix("file://")) if place.startswith("file:///") else ""

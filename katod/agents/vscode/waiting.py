@@ -3,13 +3,12 @@
 The state comes and goes, and a journal that is read later no longer has it: so it is said beside the records.
 """
 
-import os
 import re
 from pathlib import Path
 from typing import Final
 
 from katod.metadata import SessionStart
-from katod.smallfile import open_regular
+from katod.smallfile import read_part
 from katod.states import Report, State
 
 _END: Final = 64 * 1024  # bytes at the end of a journal in which the state is looked for
@@ -22,13 +21,7 @@ _NEEDS_INPUT: Final = b"4"  # as in VS Code's source; what for, it does not say
 def reported(path: Path, _session: str, _start: SessionStart) -> Report | None:
     """Return that a chat is blocked, if the journal says so; None if the requests have to tell."""
     try:
-        fd = open_regular(path)
+        states = _STATE.findall(read_part(path, -_END, _END))
     except OSError:
         return None
-    try:
-        states = _STATE.findall(os.pread(fd, _END, max(0, os.fstat(fd).st_size - _END)))
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
     return Report(State.BLOCKED) if states[-1:] == [_NEEDS_INPUT] else None

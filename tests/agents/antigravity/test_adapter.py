@@ -1,6 +1,7 @@
 """Antigravity: what was typed, calls and results without ids, what is beside a transcript."""
 
 import json
+import os
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,22 @@ def test_a_large_conversation_is_searched_as_well(tmp_path_factory: Any) -> None
     conversation(brain, "parent", *[filler] * 9, asked)
     said = prompt(f"<USER_REQUEST>\n{words}\n</USER_REQUEST>") | {"created_at": asked["created_at"]}
     assert not translated("antigravity", said, path=conversation(brain, ID))[1].typed
+
+
+def test_a_pipe_in_the_place_of_a_transcript_is_not_waited_for(tmp_path: Path) -> None:
+    """It says nothing of who started another conversation."""
+    logs = tmp_path / "cli/brain/other/.system_generated/logs"
+    logs.mkdir(parents=True)
+    os.mkfifo(logs / "transcript.jsonl")
+    said = prompt("<USER_REQUEST>\ngo\n</USER_REQUEST>") | {"created_at": "2026-01-01T00:00:00Z"}
+    assert translated("antigravity", said, path=conversation(tmp_path / "cli/brain", ID))[1].typed
+
+
+def test_the_labels_of_the_client_are_no_output() -> None:
+    """A program may print such a line itself: it has no tab before it."""
+    said = "\n\t\t\t\tThe command completed successfully.\n\t\t\t\tOutput:\n\t\t\t\tone\nOutput:\ntwo\n\n"
+    [row] = payloads(told(MAKE.calls("run_command"), MAKE.step("MODEL", "RUN_COMMAND", said)), ev.TOOL_RESULT)
+    assert row["text"] == "one\nOutput:\ntwo"
 
 
 def test_what_was_left_open_gets_no_later_result() -> None:

@@ -75,10 +75,10 @@ def test_a_command_of_the_person_has_its_output_below_it() -> None:
 
     events = translated(
         "kimi", ran("<bash-input>\necho ::start x\n</bash-input>"),
-        ran("<bash-stdout>one\n</bash-stdout><bash-stderr>two</bash-stderr>"),
+        ran("<bash-stdout>one\n</bash-stdout> inside\n</bash-stdout><bash-stderr>two</bash-stderr>"),
     )  # fmt: skip
     assert [(event.payload["text"], event.payload["subtype"], event.typed) for event in events] == [
-        ("! echo ::start x", "shell", False), ("one\ntwo", "shell-output", False)
+        ("! echo ::start x", "shell", False), ("one\n</bash-stdout> inside\ntwo", "shell-output", False)
     ]  # fmt: skip
 
 
