@@ -123,10 +123,8 @@ def test_a_state_that_is_nested_deep_is_read(tmp_path: Path) -> None:
     """Deeper than it can be written as fast; implausibly deep, it is none."""
     deep = b'{"kind":2,"k":["requests"],"v":[{"requestId":"a","response":%s}]}\n'
     assert names(state(tmp_path, HEAD, deep % (b"[" * 400 + b"]" * 400))) == ["a"]
-    assert state(tmp_path, HEAD, deep % (b"[" * 990 + b"]" * 990), name="t.jsonl").get("requests", []) in (
-        [],
-        [request("a")],
-    )
+    deepest = state(tmp_path, HEAD, deep % (b"[" * 990 + b"]" * 990), name="t.jsonl")
+    assert deepest == {} or names(deepest) == ["a"]  # how deep can be written differs by Python
 
 
 def test_another_file_is_no_chat(tmp_path: Path) -> None:
