@@ -1,6 +1,6 @@
 """Calls that wait for their results."""
 
-from katod.agents.toolcalls import OpenCalls, words_of_refusal
+from katod.agents.toolcalls import LONGEST_DESCRIPTION, OpenCalls, one_line, words_of_refusal
 from katod.model import LONGEST_NAME
 from tests.looping import each
 
@@ -33,6 +33,22 @@ def test_the_oldest_of_many_calls_is_forgotten() -> None:
     assert len(calls.state()) == 256
     assert "call-999" in calls
     assert "call-0" not in calls
+
+
+@each(
+    ("text", "line"),
+    [
+        ("", ""),
+        (" make \n", "make"),
+        ("make  \nmake test", "make …"),
+        ("x" * LONGEST_DESCRIPTION, "x" * LONGEST_DESCRIPTION),
+        ("x" * (LONGEST_DESCRIPTION + 1), "x" * (LONGEST_DESCRIPTION - 1) + "…"),
+        ("x" * (LONGEST_DESCRIPTION - 2) + " yz", "x" * (LONGEST_DESCRIPTION - 2) + "…"),
+    ],
+)
+def test_one_line_says_when_there_is_more(text: str, line: str) -> None:
+    """An ellipsis stands for further lines, or for the end of a line that is too long."""
+    assert one_line(text) == line
 
 
 @each(

@@ -15,6 +15,11 @@ CALLS: list[tuple[str, Any, str, str]] = [
     ("NotebookEdit", {"notebook_path": "/p/a.ipynb", "new_source": "x"}, "edit", "a.ipynb"),
     ("apply_patch", "*** Begin Patch\n*** Add File: a.py\n+x\n*** Delete File: b.py\n", "edit", "a.py and 1 more"),
     ("exec_command", {"cmd": "make", "workdir": "/p"}, "execute", "make"),
+    *(
+        (name, {"cmd": "make"}, "execute", "make")
+        for name in ("shell", "shell_command", "local_shell", "Bash", "PowerShell")
+    ),
+    ("unified_exec", {"input": "make"}, "execute", "make"),
     # OpenCode puts the content first in some calls, and writes paths as `filePath`
     ("read", {"filePath": "/p/src/a.py", "limit": 5}, "read", "src/a.py"),
     ("write", {"content": "x = 1\n", "filePath": "/p/a.py"}, "edit", "a.py"),

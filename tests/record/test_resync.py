@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.model import Cursor, Range
-from katod.record.resync import resync
+from katod.record.resync import Resync, resync
 from katod.store.ledger import id_hash
 from tests.examples import examples
 from tests.support.parts import Parts, put
@@ -34,6 +34,18 @@ def recorded(parts, source):
     parts.read(session, source)
     put(output, intent=None)
     return session
+
+
+def test_a_baseline_is_stored_with_the_next_flush(parts):
+    """Otherwise a restart would take what was said meanwhile for history."""
+    parts.world.claude().append(Claude().user("one"))
+    source = parts.source()
+    put(source, baseline=None)
+    parts.catalog.saved([source])
+    with source.spec.open(source.path) as file:
+        Resync(parts.ledger, parts.catalog, parts.log, None).begin(source, file)
+    assert source.baseline is not None
+    assert parts.catalog.unsaved
 
 
 # -- unrecorded sessions -----------------------------------------------------------------------------
