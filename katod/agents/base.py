@@ -135,6 +135,15 @@ class EventBuilder:
         """Return an event with attachments and their data added."""
         return event._replace(payload=event.payload | {"attachments": rows}, blobs=self._take(rows))
 
+    def with_images(self, out: list[Event], images: list[dict[str, Any]], record: Record) -> list[Event]:
+        """Attach images to the record's first message, or to a new one without text."""
+        at = next((i for i, event in enumerate(out) if event.kind == ev.USER_MESSAGE), None)
+        if at is None:
+            out.append(self.event(ev.USER_MESSAGE, {"text": ""}, record, "i"))
+            at = len(out) - 1
+        out[at] = self.attach(out[at], images)
+        return out
+
     def _take(self, rows: list[dict[str, Any]]) -> tuple[tuple[str, str, str], ...]:
         names = [name for row in rows if (name := row.get("sha256")) in self._pending]
         blobs = tuple((name, *self._pending[name]) for name in names)

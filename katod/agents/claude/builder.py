@@ -38,15 +38,6 @@ class ClaudeBuilder(EventBuilder):
         describe = self.attachment if data else attachment
         return describe(text_of(block.get("type")), media, data, text_of(block.get("title")))
 
-    def with_images(self, out: list[Event], images: list[dict[str, Any]], record: Record) -> list[Event]:
-        """Attach images to the record's first message, or to a new one without text."""
-        at = next((i for i, event in enumerate(out) if event.kind == ev.USER_MESSAGE), None)
-        if at is None:
-            out.append(self.event(ev.USER_MESSAGE, {"text": ""}, record, "i"))
-            at = len(out) - 1
-        out[at] = self.attach(out[at], images)
-        return out
-
     def system(self, record: Record, text: str, subtype: str, part: int | str, speaker: str = "") -> Event:
         """Return a message from the client itself, or from another agent that is named."""
         payload = {"text": text, "subtype": subtype}

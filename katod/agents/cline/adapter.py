@@ -13,7 +13,7 @@ from typing import Any, Final
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest
 from katod.agents.cline.manifest import compacted_after, manifest
-from katod.agents.cline.results import result_of
+from katod.agents.cline.results import pictures_in, result_of
 from katod.agents.fields import dict_of, dicts_of, int_or_none, iso_time, list_of, text_of, texts_in
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event
@@ -83,9 +83,14 @@ class ClineAdapter(Adapter):
     def _message(self, record: Record, *, typed: bool) -> list[Event]:
         fields, model = record.value, text_of(dict_of(record.value.get("modelInfo")).get("id"))
         out: list[Event] = []
+        pictures: list[Value] = []
         for n, block in enumerate(_blocks(fields)):
             kind = f"{text_of(fields.get('role'))}/{text_of(block.get('type'))}"
-            out += self._block(record, kind, block, n, model, typed=typed)
+            if kind == "user/image":
+                pictures.append(self._image(block))
+            else:
+                out += self._block(record, kind, block, n, model, typed=typed)
+        out = self.new.with_images(out, pictures, record) if pictures else out
         counts = dict_of(fields.get("metrics"))
         usage: Value = {name: counts[key] for name, key in _COUNTS if int_or_none(counts.get(key)) is not None}
         if isinstance(cost := counts.get("cost"), int | float) and cost:
@@ -102,9 +107,6 @@ class ClineAdapter(Adapter):
             yield from self._said(record, text, n, typed=typed)
         elif kind == "user/tool_result":
             yield from self._result(record, block, n)
-        elif kind == "user/image":
-            picture: Value = {"text": "", "attachments": [self._image(block)]}
-            yield self.new.event(ev.USER_MESSAGE, picture, record, n)
         elif kind == "assistant/text":
             if text.strip():
                 yield self.new.event(ev.ASSISTANT_MESSAGE, {"text": text}, record, n, model=model)
@@ -145,6 +147,8 @@ class ClineAdapter(Adapter):
     def _result(self, record: Record, block: Value, n: int) -> Iterator[Event]:
         known = self._calls.get(text_of(block.get("tool_use_id")), {})
         payload = result_of(block, known)
+        if shown := [self._image(picture) for picture in pictures_in(block)]:
+            payload["attachments"] = shown
         yield self.new.event(ev.TOOL_RESULT, payload, record, n)
         if "asked" in known and ev.went_well(payload):
             yield self.new.event(ev.DECISION_RESPONSE, answer_of(known["asked"], [payload["text"]]), record, f"{n}a")

@@ -50,8 +50,15 @@ def _answers(content: Any) -> list[Value]:
         return []
 
 
+def pictures_in(block: Value) -> list[Value]:
+    """Return the pictures that were read: blocks among those of an answer [cline 3.0.65]."""
+    blocks = [one for answer in _answers(block.get("content")) for one in dicts_of(answer.get("result"))]
+    return [one for one in blocks if one.get("type") == "image"]
+
+
 def _words(answer: Value) -> str:
-    return next((text for key in ("result", "text", "error") if (text := text_of(answer.get(key)))), "")
+    read = "\n".join(text for one in dicts_of(answer.get("result")) if (text := text_of(one.get("text"))))
+    return read or next((text for key in ("result", "text", "error") if (text := text_of(answer.get(key)))), "")
 
 
 def _files(path: str, text: str, given: Value) -> Value:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest, handles
 from katod.agents.fields import dict_of, dicts_of, int_or_none, iso_time, name_of, text_of, texts_in
-from katod.agents.kimi.places import project_of
+from katod.agents.kimi.places import medium_of, project_of
 from katod.agents.kimi.questions import answers_in, asked_by
 from katod.agents.toolcalls import OpenCalls, call_of, remembered
 from katod.events import Event
@@ -49,8 +49,12 @@ _COUNTS: Final = (
     ("input", "inputOther"), ("output", "output"), ("cacheRead", "inputCacheRead"),
     ("cacheWrite", "inputCacheCreation"),
 )  # fmt: skip
-_MEDIA: Final = {"image": "image", "image_url": "image", "video_url": "file", "audio_url": "file"}
+# Parts of a prompt or a result: under which key their URL is, and what they are.
+_MEDIA: Final = {
+    "image_url": ("imageUrl", "image"), "video_url": ("videoUrl", "file"), "audio_url": ("audioUrl", "file"),
+}  # fmt: skip
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,", re.ASCII)
+_STORED: Final = re.compile(r"blobref:([\w.+-]+/[\w.+-]+);([0-9a-f]{64})", re.ASCII)
 Value = dict[str, Any]
 
 
@@ -200,12 +204,16 @@ class KimiAdapter(Adapter):
         return [self.new.event(ev.USER_MESSAGE, payload, record, typed=typed)] if text.strip() or files else []
 
     def _file(self, row: Value) -> Value:
-        kind = _MEDIA.get(text_of(row.get("type")), "")
-        url = text_of(dict_of(row.get(text_of(row.get("type")))).get("url", row.get("url")))
+        key, kind = _MEDIA.get(text_of(row.get("type")), ("", ""))
         if not kind:
             return {}
-        inline = _DATA_URL.match(url)
-        return self.new.attachment(kind, inline[1], url[inline.end() :]) if inline else {"type": kind}
+        url = text_of(dict_of(row.get(key)).get("url"))
+        if inline := _DATA_URL.match(url):
+            return self.new.attachment(kind, inline[1], url[inline.end() :])
+        if stored := _STORED.fullmatch(url):
+            data = medium_of(self._path, stored[2])
+            return self.new.attachment(kind, stored[1], data) if data else {"type": kind, "mediaType": stored[1]}
+        return {"type": kind}
 
     # -- answers --------------------------------------------------------------------------------------
 

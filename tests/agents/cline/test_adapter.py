@@ -131,11 +131,14 @@ def test_usage_has_its_cost() -> None:
     assert payloads(told(said), ev.USAGE) == [{"scope": "message", "input": 9, "output": 2, "costUsd": 0.5}]
 
 
-def test_a_picture_is_an_attachment() -> None:
-    """Its data is kept, never in the payload."""
-    source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
-    [event] = told(MAKE.message("user", {"type": "image", "source": source}))
-    assert (event.payload["attachments"][0]["bytes"], len(event.blobs)) == (8, 1)
+def test_a_picture_that_a_tool_reads_is_an_attachment() -> None:
+    """It is beside the words of its answer."""
+    picture = {"type": "image", "data": "iVBORw0KGgo=", "mediaType": "image/png"}
+    read = [{"query": "a.png", "result": [{"type": "text", "text": "Read it."}, picture], "success": True}]
+    call, result = MAKE.calls("c1", "read_files", files=["a.png"]), MAKE.result("c1", "read_files", read)
+    [shown] = [event for event in told(call, result) if event.kind == ev.TOOL_RESULT]
+    assert (shown.payload["text"], "isError" in shown.payload) == ("Read it.", False)
+    assert (shown.payload["attachments"][0]["bytes"], len(shown.blobs)) == (8, 1)
 
 
 def session(folder: Path, **manifest: Any) -> Path:

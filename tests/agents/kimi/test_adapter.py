@@ -1,5 +1,6 @@
 """Kimi Code: who typed a prompt, permissions, questions, results, usage and old protocols."""
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -215,12 +216,29 @@ def test_after_plans_the_mode_before_is_on_again() -> None:
     assert [row["after"] for row in payloads(again, ev.CONFIG_CHANGE)] == ["plan", "", "plan"]
 
 
-def test_a_picture_is_an_attachment() -> None:
-    """Its data is kept, never in the payload."""
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
-    [event] = translated("kimi", MAKE.record("prompt.steered", messageId="m", content=[picture]))
-    [row] = event.payload["attachments"]
-    assert (row["type"], row["mediaType"], row["bytes"], len(event.blobs)) == ("image", "image/png", 8, 1)
+def test_a_long_picture_is_in_a_file_of_its_own(tmp_path: Path) -> None:
+    """Its bytes are taken from there; without that file, only its type is known."""
+    name = sha256(b"text").hexdigest()
+    url = f"blobref:image/png;{name}"
+    result = {"output": [{"type": "text", "text": "Done."}, {"type": "image_url", "imageUrl": {"url": url}}]}
+    rows = MAKE.calls("c1", "ReadMediaFile", path="a.png"), MAKE.result("c1", **result)
+    [shown] = payloads(translated("kimi", *rows, path=tmp_path / "wire.jsonl"), ev.TOOL_RESULT)
+    assert (shown["text"], shown["attachments"]) == ("Done.", [{"type": "image", "mediaType": "image/png"}])
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "blobs" / name).write_bytes(b"\x89PNG")
+    [shown] = payloads(translated("kimi", *rows, path=tmp_path / "wire.jsonl"), ev.TOOL_RESULT)
+    assert shown["attachments"] == [
+        {"type": "image", "mediaType": "image/png", "bytes": 4, "sha256": sha256(b"\x89PNG").hexdigest()}
+    ]
+
+
+@each("url", ["blobref:image/png;../../secret", "blobref:image/png;", "blobref:", "https://example.org/a.png", 5])
+def test_a_medium_that_is_not_there_is_named_by_its_kind(url: Any) -> None:
+    """Nothing is read but a file that is named as the client names them."""
+    prompt = MAKE.prompt("Look.")
+    prompt["input"].append({"type": "audio_url", "audioUrl": {"url": url}})
+    [said] = payloads(translated("kimi", prompt), ev.USER_MESSAGE)
+    assert said["attachments"] == [{"type": "file"}]
 
 
 def test_each_agent_of_a_session_has_a_file() -> None:
