@@ -58,7 +58,6 @@ GUARDED = {
     "tests/formats/records/test_agentrecord.py": "formats/records/entryids",
     "tests/formats/records/test_attribution.py": "formats/records/changes formats/records/written",
     "tests/formats/records/test_recordentries.py": "formats/rows",
-    "tests/formats/records/test_vcon.py": "agents/models",
     "tests/formats/redact/test_filter.py": "formats/redact/values",
     "tests/formats/redact/test_published.py": "formats/redact/mnemonic formats/redact/wordlist",
     "tests/formats/redact/test_rules.py": (

@@ -71,7 +71,7 @@ def describe(name: str, arguments: Mapping[str, Any] | str, cwd: str = "") -> st
     """Return one line, at most 1,000 characters, that says what a call is about; may be empty."""
     known = tool(name)
     if known.patch and (patch := known.patch_in(arguments)):
-        return one_line(_patch_files(patch))
+        return one_line(_patch_files(patch, cwd))
     if isinstance(arguments, str):
         return one_line(arguments)
     if known.items:
@@ -198,8 +198,8 @@ def _search(arguments: Mapping[str, Any], known: ToolEntry, cwd: str) -> str:
     return shown.strip()
 
 
-def _patch_files(patch: str) -> str:
+def _patch_files(patch: str, cwd: str) -> str:
     """Return the names of the files that an `apply_patch` text changes."""
     heads = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
-    names = [line[len(h) :] for line in patch.splitlines() for h in heads if line.startswith(h)]
+    names = [relative(line[len(h) :], cwd) for line in patch.splitlines() for h in heads if line.startswith(h)]
     return _with_number(names) if names else patch

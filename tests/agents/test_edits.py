@@ -19,7 +19,7 @@ from katod.record.export import read_katod
 from katod.serve.page.changedfiles import files_of
 from tests.agents.test_compliance import makers_with
 from tests.support.records import Maker, says, user
-from tests.support.records.edits import edit_by
+from tests.support.records.edits import PATH, edit_by
 from tests.support.rendering import rendered
 from tests.support.world import World
 
@@ -63,12 +63,14 @@ def named_by(events: list[Event]) -> set[str]:
 
 @answered
 def test_an_edit_that_was_made_is_counted(world: World, make: type[Maker]) -> None:
-    """A file that was changed is named by every form that names changed files; line numbers only where they are."""
+    """A file that was changed is named by every form that names changed files; its call is about its path in the project."""
     maker = make(world)
     maker.say(user("hello"))
     edit = edit_by(maker, "e1")
     every = {"markdown", "html", "stream", "matrix", "brief", "pull request", "page"}
-    assert named_by(exported(world, maker, *edit.call, *edit.made)) >= every
+    events = exported(world, maker, *edit.call, *edit.made)
+    assert named_by(events) >= every
+    assert [event.payload["description"] for event in events if event.kind == ev.TOOL_CALL] == [PATH.rpartition("/")[2]]
 
 
 @pytest.mark.slow

@@ -51,6 +51,13 @@ def test_names_that_affect_a_terminal_carry_nothing_out(world):
     assert not (world.home / "pwned").exists()
 
 
+def test_a_session_that_names_no_directory_is_resumed_where_one_is(world):
+    """Its records may have none, or be none that katod understands."""
+    source = world.claude()
+    source.append({"type": "summary", "summary": "Nothing", "leafUuid": "x"})
+    assert world.cli("resume", SESSION) == f"claude --resume {SESSION}\n"
+
+
 def test_a_directory_that_is_none_is_left_out(world):
     """It may have been written by anybody, with anything in it."""
     for cwd in ("-P", "/\0", "~"):

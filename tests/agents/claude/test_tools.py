@@ -67,3 +67,23 @@ def test_a_question_is_known_by_its_header() -> None:
     }  # fmt: skip
     assert size == {"decisionId": "c1:1", "decisionKey": "Which size?", "prompt": "Which size?", "options": []}
     assert name == {"decisionId": "c1:2", "decisionKey": "Which name?", "prompt": "Which name?", "options": []}
+
+
+@each(
+    ("answer", "chosen"),
+    [
+        ("Red", {"selections": ["Red"]}),
+        ("Red, dark", {"selections": ["Red, dark"]}),
+        ("Red, dark, Blue", {"selections": ["Red, dark", "Blue"]}),
+        ("Blue, Red", {"selections": ["Blue", "Red"]}),
+        ("Blue, Green", {"selections": [], "freeText": "Blue, Green"}),
+        (["Red", 3], {"selections": ["Red", "3"]}),
+    ],
+)
+def test_an_answer_is_the_labels_it_consists_of(answer: Any, chosen: Any) -> None:
+    """A label may contain the comma that joins labels: the longest one counts. Any other answer is in one's own words."""
+    options = [{"label": label} for label in ("Red", "Red, dark", "Blue")]
+    asked = Claude().calls("c1", "AskUserQuestion", questions=[{"question": "Which?", "options": options}])
+    told = Claude().result("c1", "ok", toolUseResult={"answers": {"Which?": answer}})
+    [payload] = payloads(translated("claude", asked, told), ev.DECISION_RESPONSE)
+    assert {name: payload[name] for name in ("selections", "freeText") if name in payload} == chosen

@@ -43,3 +43,49 @@ def test_a_message_with_another_sender_is_not_the_persons() -> None:
     said = payloads(translated("zot", meta(), *rows), ev.USER_MESSAGE)
     shared = {"text": "Look.", "subtype": "agent-message"}
     assert said == [shared | {"speaker": "swarm"}, shared]
+
+
+def call(**fields: Any) -> Row:
+    return {"type": "tool_call", "id": "c1", "name": "bash", "args": {"command": "make"}} | fields
+
+
+def test_a_captured_stream_gives_what_a_session_would() -> None:
+    """Messages once, although they come in pieces before; a call once, whether or not its own row came."""
+    answer = {"type": "assistant_message", "content": [{"text": "Hi."}]}
+    rows: list[Row] = [
+        {"type": "turn_start", "step": 1},
+        {"type": "user_message", "content": [{"text": "Go."}]},
+        *({"type": "text_delta", "delta": piece} for piece in ("H", "i.")),
+        answer,
+        call(),
+        {"type": "tool_result", "id": "c1", "content": [{"text": "made"}]},
+        {"type": "turn_end", "stop": "error"},
+    ]
+    said = translated("zot", meta(), *rows)
+    kinds = [event.kind for event in said if event.kind not in (ev.SESSION_START, ev.PROVIDER_INFO)]
+    assert kinds == [
+        ev.TURN_START, ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.TOOL_CALL, ev.TOOL_RESULT, ev.TURN_END,
+    ]  # fmt: skip
+    assert payloads(said, ev.TURN_START) == [{"number": 1}]
+    assert [event.payload["text"] for event in said if event.typed] == ["Go."]
+    [made] = payloads(said, ev.TOOL_CALL)
+    assert (made["toolCallId"], made["description"], made["input"]) == ("c1", "make", {"command": "make"})
+    assert [row["text"] for row in payloads(said, ev.TOOL_RESULT)] == ["made"]
+
+
+def test_what_a_stream_breaks_off_is_kept() -> None:
+    """A text without its message, and a call of which only pieces came."""
+    rows: list[Row] = [
+        {"type": "text_delta", "delta": "Half a "},
+        {"type": "turn_end"},
+        {"type": "tool_use_start", "id": "c1", "name": "bash"},
+        *({"type": "tool_use_args", "id": "c1", "delta": piece} for piece in ('{"command":', '"make"}')),
+        {"type": "tool_result", "id": "c1", "content": [{"text": "made"}], "is_error": True},
+        {"type": "error", "message": "gone"},
+        {"type": "error"},
+    ]
+    said = translated("zot", meta(), *rows)
+    assert payloads(said, ev.ASSISTANT_MESSAGE) == [{"text": "Half a "}]
+    assert [row["input"] for row in payloads(said, ev.TOOL_CALL)] == [{"command": "make"}]
+    assert [row.get("isError") for row in payloads(said, ev.TOOL_RESULT)] == [True]
+    assert payloads(said, ev.ERROR) == [{"message": "gone"}, {"message": "error"}]

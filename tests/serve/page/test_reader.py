@@ -1,5 +1,7 @@
 """A session as a page has it: which of its events a page can name."""
 
+import re
+
 from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.found import find_sessions
@@ -29,6 +31,15 @@ def test_a_page_names_the_events_that_it_has(world):
     assert len(sent) == 3
     assert [one.named(piece.id) for piece in sent] == [piece.id for piece in sent]
     assert (one.named("nothing"), one.named("")) == ("", "")
+
+
+def test_a_link_that_leads_nowhere_is_no_link(world):
+    """A file of the project is not served; places on the page and in the web are links."""
+    world.claude().say(says("[file](src/a.py) and [page](https://example.org)"))
+    [piece] = page(world).whole()
+    assert re.search(r'<a( rel="noreferrer")?>file</a>', piece.text)
+    assert 'href="https://example.org"' in piece.text
+    assert "src/a.py" not in piece.text
 
 
 def test_what_comes_after_an_event_is_read_again(world):
