@@ -1,19 +1,15 @@
 """What is known about a conversation so far, collected from all its events, recorded or not."""
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from katod import events as ev
 from katod.events import Event
 from katod.model import LONGEST_NAME, SessionKey
+from katod.titles import title_of
 
-# Far more than a title shows: a secret that is cut here could no longer be recognised as one.
-LONGEST_TITLE: Final = 400
 _MOST_CALLS: Final = 256
 _FEWEST: Final = 12  # events: fewer prove nothing
-# In typed text: pictures and files that a client inserts.
-_MARKUP: Final = re.compile(r"!\[[^\]]*\]\([^)\s]*\)|\[(?:Image|Pasted text) #[0-9]+[^\]]*\]|(?<![\w/])@(?=[\w./~-])")
 # What a sub-agent was given is what its own session is about.
 _SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context", *ev.BETWEEN}) - {ev.Between.TASK}
 
@@ -66,10 +62,12 @@ class SessionMetadata:
         self.title = title
 
     def set_title(self, words: str, event: Event) -> None:
-        """Set the title, if there is none, to the first line a person typed (`words`: a message before it is split)."""
+        """Set the title, if there is none, to what these words say, which are those of a message before it is split."""
         if self.title or event.payload.get("subtype") in _SUBTYPES_WITHOUT_TITLE:
             return
-        title = first_words(words, LONGEST_TITLE)
+        title = title_of(words)
+        if not title:
+            return
         if event.typed or self.key.subagent or self.start.origin:
             self.title = title
         elif not self.start.draft:
@@ -126,33 +124,6 @@ class SessionMetadata:
             payload.get("origin", ""), "", event.session.id,
         )  # fmt: skip
         self.start = SessionStart(*(known or new for known, new in zip(self.start, given, strict=True)))
-
-
-def first_words(text: str, longest: int) -> str:
-    """Return the first line of what a person typed, without markers of images and files, cut at a word."""
-    line = next((line for line in map(_plain, text.split("\n")) if line), "")
-    return cut_at_word(line, longest)
-
-
-def heading_of(text: str, longest: int) -> str:
-    """Return the heading of a message; one that is only markup has that as its heading."""
-    return first_words(text, longest) or cut_at_word(" ".join(text.split()), longest)
-
-
-def _plain(line: str) -> str:
-    return " ".join(_MARKUP.sub("", line).strip().lstrip("#>").rstrip("\\").split())
-
-
-def cut_at_word(line: str, longest: int) -> str:
-    """Return a line, cut after a word with an ellipsis if it is longer; a word that is too long alone is cut.
-
-    With the ellipsis, it has at most `longest` characters.
-    """
-    if len(line) <= longest:
-        return line
-    head = line[:longest]
-    words = head[: head.rfind(" ", longest // 3) + 1] or head[:-1]
-    return f"{words.rstrip(' ,;:.-')}…"
 
 
 class Counts(NamedTuple):

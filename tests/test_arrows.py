@@ -19,12 +19,13 @@ ARROWS = {
     "events": "",
     "shell": "",
     "slug": "",
+    "titles": "",
     "paths": "",
     "log": "",
     "backoff": "",
     "smallfile": "",
     "formatspec": "",
-    "metadata": "events model",
+    "metadata": "events model titles",
     "states": "",
     "lifecycle": "events states",
     "config": "agents errors formatspec log model smallfile",
@@ -37,9 +38,9 @@ ARROWS = {
     "discover": "agents config errors log model store tail",
     "command": "agents errors events formatspec model tail",
     "record": (
-        "agents backoff command config discover errors events formats formatspec log metadata model paths project slug states store tail write"
+        "agents backoff command config discover errors events formats formatspec log metadata model paths project slug states store tail titles write"
     ),
-    "formats": "agents events formatspec lifecycle metadata model paths slug states",
+    "formats": "agents events formatspec lifecycle metadata model paths slug states titles",
     "write": "errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model paths record store tail write",
     # the stages put together
@@ -163,6 +164,7 @@ DECIDING = (
     "katod.model",
     "katod.record.ranges",
     "katod.slug",
+    "katod.titles",
     "katod.tail.decode",
     "katod.tail.framing",
     "katod.write.recover",

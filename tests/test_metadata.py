@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.events import Event, SessionRef
-from katod.metadata import SessionMetadata, first_words
+from katod.metadata import SessionMetadata
 from katod.model import SessionKey
-from tests.looping import each
 
 KEY = SessionKey("claude", "s")
 
@@ -120,24 +119,6 @@ def test_calls_that_are_never_answered_do_not_pile_up():
 # -- the title ---------------------------------------------------------------------------------------
 
 
-@each(
-    ("words", "title"),
-    [
-        ("Add auth", "Add auth"),
-        ("\n\n  Add auth  \nand more", "Add auth"),
-        ("\r\nAdd auth\r\n", "Add auth"),
-        ("x" * 400, "x" * 400),
-        ("x" * 401, "x" * 399 + "…"),
-        ("a" * 398 + " " + "b" * 20, "a" * 398 + "…"),
-    ],
-)
-def test_title_is_the_first_line_of_the_first_words(words, title):
-    """The title is the first line that is not blank, with at most 400 characters."""
-    metadata = SessionMetadata(KEY)
-    metadata.set_title(words, event())
-    assert metadata.title == title
-
-
 def test_words_that_nobody_typed_here_are_a_draft():
     """What a fork copied from its original names it only as long as nothing was typed in it."""
     metadata = SessionMetadata(KEY)
@@ -148,17 +129,10 @@ def test_words_that_nobody_typed_here_are_a_draft():
     assert SessionMetadata(KEY, metadata.state()).best_title == "typed"
 
 
-def test_title_is_cut_at_a_word_and_has_no_markers_of_images_and_files():
-    """What a client inserts for a picture or a file is no word of the title."""
-    assert first_words("[Image #1] look at @src/app.ts\nmore", 80) == "look at src/app.ts"
-    assert first_words("one two three", 9) == "one two…"
-    assert first_words("![shot](a.png)\n\n## words", 80) == "words"
-
-
 def test_title_stays():
-    """Later text does not change the title."""
+    """It is that of the first words that say something, and later ones do not change it."""
     metadata = SessionMetadata(KEY)
-    for words in ("", "  \n ", "first", "second"):
+    for words in ("", "  \n ", "yes", "first", "second"):
         metadata.set_title(words, event())
     assert metadata.title == "first"
 

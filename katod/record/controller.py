@@ -264,14 +264,14 @@ class Controller:
     def name(self, session: ActiveSession, output: Output, event: Event) -> None:
         """Name an output that waits for its first words, if this event has them.
 
-        A picture, a sub-agent or much text end the wait without them.
+        Words that say nothing, a picture, a sub-agent or much text end the wait without a title.
         Raises OSError for a temporary problem of the machine, as `carry_out` does.
         """
         words = event.payload["text"] if event.kind == ev.USER_MESSAGE and event.typed else ""
         named = self.naming.titled(session.metadata, words) if words else None
         if named is not None:
             output.release(lambda row: self._rename(session, row, named))
-        elif event.blobs or event.kind in _NAMING or output.holds_too_much:
+        elif words or event.blobs or event.kind in _NAMING or output.holds_too_much:
             output.release()
 
     def _rename(self, session: ActiveSession, row: OutputRow, metadata: SessionMetadata) -> OutputRow:
@@ -410,12 +410,12 @@ class _Act:
         """
         metadata, naming = self._session.metadata, self._naming
         if target is not None:
-            return naming.titled(metadata, PurePosixPath(command.name).stem) or naming.untitled(metadata, self._time)
+            return naming.titled_as(metadata, PurePosixPath(command.name).stem)
         if whole:
             return metadata
         named = naming.titled(metadata, command.words)
         nobody_types = bool(metadata.key.subagent) or metadata.start.origin == SPAWNED
-        return naming.untitled(metadata, self._time) if named is None and nobody_types else named
+        return naming.untitled(metadata, self._time) if named is None and (command.words or nobody_types) else named
 
     def _end(self, recording: Output) -> None:
         self._controller.end(self._session, recording, self._at, time=self._asked)

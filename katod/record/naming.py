@@ -11,13 +11,14 @@ from katod.formats.redact.redactor import redact
 from katod.formats.text.controls import clean
 from katod.formats.text.when import When
 from katod.formatspec import FORMATS, split_name
-from katod.metadata import LONGEST_TITLE, SessionMetadata, first_words
+from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey, Target, Word
 from katod.paths import name_of
 from katod.record.policy import Policy, refused_directory
 from katod.slug import slug
 from katod.store.ledger import Ledger
 from katod.store.rows import UNMARKED, OutputRow, SessionRow
+from katod.titles import LONGEST_TITLE, first_words, title_of
 from katod.write.moved import find_moved
 from katod.write.output import FileFingerprint, OutputPath
 from katod.write.safe import examine
@@ -86,12 +87,16 @@ class OutputNaming:
         at = Target(parent.root, parent.parts, parent.format)
         return self._free(target_of_subagent(at, parent.options.subagents_folder, subagent))
 
+    def titled_as(self, metadata: SessionMetadata, name: str) -> SessionMetadata:
+        """Return the metadata of a new output whose title is its name as it was typed."""
+        return _with_title(metadata, clean(redact(first_words(name, LONGEST_TITLE))))
+
     def titled(self, metadata: SessionMetadata, words: str) -> SessionMetadata | None:
-        """Return the metadata with the title of a new output: the first of these words. None if there are none.
+        """Return the metadata with the title of a new output, which these words give it; None if they say nothing.
 
         They are typed inside of what is recorded: words from before a recording never name it.
         """
-        title = clean(redact(first_words(words, LONGEST_TITLE)))
+        title = clean(redact(title_of(words)))
         return _with_title(metadata, title) if title else None
 
     def untitled(self, metadata: SessionMetadata, time: str) -> SessionMetadata:

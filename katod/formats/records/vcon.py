@@ -19,8 +19,8 @@ from katod.formats.protocol import Spool
 from katod.formats.records.agentrecord import UNKNOWN, AgentRecord
 from katod.formats.records.changes import changed_files, relative
 from katod.formats.rows import Fields, Items, compact, recorded_time, row_of, timestamp
-from katod.metadata import LONGEST_TITLE, first_words
 from katod.model import Options
+from katod.titles import title_of
 
 # The schema of the record in `analysis`.
 _SCHEMA: Final = "https://datatracker.ietf.org/doc/draft-birkholz-verifiable-agent-conversations/00/"
@@ -102,7 +102,7 @@ class Vcon:
         kind, text = row["kind"], _words(row)
         if kind.startswith("user."):
             if kind == ev.USER_MESSAGE:
-                self._subject = self._subject or first_words(text, LONGEST_TITLE)
+                self._subject = self._subject or title_of(text)
             listener, speaker = speaker, _PERSON if speaker == _AGENT else _AGENT
         else:
             listener = _PERSON if speaker == _AGENT else _AGENT

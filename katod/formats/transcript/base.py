@@ -57,10 +57,11 @@ from katod.formats.transcript.results import (
 )  # fmt: skip
 from katod.formats.transcript.toolview import View, command_of
 from katod.formats.transcript.turn import TurnTally
-from katod.metadata import SessionMetadata, cut_at_word, heading_of
+from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 from katod.paths import name_of
 from katod.slug import slug
+from katod.titles import cut_at_word, heading_of
 
 TITLE: Final = 80
 _WORDS: Final = 60  # characters of a message in its heading
@@ -121,7 +122,7 @@ class Transcript:
         project = self._redact(name_of(metadata.cwd))
         stamp = self._when.stamp(time, "")
         return Head(
-            cut_at_word(words, TITLE) or f"Conversation with {agent.label}",
+            cut_at_word(words, TITLE) or f"{project} {stamp}".strip() or f"Conversation with {agent.label}",
             slug(agent.product), self._redact(f"{agent.product} {start.version}".strip()), self._redact(metadata.model),
             project, self._redact(start.branch), agent.whole_id(key.id, start.session), key.subagent, start.parent,
             self._when.day(time), f"{stamp} ({self._base.time_zone})" if stamp else "",
