@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from katod import events as ev
 from katod.events import Event
 from katod.model import LONGEST_NAME, SessionKey
+from katod.paths import name_of
 from katod.titles import title_of
 
 _MOST_CALLS: Final = 256
@@ -29,12 +30,13 @@ class SessionStart(NamedTuple):
 class SessionMetadata:
     """Title, start, model and open calls: what the head of a transcript and its tool results need."""
 
-    __slots__ = ("calls", "key", "last", "model", "start", "started", "time", "title")
+    __slots__ = ("calls", "key", "last", "model", "named", "start", "started", "time", "title")
 
     def __init__(self, key: SessionKey, state: dict[str, Any] | None = None) -> None:
         state = state or {}
         self.key = key
         self.title: str = state.get("title", "")
+        self.named: str = state.get("named", "")  # by the person or the agent, of the whole session: for lists alone
         self.start = SessionStart(*(state.get(name, "") for name in SessionStart._fields))
         self.model: str = state.get("model", "")
         self.started: str = state.get("started", "")
@@ -44,7 +46,7 @@ class SessionMetadata:
 
     def state(self) -> dict[str, Any]:
         """Return the metadata as JSON, without what is unknown."""
-        row = {"title": self.title, "model": self.model, "started": self.started, "time": self.time, "last": self.last}
+        row = {name: getattr(self, name) for name in ("title", "named", "model", "started", "time", "last")}
         return {name: value for name, value in (row | self.start._asdict() | {"calls": self.calls}).items() if value}
 
     @property
@@ -56,6 +58,15 @@ class SessionMetadata:
     def best_title(self) -> str:
         """The title, or a draft of it."""
         return self.title or self.start.draft
+
+    @property
+    def list_title(self) -> str:
+        """What a list calls the session: its name, else its title, else its project and the day on which it began."""
+        return self.named or self.best_title or f"{name_of(self.cwd)} {self.started[:10]}".strip()
+
+    def set_named(self, name: str) -> None:
+        """Set the name that the person or the agent gave the session."""
+        self.named = name
 
     def rename(self, title: str) -> None:
         """Set the title, whatever it was."""

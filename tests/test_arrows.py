@@ -25,7 +25,7 @@ ARROWS = {
     "backoff": "",
     "smallfile": "",
     "formatspec": "",
-    "metadata": "events model titles",
+    "metadata": "events model paths titles",
     "states": "",
     "lifecycle": "events states",
     "config": "agents errors formatspec log model smallfile",
@@ -67,7 +67,7 @@ ARROWS = {
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
         "agents archive config daemon discover doctor errors formats formatspec log mcp metadata model paths project record seal search serve service setup"
-        " shell slug smallfile states store"
+        " shell slug smallfile states store titles"
     ),
     "__main__": "cli",
     "__init__": "",

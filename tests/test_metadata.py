@@ -137,6 +137,19 @@ def test_title_stays():
     assert metadata.title == "first"
 
 
+def test_a_list_calls_a_session_by_its_name():
+    """Else by its title, a draft of one, or its project and the day on which it began; a name outlives a restart."""
+    metadata = after(event(ev.SESSION_START, payload={"cwd": "/home/me/shop"}))
+    assert metadata.list_title == f"shop {metadata.started[:10]}".strip()
+    metadata.set_title("copied", event(typed=False))
+    assert metadata.list_title == "copied"
+    metadata.set_title("typed", event())
+    assert metadata.list_title == "typed"
+    metadata.set_named("Login")
+    assert (metadata.list_title, metadata.best_title) == ("Login", "typed")
+    assert SessionMetadata(KEY, metadata.state()).list_title == "Login"
+
+
 @pytest.mark.parametrize("subtype", ["slash-command", "shell"])
 def test_what_was_typed_for_the_client_is_no_title(subtype):
     """A slash command or a shell line is not used as the title."""

@@ -188,7 +188,7 @@ class _Scope:
         metadata, _ = read_beginning(found)
         key = found.key
         name = short[key.id] + (f"/{short[key.subagent]}" if key.subagent else "")
-        return Described(key.agent, str(key), metadata.best_title, metadata.cwd, f"katod show {pasted(name)}")
+        return Described(key.agent, str(key), metadata.list_title, metadata.cwd, f"katod show {pasted(name)}")
 
     def _transcript(self, transcript: TranscriptFile, about: TranscriptHead) -> Described:
         path = transcript.path

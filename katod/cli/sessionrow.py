@@ -3,7 +3,7 @@
 import time
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
@@ -17,9 +17,18 @@ from katod.record.beginning import read_beginning
 from katod.record.currentstate import current_state
 from katod.record.export import Stretch
 from katod.record.stream import NoDedup, SessionStream
+from katod.titles import cut_at_word
 
 _LOOK_BACK: Final = 16 * 1024  # bytes
+_LONGEST_TITLE: Final = 80  # characters
 _LARGEST_DOCUMENT: Final = 1024 * 1024  # bytes of one that is read for the time of its last event
+
+
+class SessionEnd(NamedTuple):
+    """What the end of a session says: the time of its last event (UTC), and how it is called by then."""
+
+    time: str = ""
+    name: str = ""
 
 
 def describe_session(
@@ -29,14 +38,15 @@ def describe_session(
     recorded, (metadata, spoken) = recorded or Recorded(), read_beginning(found)
     if not spoken and not empty:
         return None
+    end = read_end(found)
     row: dict[str, Any] = {
         "agent": found.key.agent,
         "session": found.key.id,
         "subagent": found.key.subagent,
-        "title": one_line(metadata.best_title, 80),
+        "title": cut_at_word(one_line(end.name or metadata.list_title), _LONGEST_TITLE),
         "project": metadata.cwd,
         "bytes": found.size or None,
-        "last": last_time(found) or utc(found.changed_ns / 1e9),
+        "last": end.time or utc(found.changed_ns / 1e9),
         "changed": utc(found.changed_ns / 1e9),
         "recording": recorded.now,
         "waiting": recorded.waits or None,
@@ -52,16 +62,17 @@ def state_of(found: FoundSession) -> dict[str, Any]:
     return {} if now is None else now.row()
 
 
-def last_time(found: FoundSession) -> str:
-    """Return the time of a session's last event (UTC), empty if it has none, or is in a document too large to read."""
+def read_end(found: FoundSession) -> SessionEnd:
+    """Return what the last events of a session say, nothing if they are in a document too large to read."""
     path, identity, _ = found.files[-1]
     with suppress(SourceError), AGENTS[found.key.agent].open(path) as file:
         if file.is_document and file.size > _LARGEST_DOCUMENT:
-            return ""
+            return SessionEnd()
         begin = 0 if file.is_document else file.last_newline(max(0, file.size - _LOOK_BACK))
         stream = SessionStream(found.key, NoDedup(), EventLog(), whole=False)
         lines = file.read(Cursor(begin), file.size - begin).lines
         times = [event.time for event in stream.events(Stretch(path, identity), lines) if event.time]
         with suppress(ValueError):
-            return utc(datetime.fromisoformat(times[-1]).timestamp()) if times else ""
-    return ""
+            last = utc(datetime.fromisoformat(times[-1]).timestamp()) if times else ""
+            return SessionEnd(last, stream.metadata.named)
+    return SessionEnd()

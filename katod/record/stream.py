@@ -24,6 +24,7 @@ from katod.record.echo import Echoes, Message, Passed
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import SeenRow, SessionRow
 from katod.tail.decode import decode
+from katod.titles import title_of
 
 # Kinds with content, or an id, of their own: turns, for example, all begin alike.
 DISTINCTIVE: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE, ev.TOOL_CALL, ev.TOOL_RESULT})
@@ -268,6 +269,8 @@ class Translation:
 
     def _message(self, event: Event) -> Message:
         if event.kind != ev.USER_MESSAGE:
+            if event.kind == ev.CONFIG_CHANGE and event.payload["what"] == "title":
+                self._metadata.set_named(clean(redact(event.payload["after"])))
             return (event,)
         heard = event if self._spec.commands else event._replace(typed=False)
         parts = split(heard, marks_pastes=self._spec.marks_pastes)
@@ -279,7 +282,7 @@ class Translation:
 
 def set_title(metadata: SessionMetadata, words: str, event: Event) -> None:
     """Set the title from the first text. It is always redacted, as it is also in the ledger and in file names."""
-    if not metadata.title:
+    if not metadata.title and title_of(words):  # most words are not looked at: redacting them costs much more
         metadata.set_title(clean(redact(words)), event)
 
 

@@ -31,6 +31,28 @@ def test_a_terminal_shows_every_column(world, monkeypatch, width):
     assert cell_len(row) <= width
 
 
+def test_a_session_has_the_name_that_it_has_by_now(world):
+    """The person's own, wherever it was given, then the agent's; then the first words that say something."""
+    make, source = Claude(), world.claude()
+    named = []
+
+    def title():
+        named.append(orjson.loads(world.cli("sessions", "--json"))["title"])
+
+    source.append(make.user("commit"), make.says("Which?"))
+    title()
+    source.append(make.user("- Add a login page"), make.says("With pleasure."))
+    title()
+    source.append({"type": "ai-title", "aiTitle": "Login page of the shop"}, make.says("Look at it."))
+    title()
+    source.append({"type": "custom-title", "customTitle": "Login"})
+    title()
+    source.append({"type": "ai-title", "aiTitle": "Something else"}, *(make.says("more " * 500) for _ in range(9)))
+    source.append({"type": "custom-title", "customTitle": "Login"})
+    title()
+    assert named == ["app 2026-02-10", "Add a login page", "Login page of the shop", "Login", "Login"]
+
+
 def test_a_pipe_gets_one_line_a_session(world):
     """Fields are separated by tabs, and nothing is cut; the state is empty where it is not known."""
     source = world.claude().append(Claude().user("What is this?"))

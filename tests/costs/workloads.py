@@ -21,7 +21,7 @@ def talk(maker: Maker, turns: int) -> None:
     for _ in range(turns):
         number = len(maker.items)  # no text is there twice: a client that writes its history again says nothing new
         call, said = f"call-{number}", [says(f"{number} is in work"), says(f"{number} is ready")]
-        maker.say(user(f"please do {number}"), said[0], calls(call, f"make {number}"), result(call, "done"), said[1])
+        maker.say(user(f"please fix {number}"), said[0], calls(call, f"make {number}"), result(call, "done"), said[1])
 
 
 def of_events(home: Path, make: type[Maker], *, recorded: bool) -> Cost:
@@ -30,7 +30,7 @@ def of_events(home: Path, make: type[Maker], *, recorded: bool) -> Cost:
     def grown(turns: int) -> Cost:
         world = World(home / f"{make.__name__}-{recorded}-{turns}")
         maker = make(world)
-        maker.say(user("::start here" if recorded else "begin"), says("begun"))
+        maker.say(user("::start here" if recorded else "begin here"), says("begun"))
         talk(maker, SAMPLED)
         world.once()
         talk(maker, turns)
@@ -77,7 +77,7 @@ def _filled(world: World, sessions: int) -> World:
     """Return a world with sessions of which the first and the last are recorded."""
     for number in range(1, sessions + 1):
         maker = world.session(number)
-        maker.say(user("::start here" if number in (1, sessions) else "begin"), says("begun"))
+        maker.say(user("::start here" if number in (1, sessions) else "begin here"), says("begun"))
         talk(maker, TURNS)
     world.once()
     return world

@@ -142,6 +142,8 @@ class ClaudeAdapter(Adapter):
             if self.new.now.get(kept) == after:
                 return []
             self.new.now[kept] = after
+            if key == "aiTitle" and "title/customTitle" in self.new.now:
+                return []  # the person's name stays
         self._settled = ()
         return self._change(what, after, record)
 

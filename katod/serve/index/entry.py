@@ -17,7 +17,7 @@ from katod.model import Identity, SessionKey, Stat, signed
 
 _STAT: Final = struct.Struct("<4q")
 # What only a reader of the session needs is left out: its calls, the last event.
-_KEPT: Final = frozenset({"title", "model", "started", "time", *SessionStart._fields})
+_KEPT: Final = frozenset({"title", "named", "model", "started", "time", *SessionStart._fields})
 File = tuple[str, Identity, Stat]
 Numbers = tuple[int, ...]
 Packed = tuple[tuple[str, ...], tuple[Identity, ...], bytes]  # paths, identities that are not just the key, stats

@@ -105,7 +105,7 @@ class SessionList:
         say = redact if self._redact else str
         is_recording = self._index.is_recording(entry)
         return ListRow(
-            entry.name, AGENTS[entry.key.agent].product, say(one_line(about.best_title, _TITLE)),
+            entry.name, AGENTS[entry.key.agent].product, say(one_line(about.list_title, _TITLE)),
             say(os.path.basename(about.cwd.rstrip("/"))), say(about.start.branch),
             *_shown(state, say),
             entry.changed_ns / 1e9, bool(entry.number), is_recording,
@@ -115,7 +115,7 @@ class SessionList:
 
 def _called(entry: SessionEntry) -> str:
     about = described(entry)
-    return f"{about.best_title}\n{about.cwd}\n{AGENTS[entry.key.agent].product}".casefold()
+    return f"{about.list_title}\n{about.cwd}\n{AGENTS[entry.key.agent].product}".casefold()
 
 
 def _order(entry: SessionEntry) -> ListPosition:

@@ -86,3 +86,11 @@ def test_beside_a_result_nothing_is_typed() -> None:
     record = make.typed("") | {"message": {"role": "user", "content": blocks}}
     assert [event.typed for event in translated("claude", record) if event.kind == ev.USER_MESSAGE] in ([], [False])
     assert ClaudeAdapter.typed_texts(record) == []
+
+
+def test_the_persons_name_for_a_session_stays() -> None:
+    """The client goes on writing its own title beside it."""
+    custom, own = {"type": "custom-title", "customTitle": "Login"}, {"type": "ai-title", "aiTitle": "A page"}
+    later = own | {"aiTitle": "Another page"}
+    changes = payloads(translated("claude", own, custom, own, later, custom), ev.CONFIG_CHANGE)
+    assert [row["after"] for row in changes] == ["A page", "Login"]
