@@ -17,7 +17,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 _COMMAND: Final = "::"
 # A line of nothing but these answers or pushes on, whatever the conversation is about.
 _IDLE: Final = frozenset({
-    "again", "ahead", "and", "begin", "commit", "continue", "do", "done", "fine", "go", "good", "great", "it", "next",
+    "again", "ahead", "and", "commit", "continue", "do", "done", "fine", "go", "good", "great", "it", "next",
     "no", "nope", "now", "ok", "okay", "on", "please", "proceed", "push", "resume", "retry", "start", "sure", "thank",
     "thanks", "that", "then", "this", "try", "warmup", "yeah", "yep", "yes", "you",
 })  # fmt: skip
