@@ -146,14 +146,15 @@ class SessionStream:
 
         So an echo that was cut, by a restart or a stop, is recognised to its end.
         """
+        is_missed = self._learns and seen is self.seen
         for event in message:
-            if refold:
+            if refold or is_missed:
                 self.metadata.fold(event)
             if self._order:
                 self._order.know(event)
         if self._echoes is None:
             return []
-        if self._learns and seen is self.seen:
+        if is_missed:
             return self._echoes.take(message, source.path, is_past=True)
         return [] if refold else self._echoes.note_known(message[0])
 

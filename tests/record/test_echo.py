@@ -14,7 +14,7 @@ from katod.model import SessionKey
 from katod.record import texthashes
 from katod.record.echo import Echoes, Passed
 from tests.examples import mostly
-from tests.support.records import Gemini
+from tests.support.records import Gemini, calls, result, user
 from tests.support.world import World
 
 KEY = SessionKey("gemini", "s")
@@ -169,3 +169,15 @@ def test_a_refused_permission_of_gemini_starts_and_shows_nothing_again(world: Wo
     answers = {name: re.findall(r"\(a\d+\)", text) for name, text in written.items()}
     assert answers == {"one.md": ["(a002)"], "two.md": [f"(a0{number:02})" for number in range(9, 14)]}
     world.cli("verify")
+
+
+def test_what_passed_before_a_restart_is_known_of_the_session(world: World) -> None:
+    """What is said twice waits, and what was read before it is read once more: a head has the model all the same."""
+    chat = world.claude()
+    chat.say(user("before"), user("one\n::start\ntwo"), user("before\n::stop\nbehind"))
+    chat.say(calls("c1", "make"), result("c1", "ok"), user("before\n::stop\nbehind"))
+    world.once()
+    chat.say(user("before\n::export\nbehind"))
+    world.once()
+    [export] = [text for name, text in world.written().items() if "-before-" in name]
+    assert 'model: "claude-opus-4-6"' in export

@@ -223,14 +223,25 @@ def test_a_call_is_open_until_its_result_has_been_seen():
 
 
 @pytest.mark.parametrize("refold", [True, False])
-def test_only_a_refold_counts_what_was_seen_before(refold):
-    """Known events update the metadata only in a refold, when a document is read again from its beginning."""
+def test_a_stream_that_was_not_there_counts_what_was_seen_before(refold):
+    """It begins where reading resumes, be it after a restart or in a document that is read from its beginning."""
     make, live = Claude(), Live(CLAUDE)
     rows = lines(make.user("one"), make.says("two"), make.runs("t1", "ls"))
     list(live.stream().events(live.source, rows))
     again = live.stream()
     assert list(again.events(live.source, rows, refold=refold)) == []
-    assert (again.metadata.model, again.metadata.calls) == (("claude-opus-4-6", {"t1": "Bash"}) if refold else ("", {}))
+    assert (again.metadata.model, again.metadata.calls) == ("claude-opus-4-6", {"t1": "Bash"})
+
+
+def test_a_stream_that_was_there_counts_nothing_twice():
+    """Known events that are read again change none of the metadata."""
+    make, live = Claude(), Live(CLAUDE)
+    rows = lines(make.user("one"), make.says("two"), make.runs("t1", "ls"))
+    stream = live.stream()
+    list(stream.events(live.source, rows))
+    before = stream.metadata.state()
+    assert list(stream.events(live.source, rows[:2])) == []
+    assert stream.metadata.state() == before
 
 
 def test_a_message_is_titled_without_its_commands_and_secrets():
