@@ -283,7 +283,7 @@ class Translation:
 
 def set_title(metadata: SessionMetadata, words: str, event: Event) -> None:
     """Set the title from the first text. It is always redacted, as it is also in the ledger and in file names."""
-    if not metadata.title and title_of(words):  # most words are not looked at: redacting them costs much more
+    if not metadata.title and title_of(words):  # redacting words that say nothing would cost much more
         metadata.set_title(clean(redact(words)), event)
 
 
