@@ -36,6 +36,7 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.states import State
+from tests.agents import tooldocument
 from tests.formats.native import table as native
 from tests.support.records import Claude
 from tests.support.world import World
@@ -46,6 +47,7 @@ ARCHITECTURE: Final = "katod/README.md"
 AGENTS_README: Final = "katod/agents/README.md"
 CLI: Final = "katod/cli/README.md"
 FORMATS: Final = "katod/formats/README.md"
+TOOLS: Final = "katod/agents/tools.md"
 AGENT_RECORD: Final = "katod/formats/docs/agent-record.md"
 ATIF: Final = "katod/formats/docs/atif.md"
 FIELDS: Final = "katod/formats/docs/fields.md"
@@ -61,7 +63,7 @@ DELIVERY: Final = "katod/matrix/README.md"
 TESTS: Final = "tests/README.md"
 FAULTS: Final = "tests/faults/README.md"
 DOCUMENTS: Final = (
-    README, "CHANGELOG.md", ARCHITECTURE, AGENTS_README, CLI, FORMATS, AGENT_RECORD, ATIF, FIELDS, JSONL, LIFECYCLE, MATRIX_FORMAT, REDACTION, STREAM, DELIVERY, SEAL, CONFIG, PACKAGING, TESTS, FAULTS,
+    README, "CHANGELOG.md", ARCHITECTURE, AGENTS_README, TOOLS, CLI, FORMATS, AGENT_RECORD, ATIF, FIELDS, JSONL, LIFECYCLE, MATRIX_FORMAT, REDACTION, STREAM, DELIVERY, SEAL, CONFIG, PACKAGING, TESTS, FAULTS,
     "fixtures/README.md",
 )  # fmt: skip
 
@@ -302,6 +304,7 @@ def lines() -> str:
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (README, "agents"): known_agents,
     (README, "status"): status,
+    (TOOLS, "tools"): tooldocument.text,
     (CLI, "reference"): reference,
     (CONFIG, "keys"): keys,
     (CONFIG, "agents"): agents,

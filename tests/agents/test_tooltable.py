@@ -5,6 +5,7 @@ from typing import Any
 from katod.agents import AGENTS
 from katod.agents.toolcalls import call_of, describe, family
 from katod.agents.tooltable import TOOLS, UNKNOWN, tool
+from tests.agents import tooldocument
 from tests.looping import each
 
 TODOS = [{"content": "a", "status": "pending"}, {"content": "b", "status": "done"}]
@@ -77,6 +78,11 @@ def test_a_call_has_a_family_and_a_line(name: str, given: Any, kind: str, line: 
 def test_every_agent_has_its_tools_in_the_table() -> None:
     """The table has a section for each agent with a form of its own."""
     assert set(TOOLS) == {name for name, spec in AGENTS.items() if not spec.form}
+
+
+def test_the_document_of_tools_is_what_the_table_says() -> None:
+    """Every tool, its family and its arguments are in `tools.md`, so that a change of the table is seen as one."""
+    assert tooldocument.text() in tooldocument.PATH.read_text()
 
 
 def test_a_name_means_the_same_in_all_agents() -> None:
