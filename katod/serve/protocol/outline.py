@@ -161,7 +161,7 @@ class Outline:
         again, at = iter(list[Fields]()), -1
         for number in numbers:
             marked = self._before(number)
-            if at < 0 or marked.number > at:
+            if marked.number > at:
                 again, at = self._again(marked, number), marked.number
             for sent in again:
                 at += 1

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from katod.serve.access.guard import _bounded
+from katod.serve.access.guard import _SECURITY, _bounded, _hardened
 from katod.serve.access.limits import BODY
 from katod.serve.http import Disconnected
 
@@ -32,3 +32,18 @@ def test_all_parts_of_a_body_count(sizes: tuple[int, ...], is_taken: bool) -> No
     else:
         with pytest.raises(Disconnected):
             asyncio.run(read())
+
+
+def test_an_answer_has_each_security_header_once() -> None:
+    """What the answer says itself stays."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    own = (b"referrer-policy", b"origin")
+    asyncio.run(_hardened(send)({"type": "http.response.start", "status": 200, "headers": [own]}))
+    names = [name for name, _ in sent[0]["headers"]]
+    assert own in sent[0]["headers"]
+    assert {name for name, _ in _SECURITY} <= set(names)
+    assert len(names) == len(set(names))
