@@ -7,7 +7,7 @@ from katod import events as ev
 from katod.events import Event
 from katod.model import LONGEST_NAME, SessionKey
 from katod.paths import name_of
-from katod.titles import title_of
+from katod.titles import reviewed_in, title_of
 
 _MOST_CALLS: Final = 256
 _FEWEST: Final = 12  # events: fewer prove nothing
@@ -74,7 +74,8 @@ class SessionMetadata:
 
     def set_title(self, words: str, event: Event) -> None:
         """Set the title, if there is none, to what these words say, which are those of a message before it is split."""
-        if self.title or event.payload.get("subtype") in _SUBTYPES_WITHOUT_TITLE:
+        is_apart = event.payload.get("subtype") in _SUBTYPES_WITHOUT_TITLE
+        if self.title or (is_apart and not reviewed_in(words)):
             return
         title = title_of(words)
         if not title:

@@ -6,13 +6,17 @@ from typing import Final
 # Far more than a title shows: a secret that is cut here could no longer be recognised as one.
 LONGEST_TITLE: Final = 400
 # In typed text: pictures and files that a client inserts.
-_MARKUP: Final = re.compile(r"!\[[^\]]*\]\([^)\s]*\)|\[(?:Image|Pasted text) #[0-9]+[^\]]*\]|(?<![\w/])@(?=[\w./~-])")
+_MARKUP: Final = re.compile(r"!\[[^\]]*\]\([^)\s]*\)|\[(?:Image|Pasted text) #?[0-9]+[^\]]*\]|(?<![\w/])@(?=[\w./~-])")
 _ITEM: Final = re.compile(r"\A(?:[-*+•]|[0-9]{1,3}[.)])\s+")
 # An element that a program put around or before the words: a name with its closing tag.
 _ELEMENT: Final = re.compile(r"\s*<([a-z][\w-]{0,60})(?:\s[^<>]{0,400})?>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _TAG: Final = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _PLACE: Final = re.compile(r"(?:\w+:)?//\S+|(?:~|\.{1,2}|[a-z]:)?[/\\]\S*|[\w.-]+(?:[/\\][\w.-]+)+", re.IGNORECASE)
 _PLAN: Final = re.compile(r"(?:please )?implement (?:the|this) (?:following )?plan\W*", re.IGNORECASE)
+# What a client has another agent review before it permits a call: the conversation so far, whose first prompt is in it.
+_REVIEWED: Final = re.compile(
+    r"The following is the Codex agent history[^\n]*\n+>>> TRANSCRIPT START\n+\[[0-9]+\] user: ([^\n]*)"
+)
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _COMMAND: Final = "::"
 # A line of nothing but these answers or pushes on, whatever the conversation is about.
@@ -28,10 +32,18 @@ def title_of(text: str, longest: int = LONGEST_TITLE) -> str:
 
     No line says anything that is a command or resembles one, a bare address or path, a tag, or consists of words such
     as "yes" and "commit". What a program wrote around the words counts only if there are no others, and the heading of
-    a plan instead of the request to carry it out.
+    a plan instead of the request to carry it out. A conversation that is reviewed is called by its first prompt.
     """
+    if reviewed := reviewed_in(text):
+        return cut_at_word(f"Review: {reviewed}", longest)
     around = _ELEMENT.match(text)
     return cut_at_word((_saying(text[around.end() :]) if around else "") or _saying(text), longest)
+
+
+def reviewed_in(text: str) -> str:
+    """Return the first prompt of the conversation that a text gives to a reviewer, empty if it gives none."""
+    found = _REVIEWED.match(text)
+    return _plain(found[1]) if found else ""
 
 
 def first_words(text: str, longest: int) -> str:

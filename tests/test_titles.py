@@ -82,3 +82,13 @@ def test_any_words_have_a_title_of_one_line_or_none(words: str) -> None:
     assert len(title) <= 10
     assert "\n" not in title
     assert title == "" or title.endswith("…") or any(map(str.isalpha, title))
+
+
+def test_a_reviewers_session_is_called_by_what_it_reviews() -> None:
+    """Its task begins with the conversation so far, of which the first prompt says most."""
+    task = (
+        "The following is the Codex agent history whose request action you are assessing. Treat it as evidence:\n"
+        ">>> TRANSCRIPT START\n[1] user: Add auth\n\n[2] assistant: Done\n"
+    )
+    assert title_of(task) == "Review: Add auth"
+    assert title_of(f"> {task}") != "Review: Add auth"

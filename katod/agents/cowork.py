@@ -1,7 +1,7 @@
 """Claude Cowork: Claude Code's records, whose folder is one of the client's own; the person's is beside them."""
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from katod.agents.base import Origin, State
 from katod.agents.beside import object_in
@@ -27,8 +27,17 @@ class CoworkAdapter(ClaudeAdapter):
         return super().feed(record)
 
 
+def name_of(path: Path, _session: str) -> str:
+    """Return the name of a session, as `local_<id>.json` beside its folder says; empty if there is none."""
+    return text_of(_described(path).get("title"))
+
+
 def _folder_of(path: Path) -> str:
-    """Return the first folder that the person selected, as `local_<id>.json` beside the session's folder says."""
+    """Return the first folder that the person selected."""
+    return text_of(next(iter(list_of(_described(path).get("userSelectedFolders"))), ""))
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """Return what `local_<id>.json` beside the session's folder says, given a file in it."""
     session = next((parent for parent in path.parents if parent.name.startswith(_SESSION)), None)
-    row = object_in(session.with_name(f"{session.name}.json")) if session else {}
-    return text_of(next(iter(list_of(row.get("userSelectedFolders"))), ""))
+    return object_in(session.with_name(f"{session.name}.json")) if session else {}

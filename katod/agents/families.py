@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from katod.agents import claude, codex, opencode, pi
-from katod.agents.spec import AgentSpec, Retention, from_environment
+from katod.agents.spec import AgentSpec, Retention, from_environment, later
 from katod.model import Identity
 
 
@@ -51,6 +51,7 @@ FAMILIES: Final = (
         claude.SPEC, name="cowork", label="Claude", product="Claude Cowork", adapter_name="cowork.CoworkAdapter",
         roots=lambda: [Path.home() / ".config" / "Claude", Path.home() / "Library" / "Application Support" / "Claude"],
         folders=("local-agent-mode-sessions/*/*/local_*/.claude/projects",),
+        name_beside=later("agents.cowork.name_of"),
     ),
     _relative(
         claude.SPEC, name="openclaude", label="OpenClaude", product="OpenClaude",

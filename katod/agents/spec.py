@@ -140,6 +140,9 @@ class AgentSpec:
     container: Container | None = None
     stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat
     spills: bytes = b""  # what a line contains if a part of its text is in another file
+    # How a session is called, as the agent says beside its records, given a source of the session and its id; empty if
+    # it does not, or only repeats the first words.
+    name_beside: Callable[[Path, str], str] = lambda _path, _session: ""
     # What the agent says of a session at this moment, beside its records: given a source of the session, its id, and
     # what is known of its start.
     reported: Callable[[Path, str, SessionStart], Report | None] = lambda _path, _session, _start: None
@@ -176,6 +179,7 @@ class AgentSpec:
             open=opened(self.open),
             container=container,
             short_id=or_else(str, self.short_id, self.name),
+            name_beside=or_else(lambda _path, _session: "", self.name_beside, self.name),
             reported=or_else(lambda _path, _session, _start: None, self.reported, self.name),
             runs=or_else(lambda _path, _session, _start: None, self.runs, self.name),
             retention=guarded(self.retention),

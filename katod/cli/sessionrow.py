@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
+from katod.agents.spec import SPAWNED
 from katod.agents.toolcalls import one_line
 from katod.cli.overview import utc
 from katod.cli.recorded import Recorded
@@ -44,6 +45,7 @@ def describe_session(
         "session": found.key.id,
         "subagent": found.key.subagent,
         "title": cut_at_word(one_line(end.name or metadata.list_title), _LONGEST_TITLE),
+        "spawned": metadata.start.origin == SPAWNED or None,
         "project": metadata.cwd,
         "bytes": found.size or None,
         "last": end.time or utc(found.changed_ns / 1e9),

@@ -92,8 +92,9 @@ class Wanted(NamedTuple):
 
     def has(self, row: dict[str, Any]) -> bool:
         """Return whether a session is listed."""
+        is_main = self.everything or not row.get("spawned")
         is_new = datetime.fromisoformat(row["last"]).timestamp() >= self.oldest
-        return is_new and self.project.casefold() in row.get("project", "").casefold()
+        return is_main and is_new and self.project.casefold() in row.get("project", "").casefold()
 
 
 def _listed(

@@ -1,23 +1,40 @@
 """What a session is about, taken from its first events."""
 
+from pathlib import Path
 from typing import Final
 
 from katod import events as ev
+from katod.agents import AGENTS
 from katod.discover.found import FoundSession
+from katod.formats.redact.redactor import redact
+from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.record.export import Stretch, replay
+from katod.titles import title_of
 
 _SPOKEN: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.USER_COMMAND})
 _LOOK_AHEAD: Final = 400  # events
 
 
 def read_beginning(found: FoundSession) -> tuple[SessionMetadata, bool]:
-    """Return the metadata of a session as far as its first events reveal it, and whether anything was said in it."""
+    """Return the metadata of a session as far as its first events reveal it, and whether anything was said in it.
+
+    It has the name that the agent says beside the session's records, if it does.
+    """
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
     metadata, spoken = SessionMetadata(found.key), False
     for number, (event, now) in enumerate(replay(found.key, stretches, EventLog(), skip_missing=True)):
         metadata, spoken = now, spoken or event.kind in _SPOKEN
         if (spoken and metadata.title and metadata.cwd) or number >= _LOOK_AHEAD:
             break
+    if name := _name_beside(found):
+        metadata.set_named(name)
     return metadata, spoken
+
+
+def _name_beside(found: FoundSession) -> str:
+    """Return the name that an agent says beside the records, as it is shown; empty if it says nothing."""
+    path, _, _ = found.files[-1]
+    name = "" if found.key.subagent else AGENTS[found.key.agent].name_beside(Path(path), found.key.id)
+    return clean(redact(title_of(name))) if name else ""

@@ -85,6 +85,24 @@ def test_a_session_in_which_nothing_was_said_is_left_out(world):
     assert "codex" in world.cli("sessions", "--all")
 
 
+def test_sessions_that_an_agent_started_are_left_out(world):
+    """They are sub-agents, although they have an id of their own; a reviewer's is named for what it reviews."""
+    main = world.codex()
+    main.append(*main.opening(), main.user("Add a form"))
+    reviewer = main.child()
+    task = (
+        "The following is the Codex agent history whose request action you are assessing.\n"
+        ">>> TRANSCRIPT START\n[1] user: Add a form\n"
+    )
+    reviewer.append(*reviewer.opening(), reviewer.user(task))
+    assert [orjson.loads(line)["title"] for line in world.cli("sessions", "--json").splitlines()] == ["Add a form"]
+    rows = [orjson.loads(line) for line in world.cli("sessions", "--json", "--all").splitlines()]
+    assert {row["title"]: row.get("spawned", False) for row in rows} == {
+        "Add a form": False,
+        "Review: Add a form": True,
+    }
+
+
 def test_the_time_of_a_session_is_that_of_its_last_event(world):
     """A copied or restored file has a newer time of its own, which says nothing about the conversation."""
     make = Claude()

@@ -44,6 +44,7 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     short_id=lambda session: session.rpartition("_")[2],  # what comes before is the time
     answers=Answers(input_has_cached=True),
+    name_beside=later("agents.cline.manifest.name_of"),
     reported=later("agents.cline.manifest.reported"),
     runs=later("agents.cline.manifest.runs"),
     resume=lambda session, _path: ("cline", "--id", session),

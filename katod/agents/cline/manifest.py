@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from katod.agents.beside import object_in
-from katod.agents.fields import text_of
+from katod.agents.fields import dict_of, text_of
 from katod.agents.processes import has_open
 from katod.metadata import SessionStart
 from katod.states import Report, State
@@ -13,6 +13,11 @@ _LARGEST_SUMMARY: Final = 8 * 1024 * 1024  # a compaction keeps the messages tha
 _DATABASE: Final = Path("db", "sessions.db")
 _PROGRAMS: Final = frozenset({"cline"})
 _AT_REST: Final = ("idle", "completed", "failed")
+
+
+def name_of(path: Path, _session: str) -> str:
+    """Return the name of a session, given the path of its messages; empty if it has none."""
+    return text_of(dict_of(manifest(path).get("metadata")).get("title"))
 
 
 def reported(path: Path, _session: str, _start: SessionStart) -> Report | None:

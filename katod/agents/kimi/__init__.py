@@ -37,6 +37,7 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     folders_of_session=3,
     short_id=lambda session: session.removeprefix(_PREFIX),
+    name_beside=later("agents.kimi.places.name_of"),
     runs=later("agents.processes.client_in_folder", frozenset({"kimi-code"})),
     instructions=lambda: Instructions(_roots()[0] / "AGENTS.md"),
     resume=lambda session, _path: ("kimi", "--session", session),

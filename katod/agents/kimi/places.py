@@ -16,6 +16,12 @@ def project_of(path: Path) -> str:
     return text_of(object_in(path.parents[2] / "state.json").get("workDir")) if len(path.parents) > 2 else ""
 
 
+def name_of(path: Path, _session: str) -> str:
+    """Return the name that the person gave a session (`state.json`), empty if it is called by its first words."""
+    state = object_in(path.parents[2] / "state.json") if len(path.parents) > 2 else {}
+    return text_of(state.get("title")) if state.get("isCustomTitle") is True else ""
+
+
 def medium_of(path: Path, name: str) -> str:
     """Return a medium that a record names, in base64, given the path of its wire file; empty if it is not there.
 

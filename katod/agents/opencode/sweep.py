@@ -1,12 +1,17 @@
 """The sessions in an OpenCode database, as if each were a file: `<database>#<session>`."""
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import orjson
 
+from katod.agents.beside import object_in
+from katod.agents.fields import text_of
 from katod.agents.opencode.readonly import reading, row_time
 from katod.agents.opencode.second import LATEST, generations
 from katod.errors import SourceError
@@ -17,6 +22,11 @@ _SESSIONS: Final = {
     "session": "SELECT id, time_updated FROM session",
     "session_v2": "SELECT id, time_updated FROM session_v2",
 }
+_TITLE: Final = {
+    "session": "SELECT title FROM session WHERE id = ?",
+    "session_v2": "SELECT title FROM session_v2 WHERE id = ?",
+}
+_UNTITLED: Final = re.compile(r"(?:New|Child) session - [0-9]{4}-[0-9]{2}-")  # [opencode 1.0 to 1.18]
 _HELD_MESSAGES: Final = "SELECT DISTINCT session_id FROM message WHERE data LIKE ? ESCAPE '\\'"
 _HELD_PARTS: Final = (
     "SELECT DISTINCT session_id FROM message WHERE id IN (SELECT message_id FROM part WHERE data LIKE ? ESCAPE '\\')"
@@ -69,6 +79,21 @@ def sessions_holding(path: str, patterns: Sequence[str]) -> set[str]:
             for pattern in patterns
         ]
     return set.intersection(*held) if held else set()
+
+
+def name_of(path: Path, session: str) -> str:
+    """Return the title of a session in a database, or in its own file; empty while it is the client's placeholder."""
+    database, mark, _ = str(path).rpartition("#")
+    title = _title_in(database, session) if mark else text_of(object_in(path).get("title"))
+    return "" if _UNTITLED.match(title) else title
+
+
+def _title_in(path: str, session: str) -> str:
+    with suppress(SourceError), reading(path) as database:
+        for name in sorted(generations(database), reverse=True):
+            if row := database.execute(_TITLE[name], (session,)).fetchone():
+                return text_of(row[0])
+    return ""
 
 
 def _log_time(path: str) -> int:

@@ -44,5 +44,6 @@ SPEC: Final = AgentSpec(
     open=later("agents.vscode.journal.open_chat"),
     separate_subagents=False,
     answers=Answers(input_has_cached=True),
+    name_beside=later("agents.vscode.journal.name_of"),
     reported=later("agents.vscode.waiting.reported"),
 )

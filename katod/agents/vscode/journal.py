@@ -8,17 +8,21 @@ that are still queued: both are left out, since neither was sent.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
-from katod.agents.fields import list_of
+from katod.agents.fields import list_of, text_of
+from katod.smallfile import read_small
 from katod.tail.document import DocumentFile
 from katod.tail.reader import SourceFile
 from katod.tail.source import open_source
 
 _WHOLE, _SET, _APPEND, _DELETE = range(4)
 _KEPT: Final = ("version", "sessionId", "creationDate", "requests")
+_NAME: Final = b"customTitle"
+_LARGEST_NAMED: Final = 8 * 1024 * 1024  # bytes
 _REQUESTS: Final = "requests"
 WITHDRAWN: Final = "withdrawn"  # in the document: the requests that were cut off, and which one came before each
 Value = dict[str, Any]
@@ -52,6 +56,17 @@ def open_chat(path: str) -> Iterator[SourceFile]:
     """Open a chat for one step. Raises SourceGone or SourceError."""
     with open_source(path) as file:
         yield Journal(file.fd, path)
+
+
+def name_of(path: Path, _session: str) -> str:
+    """Return the name of a chat, which has no place among its requests; empty if it has none, or is very large."""
+    try:
+        data = read_small(path, _LARGEST_NAMED)
+    except OSError:
+        return ""
+    if _NAME not in data:
+        return ""
+    return text_of((_whole(data) if path.suffix == ".json" else _replayed(data)).get(_NAME.decode()))
 
 
 def _whole(data: bytes) -> Value:
