@@ -13,6 +13,7 @@ from katod.cli.recorded import Recorded
 from katod.discover.found import FoundSession
 from katod.errors import SourceError
 from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import Cursor
 from katod.record.beginning import read_beginning
 from katod.record.currentstate import current_state
@@ -36,11 +37,15 @@ def describe_session(
     found: FoundSession, recorded: Recorded | None = None, *, empty: bool = True
 ) -> dict[str, Any] | None:
     """Return what is shown of a session, None for one in which nothing was said unless `empty`; times are in UTC."""
-    recorded, (metadata, spoken) = recorded or Recorded(), read_beginning(found)
+    metadata, spoken = read_beginning(found)
     if not spoken and not empty:
         return None
-    end = read_end(found)
-    row: dict[str, Any] = {
+    row = _about(found, metadata, read_end(found)) | _recorded(found, recorded or Recorded())
+    return {name: value for name, value in row.items() if value not in ("", None)}
+
+
+def _about(found: FoundSession, metadata: SessionMetadata, end: SessionEnd) -> dict[str, Any]:
+    return {
         "agent": found.key.agent,
         "session": found.key.id,
         "subagent": found.key.subagent,
@@ -50,12 +55,16 @@ def describe_session(
         "bytes": found.size or None,
         "last": end.time or utc(found.changed_ns / 1e9),
         "changed": utc(found.changed_ns / 1e9),
+    }
+
+
+def _recorded(found: FoundSession, recorded: Recorded) -> dict[str, Any]:
+    return {
         "recording": recorded.now,
         "waiting": recorded.waits or None,
         "outputs": list(recorded.outputs),
         "files": [path for path, _, _ in found.files],
     }
-    return {name: value for name, value in row.items() if value not in ("", None)}
 
 
 def state_of(found: FoundSession) -> dict[str, Any]:
