@@ -20,12 +20,13 @@ from katod.discover.roots import Root, find_roots
 from katod.errors import ConfigError, KatodError, LedgerError, StateLost, safe_message
 from katod.log import EventLog
 from katod.matrix.delivery import RoomDelivery
-from katod.model import SessionKey
+from katod.model import Saying, SessionKey
 from katod.pipeline import Pipeline
 from katod.preload import preload
 from katod.record.family import family
 from katod.record.forget import Remains, bury, delete_transcripts
 from katod.record.news import News, Tell, tell_nobody
+from katod.record.personal import said_of
 from katod.record.policy import Policy
 from katod.record.session import ActiveSession
 from katod.schedule import NOW, Schedule
@@ -302,9 +303,17 @@ class Daemon:
                 return self._resume_recording(request.time)
             if request.word == "forget":
                 return self._forget(request, dedup_key)
+            if (saying := request.saying) is not None:
+                return self._keep_words(request, saying)
         except OSError as error:
             return f"{error.filename}: {error.strerror}"
         return self._carry_out_in_session(request, dedup_key)
+
+    def _keep_words(self, request: Request, word: Saying) -> str:
+        """Keep what the person says of a session, whether it is followed or not."""
+        with self._ledger.transaction():
+            self._ledger.personal.save(said_of(self._ledger.personal.of(request.key), word, request.name))
+        return ""
 
     def _carry_out_in_session(self, request: Request, dedup_key: str) -> str:
         session = self._ledger.find_session(request.key)
@@ -336,7 +345,9 @@ class Daemon:
         remains = Remains.of(sessions, self._ledger)
         if request.name == WITH_OUTPUTS:
             delete_transcripts(remains)
-        self._clean_state({request.key, *(row.key for row in sessions)}, remains)
+        keys = {request.key, *(row.key for row in sessions)}
+        self._clean_state(keys, remains)
+        self._ledger.forget_words(keys)
         self._room.look()  # what was sent is forgotten with the rest
         if sessions:
             self._schedule.forget(bury(remains, self._ledger, self._discovery.catalog))

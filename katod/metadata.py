@@ -27,16 +27,28 @@ class SessionStart(NamedTuple):
     session: str = ""  # its whole id, of which a path may have only the beginning
 
 
-class SessionMetadata:
-    """Title, start, model and open calls: what the head of a transcript and its tool results need."""
+class SessionNames(NamedTuple):
+    """What a session is called, and what its person says of it."""
 
-    __slots__ = ("calls", "key", "last", "model", "named", "start", "started", "time", "title")
+    title: str = ""  # the first words that say something, or the name of a recording
+    named: str = ""  # by the person or the agent, in the agent, of the whole session: for lists alone
+    own: str = ""  # by the person, in katod
+    labels: tuple[str, ...] = ()
+    starred: bool = False
+
+
+class SessionMetadata:
+    """Names, start, model and open calls: what the head of a transcript and its tool results need."""
+
+    __slots__ = ("calls", "key", "last", "model", "names", "start", "started", "time")
 
     def __init__(self, key: SessionKey, state: dict[str, Any] | None = None) -> None:
         state = state or {}
         self.key = key
-        self.title: str = state.get("title", "")
-        self.named: str = state.get("named", "")  # by the person or the agent, of the whole session: for lists alone
+        self.names = SessionNames(
+            state.get("title", ""), state.get("named", ""), state.get("own", ""), tuple(state.get("labels", ())),
+            state.get("starred", False),
+        )  # fmt: skip
         self.start = SessionStart(*(state.get(name, "") for name in SessionStart._fields))
         self.model: str = state.get("model", "")
         self.started: str = state.get("started", "")
@@ -46,8 +58,14 @@ class SessionMetadata:
 
     def state(self) -> dict[str, Any]:
         """Return the metadata as JSON, without what is unknown."""
-        row = {name: getattr(self, name) for name in ("title", "named", "model", "started", "time", "last")}
-        return {name: value for name, value in (row | self.start._asdict() | {"calls": self.calls}).items() if value}
+        row = {name: getattr(self, name) for name in ("model", "started", "time", "last")}
+        row |= self.names._asdict() | {"labels": list(self.names.labels)} | self.start._asdict() | {"calls": self.calls}
+        return {name: value for name, value in row.items() if value}
+
+    @property
+    def title(self) -> str:
+        """What the session is about, empty if that is not known yet."""
+        return self.names.own or self.names.title
 
     @property
     def cwd(self) -> str:
@@ -62,15 +80,17 @@ class SessionMetadata:
     @property
     def list_title(self) -> str:
         """What a list calls the session: its name, else its title, else its project and the day on which it began."""
-        return self.named or self.best_title or f"{name_of(self.cwd)} {self.started[:10]}".strip()
+        return (
+            self.names.own or self.names.named or self.best_title or f"{name_of(self.cwd)} {self.started[:10]}".strip()
+        )
 
     def set_named(self, name: str) -> None:
         """Set the name that the person or the agent gave the session."""
-        self.named = name
+        self.names = self.names._replace(named=name)
 
     def rename(self, title: str) -> None:
         """Set the title, whatever it was."""
-        self.title = title
+        self.names = self.names._replace(title=title)
 
     def set_title(self, words: str, event: Event) -> None:
         """Set the title, if there is none, to what these words say, which are those of a message before it is split."""
@@ -81,7 +101,7 @@ class SessionMetadata:
         if not title:
             return
         if event.typed or self.key.subagent or self.start.origin:
-            self.title = title
+            self.rename(title)
         elif not self.start.draft:
             self.start = self.start._replace(draft=title)
 

@@ -15,6 +15,8 @@ UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 Tools = Literal["none", "summary", "full"]
 Attachments = Literal["save", "name"]
 Word = Literal["start", "stop", "capture", "export"]
+# What a person says of a session, by a request: in a chat, it cannot be typed.
+Saying = Literal["rename", "star", "unstar", "label", "unlabel"]
 
 
 def signed(number: int) -> int:

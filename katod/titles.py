@@ -14,6 +14,7 @@ _TAG: Final = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _PLACE: Final = re.compile(r"(?:\w+:)?//\S+|(?:~|\.{1,2}|[a-z]:)?[/\\]\S*|[\w.-]+(?:[/\\][\w.-]+)+", re.IGNORECASE)
 _PLAN: Final = re.compile(r"(?:please )?implement (?:the|this) (?:following )?plan\W*", re.IGNORECASE)
 # What a client has another agent review before it permits a call: the conversation so far, whose first prompt is in it.
+_REVIEW: Final = "The following is the Codex agent history"
 _REVIEWED: Final = re.compile(
     r"The following is the Codex agent history[^\n]*\n+>>> TRANSCRIPT START\n+\[[0-9]+\] user: ([^\n]*)"
 )
@@ -42,7 +43,7 @@ def title_of(text: str, longest: int = LONGEST_TITLE) -> str:
 
 def reviewed_in(text: str) -> str:
     """Return the first prompt of the conversation that a text gives to a reviewer, empty if it gives none."""
-    found = _REVIEWED.match(text)
+    found = _REVIEWED.match(text) if text.startswith(_REVIEW) else None
     return _plain(found[1]) if found else ""
 
 

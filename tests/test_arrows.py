@@ -119,7 +119,7 @@ OUTSIDE_CALLS = {
 IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
-        " .open .opening .parameters .pause .picker .printing .record .rendering .resume .run .seal .search .selection .serve .service .sessionrow .sessions .setup"
+        " .open .opening .parameters .pause .personal .picker .printing .record .rendering .resume .run .seal .search .selection .serve .service .sessionrow .sessions .setup"
         " .show .status .transcripts .verify .wrapping"
     ),
     "config": "katod.config",
@@ -138,7 +138,7 @@ IMPURE = {
     "command": ".target",
     "archive": ".drop .folder .folders .naming",
     "write": ".moved .output .reading .remove .root .safe .whole",
-    "store": ".deliveries .integrity .ledger .projects .tombstones",
+    "store": ".deliveries .integrity .ledger .personal .projects .tombstones",
     "record": ".backfill .catchup .currentstate .delivery .export .follow .history .naming .policy .sample .session .stream",
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
@@ -275,7 +275,7 @@ def test_stages_know_nothing_of_what_puts_them_together():
     assert {stage: ALL[stage] & AROUND for stage in STAGES if ALL[stage] & AROUND} == {"discover": {"store"}}
     found = [module for module in modules().values() if module.part == "discover"]
     using = {module.name for module in found if any(name.startswith("katod.store") for name in module.imported)}
-    assert using == {"katod.discover.catalog", "katod.discover.source"}
+    assert using == {"katod.discover.catalog", "katod.discover.found", "katod.discover.source"}
 
 
 def test_each_library_is_known_in_one_place():

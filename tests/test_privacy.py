@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from katod.cli import GROUPS
 from katod.store.ledger import LEDGER_NAME
 from tests.examples import mostly
 from tests.matrix.delivering import Delivering
@@ -25,10 +26,6 @@ TALK = (
     result("call-1", WORDS),
     says("ok"),
 )
-# A project can only be excluded if the agent says where it is.
-EXCLUDABLE = [make for make in MAKERS if "cwd" not in make.ABSENT]
-
-
 # A project can only be excluded if the agent says where it is.
 EXCLUDABLE = [make for make in MAKERS if "cwd" not in make.ABSENT]
 
@@ -78,6 +75,33 @@ def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -
     assert not told(log)
     assert not told(world.cli("status", "--json").encode())
     assert world.written() == {}
+
+
+# What is typed of each command for an unrecorded session, and its exit code; the titles and labels are other words.
+COMMANDS: dict[str, tuple[tuple[str, ...], int]] = {
+    "start": (("start", "--help"), 0), "stop": (("stop", "SESSION"), 0), "capture": (("capture", "--help"), 0),
+    "pause": (("pause", "--end"), 0), "status": (("status", "--json"), 0), "sessions": (("sessions", "--all"), 0),
+    "show": (("show", "SESSION"), 0), "open": (("open", "SESSION"), 0),
+    "search": (("search", "--all", "zanzibar"), 0), "resume": (("resume", "SESSION"), 0),
+    "export": (("export", "SESSION", "-o", "-"), 0), "rename": (("rename", "SESSION", "mine"), 0),
+    "star": (("star", "SESSION"), 0), "label": (("label", "SESSION", "mine"), 0), "verify": (("verify",), 0),
+    "handoff": (("handoff", "SESSION"), 0), "doctor": (("doctor",), 1), "run": (("run", "--once"), 0),
+    "forget": (("forget", "SESSION", "--yes"), 0),
+}  # fmt: skip
+# Those that have nothing to do with a session, or that end only by hand; and some with tests of their own.
+OTHERS = {"follow", "seal", "mcp", "serve", "service", "setup", "config", "allow", "demo", "completion"}
+
+
+@pytest.mark.fault("sessions that are not recorded")
+def test_no_command_leaves_a_word_of_an_unrecorded_session(world: World) -> None:
+    """Whatever is typed for it, nothing but its own file has its words afterwards."""
+    maker = Claude(world).say(*TALK)
+    world.configure(level="debug")
+    assert {name for group in GROUPS.values() for name in group} == COMMANDS.keys() | OTHERS
+    for words, code in COMMANDS.values():
+        world.cli(*(maker.session if word == "SESSION" else word for word in words), code=code)
+        left = [path for path in files(world.home) if told(path.read_bytes()) and path != maker.path]
+        assert not left, words
 
 
 @pytest.mark.fault("sessions that are not recorded")

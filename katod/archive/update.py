@@ -108,7 +108,7 @@ def _tasks(
         try:
             if (agent := found.key.agent) not in made:
                 made[agent] = _made(agent, form, options)
-            task = _task(folder, found, form, made[agent], exclusion)
+            task = _task(folder, found, form, _made_of(found, made[agent]), exclusion)
         except (KatodError, OSError) as error:
             result.fail(found, error)
             continue
@@ -148,7 +148,15 @@ def _sources(found: FoundSession) -> Sources:
     ]
 
 
+def _made_of(found: FoundSession, made: str) -> str:
+    """Return a short hash of what determines an export besides the files of its session."""
+    return made if found.said.is_empty else _hashed(repr((made, found.said)))
+
+
 def _made(agent: str, form: str, options: Options) -> str:
-    """Return a short hash of what determines an export besides its session."""
-    what = repr((AGENTS[agent].adapter.version, FORMATS[form].version, options))
-    return blake2b(what.encode(), digest_size=8).hexdigest()
+    """Return a short hash of what determines all exports of an agent's sessions."""
+    return _hashed(repr((AGENTS[agent].adapter.version, FORMATS[form].version, options)))
+
+
+def _hashed(what: str) -> str:
+    return blake2b(what.encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -88,7 +88,7 @@ class Writer:
     def _begin(self, task: Task) -> Talk | None:
         tally, said = Tally(), TextTally(task.found.key)
         stretches = [Stretch(path, identity) for path, identity, _ in task.found.files]
-        begun = look_ahead(said.over(tally.over(replay(task.found.key, stretches, self._log))))
+        begun = look_ahead(said.over(tally.over(replay(task.found.key, stretches, self._log, said=task.found.said))))
         return Talk(begun, tally, said) if begun else None
 
     def _text(self, talk: Talk, target: Target, *, saving: bool) -> Iterator[bytes]:

@@ -35,6 +35,9 @@ GROUPS: Final = {
     },
     "Keeping": {
         "export": "Export a session, a session file, a recording, or everything.",
+        "rename": "Give a session a title of your own.",
+        "star": "Mark a session with a star.",
+        "label": "Label a session with words of your own.",
         "verify": "Check transcripts against the agents' session files.",
         "forget": "Delete what katod knows of a session.",
     },
@@ -67,7 +70,10 @@ _MEANT: Final = {
     "watch": "follow",
 }  # fmt: skip
 # Commands that are in the module of another one.
-_ELSEWHERE: Final = {"start": "record", "stop": "record", "capture": "record"}
+_ELSEWHERE: Final = {
+    "start": "record", "stop": "record", "capture": "record", "rename": "personal", "star": "personal",
+    "label": "personal",
+}  # fmt: skip
 
 
 class _LazyGroup(Group):

@@ -49,7 +49,7 @@ def export_everything(
                 f"katod: {root}: the list of exports was damaged and was renamed to {folder.aside}; no files were lost",
                 err=True,
             )
-        sessions = context.found().values()
+        sessions = context.found(with_words=True).values()
         result = bring_up_to_date(folder, sessions, policy, format_name or "markdown", options, _progress)
     with suppress(OSError):  # it is only needed to forget
         remember(context.state, root)

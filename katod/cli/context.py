@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -14,10 +14,11 @@ from katod.agents.guard import failures
 from katod.config import Settings
 from katod.discover.found import FoundSession, find_sessions, look_at_roots
 from katod.discover.roots import Root, find_roots
-from katod.errors import ConfigError
+from katod.errors import ConfigError, LedgerError
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.store.ledger import Ledger
+from katod.store.rows import PersonalRow
 
 
 class Context:
@@ -77,9 +78,15 @@ class Context:
             if ledger is not None:
                 ledger.close()
 
-    def found(self) -> dict[SessionKey, FoundSession]:
-        """Return every session on disk."""
-        return find_sessions(self._roots_to_read(), self.problems)
+    def found(self, *, with_words: bool = False) -> dict[SessionKey, FoundSession]:
+        """Return every session on disk; `with_words`, also with what its person says of it."""
+        return find_sessions(self._roots_to_read(), self.problems, self._said() if with_words else {})
+
+    def _said(self) -> dict[SessionKey, PersonalRow]:
+        """Return what people say of sessions, nothing if the ledger cannot be read."""
+        with suppress(LedgerError), self.reading() as ledger:
+            return ledger.personal.all() if ledger else {}
+        return {}
 
     def look(self) -> None:
         """Note the folders that cannot be read and those that are not understood; cheaper than `found`."""

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,8 @@ def _noticed(events: Replay, what: str) -> Replay:
 
 def _session(context: Context, found: FoundSession) -> Replay:
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
+    with suppress(LedgerError), context.reading() as ledger:
+        return replay(found.key, stretches, context.log, said=ledger.personal.of(found.key) if ledger else None)
     return replay(found.key, stretches, context.log)
 
 

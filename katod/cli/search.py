@@ -151,7 +151,7 @@ class _Scope:
             if real not in seen:
                 seen.add(real)
                 yield transcript
-        self._found = self._context.found() if sessions else {}
+        self._found = self._context.found(with_words=True) if sessions else {}
         yield from (found for found in self._found.values() if self._agent in ("", found.key.agent))
 
     def within(self, what: str) -> Iterator[Searched]:
@@ -188,7 +188,8 @@ class _Scope:
         metadata, _ = read_beginning(found)
         key = found.key
         name = short[key.id] + (f"/{short[key.subagent]}" if key.subagent else "")
-        return Described(key.agent, str(key), metadata.list_title, metadata.cwd, f"katod show {pasted(name)}")
+        title = found.said.title or metadata.list_title
+        return Described(key.agent, str(key), title, metadata.cwd, f"katod show {pasted(name)}")
 
     def _transcript(self, transcript: TranscriptFile, about: TranscriptHead) -> Described:
         path = transcript.path

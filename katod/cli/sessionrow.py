@@ -49,7 +49,7 @@ def _about(found: FoundSession, metadata: SessionMetadata, end: SessionEnd) -> d
         "agent": found.key.agent,
         "session": found.key.id,
         "subagent": found.key.subagent,
-        "title": cut_at_word(one_line(end.name or metadata.list_title), _LONGEST_TITLE),
+        "title": cut_at_word(one_line(found.said.title or end.name or metadata.list_title), _LONGEST_TITLE),
         "spawned": metadata.start.origin == SPAWNED or None,
         "project": metadata.cwd,
         "bytes": found.size or None,
@@ -60,6 +60,8 @@ def _about(found: FoundSession, metadata: SessionMetadata, end: SessionEnd) -> d
 
 def _recorded(found: FoundSession, recorded: Recorded) -> dict[str, Any]:
     return {
+        "starred": found.said.starred or None,
+        "labels": list(found.said.labels) or None,
         "recording": recorded.now,
         "waiting": recorded.waits or None,
         "outputs": list(recorded.outputs),
@@ -85,5 +87,5 @@ def read_end(found: FoundSession) -> SessionEnd:
         times = [event.time for event in stream.events(Stretch(path, identity), lines) if event.time]
         with suppress(ValueError):
             last = utc(datetime.fromisoformat(times[-1]).timestamp()) if times else ""
-            return SessionEnd(last, stream.metadata.named)
+            return SessionEnd(last, stream.metadata.names.named)
     return SessionEnd()

@@ -25,7 +25,7 @@ from katod.formats.text.when import When
 from katod.model import SessionKey
 from katod.paths import name_of
 from katod.search.since import since_seconds
-from katod.store.rows import UNNAMED
+from katod.store.rows import UNNAMED, PersonalRow
 
 _MOST: Final = 50
 _HEADER: Final = ("", "last", "state", "agent", "session", "project", "title")
@@ -47,24 +47,24 @@ _INDENT: Final = "   "
 @click.option(
     "--all", "everything", is_flag=True, help="Show all sessions, not only 50, including empty ones and sub-agents."
 )
+@click.option("--starred", is_flag=True, help="Show only sessions with a star.")
+@click.option("--label", multiple=True, help="Show only sessions with this label; of several, with all of them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_obj
-def sessions(
-    context: Context, agent: str | None, project: str | None, since: str | None, everything: bool, as_json: bool
-) -> None:
+def sessions(context: Context, /, as_json: bool, everything: bool, since: str | None, **given: Any) -> None:
     """List the sessions on this machine, newest first.
 
     ● marks sessions that are being recorded, ○ sessions that were recorded; the path of the transcript follows. The
     state of a session (working, blocked, done) is shown if it changed within a day. A blocked session waits for your
-    answer or for a permission.
+    answer or for a permission. ★ and #labels are yours (`katod star`, `katod label`).
 
     In a pipe, the columns are separated by tabs: last, state, agent, session, project, title, transcript.
     """
-    known = context.found()
-    wanted = Wanted(agent, project or "", since_time(since), everything)
+    known = context.found(with_words=True)
+    chosen = Wanted(oldest=since_time(since), everything=everything, **given)
     newest_first = sorted(known.values(), key=lambda found: -found.changed_ns)
     most = None if everything or as_json else _MOST
-    rows = list(islice(_listed(newest_first, wanted, recorded_by_session(context)), None if most is None else most + 1))
+    rows = list(islice(_listed(newest_first, chosen, recorded_by_session(context)), None if most is None else most + 1))
     shown = sorted(rows[:most], key=lambda row: row["last"], reverse=True)  # a file may be newer than what was said
     for folder, problem in context.problems.items():
         say(f"katod: {folder}: {problem}", err=True)
@@ -81,20 +81,26 @@ class Wanted(NamedTuple):
     """Which sessions are listed; `oldest` in seconds since 1970."""
 
     agent: str | None = None
-    project: str = ""
+    project: str | None = None
     oldest: float = 0.0
     everything: bool = False
+    starred: bool = False
+    label: tuple[str, ...] = ()
 
     def may_be(self, found: FoundSession) -> bool:
         """Return whether a session may be listed, as far as that is known without opening it."""
         is_main = self.everything or not found.key.subagent
-        return is_main and found.changed_ns >= self.oldest * 1e9 and self.agent in (None, found.key.agent)
+        is_new = found.changed_ns >= self.oldest * 1e9
+        return is_main and is_new and self.agent in (None, found.key.agent) and self._is_said(found.said)
+
+    def _is_said(self, said: PersonalRow) -> bool:
+        return (said.starred or not self.starred) and said.has_labels(self.label)
 
     def has(self, row: dict[str, Any]) -> bool:
         """Return whether a session is listed."""
         is_main = self.everything or not row.get("spawned")
         is_new = datetime.fromisoformat(row["last"]).timestamp() >= self.oldest
-        return is_main and is_new and self.project.casefold() in row.get("project", "").casefold()
+        return is_main and is_new and (self.project or "").casefold() in row.get("project", "").casefold()
 
 
 def _listed(
@@ -174,7 +180,10 @@ def session_table(rows: Sequence[Mapping[str, Any]], short: dict[str, str], zone
         agent, name, project, title = _cells(row, short)
         sign = TextSpan("●", "red") if row["recording"] else TextSpan("○" if row["outputs"] else "")
         last = TextSpan(recent(row["last"], now, zone), "dim")
-        named = [TextSpan(agent), TextSpan(name), TextSpan(cut(project, _LONGEST_PROJECT)), TextSpan(title, "bold")]
+        shown = " ".join(
+            [*(["★"] if row.get("starred") else []), title, *(f"#{label}" for label in row.get("labels", ()))]
+        )
+        named = [TextSpan(agent), TextSpan(name), TextSpan(cut(project, _LONGEST_PROJECT)), TextSpan(shown, "bold")]
         cells.append([sign, last, state_span(row), *named])
     return table(cells, width=width, flexible=(len(_HEADER) - 1,), optional=_OPTIONAL, loose={_ID: _LONGEST_ID})
 

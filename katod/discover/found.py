@@ -1,7 +1,8 @@
 """The sessions on disk, for commands that list or examine them: found by a sweep, without a ledger."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from katod.agents import AGENTS
@@ -9,16 +10,18 @@ from katod.agents.guard import failures
 from katod.discover.roots import Root
 from katod.discover.sweep import strange_files, sweep
 from katod.model import Identity, SessionKey, Stat
+from katod.store.rows import PersonalRow
 
 STRANGE: Final = "has files that look like sessions"
 _TOO_OLD: Final = "{} ({}), but none that katod knows: katod may be too old for this agent"
 
 
 class FoundSession:
-    """One session as found on disk: its files, oldest change first."""
+    """One session as found on disk: its files, oldest change first, and what is `said` of it by its person."""
 
-    def __init__(self, key: SessionKey) -> None:
+    def __init__(self, key: SessionKey, said: PersonalRow | None = None) -> None:
         self.key = key
+        self.said = said or PersonalRow(key)
         self.files: list[tuple[str, Identity, Stat]] = []
 
     @property
@@ -33,8 +36,13 @@ class FoundSession:
         return 0 if is_contained else sum(stat.size for _, _, stat in self.files)
 
 
-def find_sessions(roots: Iterable[Root], problems: dict[str, str]) -> dict[SessionKey, FoundSession]:
-    """Return every session below these roots. What cannot be read or is not understood is added to `problems`."""
+def find_sessions(
+    roots: Iterable[Root], problems: dict[str, str], said: Mapping[SessionKey, PersonalRow] = MappingProxyType({})
+) -> dict[SessionKey, FoundSession]:
+    """Return every session below these roots, with what is `said` of it by its person.
+
+    What cannot be read or is not understood is added to `problems`.
+    """
     sessions: dict[SessionKey, FoundSession] = {}
     for root in roots:
         understood = False
@@ -42,7 +50,8 @@ def find_sessions(roots: Iterable[Root], problems: dict[str, str]) -> dict[Sessi
             identity = root.spec.identify(Path(path))
             if identity is not None:
                 understood = True
-                sessions.setdefault(identity.key, FoundSession(identity.key)).files.append((path, identity, stat))
+                key = identity.key
+                sessions.setdefault(key, FoundSession(key, said.get(key))).files.append((path, identity, stat))
         _note_strange(root, problems, understood=understood)
     for session in sessions.values():
         session.files.sort(key=lambda file: (file[2].mtime_ns, file[0]))

@@ -406,11 +406,14 @@ class _Act:
     def _titled(self, command: Command, target: Target | None, *, whole: bool) -> SessionMetadata | None:
         """Return the metadata with the title of a new output, None if the words for it are still to be typed.
 
-        It is the name as it was typed, without folder and suffix. A recording of the `whole` session has its title.
+        It is the name as it was typed, without folder and suffix, or the title that the person gave the session. A
+        recording of the `whole` session has its title.
         """
         metadata, naming = self._session.metadata, self._naming
         if target is not None:
             return naming.titled_as(metadata, PurePosixPath(command.name).stem)
+        if (called := naming.titled_by_person(metadata)) is not None:
+            return called
         if whole:
             return metadata
         named = naming.titled(metadata, command.words)

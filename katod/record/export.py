@@ -25,7 +25,7 @@ from katod.metadata import Replay, SessionMetadata
 from katod.model import Cursor, Identity, Options, SessionKey
 from katod.record.ranges import RangePrinter
 from katod.record.stream import LocalDedup, NoDedup, SessionStream, set_title
-from katod.store.rows import OutputRow, SourceRow
+from katod.store.rows import OutputRow, PersonalRow, SourceRow
 from katod.write.output import OutputPath, save_asset
 
 _READ_BYTES: Final = 512 * 1024
@@ -43,11 +43,19 @@ class Stretch(NamedTuple):
 
 
 def replay(
-    key: SessionKey, stretches: Iterable[Stretch], log: EventLog, *, skip_missing: bool = False
+    key: SessionKey,
+    stretches: Iterable[Stretch],
+    log: EventLog,
+    *,
+    said: PersonalRow | None = None,
+    skip_missing: bool = False,
 ) -> Iterator[tuple[Event, SessionMetadata]]:
-    """Yield each event of a session once, in order, with the metadata at that point. Raises SourceError."""
+    """Yield each event of a session once, in order, with the metadata at that point. Raises SourceError.
+
+    What is `said` of the session by its person is a part of the metadata.
+    """
     seen = LocalDedup() if AGENTS[key.agent].nature.has_native_ids else NoDedup()
-    stream, last = SessionStream(key, seen, log), None
+    stream, last = SessionStream(key, seen, log, said.metadata if said else None), None
     for stretch in stretches:
         last = stretch
         try:

@@ -25,7 +25,9 @@ from katod.write.safe import examine
 
 _MOST_NUMBERS: Final = 1000
 _AGENT: Final = "agent-"  # before the name of a sub-agent in the name of its file, once
-_IN_HEAD: Final = frozenset({"title", "cwd", "branch", "version", "model", "parent", "session", "draft", "time"})
+_IN_HEAD: Final = frozenset(
+    {"title", "cwd", "branch", "version", "model", "parent", "session", "draft", "time", "labels", "starred"}
+)
 
 
 class OutputNaming:
@@ -99,6 +101,11 @@ class OutputNaming:
         title = clean(redact(title_of(words)))
         return _with_title(metadata, title) if title else None
 
+    def titled_by_person(self, metadata: SessionMetadata) -> SessionMetadata | None:
+        """Return the metadata with the title that the person gave the session, None if there is none."""
+        title = self._ledger.personal.of(metadata.key).title
+        return _with_title(metadata, title) if title else None
+
     def untitled(self, metadata: SessionMetadata, time: str) -> SessionMetadata:
         """Return the metadata of a new output that has no words: its title is the project and the time."""
         when = When(self.policy.zone).stamp(time or metadata.time, "")
@@ -144,7 +151,8 @@ class OutputNaming:
         if metadata.cwd:
             self._remember(metadata.cwd)
         options = beside(target, self.policy.options())
-        shown = {name: value for name, value in metadata.state().items() if name in _IN_HEAD}
+        said = self._ledger.personal.of(metadata.key).metadata
+        shown = {name: value for name, value in (said | metadata.state()).items() if name in _IN_HEAD}
         head = {"key": list(metadata.key), "metadata": shown}
         version = FORMATS[target.format].version
         return self._ledger.add_output(

@@ -34,10 +34,10 @@ def problem(status: int, code: str, message: str, headers: dict[str, str] | None
     return json_response({"error": message, "code": code}, status, headers)
 
 
-def fields(body: bytes) -> dict[str, str]:
-    """Return the fields of a form, each with its first value; none if there are too many."""
+def fields(body: bytes, *, blank: bool = False) -> dict[str, str]:
+    """Return the fields of a form, each with its first value; none if there are too many. `blank` keeps empty ones."""
     try:
-        form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=_FIELDS)
+        form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=_FIELDS, keep_blank_values=blank)
     except ValueError:
         return {}
     return {name: values[0] for name, values in form.items()}

@@ -13,16 +13,16 @@ from uuid import uuid4
 
 import orjson
 
-from katod.model import Command, SessionKey, Word
+from katod.model import Command, Saying, SessionKey, Word
 from katod.smallfile import read_small
 
 FOLDER: Final = "requests"
-# What is requested, but cannot be typed in a chat: to append what is missing of an output, to forget a session, and,
-# for no session, to pause and to resume.
-Errand = Literal["restore", "forget", "pause", "resume"]
+# What is requested, but cannot be typed in a chat: to append what is missing of an output, to forget a session, to keep
+# what the person says of one, and, for no session, to pause and to resume.
+Errand = Literal["restore", "forget", "pause", "resume"] | Saying
 RESTORE: Final = "restore"
 WITH_OUTPUTS: Final = "outputs"
-_WORDS: Final = (*get_args(Word), *get_args(Errand))
+_WORDS: Final = frozenset({*get_args(Word), "restore", "forget", "pause", "resume", *get_args(Saying)})
 _SUFFIX: Final = ".request"
 _ANSWER: Final = ".answer"
 _LARGEST: Final = 64 * 1024
@@ -34,7 +34,8 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 class Request:
     """One command for a session, and when it was requested.
 
-    To restore an output, `name` is its number; to forget a session with its transcripts, it is WITH_OUTPUTS.
+    To restore an output, `name` is its number; to forget a session with its transcripts, it is WITH_OUTPUTS; to rename
+    a session, it is the title, and to label it, the words.
     """
 
     session: tuple[str, str, str]
@@ -51,6 +52,11 @@ class Request:
     def command(self) -> Command | None:
         """The command, as if typed in the chat; None for what cannot be typed there."""
         return Command(cast("Word", self.word), self.name) if self.word in get_args(Word) else None
+
+    @property
+    def saying(self) -> Saying | None:
+        """What the person says of the session, None for anything else."""
+        return cast("Saying", self.word) if self.word in get_args(Saying) else None
 
 
 def enqueue(state: Path, request: Request) -> Path:

@@ -19,6 +19,7 @@ from katod.log import EventLog
 from katod.model import Identity, Range, SessionKey, Stat
 from katod.store import integrity
 from katod.store.deliveries import Deliveries
+from katod.store.personal import Personal
 from katod.store.projects import Projects
 from katod.store.rows import (
     UNMARKED,
@@ -420,6 +421,11 @@ class Ledger:
         """The projects that were recorded."""
         return Projects(self.db)
 
+    @cached_property
+    def personal(self) -> Personal:
+        """What the person says of sessions."""
+        return Personal(self.db)
+
     # -- forgetting -----------------------------------------------------------------------------------
 
     @cached_property
@@ -454,6 +460,12 @@ class Ledger:
         self.db.executemany(insert, map(TOMBSTONES.values, tombstones))
         used = {row.cwd for row in self.sessions()} | {row.head["metadata"].get("cwd", "") for row in self.outputs()}
         self.projects.forget_unless(used, {session.cwd for session in sessions})
+        self._rewritten = False
+
+    def forget_words(self, sessions: Iterable[SessionKey]) -> None:
+        """Delete what the person said of these sessions, of which katod may know nothing else."""
+        with self.transaction():
+            self.personal.forget(sessions)
         self._rewritten = False
 
     def erase(self) -> bool:

@@ -1,5 +1,6 @@
 """The ledger's rows. Each class is one table: its fields are the columns, in order (see `tables`)."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
@@ -239,6 +240,30 @@ class WorktreeRow(NamedTuple):
 
     path: Annotated[str, "PRIMARY KEY"]
     repository: str
+
+
+class PersonalRow(NamedTuple):
+    """What the person says of a session, recorded or not, in their own words: what they call it, a star, labels."""
+
+    session: Annotated[SessionKey, "PRIMARY KEY"]
+    title: str = ""
+    starred: bool = False
+    labels: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.title or self.starred or self.labels)
+
+    def has_labels(self, wanted: Iterable[str]) -> bool:
+        """Return whether the session has all of these labels, which may be typed with `#` and in any case."""
+        return {label.removeprefix("#").casefold() for label in wanted} <= {*self.labels}
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What it adds to the metadata of the session, as JSON, without what it does not say."""
+        row = {"own": self.title, "starred": self.starred, "labels": list(self.labels)}
+        return {name: value for name, value in row.items() if value}
 
 
 class ProjectRow(NamedTuple):

@@ -84,7 +84,7 @@ def sessions(world):
 @each(
     ("line", "expected"),
     [
-        ("katod st", ["start", "stop", "status"]),
+        ("katod st", ["start", "stop", "status", "star"]),
         ("katod service st", ["start", "status", "stop"]),
         ("katod handoff --b", ["--budget"]),
         ("katod export --tools ", ["none", "summary", "full"]),

@@ -214,7 +214,9 @@ def test_a_description_leaves_out_what_is_not_known(world):
 
 def test_a_folder_that_cannot_be_read_is_told(world, monkeypatch):
     """A list that is empty for lack of permission says so."""
-    monkeypatch.setattr(Context, "found", lambda self: self.problems.update({"/closed": "Permission denied"}) or {})
+    monkeypatch.setattr(
+        Context, "found", lambda self, **_: self.problems.update({"/closed": "Permission denied"}) or {}
+    )
     world.cli("sessions")
     assert "/closed: Permission denied" in world.said
 

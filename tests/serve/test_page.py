@@ -257,6 +257,29 @@ def test_a_recording_is_asked_for_by_post_alone(world):
     assert not list(world.state.glob("requests/*"))
 
 
+def test_what_a_person_says_of_a_session_is_shown_and_asked_for(world):
+    """As text, on the list and on its page, whose fields ask katod to keep more."""
+    talked(world)
+    world.cli("rename", SESSION, "The <b>login</b> page")
+    world.cli("star", SESSION)
+    world.cli("label", SESSION, "auth")
+
+    async def work(app):
+        rows, page = (await app.ask("/")).body.decode(), (await app.ask(ONE)).body.decode()
+        found = (await app.ask("/find?q=%23auth")).body.decode()
+        wrong = await app.ask(f"{ONE}/own", "POST", BEARER | ORIGIN, b"forget=1")
+        other = await app.ask(f"{ONE}/own", "POST", {"cookie": "x", "origin": "http://evil.example"}, b"star=1")
+        return rows, page, found, wrong, other, await app.ask(f"{ONE}/own", "POST", BEARER | ORIGIN, b"rename=")
+
+    rows, page, found, wrong, other, asked_for = run(world, work)
+    for shown in (rows, page, found):
+        assert "The &lt;b&gt;login&lt;/b&gt; page" in shown
+        assert 'aria-label="Starred"' in shown
+        assert "#auth" in shown
+    assert '<button name="unlabel" value="auth"' in page
+    assert (wrong.status, other.status, asked_for.status) == (404, 403, 409)
+
+
 def test_a_transcript_with_secrets_in_it_is_not_shown(world):
     """What was written without redaction is for its owner's editor; with it, the transcript is shown as it is."""
     key = "sk-ant-api03-" + "a1B2" * 24

@@ -48,7 +48,7 @@ LOOK_UPS = {
 }  # fmt: skip
 WRITERS = {
     "save_root", "add_session", "save_session", "add_near_misses", "save_sample", "add_source", "save_source", "add_output",
-    "save_output", "rename_output", "add_seen", "add_applied", "add_refusal", "forget", "erase",
+    "save_output", "rename_output", "add_seen", "add_applied", "add_refusal", "forget", "forget_words", "erase",
 }  # fmt: skip
 
 

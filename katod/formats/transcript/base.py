@@ -126,6 +126,7 @@ class Transcript:
             slug(agent.product), self._redact(f"{agent.product} {start.version}".strip()), self._redact(metadata.model),
             project, self._redact(start.branch), agent.whole_id(key.id, start.session), key.subagent, start.parent,
             self._when.day(time), f"{stamp} ({self._base.time_zone})" if stamp else "",
+            metadata.names.labels, metadata.names.starred,
         )  # fmt: skip
 
     def mark(self, mark: Mark) -> Pieces:

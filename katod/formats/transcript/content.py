@@ -27,6 +27,8 @@ class Head(NamedTuple):
     parent: str
     date: str
     when: str
+    labels: tuple[str, ...] = ()
+    is_starred: bool = False
 
 
 class MarkLine(NamedTuple):

@@ -71,7 +71,8 @@ class Html:
     def head(self, metadata: SessionMetadata, time: str) -> Markup:
         """Return the beginning of the page."""
         head = self._transcript.head(metadata, time)
-        about = (escape(part) for part in (head.product, head.project, head.branch, head.when) if part)
+        labels = " ".join([*(["★"] if head.is_starred else []), *(f"#{label}" for label in head.labels)])
+        about = (escape(part) for part in (head.product, head.project, head.branch, head.when, labels) if part)
         return fill(
             _HEAD, policy=_POLICY, title=escape(head.title), style=STYLE, about=join(about, _DOT)
         )  # fmt: skip

@@ -53,10 +53,12 @@ class Markdown:
     def head(self, metadata: SessionMetadata, time: str) -> str:
         """Return the front matter and the title."""
         head = self._transcript.head(metadata, time)
+        tags = ", ".join(("katod", head.agent, *map(_yaml, head.labels)))
         rows = {
             "title": _yaml(head.title), "date": head.date, "agent": head.agent, "model": _yaml(head.model),
             "project": _yaml(head.project), "branch": _yaml(head.branch), "session": _yaml(head.session),
-            "subagent": _yaml(head.subagent), "parent": _yaml(head.parent), "tags": f"[katod, {head.agent}]",
+            "subagent": _yaml(head.subagent), "parent": _yaml(head.parent),
+            "tags": f"[{tags}]", "starred": "true" if head.is_starred else "",
         }  # fmt: skip
         matter = "\n".join(f"{name}: {value}" for name, value in rows.items() if value)
         about = " · ".join(filter(None, (inline(head.product), inline(head.project), inline(head.branch), head.when)))

@@ -8,6 +8,7 @@ from katod.formats.stream import bridge
 from katod.model import SessionKey
 from katod.serve.index.entry import File, Numbers, SessionEntry, numbers_of, stat_of
 from katod.store.ledger import LEDGER_NAME, Ledger
+from katod.store.rows import PersonalRow
 from katod.store.tombstones import Tombstones
 
 _LEDGER: Final = (LEDGER_NAME, f"{LEDGER_NAME}-wal")
@@ -21,6 +22,11 @@ class LedgerSessions:
         self._signature: Numbers | None = None
         self._begun: frozenset[str] = frozenset()
         self._forgotten = Tombstones(())
+        self._said: dict[SessionKey, PersonalRow] = {}
+
+    def said(self, key: SessionKey) -> PersonalRow:
+        """Return what its person says of a session."""
+        return self._said.get(key) or PersonalRow(key)
 
     def is_begun(self, name: str) -> bool:
         """Return whether a recording of a session has started, but its transcript is not named yet."""
@@ -44,6 +50,7 @@ class LedgerSessions:
             with closing(ledger):
                 recorded, self._begun = _compare(ledger, entries, new)
                 _read(ledger, new)
+                self._said = ledger.personal.all()
                 self._forgotten = ledger.tombstones if ledger.has_tombstones() else Tombstones(())
         for name, entry in list(entries.items()):
             if name not in recorded and (entry.number or self.is_forgotten(entry.key)):

@@ -23,6 +23,7 @@ from katod.record.beginning import read_beginning
 from katod.serve.index.entry import File, NotServed, Numbers, SessionContent, SessionEntry, numbers_of, stat_of
 from katod.serve.index.ledger import LedgerSessions
 from katod.states import is_over
+from katod.store.rows import PersonalRow
 
 SWEEP_EVERY: Final = 15.0  # seconds between two sweeps for files of which no hint came
 _LOOK_EVERY: Final = 1.0
@@ -80,6 +81,10 @@ class SessionIndex:
     def is_recording(self, entry: SessionEntry) -> bool:
         """Return whether a session is being recorded; its first transcript may have no name yet."""
         return entry.is_open or self._recorded.is_begun(entry.name)
+
+    def said(self, entry: SessionEntry) -> PersonalRow:
+        """Return what its person says of a session."""
+        return self._recorded.said(entry.key)
 
     def renew(self) -> None:
         """Stat the files of all sessions that may be active, as hints can be missing. Raises LedgerError."""

@@ -55,10 +55,10 @@ def list_row(row: ListRow, now: float) -> Markup:
     """Return one session of the list."""
     return fill(
         '<li id="s-{name}" class="row" data-group="{group}" data-since="{since:.3f}" '
-        'data-state="{state}"><a href="/s/{name}">{title}</a>'
+        'data-state="{state}"><a href="/s/{name}">{star}{title}</a>'
         '<span class="where">{where}</span>{pill}<span class="meta">{recording}{moment}</span></li>\n',
         name=escape(row.name), group=escape(row.group), since=row.since, state=escape(row.state),
-        title=escape(name_of(row)), where=where(row), pill=pill(row), recording=recording(row),
+        star=star(row), title=escape(name_of(row)), where=where(row), pill=pill(row), recording=recording(row),
         moment=moment(row.since, now),
     )  # fmt: skip
 
@@ -68,10 +68,16 @@ def name_of(row: ListRow) -> str:
     return row.title or "Untitled"
 
 
+def star(row: ListRow) -> Markup:
+    """Return the star of a session, if it has one."""
+    return fill('<span class="star" role="img" aria-label="Starred">★</span> ') if row.is_starred else NOTHING
+
+
 def where(row: ListRow) -> Markup:
-    """Return the agent and the project of a session."""
+    """Return the agent and the project of a session, and its labels."""
+    labels = " ".join(f"#{label}" for label in row.labels)
     branch = "" if row.branch == "HEAD" else row.branch  # so Claude Code says that there is none
-    return join((escape(part) for part in (row.agent, row.folder, branch) if part), fill(" · "))
+    return join((escape(part) for part in (row.agent, row.folder, branch, labels) if part), fill(" · "))
 
 
 def pill(row: ListRow) -> Markup:

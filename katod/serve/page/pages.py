@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
@@ -24,7 +24,7 @@ from katod.formats.text.markup import Markup
 from katod.formats.text.when import When
 from katod.log import EventLog
 from katod.metadata import Replay
-from katod.model import Options, SessionKey
+from katod.model import Options, Saying, SessionKey
 from katod.record.export import Stretch, render_all, replay
 from katod.serve import failures
 from katod.serve.feed.hub import Hub
@@ -91,7 +91,8 @@ class Pages:
             f"{one}/transcripts/{{number}}": self._transcript,
         }
         routes = [Route(path, guarded(page), methods=["GET"]) for path, page in pages.items()]
-        return [*routes, Route(f"{one}/recording", guarded(self._record), methods=["POST"])]
+        posts: dict[str, Handler] = {f"{one}/recording": self._record, f"{one}/own": self._keep_words}
+        return [*routes, *(Route(path, guarded(act), methods=["POST"]) for path, act in posts.items())]
 
     # -- the list ---------------------------------------------------------------------------------------
 
@@ -215,9 +216,20 @@ class Pages:
             return html_response(plain("Not done", message, back), 409)
         return RedirectResponse(back, 303)
 
-    async def _asked(self, entry: SessionEntry, word: Any) -> str:
+    async def _keep_words(self, request: Request) -> Response:
+        """Have what the person says of a session kept, and show the session again."""
+        given = fields(await request.body(), blank=True)
+        entry, word = await self._entry(request), next((word for word in get_args(Saying) if word in given), None)
+        if entry is None or word is None:
+            return _missing()
+        back = f"/s/{entry.name}"
+        if message := await self._asked(entry, word, given[word]):
+            return html_response(plain("Not done", message, back), 409)
+        return RedirectResponse(back, 303)
+
+    async def _asked(self, entry: SessionEntry, word: Any, words: str = "") -> str:
         """Send a request to katod. Returns why it was refused, empty if it was carried out."""
-        place = await self._hub.reading.run(lambda: recording.request(self._state, entry.key, word))
+        place = await self._hub.reading.run(lambda: recording.request(self._state, entry.key, word, words))
         if place is None:
             return recording.not_running()
         until = time.monotonic() + _PATIENCE

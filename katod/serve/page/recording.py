@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from katod.errors import KatodError, OutputUnreadable
-from katod.model import SessionKey, Word
+from katod.model import Saying, SessionKey, Word
 from katod.record.reading import opened
 from katod.record.resumecommand import resume_command_from
 from katod.serve.index.entry import SessionEntry
@@ -79,18 +79,21 @@ def halted(state: Path) -> str:
 
 
 def not_running() -> str:
-    """Return the message for a request to record while katod is not running."""
+    """Return the message for a request while katod is not running."""
     from katod.service.manager import how_to_start  # noqa: PLC0415 - half a megabyte, which few servers need
 
-    return f"katod is not running, so nothing can be recorded. In your shell, `{how_to_start()}` starts it."
+    return f"katod is not running, so it cannot do that. In your shell, `{how_to_start()}` starts it."
 
 
-def request(state: Path, key: SessionKey, word: Word) -> Path | None:
-    """Ask katod to record, or to stop; return where the answer will be, None if katod is not running."""
+def request(state: Path, key: SessionKey, word: Word | Saying, words: str = "") -> Path | None:
+    """Ask katod to record, to stop, or to keep what is said of a session; return where the answer will be.
+
+    None if katod is not running.
+    """
     if holder(state) is None:
         return None
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return enqueue(state, Request((key.agent, key.id, key.subagent), word, "", moment))
+    return enqueue(state, Request((key.agent, key.id, key.subagent), word, words, moment))
 
 
 def answer(path: Path) -> str | None:

@@ -39,6 +39,9 @@ class ListRow(NamedTuple):
     is_recorded: bool = False
     is_recording: bool = False
     halt: str = ""  # why nothing is written although it is being recorded
+    is_starred: bool = False
+    labels: tuple[str, ...] = ()
+    own: str = ""  # the title, if the person gave it
 
     @property
     def group(self) -> str:
@@ -78,12 +81,11 @@ class SessionList:
         return sorted(rows, key=lambda row: -row.since), ""
 
     def named(self, words: Iterable[str]) -> list[ListRow]:
-        """Return the latest sessions whose title, project or agent has all words. Raises LedgerError."""
+        """Return the latest sessions whose title, labels, project or agent have all words. Raises LedgerError."""
         folded = [word.casefold() for word in words]
         main = (entry for entry in self._index.all().values() if not entry.key.subagent)
-        found = (
-            entry for entry in sorted(main, key=_order, reverse=True) if all(word in _called(entry) for word in folded)
-        )
+        newest_first = sorted(main, key=_order, reverse=True)
+        found = (entry for entry in newest_first if all(word in self._called(entry) for word in folded))
         return [self.row(entry) for entry in islice(found, _NAMED)]
 
     def row(self, entry: SessionEntry) -> ListRow:
@@ -103,19 +105,19 @@ class SessionList:
             entry.refresh()
         about, state = described(entry), _doing(entry, now)
         say = redact if self._redact else str
-        is_recording = self._index.is_recording(entry)
+        is_recording, said = self._index.is_recording(entry), self._index.said(entry)
         return ListRow(
-            entry.name, AGENTS[entry.key.agent].product, say(one_line(about.list_title, _TITLE)),
+            entry.name, AGENTS[entry.key.agent].product, say(one_line(said.title or about.list_title, _TITLE)),
             say(os.path.basename(about.cwd.rstrip("/"))), say(about.start.branch),
             *_shown(state, say),
             entry.changed_ns / 1e9, bool(entry.number), is_recording,
-            self._halted() if is_recording else "",
+            self._halted() if is_recording else "", said.starred, said.labels, said.title,
         )  # fmt: skip
 
-
-def _called(entry: SessionEntry) -> str:
-    about = described(entry)
-    return f"{about.list_title}\n{about.cwd}\n{AGENTS[entry.key.agent].product}".casefold()
+    def _called(self, entry: SessionEntry) -> str:
+        about, said = described(entry), self._index.said(entry)
+        labels = "".join(f" #{label}" for label in said.labels)
+        return f"{said.title or about.list_title}{labels}\n{about.cwd}\n{AGENTS[entry.key.agent].product}".casefold()
 
 
 def _order(entry: SessionEntry) -> ListPosition:

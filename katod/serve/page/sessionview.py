@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
+from katod.record.personal import LONGEST_NAME
 from katod.serve.page.frame import closing, opening
-from katod.serve.page.listview import moment, name_of, pill, recording, where
+from katod.serve.page.listview import moment, name_of, pill, recording, star, where
 from katod.serve.page.sessionlist import ListRow
 
 _LIVE: Final = frozenset({"working", "blocked", "stalled"})
@@ -55,8 +56,8 @@ def session_foot(row: ListRow, last: str, held: Markup, prompts: Markup) -> Mark
 def about(row: ListRow, now: float) -> Markup:
     """Return the title and the state of a session."""
     return fill(
-        '<b class="title">{}</b><span class="now">{}{}{}</span>',
-        escape(name_of(row)), pill(row), recording(row), moment(row.since, now),
+        '<b class="title">{}{}</b><span class="now">{}{}{}</span>',
+        star(row), escape(name_of(row)), pill(row), recording(row), moment(row.since, now),
     )  # fmt: skip
 
 
@@ -65,8 +66,8 @@ def _menu(row: ListRow, beside: Beside) -> Markup:
         '<ul><li><a href="/s/{name}/files">Files changed</a></li>'
         '<li><katod-copy data-from="/s/{name}/markdown" data-label="Copy">'
         '<a href="/s/{name}/markdown">Markdown</a></katod-copy></li></ul>'
-        '{resume}<div id="recorded">{recorded}</div>',
-        name=escape(row.name), resume=_resume(beside.resume), recorded=recorded(row, beside.outputs),
+        '{resume}<div id="own">{own}</div><div id="recorded">{recorded}</div>',
+        own=own(row), name=escape(row.name), resume=_resume(beside.resume), recorded=recorded(row, beside.outputs),
     )  # fmt: skip
 
 
@@ -76,6 +77,24 @@ def _resume(command: str) -> Markup:
     return fill(
         '<h2>Continue in its agent</h2><katod-copy data-label="Copy"><code>{}</code></katod-copy>', escape(command)
     )
+
+
+def own(row: ListRow) -> Markup:
+    """Return the fields in which the person calls a session by a title, marks it with a star, and labels it."""
+    gone = join(
+        fill('<button name="unlabel" value="{0}" aria-label="Take the label {0} away">#{0} ✕</button>', escape(label))
+        for label in row.labels
+    )
+    word, what = ("unstar", "Take the star away") if row.is_starred else ("star", "Star")
+    return fill(
+        '<h2>Title and labels</h2><form method="post" action="/s/{0}/own">'
+        '<input name="rename" value="{1}" maxlength="{2}" placeholder="Your title" aria-label="Your title">'
+        '<button>Rename</button></form>'
+        '<form method="post" action="/s/{0}/own"><input name="label" maxlength="{2}" placeholder="Labels" '
+        'aria-label="Labels to add"><button>Add</button></form>'
+        '<form method="post" action="/s/{0}/own">{3}<button name="{4}" value="1">{5}</button></form>',
+        escape(row.name), escape(row.own), LONGEST_NAME, gone, escape(word), escape(what),
+    )  # fmt: skip
 
 
 def recorded(row: ListRow, outputs: Sequence[OutputLink]) -> Markup:

@@ -19,7 +19,7 @@ from katod.serve.page.listview import groups, list_row
 from katod.serve.page.listwatch import ListWatch
 from katod.serve.page.reader import PageReader
 from katod.serve.page.sessionlist import ListRow, SessionList
-from katod.serve.page.sessionview import OutputLink, about, recorded
+from katod.serve.page.sessionview import OutputLink, about, own, recorded
 
 HEADERS: Final = {"content-type": "text/event-stream", "x-accel-buffering": "no"}
 _SOON: Final = "retry: 1000\n\n"  # milliseconds until a browser that lost its connection comes back
@@ -120,7 +120,7 @@ class Streams:
             if row != before:
                 before = row
                 outputs = await self._hub.reading.run(lambda: self._outputs(entry.key))
-                html = {"html": about(row, time.time()), "recorded": recorded(row, outputs)}
+                html = {"html": about(row, time.time()), "recorded": recorded(row, outputs), "own": own(row)}
                 yield event({**html, "title": row.title, "state": row.state, "need": row.need}, "about")
             await self._watch.tick()
 

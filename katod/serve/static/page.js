@@ -214,6 +214,7 @@ customElements.define("katod-feed", class extends HTMLElement {
   connectedCallback() {
     this.log = $("log");
     this.fresh = 0;
+    this.shown = {};
     this.button = make("button", "", { id: "new", type: "button", hidden: true });
     this.button.onclick = () => this.toEnd();
     document.body.append(this.button);
@@ -285,11 +286,12 @@ customElements.define("katod-feed", class extends HTMLElement {
     }
   }
 
-  about({ html, recorded, title, state, need }) {
+  about({ html, recorded, own, title, state, need }) {
     if (state !== this.state && this.state !== undefined) say(need || state);
     this.state = state;
     $("about").innerHTML = html;
-    this.switch(recorded);
+    this.switch("recorded", recorded);
+    this.switch("own", own);
     $("main").dataset.awake = ["working", "blocked", "stalled"].includes(state) ? "1" : "";
     if (title) {
       document.querySelector("#main>h1").textContent = title;
@@ -299,9 +301,9 @@ customElements.define("katod-feed", class extends HTMLElement {
   }
 
   // What somebody is about to press stays as it is, unless it changes.
-  switch(html) {
-    if (this.recorded !== html) $("recorded").innerHTML = html;
-    this.recorded = html;
+  switch(place, html) {
+    if (this.shown[place] !== html) $(place).innerHTML = html;
+    this.shown[place] = html;
   }
 
   offer() {

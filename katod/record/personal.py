@@ -1,0 +1,38 @@
+"""What the person says of a session, as it is kept: cleaned, redacted and cut. Pure."""
+
+import re
+from typing import Final
+
+from katod.formats.redact.redactor import redact
+from katod.formats.text.controls import clean
+from katod.model import Saying
+from katod.store.rows import PersonalRow
+from katod.titles import cut_at_word
+
+LONGEST_NAME: Final = 200  # characters
+LONGEST_LABEL: Final = 40
+MOST_LABELS: Final = 20
+_APART: Final = re.compile(r"[^\w/+#.-]+")
+
+
+def labels_in(words: str) -> tuple[str, ...]:
+    """Return the labels in typed words, each once: in lower case, of letters, digits and `/ + # . - _` alone."""
+    found = (
+        _APART.sub("-", clean(word)).lstrip("#-./").rstrip("-./").casefold()[:LONGEST_LABEL]
+        for word in redact(words).split()
+    )
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def said_of(row: PersonalRow, word: Saying, words: str) -> PersonalRow:
+    """Return what is said of a session after a request, whose words are those that were typed."""
+    match word:
+        case "rename":
+            return row._replace(title=cut_at_word(" ".join(clean(redact(words)).split()), LONGEST_NAME))
+        case "star" | "unstar":
+            return row._replace(starred=word == "star")
+        case "label":
+            return row._replace(labels=tuple(dict.fromkeys((*row.labels, *labels_in(words))))[:MOST_LABELS])
+        case "unlabel":
+            gone = set(labels_in(words))
+            return row._replace(labels=tuple(label for label in row.labels if label not in gone))

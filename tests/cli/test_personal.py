@@ -1,0 +1,107 @@
+"""`katod rename`, `star` and `label`: kept by one writer, shown everywhere, frozen in recordings, gone with the session."""
+
+import orjson
+import pytest
+
+from tests.support.records import OTHER, Claude, says, user
+from tests.support.world import World
+
+NAME = "The login page"
+
+
+@pytest.fixture
+def maker(world: World) -> Claude:
+    return world.claude().say(user("Add a form"), says("Done."))
+
+
+def listed(world: World, *options: str) -> list[dict[str, object]]:
+    return [orjson.loads(line) for line in world.cli("sessions", "--json", *options).splitlines()]
+
+
+def test_a_session_is_called_as_its_person_says(world: World, maker: Claude) -> None:
+    """In lists and in searches, before what its agent calls it; without a title, it is as before."""
+    maker.write({"type": "custom-title", "customTitle": "By the agent", "sessionId": maker.session})
+    assert "is called 'The login page'" in world.cli("rename", "latest", "The", "login page")
+    assert [row["title"] for row in listed(world)] == [NAME]
+    assert NAME in world.cli("search", "--all", "--json", "form")
+    assert "has no title of yours" in world.cli("rename", "latest")
+    assert [row["title"] for row in listed(world)] == ["By the agent"]
+
+
+def test_sessions_are_chosen_by_star_and_labels(world: World, maker: Claude) -> None:
+    """Those that lack one are not even opened."""
+    Claude(world, OTHER).say(user("something else"), says("yes"))
+    first = maker.session
+    assert "has a star" in world.cli("star", first)
+    assert "has the labels auth, urgent" in world.cli("label", first, "Auth", "#urgent")
+    assert [row["session"] for row in listed(world, "--starred")] == [first]
+    assert [row["session"] for row in listed(world, "--label", "auth", "--label", "#Urgent")] == [first]
+    assert listed(world, "--label", "auth", "--label", "x") == []
+    [row] = listed(world, "--starred")
+    assert (row["starred"], row["labels"]) == (True, ["auth", "urgent"])
+    assert "has no star" in world.cli("star", first, "--remove")
+    assert "has no labels" in world.cli("label", first, "auth", "urgent", "--remove")
+    assert listed(world, "--starred") == []
+
+
+def test_a_label_of_nothing_is_refused(world: World, maker: Claude) -> None:
+    """And nothing is kept."""
+    world.cli("label", maker.session, "--", "#", code=1)
+    assert "labels" not in listed(world)[0]
+
+
+def test_a_recording_keeps_what_was_said_when_it_began(world: World, maker: Claude) -> None:
+    """Its title names the file, its labels are tags; what is said later changes neither."""
+    for words in (("rename", "latest", NAME), ("label", "latest", "auth"), ("star", "latest")):
+        world.cli(*words)
+    maker.say(user("::start"), says("Yes."))
+    world.once()
+    world.cli("rename", "latest", "Another title")
+    world.cli("label", "latest", "more")
+    maker.say(user("Go on"), says("Yes."))
+    world.once()
+    [(name, text)] = world.written().items()
+    assert "the-login-page" in name
+    assert 'title: "The login page"' in text
+    assert 'tags: [katod, claude-code, "auth"]\nstarred: true\n' in text
+    assert world.cli("export", "--recording", "1", "-o", "-") == text
+
+
+def test_a_name_that_is_typed_comes_first(world: World, maker: Claude) -> None:
+    """It is the name of the recording."""
+    world.cli("rename", "latest", NAME)
+    maker.say(user("::start notes"), says("Yes."))
+    world.once()
+    [(name, text)] = world.written().items()
+    assert name == "notes.md"
+    assert 'title: "notes"' in text
+
+
+def test_exports_have_what_is_said_now(world: World, maker: Claude) -> None:
+    """One that is up to date is written again when that changes."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    [path] = folder.glob("app/*.md")
+    world.cli("rename", maker.session, NAME)
+    world.cli("label", maker.session, "auth")
+    assert "updated 1" in world.cli("export", "--all", "-o", str(folder))
+    assert 'title: "The login page"' in path.read_text()
+    assert '"auth"]' in path.read_text()
+    assert "unchanged 1" in world.cli("export", "--all", "-o", str(folder))
+    assert f"<h1>{NAME}</h1>" in world.cli("export", maker.session, "-f", "html", "-o", "-")
+
+
+def test_what_was_said_is_forgotten(world: World, maker: Claude) -> None:
+    """Also of a session of which katod knows nothing else, as its files are gone."""
+    world.cli("rename", maker.session, "Zanzibar")
+    world.cli("forget", maker.session, "--yes")
+    assert [row["title"] for row in listed(world)] == ["Add a form"]
+    assert not any(b"Zanzibar" in path.read_bytes() for path in world.state.rglob("*") if path.is_file())
+
+
+def test_a_session_that_is_excluded_has_its_persons_words(world: World, maker: Claude) -> None:
+    """They are the person's own, and say nothing of what is in the session."""
+    world.config.write_text("[recording]\nexclude = ['/home/me']\n")
+    world.cli("star", maker.session)
+    world.cli("label", maker.session, "auth")
+    assert [row["labels"] for row in listed(world, "--starred")] == [["auth"]]
