@@ -92,7 +92,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], int]] = {
 OTHERS = {"follow", "seal", "mcp", "serve", "service", "setup", "config", "allow", "demo", "completion"}
 
 
-@pytest.mark.fault("sessions that are not recorded")
 def test_no_command_leaves_a_word_of_an_unrecorded_session(world: World) -> None:
     """Whatever is typed for it, nothing but its own file has its words afterwards."""
     maker = Claude(world).say(*TALK)
