@@ -35,7 +35,7 @@ class FormatSpec(NamedTuple):
 _ROWS: Final = (
     FormatSpec(
         "markdown", ".md", "transcript.markdown.Markdown", "a transcript to read",
-        rb"---\n(?:[a-z]+: [^\n]*\n)*tags: \[katod, ", in_chat=True,
+        rb"---\n(?:[a-z]+: [^\n]*\n)*tags: \[katod, ", in_chat=True, version=2,
     ),
     FormatSpec(
         "jsonl", ".jsonl", "jsonl.Jsonl", "all events, one per line; katod reads it like a session",
@@ -45,6 +45,7 @@ _ROWS: Final = (
         "html", ".html", "transcript.html.Html", "the transcript as one page, with its pictures",
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
+        version=2,
     ),
     FormatSpec(
         "stream", ".stream.jsonl", "stream.printer.Stream", "the messages of CodingBridge, one per line",

@@ -14,8 +14,9 @@ from katod.formats.rows import row_of
 from katod.formats.stream import bridge
 from katod.formats.stream.activity import IDLE, activity
 from katod.formats.stream.bridge import Fields
-from katod.formats.transcript.base import CONTEXT, SPOKEN_SUBTYPES, compacted
+from katod.formats.transcript.base import CONTEXT, SPOKEN_SUBTYPES
 from katod.formats.transcript.between import speaker_of
+from katod.formats.transcript.results import compacted
 from katod.formats.usage import completion_tokens, cost, count, prompt_tokens
 from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED, Lifecycle, Line
 from katod.metadata import SessionMetadata

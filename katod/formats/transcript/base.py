@@ -18,7 +18,7 @@ from katod.formats.text.ownlines import MARKS
 from katod.formats.text.when import When
 from katod.formats.transcript import pictures, todos
 from katod.formats.transcript.between import folded
-from katod.formats.transcript.calls import Call, HeldCalls, OpenCallTable, shown_name
+from katod.formats.transcript.calls import Call, OpenCallTable, shown_name
 from katod.formats.transcript.content import (
     AgentHeading,
     AskedQuestion,
@@ -41,12 +41,13 @@ from katod.formats.transcript.content import (
     Quoted,
     Thinking,
     ToolLine,
-    TypedWords,
 )  # fmt: skip
 from katod.formats.transcript.edits import edit_size
 from katod.formats.transcript.place import PAUSE, LastHeading, short_model
 from katod.formats.transcript.results import (
     commits,
+    committed,
+    compacted,
     count_lines,
     is_commit,
     notes_about,
@@ -55,8 +56,10 @@ from katod.formats.transcript.results import (
     shortened,
     took,
 )  # fmt: skip
+from katod.formats.transcript.runs import WaitingCalls
 from katod.formats.transcript.toolview import View, command_of
 from katod.formats.transcript.turn import TurnTally
+from katod.formats.transcript.typed import typed_parts
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 from katod.paths import name_of
@@ -75,8 +78,6 @@ _CHANGES: Final = {"model": "Model", "title": "Title"}
 _CLEARING: Final = frozenset({"/clear", "/new", "/reset"})
 _ACCEPTED: Final = "Plan accepted"
 _CLEARED: Final = "Conversation cleared: a new session begins"
-_LONG_MESSAGE: Final = 60  # lines; of a longer one, the first 40 are shown
-_SHOWN_OF_IT: Final = 40
 # What never comes between a question and its answer.
 _AFTER_ANSWERS: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.TURN_END, ev.ERROR, ev.COMPACTION})
 _OF_RANGES: Final = frozenset({"started", "stopped", "paused", "resumed", "excluded", "refused"})
@@ -95,7 +96,7 @@ class Transcript:
         self._when = When(options.time_zone)
         self._place = LastHeading(*state.get("place", ()))
         self._turn = TurnTally(state.get("turn"))
-        self._held = HeldCalls(state.get("held"))
+        self._waiting = WaitingCalls.of(state)
         self._known = OpenCallTable(state.get("known"))
         self._asked: dict[str, Any] = state.get("asked", {})  # open questions by id; the list of things to do
 
@@ -107,8 +108,8 @@ class Transcript:
         if self._options.tools != self._base.tools:
             switches.append(["tools", self._options.tools == "full"])
         row = {
-            "place": self._place.state(), "turn": self._turn.state(),
-            "held": self._held.state(), "known": self._known.state(), "asked": self._asked, "switches": switches,
+            "place": self._place.state(), "turn": self._turn.state(), "known": self._known.state(),
+            "asked": self._asked, "switches": switches, **self._waiting.state(),
         }  # fmt: skip
         return {name: value for name, value in row.items() if value}
 
@@ -142,7 +143,7 @@ class Transcript:
 
     def pause(self) -> Pieces:
         """Return the pending text and the end of the turn: nothing follows for now."""
-        pieces: Pieces = [*self._held.flush(), *self._late()]
+        pieces: Pieces = [*self._waiting.flush(), *self._late()]
         turn, self._turn = self._turn, TurnTally()
         if footer := turn.footer():
             pieces.append(Footer(footer, turn.files))
@@ -174,7 +175,7 @@ class Transcript:
         if subtype == "slash-command" and text in _CLEARING:
             return [*self.pause(), *self._note(_CLEARED)]
         heading = heading_of(self._redact(text[:_LONGEST_START]), _WORDS)
-        said = self._typed(text, payload.get("pasted", ()), heading)
+        said = typed_parts(text, payload.get("pasted", ()), heading, self._redact)
         attached = self._attachments(event, metadata)
         if not (said or attached or heading):
             return []
@@ -183,28 +184,6 @@ class Transcript:
         self._at(event, YOU, self._place.model)
         self._place.at_line()
         return pieces
-
-    def _typed(self, text: str, pasted: Any, heading: str) -> Pieces:
-        """Return the parts of a message: words, what was pasted, the rest of a long one. A short one is its heading."""
-        pieces: Pieces = []
-        at = 0
-        for start, end in [*pasted, (len(text), len(text))]:
-            pieces += self._words(text[at:start])
-            if content := text[start:end].strip("\n"):
-                pieces.append(Quoted(f"Pasted: {count_lines(content)}", self._redact(content)))
-            at = end
-        only = pieces[0] if len(pieces) == 1 else None
-        return [] if isinstance(only, TypedWords) and only.text == heading else pieces
-
-    def _words(self, text: str) -> Pieces:
-        text = self._redact(text.strip("\n").rstrip())
-        if not text:
-            return []
-        lines = text.split("\n")
-        if len(lines) <= _LONG_MESSAGE:
-            return [TypedWords(text)]
-        rest = "\n".join(lines[_SHOWN_OF_IT:])
-        return [TypedWords("\n".join(lines[:_SHOWN_OF_IT])), Quoted(f"{count_lines(rest)} more", rest)]
 
     def _answer(self, event: Event, _: SessionMetadata) -> Pieces:
         payload, questions = event.payload, self._asked.get("questions", {})
@@ -273,8 +252,8 @@ class Transcript:
         if self._options.tools == "full":
             body = view.body(payload)
             heading = self._heading(event, metadata)
-            return [*heading, *self._held.add(call, name, about, body)]
-        return self._in_turn(event, metadata, ToolLine(name, about), line=call or "-")
+            return [*heading, *self._waiting.held.add(call, name, about, body)]
+        return self._tool_line(event, metadata, call, payload["name"], ToolLine(name, about), tells=bool(known.items))
 
     def _says_nothing(self, known: KnownTool, about: Line) -> bool:
         """Return whether a call has no line: a list in which nothing changed, a command that is only looked after."""
@@ -298,12 +277,10 @@ class Transcript:
             return []
         if self._options.tools == "full":
             return self._folded(event, metadata, call)
-        came = (
-            outcome(payload, self._redact, ran=tool(call.name).family == "execute")
-            or self._committed(made)
-            or took(payload, tool(call.name).family)
-        )
-        return self._came(event, metadata, call, came) if came else []
+        ran = tool(call.name).family == "execute"
+        tells = outcome(payload, self._redact, ran=ran) or committed(made, self._redact)
+        came = tells or took(payload, tool(call.name).family)
+        return self._came(event, metadata, call, came, tells=bool(tells)) if came else []
 
     def _count_result(self, event: Event, call: Call) -> list[tuple[str, str]]:
         """Count a result in its turn, and the edits of its call if it went well; return the commits that it tells."""
@@ -315,17 +292,25 @@ class Transcript:
         self._turn.add("commits", len(made))
         return made
 
-    def _came(self, event: Event, metadata: SessionMetadata, call: Call, came: Line) -> Pieces:
-        """Return the outcome of a call: below its line if nothing was printed since, else with its line again."""
-        if self._place.line and self._place.line == event.payload["toolCallId"]:
+    def _came(self, event: Event, metadata: SessionMetadata, call: Call, came: Line, *, tells: bool) -> Pieces:
+        """Return the outcome of a call: with its line if that waits or is the last one, else with its line again."""
+        name = event.payload["toolCallId"]
+        if self._place.line and self._place.line == name:
             return [Outcome(came)]
-        return self._in_turn(event, metadata, ToolLine(self._redact(call.shown), call.about, came), line="-")
+        if self._waiting.run.answer(name, came, tells=tells):
+            return []
+        line = ToolLine(self._redact(call.shown), call.about, came)
+        return self._tool_line(event, metadata, "", call.name, line, tells=tells)
 
-    def _committed(self, made: list[tuple[str, str]]) -> Line:
-        spans: list[Inline] = []
-        for number, subject in made:
-            spans += [Inline("text", "committed"), Inline("code", number), Inline("text", self._redact(subject))]
-        return tuple(spans)
+    def _tool_line(
+        self, event: Event, metadata: SessionMetadata, call: str, name: str, line: ToolLine, *, tells: bool = False
+    ) -> Pieces:
+        """Return the line of a call, nothing if it waits for the end of its run."""
+        headed = self._heading(event, metadata)
+        printed = self._waiting.run.add(call, name, line, tells=tells)
+        if headed or printed:
+            self._place.at_line((call or "-") if printed == [line] else "-")
+        return [*headed, *printed]
 
     def _folded(self, event: Event, metadata: SessionMetadata, call: Call) -> Pieces:
         """Return a call with its result, or a late result alone."""
@@ -336,13 +321,13 @@ class Transcript:
         result = Code(shortened(shown, self._options.max_result), "text") if shown.strip() else None
         if payload.get("status") == "launched":
             result = None
-        printed = self._held.answer(payload["toolCallId"], notes, result)
+        printed = self._waiting.held.answer(payload["toolCallId"], notes, result)
         attached = self._attachments(event, metadata)
         if printed is None:
             about = (*call.about, Inline("text", "result"))
             fold = Fold(self._redact(call.shown), about, notes, (result,) if result else ())
             return self._in_turn(event, metadata, fold, *attached)
-        return [*printed, *(self._held.flush() if attached else ()), *attached]
+        return [*printed, *(self._waiting.held.flush() if attached else ()), *attached]
 
     # -- everything else --------------------------------------------------------------------------------
 
@@ -402,7 +387,7 @@ class Transcript:
         pieces = self._between(event, metadata) if is_told else []
         if some and options.subagents and AGENTS[metadata.key.agent].separate_subagents:
             name = slug(event.payload["subagent"], 100)
-            pieces += self._held.flush()
+            pieces += self._waiting.flush()
             pieces.append(Link("sub-agent", "transcript", f"{self._options.subagents_folder}/agent-{name}.md"))
         return pieces
 
@@ -427,13 +412,13 @@ class Transcript:
         if speaker != place.speaker or changed or self._day(event) != place.day:
             agent = AgentHeading(speaker, model if model != place.model else "", self._stamp(event))
             self._at(event, speaker, model)
-            return [*self._held.flush(), agent]
+            return [*self._waiting.flush(), agent]
         seconds = self._when.seconds(event.time)
         self._turn.pass_time(seconds)
         before = place.pass_time(seconds)
         if not before or seconds - before <= PAUSE:
             return []
-        return [*self._held.flush(), PassedTime(self._when.stamp(event.time, place.day))]
+        return [*self._waiting.flush(), PassedTime(self._when.stamp(event.time, place.day))]
 
     def _at(self, event: Event, speaker: str, model: str) -> None:
         """Note that a heading stands here."""
@@ -452,7 +437,7 @@ class Transcript:
 
     def _flushed(self) -> Pieces:
         self._place.at_line()
-        return [*self._held.flush()]
+        return self._waiting.flush()
 
     def _attachments(self, event: Event, metadata: SessionMetadata) -> Pieces:
         rows, typed = event.payload.get("attachments", ()), event.kind == ev.USER_MESSAGE
@@ -489,12 +474,3 @@ class Transcript:
 
 
 _redacted = lru_cache(maxsize=4096)(redact)  # the same paths and descriptions come again and again
-
-
-def compacted(payload: dict[str, Any]) -> str:
-    """Return the line about a compaction: how long the context was, and is, as far as the agent says."""
-    before, after = payload.get("tokensBefore"), payload.get("tokensAfter")
-    sizes = [f"{size:,}" for size in (before, after) if isinstance(size, int)]
-    if isinstance(before, int) and not isinstance(after, int):
-        return f"Context compacted from {before:,} tokens"
-    return f"Context compacted: {' → '.join(sizes)} tokens" if sizes else "Context compacted"

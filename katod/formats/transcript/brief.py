@@ -12,6 +12,7 @@ from katod.formats.transcript.content import (
     ChosenAnswer,
     Delegation,
     Footer,
+    Line,
     Outcome,
     Person,
     Piece,
@@ -134,9 +135,13 @@ def _shown(call: ToolLine, longest: int) -> str:
 
 
 def _came(piece: Piece | None) -> str:
-    """Return the outcome of a call, empty if the piece does not say."""
-    line = piece.line if isinstance(piece, Outcome) else piece.outcome if isinstance(piece, ToolLine) else ()
+    """Return the first words of the outcome of a call, empty if the piece does not say."""
+    line = _outcome(piece)
     return line[0].text if line else ""
+
+
+def _outcome(piece: Piece | None) -> Line:
+    return piece.line if isinstance(piece, Outcome) else piece.outcome if isinstance(piece, ToolLine) else ()
 
 
 def _files(turns: list[TypedTurn], longest: int) -> Iterator[str]:
@@ -154,6 +159,7 @@ def _files(turns: list[TypedTurn], longest: int) -> Iterator[str]:
 def _commits(turns: list[TypedTurn], longest: int) -> Iterator[str]:
     for turn in turns:
         for piece in turn.pieces:
-            if isinstance(piece, Outcome) and piece.line[0].text == "committed":
-                for number, subject in zip(piece.line[1::3], piece.line[2::3], strict=True):
+            if _came(piece) == "committed":
+                line = _outcome(piece)
+                for number, subject in zip(line[1::3], line[2::3], strict=True):
                     yield f"- {code(number.text)} {_line(subject.text, longest)}"

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 from katod.formats.transcript.content import Code, Fold, Inline, Line
 from katod.model import LONGEST_NAME
 
+_MCP: Final = "mcp__"  # `mcp__server__tool`, in most agents
 _MOST_KNOWN: Final = 256
 _MOST_HELD: Final = 64 * 1024  # characters
 _LONGEST_SHOWN: Final = 120
@@ -94,5 +95,7 @@ class OpenCallTable:
 
 def shown_name(name: str, server: str = "") -> str:
     """Return how a tool is named: with its server, if it has one that its own name does not say."""
+    if name.startswith(_MCP) and "__" in (rest := name.removeprefix(_MCP)):
+        server, _, name = rest.partition("__")
     named = f"{server}: {name}" if server and server not in name else name
     return named[:_LONGEST_SHOWN] or "tool"

@@ -138,7 +138,7 @@ def print_fold(fold: Fold, show: Callable[[Piece], str] = print_piece) -> str:
     """Return a collapsible block with its parts as they are shown."""
     about = f" {shown}" if (shown := _html_line(fold.about)) else ""
     notes = f" → {' · '.join(map(html, fold.notes))}" if fold.notes else ""
-    inner = "\n\n".join(show(part) for part in fold.parts) or "(no text)"
+    inner = _spaced(fold.parts, in_list=False, show=show)[0].strip("\n") or "(no text)"
     return details(f"{SIGN} <b>{html(fold.name)}</b>{about}{notes}", inner)
 
 

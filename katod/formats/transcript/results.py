@@ -186,3 +186,20 @@ def count_lines(text: str) -> str:
     """Return `14 lines`."""
     count = text.count("\n") + 1
     return f"{count:,} line{'s' if count > 1 else ''}"
+
+
+def compacted(payload: dict[str, Any]) -> str:
+    """Return the line about a compaction: how long the context was, and is, as far as the agent says."""
+    before, after = payload.get("tokensBefore"), payload.get("tokensAfter")
+    sizes = [f"{size:,}" for size in (before, after) if isinstance(size, int)]
+    if isinstance(before, int) and not isinstance(after, int):
+        return f"Context compacted from {before:,} tokens"
+    return f"Context compacted: {' → '.join(sizes)} tokens" if sizes else "Context compacted"
+
+
+def committed(made: list[tuple[str, str]], redact: Callable[[str], str]) -> Line:
+    """Return the outcome that names commits: hash and subject of each."""
+    spans: list[Inline] = []
+    for number, subject in made:
+        spans += [Inline("text", "committed"), Inline("code", number), Inline("text", redact(subject))]
+    return tuple(spans)

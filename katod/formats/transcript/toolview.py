@@ -24,7 +24,6 @@ _PREPARING: Final = re.compile(
     r"\s*+(?:|#.*|set [-+]\S+(?: \S+)?|(?:export )?[A-Za-z_]\w*+=(?:\"[^\"]*\"|'[^']*'|[^\s;&|(]*)\s*)"
 )
 _MOST_SCALARS: Final = 3
-_LONGEST_SCALAR: Final = 80
 _MOST_FILES: Final = 4
 _PROSE: Final = ("agent", "think")
 _COMMANDS: Final = ("command", "cmd", "chars", "CommandLine", "commands", "input")  # arguments that are a command
@@ -75,8 +74,18 @@ class View:
         if family in _PROSE:
             return self._first_line("note", about)
         if not about and known is UNKNOWN:
-            return self._first_line("code", _scalars(arguments))
+            return self._named(arguments)
         return (*self._first_line("code", self.path(about)), *_part_read(arguments, family))
+
+    def _named(self, arguments: Mapping[str, Any]) -> Line:
+        """Return the first arguments of a tool that is not known, each with its name; a single one needs none."""
+        given = {name: _scalar(value) for name, value in arguments.items()}
+        shown = [(name, value) for name, value in given.items() if value][:_MOST_SCALARS]
+        spans: list[Inline] = []
+        for name, value in shown:
+            spans += [Inline("text", f"{cut(clean(self._redact(name)))}:")] if len(shown) > 1 else []
+            spans += self._first_line("code", value)
+        return tuple(spans)
 
     def _command(self, command: str, description: Any) -> Line:
         spans = self._command_line(unwrapped(command))
@@ -161,11 +170,9 @@ def _subject(command: str) -> str:
     return next(below, "").strip()
 
 
-def _scalars(arguments: Mapping[str, Any]) -> str:
-    """Return the first short arguments of a tool that is not known."""
-    given = (value for value in arguments.values() if isinstance(value, str | int) and value != "")
-    values = [str(value).lower() if isinstance(value, bool) else str(value) for value in given]  # `true`, as in JSON
-    return " ".join(value for value in values[:_MOST_SCALARS] if len(value) <= _LONGEST_SCALAR)
+def _scalar(value: Any) -> str:
+    """Return a text or a number as the call has it, empty for anything else."""
+    return str(value).lower() if isinstance(value, bool) else str(value) if isinstance(value, str | int | float) else ""
 
 
 def command_of(given: Any) -> str:

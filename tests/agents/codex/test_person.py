@@ -177,4 +177,4 @@ def test_a_tool_of_a_server_is_named_with_it(namespace: str, name: str, server: 
     [call] = payloads(events, ev.TOOL_CALL)
     assert (call["server"], call["family"]) == (server, "mcp")
     shown = rendered("markdown", events).replace("\\", "")
-    assert (f"**{server}: {name}**" if namespace else f"**{name}**") in shown
+    assert f"**{server}: {name.removeprefix(f'mcp__{server}__')}**" in shown

@@ -59,8 +59,8 @@ def test_a_hostile_commit_takes_linear_time():
         (call("exec", given="const a = 1;\ntext(a)"), "**exec** `const a = 1;` … +1 line"),
         (call("Agent", description="Look *here*"), "**Agent** *Look \\*here\\**"),
         (call("WebFetch", url="https://x.org/a_b"), "**WebFetch** `https://x.org/a_b`"),
-        (call("teleport", to="moon", speed=9, why=["x"]), "**teleport** `moon 9`"),
-        (call("teleport", fast=True, safe=False, to="Moon"), "**teleport** `true false Moon`"),
+        (call("teleport", to="moon", speed=9, why=["x"]), "**teleport** to: `moon` speed: `9`"),
+        (call("teleport", fast=True, safe=False, to="Moon"), "**teleport** fast: `true` safe: `false` to: `Moon`"),
         (call("teleport", given={}), "**teleport**"),
         (call("Read", file_path="a", offset=150, limit=100), "**Read** `a` lines 150–249"),  # noqa: RUF001
         (call("Read", file_path="a", limit=50), "**Read** `a` lines 1–50"),  # noqa: RUF001
