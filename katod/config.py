@@ -122,7 +122,7 @@ class ServeSettings:
     port: int = 3100
     token_file: str = ""
     origins: tuple[str, ...] = ()
-    sessions: Literal["recorded", "all"] = "recorded"
+    sessions: Literal["auto", "recorded", "all"] = "auto"
     bridge_open: bool = False
 
 

@@ -61,7 +61,7 @@ ARROWS = {
     "mcp": "agents errors formats formatspec log metadata model record search store",
     # sessions for clients and browsers
     "serve": (
-        "agents discover errors events formats log metadata model preload record search service shell smallfile states store"
+        "agents discover errors events formats log metadata model preload record search service shell slug smallfile states store"
     ),
     "daemon": "agents config discover errors log matrix model pipeline preload record schedule service shellrequests store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",

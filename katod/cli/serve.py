@@ -8,6 +8,7 @@ import click
 
 from katod.cli.context import Context
 from katod.cli.printing import say, say_as_it_is
+from katod.config import ServeSettings
 from katod.errors import ServeError, with_extra
 
 _EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - they are refused
@@ -38,9 +39,9 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve sessions live to browsers and CodingBridge clients.
 
-    Prints the address, and serves until Ctrl-C. By default, only recorded sessions are served; set `serve.sessions` to
-    serve all. Only programs on this machine that know the token have access. katod writes nothing but the token and the
-    address, in its state directory. The daemon does not have to be running.
+    Prints the address, and serves until Ctrl-C. Only programs on this machine that know the token have access, unless
+    you set more. As long as that is so, every session is served, recorded or not; `serve.sessions` changes that. katod
+    writes nothing but the token and the address, in its state directory. The daemon does not have to be running.
     """
     require_extra()
     given = context.usable_settings().serve
@@ -147,13 +148,19 @@ def _application(context: Context, place: _ServeAddress, token: str) -> Any:
 
     settings, roots = context.settings, tuple(context.roots())
     log = EventLog(late_stderr_sink(), settings.log.level)
-    places = IndexScope(context.state, roots, settings.serve.sessions == "all")
+    places = IndexScope(context.state, roots, serves_all(settings.serve, is_here=place.is_here))
     index = SessionIndex(places, redact=settings.content.redact)
     options = Policy.of(settings, ()).export_options(thinking=False, tools=None, redact=settings.content.redact)
     is_open = settings.serve.bridge_open and place.is_here
     policy = AccessPolicy(place.names(), token, is_open, frozenset(settings.serve.origins))
     hub = Hub(index, FileChanges(roots, log, watch=settings.watch.use_events), log)
     return application(hub, options, policy, Pages(hub, options, context.state).routes())
+
+
+def serves_all(settings: ServeSettings, *, is_here: bool) -> bool:
+    """Return whether every session is served: with "auto", where only this machine, with the token, has access."""
+    is_private = is_here and not settings.origins and not settings.bridge_open
+    return settings.sessions == "all" or (settings.sessions == "auto" and is_private)
 
 
 def require_extra() -> None:

@@ -6,6 +6,8 @@ import stat
 
 import pytest
 
+from katod.cli.serve import serves_all
+from katod.config import ServeSettings
 from katod.errors import ServeError
 from katod.serve import address
 from katod.serve.access.policy import SHORTEST_TOKEN
@@ -140,3 +142,15 @@ def test_a_socket_is_for_its_owner_alone(tmp_path):
         listening_at(tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"
     assert socket.AF_UNIX
+
+
+@each(
+    ("given", "is_here", "everything"),
+    [
+        ({}, True, True), ({}, False, False), ({"origins": ("https://a.example",)}, True, False),
+        ({"bridge_open": True}, True, False), ({"sessions": "recorded"}, True, False), ({"sessions": "all"}, False, True),
+    ],
+)  # fmt: skip
+def test_every_session_is_served_where_nobody_else_has_access(given, is_here, everything):
+    """Unless the settings say which."""
+    assert serves_all(ServeSettings(**given), is_here=is_here) is everything

@@ -324,6 +324,38 @@ def test_recordings_are_started_and_stopped(everything):
         until(lambda: not browser.all(".rec.on"), "the end of the recording")
 
 
+def test_a_session_is_named_starred_labelled_and_chosen_by_that(everything):
+    """In its menu; the list shows it at once, and what is chosen there stays chosen while the list changes."""
+    maker, other = begun(everything), begun(everything, 2)
+    with Live(everything), Served(everything) as server, browsing(server) as browser, browsing(server) as second:
+        second.enter()
+        browser.enter().open(f"/s/{maker.session}")
+        for name, words in (("rename", "The login page"), ("label", "auth later")):
+            browser.click("#more>summary")
+            field = browser.all(f"input[name={name}]")[0]
+            field.clear()
+            field.send_keys(words + "\n")
+            until(lambda: not browser.all("#more[open]"), "the answer")
+        browser.sees("The login page", "#about")
+        browser.click("#more>summary")
+        browser.click("button[name=star]")
+        until(lambda: browser.all("#about .star"), "the star")
+        second.sees("The login page")
+        second.sees("#auth #later")
+        second.open("/")
+        second.click("#filters summary")
+        second.click("#filters a[href*=auth]")
+        until(lambda: len(second.all(".row")) == 1, "what was chosen")
+        other.say(says("more"))
+        maker.say(says("more"))
+        time.sleep(1.5)
+        assert [row.get_attribute("id") for row in second.all(".row")] == [f"s-{maker.session}"]
+        browser.click("#more>summary")
+        browser.click("button[name=unlabel][value=auth]")
+        until(lambda: not second.all(".row"), "nothing to choose")
+        assert not browser.problems()
+
+
 def test_everything_can_be_read_without_a_script(everything):
     """The token is given by a form; list, conversation, files and search are links and forms."""
     maker = begun(everything)

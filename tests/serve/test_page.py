@@ -62,7 +62,7 @@ def talked(world):
 
 
 def test_the_list_shows_each_session_with_what_it_is(world):
-    """A session is in the list with its title, agent, project and state, and that it is not recorded."""
+    """A session is in the list with its title, agent, project and state; what is not recorded has no mark."""
     talked(world)
     [page] = asked(world, "/")
     text = page.body.decode()
@@ -70,8 +70,60 @@ def test_the_list_shows_each_session_with_what_it_is(world):
     row = re.search(rf'<li id="s-{SESSION}".*?</li>', text)[0]
     assert f'<a href="{ONE}">begin here</a>' in row
     assert "Claude Code · app" in row
-    assert "not recorded" in row
+    assert 'class="rec' not in row
     assert '<time datetime="' in row
+
+
+def test_the_list_is_chosen_from_by_its_address(world):
+    """By agent, project, label, star and whether it is recorded; each choice is a link that takes it away again."""
+    talked(world)
+    other = world.session(2, "codex")
+    other.append(other.meta(cwd="/home/me/shop"), other.user("Add a cart"))
+    world.cli("star", SESSION)
+    world.cli("label", SESSION, "auth")
+    chosen = {
+        "/": (True, True), "/?agent=Codex": (False, True), "/?project=app": (True, False), "/?label=auth": (True, False),
+        "/?starred=1": (True, False), "/?recorded=1": (False, False), "/?days=7&project=shop": (False, True),
+        "/?starred=x&days=x&by=x": (True, True), "/?project=none": (False, False),
+    }  # fmt: skip
+    for path, page in zip(chosen, asked(world, *chosen), strict=True):
+        text = page.body.decode()
+        rows = "".join(re.findall(r'<li id="s-.*?</li>', text))
+        assert ("begin here" in rows, "Add a cart" in rows) == chosen[path], path
+    [page] = asked(world, "/?starred=1&label=auth")
+    text = page.body.decode()
+    assert '<a class="chip" href="?label=auth" aria-current="true">★ Starred' in text
+    assert 'data-live="/live?label=auth&amp;starred=1"' in text
+    assert '<a class="chip" href="/">Show all</a>' in text
+
+
+def test_the_list_is_grouped_by_project(world):
+    """Each project is a group, the one that changed last first."""
+    talked(world)
+    other = world.session(2, "codex")
+    other.append(other.meta(cwd="/home/me/shop"), other.user("Add a cart"))
+    [page] = asked(world, "/?by=project")
+    assert re.findall(r'<h2 id="h-p-[0-9a-f]+">(.*?)</h2>', page.body.decode()) == ["shop", "app"]
+
+
+def test_an_open_list_is_told_of_what_was_chosen_alone(world):
+    """A session that is no longer chosen is gone from it."""
+    maker = talked(world)
+    world.cli("star", SESSION)
+
+    async def work(app):
+        async with app.events("/live?starred=1") as starred, app.events("/live?project=shop") as others:
+            first, none = await next_of(starred, "all"), await next_of(others, "all")
+            maker.say(says("more"))
+            app.hub._changed(set())
+            more, gone = await next_of(starred, "rows"), await next_of(others, "rows")
+            return first, none, more, gone
+
+    first, none, more, gone = run(world, work)
+    assert "begin here" in first[2]
+    assert "begin here" not in none[2]
+    assert "begin here" in more[2]["rows"][0]
+    assert gone[2] == {"rows": [], "gone": [SESSION]}
 
 
 def test_a_session_is_not_said_to_be_recorded_while_katod_does_not_run(world):
@@ -239,6 +291,22 @@ def test_what_is_not_there_is_not_served(world):
     paths = ("/s/x", "/s/..%2f..%2fetc", f"{ONE}/transcripts/1", "/static/..%2fapp.py", f"{ONE}/nothing")
     assert {page.status for page in asked(world, *paths)} == {404}
     assert asked(world, ONE, everything=False)[0].status == 404
+
+
+def test_a_session_can_be_kept_as_a_file(world):
+    """In the forms that people share, under its title, with what its person says of it; it is never shown as a page."""
+    talked(world)
+    world.cli("rename", SESSION, "The login page")
+    world.cli("label", SESSION, "auth")
+    paths = [f"{ONE}/download/{form}" for form in ("markdown", "html", "pr", "x")]
+    markdown, html, pr, wrong = asked(world, *paths)
+    assert 'tags: [katod, claude-code, "auth"]' in markdown.body.decode()
+    assert "<h1>The login page</h1>" in html.body.decode()
+    assert pr.body.decode().startswith("<details>")
+    assert wrong.status == 404
+    for page, suffix in ((markdown, "md"), (html, "html"), (pr, "md")):
+        assert page.headers["content-type"] == "application/octet-stream"
+        assert page.headers["content-disposition"] == f"attachment; filename*=UTF-8''the-login-page.{suffix}"
 
 
 def test_a_recording_is_asked_for_by_post_alone(world):

@@ -2,63 +2,129 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Final
+from hashlib import blake2b
+from typing import Final, NamedTuple
 
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.text.when import ago
 from katod.serve.page.frame import framed
+from katod.serve.page.listfilter import BY_PROJECT, DAYS, ListChoices, ListFilter
 from katod.serve.page.sessionlist import ListRow
 
 GROUPS: Final = (("waiting", "Waiting for you"), ("working", "Working"), ("recent", "Recent"))
+ALL: Final = ListFilter()
+_MOST: Final = 12  # choices of one kind
 _LONG_AGO: Final = 30 * 86400  # seconds
 _HINT: Final = (
     '<p class="hint">'
-    "Nothing is recorded yet. Type <code>::start</code> in a session of your agent, or "
-    '<code>katod start</code> in your shell. To list every session, put <code>sessions = "all"</code> under '
-    "<code>[serve]</code> in katod's configuration, and start this server again.</p>"
+    "There is nothing here yet. Type <code>::start</code> in a session of your agent, or <code>katod start</code> "
+    'in your shell, to record it. To see sessions that are not recorded, too, put <code>sessions = "all"</code> '
+    "under <code>[serve]</code> in katod's configuration, and start this server again.</p>"
 )
+Choice = tuple[str, str, str]  # a field of the filter, its value, and the words for it
 
 
-def list_page(rows: Sequence[ListRow], older: str, name: str, now: float) -> Markup:
+class ListView(NamedTuple):
+    """What is chosen of the list, and from what."""
+
+    chosen: ListFilter
+    there: ListChoices
+
+
+def list_page(rows: Sequence[ListRow], older: str, name: str, now: float, view: ListView) -> Markup:
     """Return the list over all agents; `name` is what a stream goes on from, `older` what the next page begins with."""
     content = fill(
-        '<h1 class="unseen">Sessions</h1>\n'
-        '<katod-board data-live="/live" data-last="{}"><div id="groups">\n{}</div></katod-board>\n{}',
-        escape(name), groups(rows, now), _rest(older),
+        '<h1 class="unseen">Sessions</h1>\n{}'
+        '<katod-board data-live="/live{}" data-last="{}"><div id="groups">\n{}</div></katod-board>\n{}',
+        filters(view), escape(view.chosen.query), escape(name), groups(rows, now, view.chosen),
+        _rest(older, view.chosen),
     )  # fmt: skip
     return framed("Sessions · katod", "list", content)
 
 
-def older_page(rows: Sequence[ListRow], older: str, now: float) -> Markup:
+def older_page(rows: Sequence[ListRow], older: str, now: float, chosen: ListFilter) -> Markup:
     """Return a page of older sessions, which does not change while it is open."""
     content = fill(
-        '<h1 class="unseen">Older sessions</h1>\n<div id="groups">\n{}</div>\n{}', groups(rows, now), _rest(older)
-    )
+        '<h1 class="unseen">Older sessions</h1>\n<div id="groups">\n{}</div>\n{}',
+        groups(rows, now, chosen), _rest(older, chosen),
+    )  # fmt: skip
     return framed("Older sessions · katod", "list", content)
 
 
-def groups(rows: Sequence[ListRow], now: float) -> Markup:
-    """Return all groups, those that are empty hidden."""
-    return join(_group(name, title, [row for row in rows if row.group == name], now) for name, title in GROUPS)
-
-
-def _group(name: str, title: str, rows: Sequence[ListRow], now: float) -> Markup:
+def filters(view: ListView) -> Markup:
+    """Return what is chosen of the list, and what can be: links, of which each adds one choice or takes it away."""
+    chosen, there = view
+    rows: tuple[tuple[str, Sequence[Choice]], ...] = (
+        ("Show", [
+            ("starred", "1", "★ Starred"), ("recorded", "1", "Recorded"),
+            *(("days", days, words) for days, words in DAYS.items()), ("by", BY_PROJECT, "By project"),
+        ]),
+        ("Labels", [("label", label, f"#{label}") for label in there.labels[:_MOST]]),
+        ("Agents", [("agent", agent, agent) for agent in there.agents[:_MOST]]),
+        ("Projects", [("project", project, project) for project in there.projects[:_MOST]]),
+    )  # fmt: skip
+    listed = join(_chips(title, [_chip(chosen, *choice) for choice in choices]) for title, choices in rows if choices)
+    active = [_chip(chosen, name, value, _words(name, value)) for name, value in chosen._asdict().items() if value]
+    clear = fill('<a class="chip" href="/">Show all</a>') if active else NOTHING
     return fill(
-        '<section class="group" id="g-{0}" aria-labelledby="h-{0}"><h2 id="h-{0}">{1}</h2>'
-        '<ul class="rows">{2}</ul>{3}</section>\n',
-        escape(name), escape(title), join(list_row(row, now) for row in rows),
-        fill(_HINT) if name == "recent" else NOTHING,
+        '<section id="filters" aria-label="Filter"><details><summary>Filter</summary>{}</details>{}{}</section>\n',
+        listed, join(active), clear,
     )  # fmt: skip
 
 
-def list_row(row: ListRow, now: float) -> Markup:
+def _chips(title: str, chips: Sequence[Markup]) -> Markup:
+    return fill('<p class="chips"><b>{}</b>{}</p>', escape(title), join(chips))
+
+
+def _chip(chosen: ListFilter, name: str, value: str, words: str) -> Markup:
+    """Return a link to the list with a choice, or, if it is made already, without it."""
+    is_made = getattr(chosen, name) == value
+    target = chosen._replace(**{name: "" if is_made else value}).query or "/"
+    return fill(
+        '<a class="chip" href="{}"{}>{}{}</a>',
+        escape(target), fill(' aria-current="true"') if is_made else NOTHING, escape(words),
+        fill('<span aria-hidden="true"> ✕</span>') if is_made else NOTHING,
+    )  # fmt: skip
+
+
+def _words(name: str, value: str) -> str:
+    known = {"starred": "★ Starred", "recorded": "Recorded", "by": "By project", "label": f"#{value}"}
+    return DAYS[value] if name == "days" else known.get(name, value)
+
+
+def groups(rows: Sequence[ListRow], now: float, chosen: ListFilter = ALL) -> Markup:
+    """Return all groups, those that are empty hidden."""
+    if chosen.by == BY_PROJECT:
+        names = dict.fromkeys(row.folder for row in rows)
+        shown = ((group_of(name), name or "No project", [row for row in rows if row.folder == name]) for name in names)
+    else:
+        shown = ((name, title, [row for row in rows if row.group == name]) for name, title in GROUPS)
+    return join(_group(name, title, some, now, chosen) for name, title, some in shown)
+
+
+def group_of(project: str) -> str:
+    """Return how the group of a project is called in a page."""
+    return f"p-{blake2b(project.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+
+
+def _group(name: str, title: str, rows: Sequence[ListRow], now: float, chosen: ListFilter) -> Markup:
+    return fill(
+        '<section class="group" id="g-{0}" aria-labelledby="h-{0}"><h2 id="h-{0}">{1}</h2>'
+        '<ul class="rows">{2}</ul>{3}</section>\n',
+        escape(name), escape(title), join(list_row(row, now, chosen) for row in rows),
+        fill(_HINT) if name == "recent" and chosen.is_empty else NOTHING,
+    )  # fmt: skip
+
+
+def list_row(row: ListRow, now: float, chosen: ListFilter = ALL) -> Markup:
     """Return one session of the list."""
+    group = group_of(row.folder) if chosen.by == BY_PROJECT else row.group
     return fill(
         '<li id="s-{name}" class="row" data-group="{group}" data-since="{since:.3f}" '
         'data-state="{state}"><a href="/s/{name}">{star}{title}</a>'
         '<span class="where">{where}</span>{pill}<span class="meta">{recording}{moment}</span></li>\n',
-        name=escape(row.name), group=escape(row.group), since=row.since, state=escape(row.state),
-        star=star(row), title=escape(name_of(row)), where=where(row), pill=pill(row), recording=recording(row),
+        name=escape(row.name), group=escape(group), since=row.since, state=escape(row.state),
+        star=star(row), title=escape(name_of(row)), where=where(row), pill=pill(row), recording=recorded_mark(row),
         moment=moment(row.since, now),
     )  # fmt: skip
 
@@ -85,6 +151,11 @@ def pill(row: ListRow) -> Markup:
     return fill('<span class="state {}">{}</span>', escape(row.state), escape(row.need or row.state))
 
 
+def recorded_mark(row: ListRow) -> Markup:
+    """Return that a session is or was recorded, nothing for any other one: most are not."""
+    return recording(row) if row.is_recorded or row.is_recording else NOTHING
+
+
 def recording(row: ListRow) -> Markup:
     """Return whether a session is recorded."""
     if row.halt:
@@ -104,7 +175,8 @@ def moment(seconds: float, now: float) -> Markup:
     return fill('<time datetime="{}" data-ago>{}</time>', escape(iso), escape(words))
 
 
-def _rest(older: str) -> Markup:
+def _rest(older: str, chosen: ListFilter) -> Markup:
     if not older:
         return NOTHING
-    return fill('<p class="quiet"><a href="/?older={}" rel="next">Older sessions</a></p>\n', escape(older))
+    query = escape(f"{chosen.query}&" if chosen.query else "?")
+    return fill('<p class="quiet"><a href="/{}older={}" rel="next">Older sessions</a></p>\n', query, escape(older))

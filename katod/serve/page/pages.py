@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, get_args
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
@@ -22,6 +23,8 @@ from katod.formats.stream import bridge
 from katod.formats.stream.bridge import event_uuid
 from katod.formats.text.markup import Markup
 from katod.formats.text.when import When
+from katod.formats.transcript.pullrequest import pull_request
+from katod.formats.transcript.turns import gathered
 from katod.log import EventLog
 from katod.metadata import Replay
 from katod.model import Options, Saying, SessionKey
@@ -34,7 +37,8 @@ from katod.serve.index.entry import NotServed, SessionEntry
 from katod.serve.page import recording
 from katod.serve.page.changedfiles import files_of, files_page
 from katod.serve.page.frame import plain
-from katod.serve.page.listview import list_page, older_page
+from katod.serve.page.listfilter import ListChoices, ListFilter
+from katod.serve.page.listview import ListView, list_page, older_page
 from katod.serve.page.reader import PageReader, whole_of
 from katod.serve.page.search import (
     LONGEST,
@@ -47,10 +51,11 @@ from katod.serve.page.search import (
     words_of,
 )
 from katod.serve.page.sessionlist import ListRow, SessionList
-from katod.serve.page.sessionview import Beside, cut_off, gone, session_foot, session_head
+from katod.serve.page.sessionview import DOWNLOADS, FOR_PULL_REQUEST, Beside, cut_off, gone, session_foot, session_head
 from katod.serve.page.streams import HEADERS, Streams
 from katod.serve.worker import Busy
-from katod.store.rows import OutputRow
+from katod.slug import slug
+from katod.store.rows import OutputRow, PersonalRow
 
 _WORDS: Final = {"start": "start", "stop": "stop", "capture": "capture"}
 _UNREDACTED: Final = (
@@ -88,6 +93,7 @@ class Pages:
             f"{one}/live": self._session_live,
             f"{one}/files": self._files,
             f"{one}/markdown": self._markdown,
+            f"{one}/download/{{form}}": self._download,
             f"{one}/transcripts/{{number}}": self._transcript,
         }
         routes = [Route(path, guarded(page), methods=["GET"]) for path, page in pages.items()]
@@ -97,14 +103,18 @@ class Pages:
     # -- the list ---------------------------------------------------------------------------------------
 
     async def _list(self, request: Request) -> Response:
+        chosen = ListFilter.of(request.query_params)
         if given := request.query_params.get("older", ""):
-            rows, older = await self._hub.reading.run(lambda: self._sessions.page(given))
-            return html_response(older_page(rows, older, time.time()))
+            rows, older = await self._hub.reading.run(lambda: self._sessions.page(given, chosen.has))
+            return html_response(older_page(rows, older, time.time(), chosen))
         rows, name = await self._streams.list_now()
-        return html_response(list_page(rows, self._sessions.older, name, time.time()))
+        older, view = self._sessions.older, ListView(chosen, ListChoices.of(rows))
+        if not chosen.is_empty:
+            rows, older = await self._hub.reading.run(lambda: self._sessions.page("", chosen.has))
+        return html_response(list_page(rows, older, name, time.time(), view))
 
     async def _list_live(self, request: Request) -> Response:
-        return self._stream(self._streams.of_list(_since(request)))
+        return self._stream(self._streams.of_list(_since(request), ListFilter.of(request.query_params)))
 
     # -- one session ------------------------------------------------------------------------------------
 
@@ -188,6 +198,17 @@ class Pages:
             return Response(message or "", 200 if message else 404, media_type="text/markdown")
         pieces = self._hub.reading.stream(render_all(_events(entry), "markdown", self._options))
         return StreamingResponse(_joined(pieces), media_type="text/markdown")
+
+    async def _download(self, request: Request) -> Response:
+        """Return a session as a file of its own, in the form that is named."""
+        entry, form = await self._entry(request), request.path_params["form"]
+        if entry is None or form not in DOWNLOADS:
+            return _missing()
+        row, said = await self._hub.reading.run(lambda: (self._sessions.row(entry), self._hub.index.said(entry)))
+        name = f"{slug(row.title) or 'session'}{DOWNLOADS[form]}"
+        pieces = self._hub.reading.stream(_exported(_events(entry, said), form, self._options))
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+        return StreamingResponse(_joined(pieces), media_type="application/octet-stream", headers=headers)
 
     async def _transcript(self, request: Request) -> Response:
         """Return a transcript of a session, as text."""
@@ -283,14 +304,21 @@ class Pages:
             await pieces.aclose()
 
 
+def _exported(events: Replay, form: str, options: Options) -> Iterator[str]:
+    if form != FOR_PULL_REQUEST:
+        yield from render_all(events, form, options)
+    elif (conversation := gathered(events, options)) is not None:
+        yield pull_request(conversation)
+
+
 def _since(request: Request) -> str:
     """Return the last event that a page has, as its browser says, or the page itself at first."""
     return request.headers.get("last-event-id") or request.query_params.get("after", "")
 
 
-def _events(found: FoundSession) -> Any:
+def _events(found: FoundSession, said: PersonalRow | None = None) -> Any:
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
-    return replay(found.key, stretches, EventLog(), skip_missing=True)
+    return replay(found.key, stretches, EventLog(), said=said, skip_missing=True)
 
 
 async def _joined(pieces: AsyncIterator[list[str]]) -> AsyncIterator[str]:

@@ -22,6 +22,7 @@ _NAMED: Final = 5  # of those that a search finds by their names
 _TITLE: Final = 120
 _STALLED: Final = "stalled"
 _DIGITS: Final = 20
+Chosen = Callable[["ListRow", float], bool]  # whether a session is shown, at this time (seconds since 1970)
 ListPosition = tuple[int, str] | tuple[()]  # in the list: when a session changed (ns), and which; empty: before all
 
 
@@ -65,8 +66,11 @@ class SessionList:
         rows, self.older = self.page()
         return rows
 
-    def page(self, older: str = "") -> tuple[list[ListRow], str]:
-        """Return the sessions after a place in the list, and after what the next page begins. Raises LedgerError."""
+    def page(self, older: str = "", chosen: Chosen = lambda _row, _now: True) -> tuple[list[ListRow], str]:
+        """Return the `chosen` sessions after a place in the list, and after what the next page begins.
+
+        Raises LedgerError.
+        """
         now, begin = time.time(), _place(older)
         main = [entry for entry in self._index.all().values() if not entry.key.subagent]
         rows, last = list[ListRow](), begin
@@ -76,7 +80,7 @@ class SessionList:
             if len(rows) >= MOST:
                 return sorted(rows, key=lambda row: -row.since), _named(last)
             row, last = self._row(entry, now), _order(entry)
-            if row.title or row.is_recorded or row.state:
+            if (row.title or row.is_recorded or row.state) and chosen(row, now):
                 rows.append(row)
         return sorted(rows, key=lambda row: -row.since), ""
 

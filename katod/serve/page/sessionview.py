@@ -9,6 +9,8 @@ from katod.serve.page.frame import closing, opening
 from katod.serve.page.listview import moment, name_of, pill, recording, star, where
 from katod.serve.page.sessionlist import ListRow
 
+FOR_PULL_REQUEST: Final = "pr"
+DOWNLOADS: Final = {"markdown": ".md", "html": ".html", FOR_PULL_REQUEST: ".md"}  # forms, with their suffixes
 _LIVE: Final = frozenset({"working", "blocked", "stalled"})
 _NO_PROMPTS: Final = "<nav hidden>\n<b>Prompts</b>\n<ol></ol>\n</nav>\n"  # until there is one
 
@@ -66,9 +68,19 @@ def _menu(row: ListRow, beside: Beside) -> Markup:
         '<ul><li><a href="/s/{name}/files">Files changed</a></li>'
         '<li><katod-copy data-from="/s/{name}/markdown" data-label="Copy">'
         '<a href="/s/{name}/markdown">Markdown</a></katod-copy></li></ul>'
+        '<h2>Download</h2><ul class="forms">{downloads}</ul>'
         '{resume}<div id="own">{own}</div><div id="recorded">{recorded}</div>',
-        own=own(row), name=escape(row.name), resume=_resume(beside.resume), recorded=recorded(row, beside.outputs),
+        downloads=_downloads(row), own=own(row), name=escape(row.name), resume=_resume(beside.resume),
+        recorded=recorded(row, beside.outputs),
     )  # fmt: skip
+
+
+def _downloads(row: ListRow) -> Markup:
+    words = {"markdown": "Markdown", "html": "HTML", FOR_PULL_REQUEST: "For a pull request"}
+    return join(
+        fill('<li><a href="/s/{}/download/{}">{}</a></li>', escape(row.name), escape(form), escape(words[form]))
+        for form in DOWNLOADS
+    )
 
 
 def _resume(command: str) -> Markup:

@@ -15,6 +15,7 @@ from katod.serve.feed.hub import Hub
 from katod.serve.feed.reader import MakeReader
 from katod.serve.feed.tail import Position
 from katod.serve.index.entry import NotServed, SessionEntry
+from katod.serve.page.listfilter import ListFilter
 from katod.serve.page.listview import groups, list_row
 from katod.serve.page.listwatch import ListWatch
 from katod.serve.page.reader import PageReader
@@ -57,25 +58,28 @@ class Streams:
         """Return the list, and the name of what a page that shows it has. Raises LedgerError, Busy."""
         return await self._watch.look()
 
-    async def of_list(self, since: str) -> Pieces:
-        """Yield the list as it changes; `since` is what the page has of it, empty for nothing."""
+    async def of_list(self, since: str, chosen: ListFilter) -> Pieces:
+        """Yield the `chosen` sessions of the list as it changes; `since` is what the page has, empty for nothing."""
         yield _SOON
-        rows = self._rows(self._watch.number(since))
+        rows = self._rows(self._watch.number(since), chosen)
         async with self._watch.watching(), aclosing(merged(rows, _beats())) as pieces:
             async for piece in pieces:
                 yield piece
 
-    async def _rows(self, seen: int | None) -> Pieces:
+    async def _rows(self, seen: int | None, chosen: ListFilter) -> Pieces:
         changes = self._watch.changes
         if seen is None:
             rows, name = await self._watch.look()
             seen = changes.number
-            yield event(groups(rows, time.time()), "all", name)
+            now = time.time()
+            yield event(groups([row for row in rows if chosen.has(row, now)], now, chosen), "all", name)
         while True:
             rows, gone = changes.since(seen)
             if rows or gone:
                 seen, now = changes.number, time.time()
-                changed = {"rows": [list_row(row, now) for row in rows], "gone": gone}
+                shown = [row for row in rows if chosen.has(row, now)]
+                gone += [row.name for row in rows if row not in shown]
+                changed = {"rows": [list_row(row, now, chosen) for row in shown], "gone": gone}
                 yield event(changed, "rows", self._watch.name(seen))
             await self._watch.tick()
 

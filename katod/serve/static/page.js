@@ -55,7 +55,7 @@ class Stream {
   open() {
     clearTimeout(this.again);
     if (this.source && this.source.readyState !== 2) return;
-    const after = this.last ? `?after=${encodeURIComponent(this.last)}` : "";
+    const after = this.last ? `${this.address.includes("?") ? "&" : "?"}after=${encodeURIComponent(this.last)}` : "";
     this.source = new EventSource(this.address + after);
     this.source.onopen = () => { sayAway(false); this.heard(); };
     this.source.onerror = () => {
@@ -189,7 +189,8 @@ customElements.define("katod-board", class extends HTMLElement {
 
   place(row, before) {
     const focused = before?.contains(document.activeElement);
-    const list = $(`g-${row.dataset.group}`).querySelector(".rows");
+    const list = $(`g-${row.dataset.group}`)?.querySelector(".rows");
+    if (!list) { location.reload(); return; } // the first session of a project
     const next = [...list.children].find((one) => one !== before && +one.dataset.since < +row.dataset.since);
     if (row.dataset.state === "blocked" && before?.dataset.state !== "blocked") {
       say(`${row.querySelector("a").textContent} ${row.querySelector(".state").textContent}`);
@@ -200,7 +201,7 @@ customElements.define("katod-board", class extends HTMLElement {
   }
 
   count() {
-    const waiting = $("g-waiting").querySelectorAll(".row").length;
+    const waiting = this.querySelectorAll(".row[data-state=blocked]").length;
     document.title = (waiting ? `(${waiting}) ` : "") + "Sessions · katod";
     tellTimes();
   }

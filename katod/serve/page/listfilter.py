@@ -1,0 +1,67 @@
+"""Which sessions of the list a page shows, as its address says. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+from katod.serve.page.sessionlist import ListRow
+
+DAYS: Final = {"1": "Last day", "7": "Last week", "30": "Last month"}
+BY_PROJECT: Final = "project"
+_DAY: Final = 86400.0  # seconds
+_LONGEST: Final = 200  # characters of a value in an address
+
+
+class ListFilter(NamedTuple):
+    """What is chosen; an empty field chooses nothing. `by` is what the list is grouped by, empty for states."""
+
+    agent: str = ""  # the product
+    project: str = ""  # its folder's name
+    label: str = ""
+    days: str = ""  # in which a session has changed
+    starred: str = ""  # "1" for those with a star
+    recorded: str = ""  # "1" for those that were recorded
+    by: str = ""
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, str]) -> "ListFilter":
+        """Return what the parameters of an address choose; what is not known there is left out."""
+        given = {name: parameters.get(name, "")[:_LONGEST] for name in cls._fields}
+        known = {"days": DAYS, "starred": {"1"}, "recorded": {"1"}, "by": {BY_PROJECT}}
+        return cls(**{name: value for name, value in given.items() if name not in known or value in known[name]})
+
+    @property
+    def query(self) -> str:
+        """What an address has of it, with its question mark; empty for nothing."""
+        chosen = {name: value for name, value in self._asdict().items() if value}
+        return f"?{urlencode(chosen)}" if chosen else ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all sessions are shown."""
+        return not any(self._replace(by=""))
+
+    def has(self, row: ListRow, now: float) -> bool:
+        """Return whether a session is shown."""
+        is_chosen = self.agent in ("", row.agent) and self.project in ("", row.folder)
+        is_new = not self.days or now - row.since <= int(self.days) * _DAY
+        is_said = (not self.starred or row.is_starred) and (not self.label or self.label in row.labels)
+        return is_chosen and is_new and is_said and (not self.recorded or row.is_recorded)
+
+
+class ListChoices(NamedTuple):
+    """What there is to choose from in the latest sessions, the most recent first."""
+
+    agents: Sequence[str]
+    projects: Sequence[str]
+    labels: Sequence[str]
+
+    @classmethod
+    def of(cls, rows: Sequence[ListRow]) -> "ListChoices":
+        """Return what these sessions have."""
+        labels = (label for row in rows for label in row.labels)
+        return cls(_each(row.agent for row in rows), _each(row.folder for row in rows), _each(labels))
+
+
+def _each(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(filter(None, names)))
