@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from katod.formats.redact.redactor import redact
 from katod.formats.text.controls import clean
-from katod.search.query import Query, fold
+from katod.search.query import Query
 from katod.search.sections import sections_of
 from katod.search.transcripts import plain
 
@@ -68,7 +68,7 @@ def _from(sections: Iterable[str], begin: int, query: Query | None) -> Iterator[
 
 def _has(section: str, query: Query) -> bool:
     """Return whether a section has all words, also without its secrets: no question tells whether one is there."""
-    if not query.may_be_in_text(fold(section)):
+    if not query.may_be_in_text(section):
         return False
     return any(query.matches(form(redact(section))) for form in (plain, str))
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from katod.model import Cursor, Line
+from katod.search.prefilter import lines_around
 from katod.search.query import Query
 from katod.tail.framing import strip_record
 from katod.tail.reader import Batch, SourceFile
@@ -19,29 +20,18 @@ def lines_with(query: Query, file: SourceFile, special: bytes = b"") -> Iterator
         yield from ((line, True) for line in _candidates(batch, query, special))
         more, cursor = batch.more and batch.cursor != cursor, batch.cursor
     last = file.rest(cursor.offset)
-    if last is not None and query.may_be_in(last.data.lower()):
+    if last is not None and query.may_be_in(last.data):
         yield last, False
 
 
 def _candidates(batch: Batch, query: Query, special: bytes) -> Iterator[Line]:
     """Yield the lines of a batch that may have all words, and those with `special` in them."""
     if not batch.data:
-        yield from (
-            line for line in batch.lines if query.may_be_in(line.data.lower()) or (special and special in line.data)
-        )
+        yield from (line for line in batch.lines if query.may_be_in(line.data) or (special and special in line.data))
         return
-    spans = set(query.lines(batch.data.lower()))
+    spans = set(query.lines(batch.data))
     if special and special in batch.data:
-        spans.update(_around(batch.data, special))
+        spans.update(lines_around(batch.data, special))
     for begin, end in sorted(spans):
         offset = batch.start + begin
         yield Line(offset, batch.start + end + 1, strip_record(batch.data[begin:end], offset))
-
-
-def _around(data: bytes, needle: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where the lines that contain a needle begin and end."""
-    at = 0
-    while (found := data.find(needle, at)) >= 0:
-        begin, end = data.rfind(b"\n", 0, found) + 1, data.find(b"\n", found)
-        at = len(data) if end < 0 else end
-        yield begin, at

@@ -95,8 +95,8 @@ def search_transcript(transcript: TranscriptFile, query: Query) -> tuple[Transcr
             data = file.read(min(size, _LARGEST)).replace(b"\r\n", b"\n")  # `read` reserves as much as it may take
     except OSError as error:
         raise OutputError(f"cannot be read: {error.strerror}", path=path) from error
-    is_page, lowered = data.startswith(_PAGE), data.lower()
-    if not (query.may_be_in_page(lowered) if is_page else query.may_be_in_text(lowered)):
+    is_page = data.startswith(_PAGE)
+    if not (query.may_be_in_page(data) if is_page else query.may_be_in_text(data)):
         return TranscriptHead(), []
     text = data.decode("utf-8", "replace")
     if is_page:
@@ -125,7 +125,7 @@ def _pieces(transcript: TranscriptFile) -> Iterator[str]:
 def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit]:
     """Yield the passages that have all words as they are shown, or as they are written."""
     for number, (speaker, time, written, until) in enumerate(passages):
-        if not query.may_be_in_text(written.lower()):
+        if not query.may_be_in_text(written):
             continue
         shown = plain(written)
         if text := next((text for text in (shown, written) if query.matches(text)), ""):

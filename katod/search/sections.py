@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from katod.search.query import Query, fold
+from katod.search.folding import fold
+from katod.search.query import Query
 from katod.search.transcripts import plain
 
 _LONG: Final = 8 * 1024  # characters
@@ -101,7 +102,7 @@ def messages(sections: Iterable[str]) -> Iterator[list[str]]:
 def place_in(message: list[str], query: Query) -> int | None:
     """Return in which section of a message to look for the words, None if the message does not have all of them."""
     text = "".join(message)
-    if not query.may_be_in_text(text.lower()) or not (query.matches(plain(text)) or query.matches(text)):
+    if not query.may_be_in_text(text) or not (query.matches(plain(text)) or query.matches(text)):
         return None
     return next((number for number, section in enumerate(message) if query.longest in fold(plain(section))), 0)
 

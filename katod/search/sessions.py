@@ -42,7 +42,7 @@ def _events(stretch: Stretch, query: Query) -> Replay:
     with AGENTS[stretch.identity.key.agent].open(stretch.path) as file:
         if file.is_document:
             lines = file.read(Cursor(), 0).lines
-            if any(query.may_be_in(line.data.lower()) for line in lines):
+            if any(query.may_be_in(line.data) for line in lines):
                 yield from replay(stretch.identity.key, [stretch], EventLog())
         else:
             yield from _PartialReader(stretch, file).events(query)

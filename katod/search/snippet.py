@@ -6,7 +6,8 @@ from typing import Final
 
 from katod.formats.redact.redactor import REDACTED
 from katod.formats.text.controls import clean
-from katod.search.query import Query, fold
+from katod.search.folding import fold
+from katod.search.query import Query
 
 _AROUND: Final = 4 * 1024  # characters before and behind a word
 _TRIED: Final = 50  # places of a word

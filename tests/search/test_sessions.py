@@ -16,8 +16,9 @@ from katod.events import DECISION_RESPONSE
 from katod.log import EventLog
 from katod.model import Stat
 from katod.record.export import Stretch, replay
+from katod.search.folding import fold
 from katod.search.outputs import TranscriptFile, search_transcript
-from katod.search.query import Query, fold
+from katod.search.query import Query
 from katod.search.sessions import search_session
 from katod.search.spoken import BETWEEN, words_of
 from tests.examples import mostly

@@ -11,7 +11,7 @@ from katod.errors import SourceError
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.export import Stretch, replay
-from katod.search.query import fold
+from katod.search.folding import fold
 from katod.search.spoken import words_of
 from katod.serve.index.entry import SessionEntry
 

@@ -7,7 +7,8 @@ from katod.agents import AGENTS
 from katod.discover.found import FoundSession
 from katod.formats.stream import bridge
 from katod.formats.text.ownlines import SIGN
-from katod.search.query import Query, fold
+from katod.search.folding import fold
+from katod.search.query import Query
 from katod.search.run import Match, Search, ShownHit, Terms
 
 _EACH: Final = 3  # hits of each kind in a session

@@ -1,0 +1,267 @@
+r"""Finds where a word may be in bytes of JSON, without decoding them. Pure.
+
+The bytes are folded first, by one table for each query: it maps `A` to `a`, and of each other letter of the query the
+bytes of both cases to the same bytes. A letter may fold with another one by this; a filter may find too much, but it
+must never miss a word, however its writer spells it. There are three ways to look for a word:
+
+* `_Literal`: the longest run of characters that no writer of JSON spells in another way, as bytes.
+* `_Letters`: characters beyond ASCII, as bytes of UTF-8. Somewhere in the lines around their escapes (`\u043f`), and
+  around the letters whose other case has another length (`ß` and `ẞ`), a pattern looks for all spellings.
+* `_Spelled`: a pattern for all spellings, everywhere. It is ten times slower, and left to quotes and backslashes.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple, Protocol
+
+from katod.search.folding import unfolded
+
+# Runs of these stand in JSON as they are, even in JSON that is inside JSON.
+PLAIN: Final = re.compile(r"[a-z0-9 !#$%()*+,.:;=?@\[\]^_`{|}~-]+")
+_SAFE: Final = re.compile(rf"(?:{PLAIN.pattern}|[^\0-\x7f])+")
+_SHORTEST: Final = 3  # characters; a shorter run is in nearly every line
+_MOST_SIGNS: Final = 4  # beginnings of escapes that are looked for
+_LONGEST: Final = 64  # characters that are looked for in several ways
+_ENTITIES: Final = {
+    "<": ("&lt;",), ">": ("&gt;",), "&": ("&amp;",), '"': ("&quot;", "&#34;"), "'": ("&apos;", "&#39;", "&#x27;"),
+}  # fmt: skip
+_SHORT_ESCAPES: Final = {"\n": "n", "\t": "t", "\r": "r", "\f": "f", "\b": "b"}
+
+
+class Place(NamedTuple):
+    """Where something was found; -1 if it was not."""
+
+    at: int
+    end: int
+
+
+NOWHERE: Final = Place(-1, -1)
+Finder = Callable[[int], Place]
+
+
+class Probe(Protocol):
+    """Looks for a word."""
+
+    @property
+    def length(self) -> int:
+        """How many bytes are looked for as they are: the more, the fewer there are; 0 for a slow pattern."""
+
+    def within(self, data: bytes) -> Finder:
+        """Return what finds the first place, from an offset on, at which the word may be in folded bytes."""
+
+
+class FoldingTable:
+    """Maps bytes so that letters of both cases have the same ones."""
+
+    def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
+        """Make a table that maps the spellings of each pair, which are of one length, to the same bytes."""
+        self._table = bytes(range(256)).lower()
+        for one, other in pairs:
+            for bytes_ in zip(one, other, strict=True):
+                kept, lost = (self._table[byte] for byte in bytes_)
+                self._table = self._table.replace(bytes([lost]), bytes([kept]))
+
+    @classmethod
+    def of_words(cls, words: Iterable[str]) -> "FoldingTable":
+        """Return the table for UTF-8 with these folded words."""
+        letters = {char for word in words for char in word}
+        return cls((utf8(char), utf8(other)) for char in sorted(letters) for other in _as_long(char))
+
+    def fold(self, data: bytes) -> bytes:
+        """Return bytes as they are compared; newlines stay where they are."""
+        return data.translate(self._table)
+
+    def fold_without(self, data: bytes, removed: bytes) -> bytes:
+        """Return the same, some bytes removed."""
+        return data.translate(self._table, removed)
+
+
+def probes_of(words: Iterable[str], table: FoldingTable) -> list[Probe]:
+    """Return what finds each word in bytes that its table has folded; rare words come first."""
+    return sorted((_probe(word, _run(word), table) for word in words), key=lambda probe: -probe.length)
+
+
+def _run(word: str) -> str:
+    """Return the part of a word that is looked for as bytes, an empty string if there is none."""
+    run = max(PLAIN.findall(word), key=len, default="")
+    if len(run) >= _SHORTEST or run == word:
+        return run
+    run = max(_SAFE.findall(word), key=lambda some: len(utf8(some)), default="")[:_LONGEST]
+    run = next((run[:end] for end in range(len(run), 1, -1) if len(_signs(run[:end])) <= _MOST_SIGNS), run[:1])
+    return run if len(utf8(run)) >= _SHORTEST or run == word else ""
+
+
+def _probe(word: str, run: str, table: FoldingTable) -> Probe:
+    if not run:
+        return _Spelled(word, table)
+    return _Literal(run) if run.isascii() else _Letters(run, table)
+
+
+class _Literal:
+    """Looks for bytes."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run.encode()
+        self.length = len(self._run)
+
+    def within(self, data: bytes) -> Finder:
+        return lambda at: _place(data.find(self._run, at), self.length)
+
+
+class _Spelled:
+    """Looks for a word in every way in which it may be spelled."""
+
+    length: Final = 0
+
+    def __init__(self, word: str, table: FoldingTable) -> None:
+        self._pattern = _pattern(word, table)
+
+    def within(self, data: bytes) -> Finder:
+        return lambda at: _found(self._pattern.search(data, at))
+
+
+class _Letters:
+    """Looks for letters beyond ASCII as they are, and in every other way only where there is a sign of one."""
+
+    def __init__(self, run: str, table: FoldingTable) -> None:
+        self._run = table.fold(utf8(run))
+        self.length = len(self._run)
+        self._pattern = _pattern(run, table)
+        self._escaped = _EscapedRun(run)
+        self._signs = _signs(run)
+        self._sign = _common(self._signs)  # one search instead of several, mostly
+        self._odd = [table.fold(utf8(other)) for char in run for other in _of_other_length(char)]
+
+    def within(self, data: bytes) -> Finder:
+        hidden = [*self._hidden(data)]
+        # Rare bytes are found ten times as fast as rare words.
+        if self._run[:1] not in data:
+            return lambda at: _first_of(hidden, at)
+        return lambda at: _earlier(_place(data.find(self._run, at), self.length), _first_of(hidden, at))
+
+    def _hidden(self, data: bytes) -> Iterator[Place]:
+        """Yield where the letters are spelled in another way, the first place in each line, in order."""
+        signs = [sign for sign in self._odd if sign in data]
+        if self._sign in data:
+            signs += [sign for sign in self._signs if sign in data]
+        for begin, end in sorted({span for sign in signs for span in lines_around(data, sign)}):
+            if self._may_be_in(data[begin:end]) and (found := self._pattern.search(data, begin, end)):
+                yield _found(found)
+
+    def _may_be_in(self, line: bytes) -> bool:
+        """Return False if a line of nothing but ASCII lacks the letters: who escapes one, escapes all of them."""
+        return not line.isascii() or self._escaped.may_be_in(line)
+
+
+class _EscapedRun:
+    """Looks for letters that are all escaped, in a line without the backslashes."""
+
+    def __init__(self, run: str) -> None:
+        pairs = ((_unescaped(char), _unescaped(other)) for char in run for other in unfolded(char)[1:])
+        self._table = FoldingTable(pairs)
+        self._run = self._table.fold(b"".join(map(_unescaped, run)))
+
+    def may_be_in(self, line: bytes) -> bool:
+        """Return False if a line of ASCII certainly lacks the letters."""
+        return self._run in self._table.fold_without(line, b"\\")
+
+
+def lines_around(data: bytes, needle: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where the lines that contain a needle begin and end."""
+    at = 0
+    while (found := data.find(needle, at)) >= 0:
+        begin, end = data.rfind(b"\n", 0, found) + 1, data.find(b"\n", found)
+        at = len(data) if end < 0 else end
+        yield begin, at
+
+
+def _place(at: int, length: int) -> Place:
+    return Place(at, at + length) if at >= 0 else NOWHERE
+
+
+def _found(found: re.Match[bytes] | None) -> Place:
+    return Place(found.start(), found.end()) if found else NOWHERE
+
+
+def _first_of(places: list[Place], at: int) -> Place:
+    """Return the first of some places from an offset on."""
+    number = bisect_left(places, (at, 0))
+    return places[number] if number < len(places) else NOWHERE
+
+
+def _earlier(one: Place, other: Place) -> Place:
+    return min((place for place in (one, other) if place.at >= 0), default=NOWHERE)
+
+
+# -- spellings ----------------------------------------------------------------------------------------
+
+
+def utf8(text: str) -> bytes:
+    """Return a text as its writers do, also one with half a character, which no file has."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _units(char: str) -> list[bytes]:
+    """Return the numbers of a character's units in UTF-16, in hex."""
+    units = char.encode("utf-16-be", "surrogatepass")
+    return [units[at : at + 2].hex().encode() for at in range(0, len(units), 2)]
+
+
+def _unescaped(char: str) -> bytes:
+    """Return the escape of a character beyond ASCII without its backslashes; others are not escaped."""
+    return char.encode() if char.isascii() else b"".join(b"u" + unit for unit in _units(char))
+
+
+def _as_long(char: str) -> list[str]:
+    """Return the other characters that fold to one, and have as many bytes."""
+    return [other for other in unfolded(char)[1:] if len(utf8(other)) == len(utf8(char))]
+
+
+def is_of_one_length(char: str) -> bool:
+    """Return whether all characters that fold to a folded one have as many bytes."""
+    return not _of_other_length(char)
+
+
+def _of_other_length(char: str) -> list[str]:
+    return [other for other in unfolded(char) if len(utf8(other)) != len(utf8(char))]
+
+
+def _signs(run: str) -> list[bytes]:
+    """Return how the escapes of characters beyond ASCII may begin, in any case of them."""
+    return sorted({_sign(_units(other)[0]) for char in run if not char.isascii() for other in unfolded(char)})
+
+
+def _sign(unit: bytes) -> bytes:
+    """Return the beginning of an escape: of a block of letters, if these are not in every file."""
+    is_common = unit.startswith((b"00", b"d8"))
+    return b"\\u" + unit[: 3 if is_common else 2]
+
+
+def _common(signs: list[bytes]) -> bytes:
+    """Return what sorted signs begin with."""
+    first, last = signs[0], signs[-1]
+    return next(first[:end] for end in range(len(first), 0, -1) if last.startswith(first[:end]))
+
+
+def _pattern(word: str, table: FoldingTable) -> re.Pattern[bytes]:
+    return re.compile(b"".join(_spellings(char, table) for char in word))
+
+
+def _spellings(char: str, table: FoldingTable) -> bytes:
+    """Return a pattern for one folded character in folded bytes of JSON."""
+    if PLAIN.fullmatch(char):
+        return re.escape(char.encode())
+    ways = [re.escape(entity.encode()) for entity in _ENTITIES.get(char, ())]
+    if char in _SHORT_ESCAPES:
+        ways.append(rb"\\+" + _SHORT_ESCAPES[char].encode())
+    if char == "\\":
+        ways.append(rb"\\+")
+    for same in unfolded(char):
+        ways += [rb"\\*" + re.escape(table.fold(utf8(same))), _escaped(same)]
+    return b"(?:" + b"|".join(dict.fromkeys(ways)) + b")"
+
+
+def _escaped(char: str) -> bytes:
+    r"""Return a pattern for a character that is written as `\\u00e9`, or as two of those."""
+    return b"".join(rb"\\+u" + unit for unit in _units(char))

@@ -1,0 +1,107 @@
+"""The filter of bytes: whatever the script, the case and the escapes, no line with the words is kept back."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod.search.folding import unfolded
+from katod.search.prefilter import FoldingTable, lines_around, probes_of
+from katod.search.query import Query
+from tests.examples import examples
+
+SCRIPTS = {
+    "latin": "aeiksßüéå\u0131ł\u017f\u212a\u0130ǆȺŉ -",
+    "cyrillic": "абвгдпрстяёѐҐᲀ",
+    "greek": "αλσςΣωΩΩµμΐθϴᾳ",
+    "kana and kanji": "のにはカタ日本語検索々",
+    "right to left": "שלוםךمرحباًة",
+    "beyond the first plane": "😀👩\U0001f3fd𐐀𐐨𞤀𞤢",
+}
+SCRIPT = st.sampled_from(sorted(SCRIPTS))
+CHANCE = st.randoms(use_true_random=False)
+
+
+def _cased(word, chance):
+    """Return a folded word with each letter in any of its cases."""
+    return "".join(chance.choice(unfolded(char)) for char in word)
+
+
+def _json(text, chance, share):
+    """Return JSON in which a share of the characters is escaped, with hex digits of both cases."""
+    return f'{{"text":"{"".join(_char(char, chance, share) for char in text)}"}}'
+
+
+def _char(char, chance, share):
+    written = json.dumps(char, ensure_ascii=chance.random() < share)[1:-1]
+    return (
+        written[:2] + written[2:].upper()
+        if written[:2] == "\\u" and len(written) == 6 and chance.random() < 0.5
+        else written
+    )
+
+
+@examples(20, 400)
+@given(st.data(), SCRIPT, SCRIPT, CHANCE, st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 2))
+def test_no_line_that_matches_is_kept_back(data, script, other, chance, share, depth):
+    """In six scripts, in any case, raw, escaped or both in one word, also as JSON in strings of JSON."""
+    letters = st.text(st.sampled_from(SCRIPTS[script] + "x7 "), min_size=1, max_size=8)
+    query = Query([data.draw(letters), data.draw(letters)], whole=False)
+    around = data.draw(st.text(st.sampled_from(SCRIPTS[other]), max_size=8))
+    text = around.join(["", *(_cased(word, chance) for word in query.words), ""])
+    if not query.words:
+        return
+    assert query.matches(text)
+    line = _json(text, chance, share)
+    for _ in range(depth):
+        line = json.dumps(line, ensure_ascii=chance.random() < share)
+    lines = f"{{}}\n{line}\n{{}}\n".encode()
+    assert list(query.lines(lines)) == [(3, len(lines) - 4)] or len(query.words[0]) < 3
+    assert query.may_be_in(lines)
+
+
+@pytest.mark.parametrize("word", ["привет", "größe", "日本語", "σῶμα", "😀😁", "åäö", "שלום"])
+def test_lines_that_lack_a_word_are_left_out(word):
+    """Neither letters of the same script nor escapes of them are enough."""
+    other = {char: chr(ord(char) ^ 3) for char in word if not char.isascii()}
+    changed = word.translate({ord(char): same for char, same in other.items()})
+    for ascii_only in (True, False):
+        found = json.dumps("".join(unfolded(char)[-1] for char in word), ensure_ascii=ascii_only).encode() + b"\n"
+        missed = json.dumps(changed, ensure_ascii=ascii_only).encode() + b"\n"
+        assert [*Query([word]).lines(missed + found + missed)] == [(len(missed), len(missed + found) - 1)]
+
+
+@pytest.mark.parametrize("words", [["привет", "tail"], ["日本", "tail", "мир"]])
+def test_words_of_one_line_are_found_in_each_line_that_has_all(words):
+    """A word that is missing in one line is looked for in the next lines, however far the others are away."""
+    full = " ".join(words)
+    lines = [full, words[0], words[-1], *["-"] * 3, words[0], full, words[-1], full]
+    data = "".join(f'"{line}"\n' for line in lines).encode()
+    found = [data[begin:end].decode().strip('"') for begin, end in Query(words).lines(data)]
+    assert found == [full] * 3
+
+
+def test_letters_are_looked_for_as_bytes(monkeypatch):
+    """The slow pattern is not used where nothing is escaped, nor in escaped lines of other letters."""
+    monkeypatch.setattr("katod.search.prefilter._pattern", lambda *_: None)
+    table = FoldingTable.of_words(["привет", "größe"])
+    lines = ["Привет и GRÖSSE", json.dumps("Утро"), "größe"]
+    data = table.fold("\n".join(lines).encode())
+    assert [probe.within(data)(0).at for probe in probes_of(["привет", "größe"], table)] == [
+        0,
+        len("\n".join(lines).encode()) - len("größe".encode()),
+    ]
+
+
+@pytest.mark.parametrize("word", ["привет", "naïve", "日本語文字列検索", "😀", "\u00e9", 'a "é'])
+def test_short_and_long_words_are_found_alone(word):
+    """A word of one letter is found, and one of which only a part is looked for as bytes."""
+    for ascii_only in (True, False):
+        assert Query([word]).may_be_in(json.dumps(f"x{word}x", ensure_ascii=ascii_only).encode())
+
+
+def test_each_line_around_a_needle_is_named_once():
+    """The last line may lack its newline."""
+    assert list(lines_around(b"a b a\nb\na", b"a")) == [(0, 5), (8, 9)]
+    assert list(lines_around(b"b", b"a")) == []
