@@ -21,6 +21,7 @@ from katod.cli.parameters import SESSION
 from katod.cli.printing import say, say_as_it_is
 from katod.cli.selection import outputs_of, recording_named, select
 from katod.cli.sessions import short_ids, since_time
+from katod.cli.signoflife import SignOfLife
 from katod.config import local_zone
 from katod.discover.found import FoundSession
 from katod.errors import KatodError, LedgerError
@@ -89,13 +90,19 @@ def search(
     terms = Terms(since_time(since), said, best, limit, _EACH if width and not within else 0, _width(width))
     scope = _Scope(context, agent, project)
     job = Search(query, terms, scope.wants)
-    matches = job.run(scope.within(within) if within else scope.everything(sessions=everything))
+    with SignOfLife(lambda: _at_work(job)):
+        matches = job.run(scope.within(within) if within else scope.everything(sessions=everything))
     _say_problems(context.problems | job.problems)
     if not matches:
         raise KatodError("nothing found", hint="" if everything or within else _ELSEWHERE)
     _print(matches, scope, _HitLayout(When(local_zone()), width, query, terms.each), as_json=as_json)
     if not job.is_complete:
         say(_incomplete(terms), err=True)
+
+
+def _at_work(job: Search) -> str:
+    """Return what a person reads while a search takes long."""
+    return f"searching… {job.searched:,} of {job.places:,} files" if job.places else "searching…"
 
 
 def _say_problems(problems: dict[str, str]) -> None:

@@ -62,7 +62,8 @@ _ALL: Final = Terms()
 class Search:
     """One search. What could not be read is noted in `problems`, and the rest is searched all the same.
 
-    `wants` decides by a place, and what a transcript says of itself, whether its hits count.
+    `wants` decides by a place, and what a transcript says of itself, whether its hits count. While it runs, another
+    thread may read how many `places` there are, 0 while they are looked for, and how many of these were `searched`.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Search:
     ) -> None:
         self.problems: dict[str, str] = {}
         self.is_complete = True
+        self.places = self.searched = 0
         self._query = query
         self._terms = terms
         self._wants = wants
@@ -86,7 +88,9 @@ class Search:
         the best are wanted.
         """
         most, matches = self._terms.most, list[Match]()
-        for place in sorted(self._possible(places), key=lambda place: -place.changed_ns):
+        possible = sorted(self._possible(places), key=lambda place: -place.changed_ns)
+        self.places = len(possible)
+        for self.searched, place in enumerate(possible):
             if self._is_enough(matches, place):
                 self.is_complete = False
                 break

@@ -203,3 +203,15 @@ def test_no_part_of_a_secret_is_shown_wherever_it_is_cut(world):
     for words in (["needle", "other"], ["c3D4"], ["other"]):
         [match] = Search(Query(words)).run(_found())
         assert not any(token[at : at + 6] in match.hits[0].snippet for at in range(len(token) - 6))
+
+
+def test_a_search_says_how_far_it_is(world, monkeypatch):
+    """How many files there are, and how many of them were searched, while one of them is."""
+    for number, at in ((1, 10), (2, 30), (3, 20)):
+        _session(world, number, "a needle", at)
+    search, seen = Search(Query(["needle"])), []
+    hits = search._hits
+    monkeypatch.setattr(search, "_hits", lambda place: seen.append((search.searched, search.places)) or hits(place))
+    assert (search.searched, search.places) == (0, 0)
+    search.run(_found())
+    assert seen == [(0, 3), (1, 3), (2, 3)]
