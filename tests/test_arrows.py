@@ -119,7 +119,7 @@ OUTSIDE_CALLS = {
 IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
-        " .open .opening .parameters .pause .personal .picker .printing .record .rendering .resume .run .seal .search .selection .serve .service"
+        " .open .opening .parameters .pause .personal .picker .printing .record .rendering .resume .run .seal .search .searchscope .searchview .selection .serve .service"
         " .sessionrow .sessions .setup .show .signoflife .status .transcripts .verify .wrapping"
     ),
     "config": "katod.config",

@@ -29,7 +29,7 @@ GROUPS: Final = {
         "show": "Show a transcript in the pager, in colour.",
         "open": "Open a transcript in your editor, or in the browser.",
         "follow": "Print a session as it happens, until Ctrl-C.",
-        "search": "Search messages, tool calls and results, newest first.",
+        "search": "Search messages, tool calls and results.",
         "resume": "Print the command that resumes a session in its agent.",
         "serve": "Serve sessions live to browsers and CodingBridge clients.",
     },

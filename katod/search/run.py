@@ -1,11 +1,16 @@
-"""A whole search: newest first, over transcripts and sessions, until there are as many hits as are shown."""
+"""A whole search over transcripts and sessions, until there are as many matches as are shown.
+
+Its order is the same each time: of matches that are alike in it, those of the file that changed last come first, and of
+such files, those whose path or session comes first.
+"""
 
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from heapq import heappop, heappush
-from typing import Final, NamedTuple
+from itertools import islice
+from typing import Final, Literal, NamedTuple
 
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
@@ -19,6 +24,8 @@ from katod.search.transcripts import TranscriptHead
 
 NANO: Final = 1_000_000_000
 Searched = FoundSession | TranscriptFile
+# The newest first; those in which it was said before those in which only tools have it; the best matches first.
+Order = Literal["newest", "said", "best"]
 
 
 class ShownHit(NamedTuple):
@@ -31,9 +38,10 @@ class ShownHit(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A session or a transcript with hits, the newest first; `about` is empty for a session.
+    """A session or a transcript with hits, those that were said first if that is the order, then the newest.
 
-    `hits` may be only some of a `total`: those that were said, and those of tools, the newest of each.
+    `about` is empty for a session. `hits` may be only some of a `total`: those that were said, and those of tools, the
+    newest of each.
     """
 
     place: Searched
@@ -41,7 +49,15 @@ class Match(NamedTuple):
     hits: tuple[ShownHit, ...]
     total: int
     latest: float  # seconds since 1970
+    said: float  # the latest hit that was said; 0 if there is none
     score: float  # how well its best hit matches
+
+    @property
+    def session(self) -> tuple[str, str]:
+        """What its session is known by, or the file of a transcript that does not name one."""
+        if isinstance(self.place, FoundSession):
+            return self.place.key.id, self.place.key.subagent
+        return (self.about.session, self.about.subagent) if self.about.session else (str(self.place.path), "")
 
 
 class Terms(NamedTuple):
@@ -49,8 +65,9 @@ class Terms(NamedTuple):
 
     oldest: float = 0.0  # seconds since 1970
     said: bool = False  # only what a person or an agent said
-    best: bool = False  # the best matches first, not the newest
+    order: Order = "newest"
     most: int = 0  # matches; 0: all
+    by_session: bool = False  # all matches of so many sessions, of each of which there may be several
     each: int = 0  # hits of each kind in a match; 0: all
     width: int = 200  # characters of a snippet
     redacted: bool = False  # only what has all words without its secrets, too: no search tells whether one is there
@@ -82,13 +99,13 @@ class Search:
         self._gists: Counter[tuple[str, bool, str]] = Counter()
 
     def run(self, places: Iterable[Searched]) -> list[Match]:
-        """Return the matches of these places: those with the newest hits first, or the best.
+        """Return the matches of these places, in the order of the terms.
 
         A hit is not newer than its file. So, once enough was found, files older than all of that are not opened, unless
         the best are wanted.
         """
-        most, matches = self._terms.most, list[Match]()
-        possible = sorted(self._possible(places), key=lambda place: -place.changed_ns)
+        matches = list[Match]()
+        possible = sorted(self._possible(places), key=lambda place: (-place.changed_ns, _name_of(place)))
         self.places = len(possible)
         for self.searched, place in enumerate(possible):
             if self._is_enough(matches, place):
@@ -96,18 +113,35 @@ class Search:
                 break
             if match := self._match(place):
                 insort(matches, match, key=self._order)
-        self.is_complete = self.is_complete and (not most or len(matches) <= most)
-        return matches[:most] if most else matches
+        kept = self._wanted(matches)
+        self.is_complete = self.is_complete and len(kept) == len(matches)
+        return kept
 
     def _order(self, match: Match) -> tuple[float, float]:
-        return (-match.score if self._terms.best else 0.0, -match.latest)
+        first = {"newest": 0.0, "said": match.said, "best": match.score}[self._terms.order]
+        return (-first, -match.latest)
 
     def _is_enough(self, matches: list[Match], place: Searched) -> bool:
         """Return whether nothing in a place, or in those after it, belongs to the first matches."""
-        most = self._terms.most
-        if self._terms.best or not most or len(matches) < most:
+        last = self._last(matches)
+        if last is None or self._terms.order == "best":
             return False
-        return matches[most - 1].latest * NANO >= place.changed_ns
+        return (last.said if self._terms.order == "said" else last.latest) * NANO >= place.changed_ns
+
+    def _last(self, matches: list[Match]) -> Match | None:
+        """Return the last of the wanted matches, or the first one of their last session; None if there are too few."""
+        most = self._terms.most
+        if not most or len(matches) < most:
+            return None
+        firsts = _first_of_each_session(matches) if self._terms.by_session else iter(matches)
+        return next(islice(firsts, most - 1, None), None)
+
+    def _wanted(self, matches: list[Match]) -> list[Match]:
+        """Return the matches that are wanted; of the sessions that are, all of them."""
+        if not self._terms.by_session:
+            return matches[: self._terms.most or None]
+        wanted = {match.session for match in islice(_first_of_each_session(matches), self._terms.most or None)}
+        return [match for match in matches if match.session in wanted]
 
     def _possible(self, places: Iterable[Searched]) -> Iterator[Searched]:
         """Yield the places that are new enough, and of the sessions in databases those that may have all words."""
@@ -143,7 +177,7 @@ class Search:
                     kept.add(hit, _seconds(hit.time, place))
         except (SourceError, OutputError) as error:
             self.problems[str(error.path or _path_of(place))] = error.what
-        return Match(place, about, kept.shown(), kept.count, kept.latest, kept.score) if kept.count else None
+        return kept.match(place, about) if kept.count else None
 
     def _hits(self, place: Searched) -> tuple[TranscriptHead, Iterable[Hit]]:
         if isinstance(place, TranscriptFile):
@@ -170,6 +204,19 @@ class Search:
         return True
 
 
+def _first_of_each_session(matches: Iterable[Match]) -> Iterator[Match]:
+    seen = set[tuple[str, str]]()
+    for match in matches:
+        if match.session not in seen:
+            seen.add(match.session)
+            yield match
+
+
+def _name_of(place: Searched) -> str:
+    """Return what orders places that changed at the same time."""
+    return str(place.path) if isinstance(place, TranscriptFile) else str(place.key)
+
+
 def _path_of(place: Searched) -> str:
     return str(place.path) if isinstance(place, TranscriptFile) else place.files[-1][0]
 
@@ -179,7 +226,7 @@ class _Kept:
 
     def __init__(self, query: Query, terms: Terms) -> None:
         self.count = 0
-        self.latest = self.score = 0.0
+        self._latest = self._said = self._score = 0.0
         self._query = query
         self._terms = terms
         self._newest: dict[bool, list[tuple[float, int, Hit]]] = {True: [], False: []}
@@ -187,19 +234,25 @@ class _Kept:
     def add(self, hit: Hit, seconds: float) -> None:
         """Count a hit, and keep it if it is one of the newest of its kind."""
         self.count += 1
-        self.latest = max(self.latest, seconds)
-        if self._terms.best:
+        self._latest = max(self._latest, seconds)
+        if _is_said(hit):
+            self._said = max(self._said, seconds)
+        if self._terms.order == "best":
             close = closeness(surroundings(hit.text, self._query), self._query)
-            self.score = max(self.score, close + _is_said(hit) / 2)
+            self._score = max(self._score, close + _is_said(hit) / 2)
         kept = self._newest[_is_said(hit)]
         heappush(kept, (seconds, self.count, hit))
         if self._terms.each and len(kept) > self._terms.each:
             heappop(kept)
 
-    def shown(self) -> tuple[ShownHit, ...]:
-        """Return the kept hits, newest first; of one moment, the last comes first."""
-        kept = sorted([*self._newest[True], *self._newest[False]], key=lambda item: item[:2], reverse=True)
-        return tuple(self._shown(hit) for _, _, hit in kept)
+    def match(self, place: Searched, about: TranscriptHead) -> Match:
+        """Return the match with the kept hits; of one moment, the last comes first."""
+        kinds = [self._newest[True], self._newest[False]]
+        if self._terms.order != "said":
+            kinds = [kinds[0] + kinds[1]]
+        kept = (item for kind in kinds for item in sorted(kind, key=lambda item: item[:2], reverse=True))
+        hits = tuple(self._shown(hit) for _, _, hit in kept)
+        return Match(place, about, hits, self.count, self._latest, self._said, self._score)
 
     def _shown(self, hit: Hit) -> ShownHit:
         near = surroundings(hit.redacted(), self._query)

@@ -100,14 +100,61 @@ def test_more_hits_of_one_session_are_counted(world, monkeypatch):
 
 
 def test_what_was_said_is_shown_before_what_tools_did(world, monkeypatch):
-    """Results are long and many; what a person or an agent said about it tells more."""
+    """Results are long and many; what a person or an agent said about it tells more. `--newest` keeps to the time."""
     make = Claude()
     asked, said, ran = make.user("Which basket?"), make.says("The basket is red."), make.runs("c1", "cat basket")
     results = [make.result("c1", f"basket {number}") for number in range(5)]
     world.claude().append(asked, said, ran, *results)
     monkeypatch.setattr(search, "terminal_width", lambda: 60)
-    shown = [line.split()[1:3] for line in world.cli("search", "--all", "basket").splitlines()[2:5]]
-    assert shown == [["Claude", "▸"], ["Claude", "The"], ["You", "Which"]]
+    for options, expected in (([], ["The", "Which", "▸"]), (["--newest"], ["▸", "The", "Which"])):
+        shown = world.cli("search", "--all", "basket", *options).splitlines()
+        assert [line.split()[2] for line in shown[2:5]] == expected
+        assert shown[5].strip().startswith("… and 5 more")
+
+
+@pytest.fixture
+def mentioned(world):
+    """Return a world in which a basket was said in an old session, and is in a result of a new one."""
+    old, new = world.session(1), world.session(2)
+    old.append({**old.user("The basket"), "timestamp": "2026-01-01T10:00:00.000Z"})
+    records = [new.user("go"), new.runs("c1", "ls"), new.result("c1", "basket")]
+    new.append(*({**record, "timestamp": "2026-01-02T10:00:00.000Z"} for record in records))
+    return world
+
+
+def test_sessions_in_which_it_was_said_come_first_on_a_terminal(mentioned, monkeypatch):
+    """In a pipe and with `--newest`, the newest comes first; a session that is not shown is one by the same order."""
+    monkeypatch.setattr(search, "terminal_width", lambda: 80)
+    opened = [
+        [
+            line.split()[2]
+            for line in mentioned.cli("search", "--all", "basket", *options).splitlines()
+            if " show " in line
+        ]
+        for options in ([], ["--newest"], ["--limit", "1"])
+    ]
+    assert opened == [["00000001", "00000002"], ["00000002", "00000001"], ["00000001"]]
+    assert "only the first session is shown; `--newest` shows the latest first" in mentioned.said.replace("\n", " ")
+    monkeypatch.setattr(search, "terminal_width", lambda: None)
+    piped = [line.split("\t")[1] for line in mentioned.cli("search", "--all", "basket").splitlines()]
+    assert [session.partition(":")[2][7] for session in piped] == ["2", "1"]
+    mentioned.cli("search", "basket", "--best", "--newest", code=2)
+    assert "exclude each other" in mentioned.said
+
+
+def test_a_session_is_one_entry_on_a_terminal(world, monkeypatch):
+    """What is in its transcript and what is only in its file are counted together, and shown by one command."""
+    session = world.claude()
+    session.append(session.user("::start basket\nWhere is the basket kept?"), session.user("::stop"))
+    session.append(session.user("a basket after"), session.user("a basket at last"))
+    world.once()
+    assert len(world.cli("search", "--all", "basket").splitlines()) == 3
+    monkeypatch.setattr(search, "terminal_width", lambda: 80)
+    shown = [line.strip() for line in world.cli("search", "--all", "basket").splitlines()]
+    assert [line for line in shown if " show " in line] == ["katod show 6f1c2c1e --find basket"]
+    assert shown[4:] == ["… and 1 more: `katod search --in 6f1c2c1e …` shows all", ""]
+    shown = world.cli("search", "--in", "6f1c2c1e", "basket")
+    assert all(words in shown for words in ("a basket after", "a basket at last", "Where is the basket kept?"))
 
 
 def test_the_command_that_is_shown_shows_what_was_found(world):

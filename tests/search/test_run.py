@@ -38,7 +38,7 @@ def test_files_older_than_what_is_shown_are_not_opened(world, monkeypatch):
     """A hit is not newer than its file: once enough was found, the rest is left alone, and that is said."""
     for number, at in ((1, 10), (2, 30), (3, 20)):
         _session(world, number, "a needle", at)
-    for terms, opened in ((Terms(most=2), 2), (Terms(most=5), 3), (Terms(most=2, best=True), 3)):
+    for terms, opened in ((Terms(most=2), 2), (Terms(most=5), 3), (Terms(most=2, order="best"), 3)):
         search, seen = Search(Query(["needle"]), terms), []
         hits = search._hits
         monkeypatch.setattr(search, "_hits", lambda place, hits=hits, seen=seen: seen.append(place) or hits(place))
@@ -155,7 +155,7 @@ def test_the_best_matches_come_first_if_they_are_wanted(world):
     _session(world, 2, f"a basketful {'so ' * 100} infrared", 20)
     query = Query(["basket", "red"])
     assert [match.place.key.id[:8] for match in Search(query).run(_found())] == ["00000002", "00000001"]
-    best = Search(query, Terms(best=True)).run(_found())
+    best = Search(query, Terms(order="best")).run(_found())
     assert [match.place.key.id[:8] for match in best] == ["00000001", "00000002"]
 
 
@@ -215,3 +215,55 @@ def test_a_search_says_how_far_it_is(world, monkeypatch):
     assert (search.searched, search.places) == (0, 0)
     search.run(_found())
     assert seen == [(0, 3), (1, 3), (2, 3)]
+
+
+def test_what_was_said_comes_first_if_that_is_wanted(world):
+    """Before newer sessions in which only a tool has it; and no file is left out because those were found first."""
+    _session(world, 1, "a needle", 10)
+    _session(world, 3, "a needle", 5)
+    other = world.session(2)
+    records = (other.user("go"), other.runs("c1", "ls"), other.result("c1", "needle"))
+    other.append(*({**record, "timestamp": "2026-01-01T00:30:00.000Z"} for record in records))
+    os.utime(other.path, (1_767_225_600 + 60 * 30,) * 2)
+    for most, order, expected in ((0, "said", "132"), (1, "said", "1"), (2, "said", "13"), (1, "newest", "2")):
+        matches = Search(Query(["needle"]), Terms(order=order, most=most)).run(_found())
+        assert "".join(match.place.key.id[7] for match in matches) == expected
+
+
+def test_hits_that_were_said_come_first_if_that_is_wanted(world):
+    """Each kind is in the order of time, the newest first."""
+    session = world.claude()
+    session.append(
+        session.user("needle 1"),
+        session.says("needle 2"),
+        session.runs("c1", "needle 3"),
+        session.result("c1", "needle 4"),
+    )
+    for order, expected in (("said", "2143"), ("newest", "4321")):
+        [match] = Search(Query(["needle"]), Terms(order=order)).run(_found())
+        assert "".join(hit.snippet[-1] for hit in match.hits) == expected
+
+
+def test_a_limit_may_be_one_of_sessions(world):
+    """Then all matches of a session count as one, in the session itself and in its transcripts."""
+    session = world.claude()
+    session.append(
+        session.user("::start notes\na needle recorded"), session.user("::stop"), session.user("a needle after")
+    )
+    world.once()
+    _session(world, 2, "a needle", 10)
+    places = [*existing(world.outputs()), *_found()]
+    for most, by_session, expected in ((1, True, 2), (1, False, 1), (2, True, 3), (2, False, 2)):
+        search = Search(Query(["needle"]), Terms(most=most, by_session=by_session))
+        matches = search.run(places)
+        assert (len(matches), search.is_complete) == (expected, expected == 3)
+    assert len({match.session for match in matches[:2]}) == 1
+
+
+def test_matches_of_one_moment_are_in_the_order_of_their_names(world):
+    """A search that is repeated has the same results, wherever its files were found first."""
+    for number in (2, 1, 3):
+        _session(world, number, "a needle", 10)
+    for found in (_found(), _found()[::-1]):
+        matches = Search(Query(["needle"])).run(found)
+        assert [match.place.key.id[7] for match in matches] == ["1", "2", "3"]

@@ -23,7 +23,7 @@ Fields = dict[str, Any]
 def search(words: str, places: Iterable[FoundSession], projects: dict[str, str]) -> list[Fields]:
     """Return the sessions that have all words, the best matches first; `projects` has their paths, by UUID."""
     query = Query(words.split())
-    matches = Search(query, Terms(best=True, each=_EACH, width=_WIDTH)).run(places)
+    matches = Search(query, Terms(order="best", each=_EACH, width=_WIDTH)).run(places)
     return [row for match in matches if (row := _row(match, query, projects))]
 
 

@@ -1,0 +1,116 @@
+"""What `katod search` searches, and what is known of it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from katod.agents import AGENTS
+from katod.cli.context import Context
+from katod.cli.selection import outputs_of, recording_named, select
+from katod.cli.sessions import short_ids
+from katod.discover.found import FoundSession
+from katod.errors import LedgerError
+from katod.model import SessionKey
+from katod.search.outputs import TranscriptFile, existing, transcripts_below
+from katod.search.run import Searched
+from katod.search.transcripts import TranscriptHead
+from katod.shell import pasted
+from katod.slug import slug
+from katod.store.rows import OutputRow
+
+_PAGE: Final = ".html"
+
+
+class Described(NamedTuple):
+    """What people see of a match; `path` is that of a transcript, `project` a path or the name of one."""
+
+    agent: str
+    session: str
+    title: str
+    project: str
+    open: str
+    path: str = ""
+
+
+class SearchScope:
+    """What is searched, and what is known of it: from the ledger, the output directory and the agents' directories."""
+
+    def __init__(self, context: Context, agent: str | None, project: str) -> None:
+        self._context = context
+        self._agent, self._project = agent or "", project.casefold()
+        self._rows = _recorded(context)
+        self._found: dict[SessionKey, FoundSession] = {}
+        self._described: dict[SessionKey | Path, Described] = {}
+
+    def everything(self, *, sessions: bool) -> Iterator[Searched]:
+        """Yield all transcripts, each once, and all sessions if they are wanted."""
+        folder = Path(self._context.settings.output.directory).expanduser()
+        seen: set[str] = set()
+        for transcript in (*existing(self._rows.values()), *transcripts_below(folder)):
+            real = os.path.realpath(transcript.path)
+            if real not in seen:
+                seen.add(real)
+                yield transcript
+        self._found = self._context.found(with_words=True) if sessions else {}
+        yield from (found for found in self._found.values() if self._agent in ("", found.key.agent))
+
+    def within(self, what: str) -> Iterator[Searched]:
+        """Yield the transcript of a recording, or a session with its transcripts. Raises SelectionError."""
+        row = recording_named(self._context, what)
+        if row is not None:
+            yield from existing([row])
+            return
+        found = select(self._context, what)
+        self._found = {found.key: found}
+        yield from existing(outputs_of(self._context, found.key))
+        yield found
+
+    def wants(self, place: Searched, about: TranscriptHead) -> bool:
+        """Return whether a place is of the agent and the project that were chosen."""
+        if not self._agent and not self._project:
+            return True
+        described = self.describe(place, about)
+        return self._agent in ("", described.agent) and self._project in described.project.casefold()
+
+    def describe(self, place: Searched, about: TranscriptHead) -> Described:
+        """Return the displayed form of a place."""
+        name = place.key if isinstance(place, FoundSession) else place.path
+        if name not in self._described:
+            self._described[name] = (
+                self._session(place) if isinstance(place, FoundSession) else self._transcript(place, about)
+            )
+        return self._described[name]
+
+    def _session(self, found: FoundSession) -> Described:
+        short = short_ids(self._found)
+        from katod.record.beginning import read_beginning  # noqa: PLC0415 - it loads the translation
+
+        metadata, _ = read_beginning(found)
+        key = found.key
+        name = short[key.id] + (f"/{short[key.subagent]}" if key.subagent else "")
+        title = found.said.title or metadata.list_title
+        return Described(key.agent, str(key), title, metadata.cwd, f"katod show {pasted(name)}")
+
+    def _transcript(self, transcript: TranscriptFile, about: TranscriptHead) -> Described:
+        path = transcript.path
+        known = (spec.name for spec in AGENTS.values() if about.agent in (spec.name, spec.product, slug(spec.product)))
+        agent = next(known, "")
+        row = self._rows.get(path)
+        number, cwd = (row.id, row.head["metadata"].get("cwd", "")) if row else (0, "")
+        session = f"{agent}:{about.session}" if about.session else ""
+        session += f"/{about.subagent}" if about.subagent else ""
+        opens = "open" if path.suffix == _PAGE else "show"
+        command = f"katod {opens} {number or pasted(str(path))}"
+        return Described(
+            agent, session, about.title or path.stem, cwd or about.project or path.parent.name, command, str(path)
+        )
+
+
+def _recorded(context: Context) -> dict[Path, OutputRow]:
+    """Return the transcripts that the ledger knows, by their paths; none if it cannot be read."""
+    with suppress(LedgerError), context.reading() as ledger:
+        rows = [row for row in ledger.outputs() if row.held is None] if ledger else []
+        return {row.path: row for row in rows}
+    return {}

@@ -1,0 +1,142 @@
+"""What `katod search` prints: blocks on a terminal, lines or objects for programs."""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from textwrap import wrap
+from typing import Final
+
+import click
+import orjson
+
+from katod.cli.layout import Line, TextSpan, cropped, cut, one_text, show
+from katod.cli.printing import say_as_it_is
+from katod.cli.searchscope import Described, SearchScope
+from katod.discover.found import FoundSession
+from katod.formats.text.ownlines import SIGN
+from katod.formats.text.when import When
+from katod.paths import name_of
+from katod.search.query import Query
+from katod.search.run import Match, ShownHit
+from katod.shell import pasted
+
+EACH: Final = 3  # hits of one session
+LINES: Final = 2  # of a hit
+_LEAST: Final = 40
+_SPEAKER: Final = 18  # cells
+_INDENT: Final = "   "
+_SHOWS: Final = "katod show"
+
+
+def _quoted(word: str) -> str:
+    """Return a word as `--find` takes it, readable within single quotes."""
+    if re.fullmatch(r"[\w.:/@+-]+", word):
+        return word
+    return shlex.quote(word) if set(word) & set('"\\') else f'"{word}"'
+
+
+class HitLayout:
+    """What lines depend on."""
+
+    def __init__(self, zone: When, width: int, query: Query, each: int) -> None:
+        self.zone = zone
+        self.width = width  # 0: no terminal
+        self.each = each
+        self.find = pasted(" ".join(map(_quoted, query.words)))
+        longest_first = sorted(map(re.escape, query.words), key=len, reverse=True)
+        self.words = re.compile("|".join(longest_first), re.IGNORECASE)
+
+    def opening(self, described: Described, match: Match, hits: Sequence[ShownHit]) -> str:
+        """Return the command that opens a match at these hits; what tools returned is not in every view."""
+        if not described.open.startswith(_SHOWS):
+            return described.open
+        full = " --tools full" if isinstance(match.place, FoundSession) and not any(map(_is_said, hits)) else ""
+        return f"{described.open} --find {self.find}{full}"
+
+    def day(self, match: Match) -> str:
+        """Return the day of a match's first hit."""
+        return self.zone.day(match.hits[0].time) or self.zone.day(datetime.fromtimestamp(match.latest, UTC).isoformat())
+
+
+def print_matches(matches: list[Match], scope: SearchScope, screen: HitLayout, *, as_json: bool) -> None:
+    """Print a block for each session on a terminal; in a pipe, one tab-separated line or one object for each hit."""
+    if screen.width:
+        for entry in _by_session(matches):
+            show(_block([(match, scope.describe(match.place, match.about)) for match in entry], screen))
+        return
+    for match in matches:
+        described = scope.describe(match.place, match.about)
+        for hit in match.hits:
+            row = {**described._asdict(), **hit._asdict(), "event": "", "open": screen.opening(described, match, [hit])}
+            if as_json:
+                click.echo(orjson.dumps({name: value for name, value in row.items() if value}))
+            else:
+                say_as_it_is(
+                    "\t".join(map(one_text, (hit.time, described.session, hit.speaker, hit.snippet, row["open"])))
+                )
+
+
+def _by_session(matches: list[Match]) -> Iterable[list[Match]]:
+    """Return the matches of each session: in the session itself and in its transcripts."""
+    entries: dict[tuple[str, str], list[Match]] = {}
+    for match in matches:
+        entries.setdefault(match.session, []).append(match)
+    return entries.values()
+
+
+def _block(entry: list[tuple[Match, Described]], screen: HitLayout) -> Iterator[Line]:
+    """Yield the lines about one session: what it is, how to open its first match, and the first hits there."""
+    match, described = entry[0]
+    day = screen.day(match)
+    about = " · ".join(filter(None, (name_of(described.project), described.agent, day)))
+    title = cut(one_text(described.title) or described.session, max(_LEAST, screen.width - len(about) - 3))
+    yield (TextSpan(title, "bold"), TextSpan(f" · {about}" if about else "", "dim"))
+    hits = _telling(match) if screen.each else list(match.hits)
+    yield (TextSpan(f"{_INDENT}{screen.opening(described, match, hits)}", "command"),)
+    for hit in hits:
+        yield from _hit(hit, day, screen)
+    for more, name in _more(entry, len(hits)):
+        yield (TextSpan(f"{_INDENT}… and {more:,} more: `katod search --in {name} …` shows all", "dim"),)
+    yield ()
+
+
+def _more(entry: list[tuple[Match, Described]], shown: int) -> Iterator[tuple[int, str]]:
+    """Yield how many hits are not shown, and where: what is searched in a session is also in its transcripts."""
+    counts = [(match.total, described.open.split(" ", 2)[2]) for match, described in entry]
+    total, sessions = sum(count for count, _ in counts), [isinstance(match.place, FoundSession) for match, _ in entry]
+    if any(sessions):
+        counts = [(total, counts[sessions.index(True)][1])]
+    first, *others = counts
+    yield from ((count, name) for count, name in [(first[0] - shown, first[1]), *others] if count > 0)
+
+
+def _hit(hit: ShownHit, day: str, screen: HitLayout) -> Iterator[Line]:
+    begin = " ".join(filter(None, (screen.zone.stamp(hit.time, day), cut(hit.speaker, _SPEAKER))))
+    first, *rest = wrap(f"{_INDENT}{begin} {hit.snippet}", screen.width, subsequent_indent=_INDENT * 2) or [""]
+    shown = first[len(_INDENT) + len(begin) :]
+    yield cropped((TextSpan(f"{_INDENT}{begin}", "dim"), *_marked(shown, screen.words)), screen.width)
+    yield from (cropped([*_marked(line, screen.words)], screen.width) for line in rest[: LINES - 1])
+
+
+def _telling(match: Match) -> list[ShownHit]:
+    """Return the hits that are shown, in their order: what tools were given and returned only if little was said."""
+    if match.total <= EACH:
+        return list(match.hits)
+    said = [hit for hit in match.hits if _is_said(hit)]
+    others = [hit for hit in match.hits if not _is_said(hit)][: max(0, EACH - len(said))]
+    return [hit for hit in match.hits if hit in said or hit in others]
+
+
+def _is_said(hit: ShownHit) -> bool:
+    return SIGN not in hit.speaker
+
+
+def _marked(text: str, words: re.Pattern[str]) -> Iterator[TextSpan]:
+    """Yield a text with the words that were looked for in colour."""
+    at = 0
+    for found in words.finditer(text):
+        yield TextSpan(text[at : found.start()])
+        yield TextSpan(found[0], "yellow")
+        at = found.end()
+    yield TextSpan(text[at:])
