@@ -10,17 +10,19 @@ from katod.cli.groups import Choice
 from katod.cli.layout import terminal_width
 from katod.cli.parameters import SESSION
 from katod.cli.printing import say
-from katod.cli.searchscope import SearchScope
+from katod.cli.searchscope import SearchFilter, SearchScope
 from katod.cli.searchview import EACH, LINES, HitLayout, print_matches
-from katod.cli.sessions import since_time
+from katod.cli.sessions import since_time, until_time
 from katod.cli.signoflife import SignOfLife
 from katod.config import local_zone
 from katod.errors import KatodError
 from katod.formats.text.when import When
 from katod.search.query import Query
 from katod.search.run import Order, Search, Terms
+from katod.states import State
 
 _MOST: Final = 10  # sessions
+_STATES: Final = [state.value for state in State]
 _WIDTH: Final = 200  # characters of a snippet in a pipe
 _LEAST: Final = 40
 _BESIDE: Final = 30  # cells that the time and the speaker take, more or less
@@ -37,11 +39,29 @@ _ELSEWHERE: Final = "`--all` searches the sessions that were not recorded, too"
 @click.option("--said", is_flag=True, help="Search only messages, not the input and output of tools.")
 @click.option("--best", is_flag=True, help="Sort by relevance.")
 @click.option("--newest", is_flag=True, help="Sort by time, as in a pipe. On a terminal, messages come before tools.")
-@click.option("--agent", type=Choice(sorted(AGENTS)), metavar="NAME", help="Search only sessions of this agent.")
-@click.option("--project", default="", help="Search only projects whose path contains this text.")
+@click.option(
+    "--agent",
+    "agents",
+    type=Choice(sorted(AGENTS)),
+    multiple=True,
+    metavar="NAME",
+    help="Search only sessions of this agent.",
+)
+@click.option(
+    "--project", "projects", multiple=True, metavar="TEXT", help="Search only projects whose path contains this text."
+)
+@click.option(
+    "--state",
+    "states",
+    type=Choice(_STATES),
+    multiple=True,
+    metavar="STATE",
+    help=f"Search only sessions that are in this state now: {', '.join(_STATES)}.",
+)
 @click.option(
     "--since", metavar="WHEN", help="Search only what is newer than WHEN: today, yesterday, an age (2h, 7d) or a date."
 )
+@click.option("--until", metavar="WHEN", help="Search only what is not newer than WHEN; a day is included.")
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
@@ -53,23 +73,27 @@ _ELSEWHERE: Final = "`--all` searches the sessions that were not recorded, too"
 @click.pass_obj
 def search(
     context: Context, words: tuple[str, ...], everything: bool, within: str | None, whole: bool, said: bool, best: bool,
-    newest: bool, agent: str | None, project: str, since: str | None, limit: int,
-    as_json: bool,
+    newest: bool, agents: tuple[str, ...], projects: tuple[str, ...], states: tuple[str, ...], since: str | None,
+    until: str | None, limit: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Search messages, tool calls and results.
 
     Finds messages, commands, files and results that contain all WORDS, in upper or lower case; quote words to find them
-    as a phrase. katod searches the transcripts that it wrote; with --all, also the agents' own session files, but
-    it stores nothing of them.
+    as a phrase. OR between two words means one or the other. katod searches the transcripts that it wrote; with --all,
+    also the agents' own session files, but it stores nothing of them.
+
+    Of --agent, --project and --state, several may be given: a session has to match one of each kind.
     """
-    query = Query(words, whole=whole)
+    query = Query.parse(words, whole=whole)
     if not query.words:
         raise click.UsageError("give at least one word")
     width = _terminal(as_json=as_json)
     order = _order(width, best=best, newest=newest)
     each = EACH if width and not within else 0
-    terms = Terms(since_time(since), said, order, limit, by_session=True, each=each, width=_width(width))
-    scope = SearchScope(context, agent, project)
+    terms = Terms(
+        since_time(since), until_time(until), said, order, limit, by_session=True, each=each, width=_width(width)
+    )
+    scope = SearchScope(context, SearchFilter(agents, projects, states))
     job = Search(query, terms, scope.wants)
     with SignOfLife(lambda: _at_work(job)):
         matches = job.run(scope.within(within) if within else scope.everything(sessions=everything))

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -34,12 +35,26 @@ class Described(NamedTuple):
     path: str = ""
 
 
+class SearchFilter(NamedTuple):
+    """Which sessions are searched: of each kind, one of these; all if there are none."""
+
+    agents: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()  # parts of their paths
+    states: tuple[str, ...] = ()
+
+    def has(self, described: Described) -> bool:
+        """Return whether a session is of an agent and a project that were chosen."""
+        path = described.project.casefold()
+        is_here = not self.projects or any(project.casefold() in path for project in self.projects)
+        return is_here and described.agent in (self.agents or (described.agent,))
+
+
 class SearchScope:
     """What is searched, and what is known of it: from the ledger, the output directory and the agents' directories."""
 
-    def __init__(self, context: Context, agent: str | None, project: str) -> None:
+    def __init__(self, context: Context, chosen: SearchFilter) -> None:
         self._context = context
-        self._agent, self._project = agent or "", project.casefold()
+        self._chosen = chosen
         self._rows = _recorded(context)
         self._found: dict[SessionKey, FoundSession] = {}
         self._described: dict[SessionKey | Path, Described] = {}
@@ -54,7 +69,9 @@ class SearchScope:
                 seen.add(real)
                 yield transcript
         self._found = self._context.found(with_words=True) if sessions else {}
-        yield from (found for found in self._found.values() if self._agent in ("", found.key.agent))
+        for found in self._found.values():
+            if found.key.agent in (self._chosen.agents or (found.key.agent,)) and self._is_in_state(str(found.key)):
+                yield found
 
     def within(self, what: str) -> Iterator[Searched]:
         """Yield the transcript of a recording, or a session with its transcripts. Raises SelectionError."""
@@ -68,11 +85,22 @@ class SearchScope:
         yield found
 
     def wants(self, place: Searched, about: TranscriptHead) -> bool:
-        """Return whether a place is of the agent and the project that were chosen."""
-        if not self._agent and not self._project:
+        """Return whether a place is of a session that was chosen."""
+        if self._chosen == SearchFilter():
             return True
         described = self.describe(place, about)
-        return self._agent in ("", described.agent) and self._project in described.project.casefold()
+        return self._chosen.has(described) and self._is_in_state(described.session)
+
+    def _is_in_state(self, session: str) -> bool:
+        return not self._chosen.states or session in self._in_state
+
+    @cached_property
+    def _in_state(self) -> set[str]:
+        """The sessions that are in one of the chosen states now."""
+        from katod.cli.sessionrow import state_of  # noqa: PLC0415 - it loads the translation
+
+        found = self._found or self._context.found()
+        return {str(one.key) for one in found.values() if state_of(one).get("state") in self._chosen.states}
 
     def describe(self, place: Searched, about: TranscriptHead) -> Described:
         """Return the displayed form of a place."""

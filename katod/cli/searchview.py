@@ -43,7 +43,7 @@ class HitLayout:
         self.zone = zone
         self.width = width  # 0: no terminal
         self.each = each
-        self.find = pasted(" ".join(map(_quoted, query.words)))
+        self.find = pasted(" ".join(" OR ".join(map(_quoted, group)) for group in query.groups))
         longest_first = sorted(map(re.escape, query.words), key=len, reverse=True)
         self.words = re.compile("|".join(longest_first), re.IGNORECASE)
 

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
@@ -24,7 +24,7 @@ from katod.errors import SelectionError
 from katod.formats.text.when import When
 from katod.model import SessionKey
 from katod.paths import name_of
-from katod.search.since import since_seconds
+from katod.search.since import since_seconds, until_seconds
 from katod.store.rows import UNNAMED, PersonalRow
 
 _MOST: Final = 50
@@ -117,10 +117,19 @@ def _listed(
 
 def since_time(text: str | None) -> float:
     """Return when `--since` begins, in seconds since 1970. Raises BadParameter."""
+    return _moment(since_seconds, text, "--since")
+
+
+def until_time(text: str | None) -> float:
+    """Return when `--until` ends, in seconds since 1970; infinity for none. Raises BadParameter."""
+    return _moment(until_seconds, text, "--until")
+
+
+def _moment(meant: Callable[[str | None], float], text: str | None, option: str) -> float:
     try:
-        return since_seconds(text)
+        return meant(text)
     except SelectionError as error:
-        raise click.BadParameter(error.what, param_hint="--since") from None
+        raise click.BadParameter(error.what, param_hint=option) from None
 
 
 def short_ids(keys: Iterable[SessionKey]) -> dict[str, str]:

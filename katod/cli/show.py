@@ -24,7 +24,7 @@ from katod.search.sections import MARK, messages, place_in, sections_of
 @click.option(
     "--find",
     metavar="WORDS",
-    help="Start at the first message that contains all of these words; n goes to the next one.",
+    help="Start at the first message that contains all of these words, as in `katod search`; n goes to the next one.",
 )
 @content_options
 @click.pass_context
@@ -44,7 +44,7 @@ def show(ctx: click.Context, /, what: str, find: str | None, **content: Any) -> 
 
     context: Context = ctx.obj
     pieces = transcript(context, what).markdown(context, content)
-    query = Query(split(find)) if find else None
+    query = Query.parse(split(find)) if find else None
     width = terminal_width()
     if width is None:
         _print(pieces if query is None else _found(pieces, query))

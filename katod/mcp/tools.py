@@ -121,7 +121,7 @@ def search_sessions(
         raise SelectionError("the query has no words", hint="give words that occur in one message")
     found = of_session(recordings(state), session) if session else recordings(state)
     places = {one.row.path: one for one in found if wanted.wants(one)}
-    terms = Terms(wanted.oldest, said, most=begin + FOUND, each=_EACH, width=_WIDTH, redacted=True)
+    terms = Terms(wanted.oldest, said=said, most=begin + FOUND, each=_EACH, width=_WIDTH, redacted=True)
     job = Search(words, terms)
     matches = job.run(existing(one.row for one in places.values() if _is_searched(one)))[begin:]
     facts = {"found": [_hits(match, places) for match in matches], **_missed(places, job)}

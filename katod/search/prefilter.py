@@ -77,9 +77,10 @@ class FoldingTable:
         return data.translate(self._table, removed)
 
 
-def probes_of(words: Iterable[str], table: FoldingTable) -> list[Probe]:
-    """Return what finds each word in bytes that its table has folded; rare words come first."""
-    return sorted((_probe(word, _run(word), table) for word in words), key=lambda probe: -probe.length)
+def probes_of(groups: Iterable[Iterable[str]], table: FoldingTable) -> list[Probe]:
+    """Return what finds any word of each group in bytes that their table has folded; rare words come first."""
+    probes = ([_probe(word, _run(word), table) for word in group] for group in groups)
+    return sorted((_AnyOf(some) if len(some) > 1 else some[0] for some in probes), key=lambda probe: -probe.length)
 
 
 def _run(word: str) -> str:
@@ -152,6 +153,31 @@ class _Letters:
     def _may_be_in(self, line: bytes) -> bool:
         """Return False if a line of nothing but ASCII lacks the letters: who escapes one, escapes all of them."""
         return not line.isascii() or self._escaped.may_be_in(line)
+
+
+class _AnyOf:
+    """Looks for any of several words."""
+
+    def __init__(self, probes: list[Probe]) -> None:
+        self._probes = probes
+        self.length = min(probe.length for probe in probes)
+
+    def within(self, data: bytes) -> Finder:
+        finders = [_remembering(probe.within(data)) for probe in self._probes]
+        return lambda at: min((place for find in finders if (place := find(at)).at >= 0), default=NOWHERE)
+
+
+def _remembering(find: Finder) -> Finder:
+    """Return a finder for growing offsets that does not look again for a place that is still ahead, or for none."""
+    next_place = find(0)
+
+    def found(at: int) -> Place:
+        nonlocal next_place
+        if 0 <= next_place.at < at:
+            next_place = find(at)
+        return next_place
+
+    return found
 
 
 class _EscapedRun:

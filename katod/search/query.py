@@ -12,40 +12,50 @@ from katod.search.folding import fold
 from katod.search.prefilter import NOWHERE, PLAIN, FoldingTable, probes_of, utf8
 from katod.search.textfilter import TextFilter
 
+_OR: Final = "OR"
 _LONGEST_LIKE: Final = 200  # characters; SQLite limits the length of a pattern
 
 
 class Query:
-    """Words that all have to be in one event. Upper and lower case are the same.
+    """Words that all have to be in one event; of some of them, one is enough. Upper and lower case are the same.
 
     If they are `whole`, no letter, digit or underscore stands beside them.
     """
 
-    def __init__(self, words: Iterable[str], *, whole: bool = False) -> None:
-        self.words = tuple(dict.fromkeys(folded for word in words if (folded := fold(word.strip()))))
+    def __init__(self, words: Iterable[str | tuple[str, ...]], *, whole: bool = False) -> None:
+        """Look for all of these words; of those in a tuple, for any."""
+        groups = (_folded((group,) if isinstance(group, str) else group) for group in words)
+        self.groups = tuple(dict.fromkeys(filter(None, groups)))
+        self.words = _folded(word for group in self.groups for word in group)
         self._table = FoldingTable.of_words(self.words)
-        self._probes = probes_of(self.words, self._table)
-        self._texts = [TextFilter(word, self._table) for word in self.words]
+        self._probes = probes_of(self.groups, self._table)
+        self._texts = [[TextFilter(word, self._table) for word in group] for group in self.groups]
 
         form = r"(?<!\w){}(?!\w)" if whole else "{}"
         self._patterns = {word: re.compile(form.format(re.escape(word))) for word in self.words}
         self._is_whole = whole
 
+    @classmethod
+    def parse(cls, words: Iterable[str], *, whole: bool = False) -> "Query":
+        """Return the query of words as a person types them: `OR` between two words means one or the other."""
+        return cls(_alternatives(words), whole=whole)
+
     def matches(self, text: str) -> bool:
         """Return whether a text has all words."""
         folded = fold(text)
-        if not all(word in folded for word in self.words):
-            return False
-        return not self._is_whole or all(pattern.search(folded) for pattern in self._patterns.values())
+        return all(any(self._has(folded, word) for word in group) for group in self.groups)
+
+    def _has(self, folded: str, word: str) -> bool:
+        return word in folded and (not self._is_whole or self._patterns[word].search(folded) is not None)
 
     def places(self, folded: str, word: str) -> Iterator[int]:
         """Yield where a word is in a text that `fold` returned."""
         return (found.start() for found in self._patterns[word].finditer(folded))
 
-    @property
-    def longest(self) -> str:
-        """The longest word, an empty string if there is none."""
-        return max(self.words, key=len, default="")
+    def longest_in(self, folded: str) -> str:
+        """Return the longest word, or of several the one that is in a folded text; an empty string if it is not."""
+        group = max(self.groups, key=lambda some: len(max(some, key=len)), default=())
+        return max((word for word in group if self._has(folded, word)), key=len, default="")
 
     def may_be_in(self, data: bytes) -> bool:
         """Return False if these bytes of JSON certainly lack one of the words."""
@@ -55,12 +65,12 @@ class Query:
     def may_be_in_text(self, text: bytes | str) -> bool:
         """Return False if this text of Markdown certainly lacks one of the words."""
         folded = self._table.fold(utf8(text) if isinstance(text, str) else text)
-        return all(word.may_be_in(folded) for word in self._texts)
+        return all(any(word.may_be_in(folded) for word in group) for group in self._texts)
 
     def may_be_in_page(self, page: bytes) -> bool:
         """Return False if this page of HTML certainly lacks one of the words."""
         folded = self._table.fold(page)
-        return all(word.may_be_in_page(folded) for word in self._texts)
+        return all(any(word.may_be_in_page(folded) for word in group) for group in self._texts)
 
     def lines(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Yield where lines begin and end that may have all words; `data` has whole lines."""
@@ -78,6 +88,27 @@ class Query:
             if last < end:
                 yield begin, end
             at = max(end, folded.rfind(b"\n", 0, last)) + 1
+
+
+def _folded(words: Iterable[str]) -> tuple[str, ...]:
+    """Return words as they are compared, each once, without empty ones."""
+    return tuple(dict.fromkeys(folded for word in words if (folded := fold(word.strip()))))
+
+
+def _alternatives(words: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the words that all have to be there, as groups of which one is enough; an `OR` at an end is a word."""
+    typed = [word for word in words if word.strip()]
+    groups: list[tuple[str, ...]] = []
+    is_joined = False
+    for number, word in enumerate(typed, 1):
+        if word == _OR and groups and not is_joined and number < len(typed):
+            is_joined = True
+        elif is_joined:
+            groups[-1] += (word,)
+            is_joined = False
+        else:
+            groups.append((word,))
+    return groups
 
 
 def like(word: str) -> str:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from heapq import heappop, heappush
 from itertools import islice
+from math import inf
 from typing import Final, Literal, NamedTuple
 
 from katod.agents import AGENTS
+from katod.agents.spec import Container
 from katod.discover.found import FoundSession
 from katod.errors import OutputError, SourceError
 from katod.formats.text.ownlines import SIGN
@@ -64,6 +66,7 @@ class Terms(NamedTuple):
     """What hits have to be like, and how many are wanted."""
 
     oldest: float = 0.0  # seconds since 1970
+    until: float = inf  # what is of this time is left out
     said: bool = False  # only what a person or an agent said
     order: Order = "newest"
     most: int = 0  # matches; 0: all
@@ -159,11 +162,19 @@ class Search:
             return True
         for file in {path.rpartition("#")[0] for path in paths} - held.keys():
             try:
-                held[file] = spec.container.holding(file, [like(word) for word in self._query.words])
+                held[file] = self._held(spec.container, file)
             except SourceError as error:
                 held[file] = set()
                 self.problems[file] = error.what
         return any(path in held[path.rpartition("#")[0]] for path in paths)
+
+    def _held(self, container: Container, file: str) -> set[str]:
+        """Return the sessions in a database that may have all words. Raises SourceError."""
+        alone = [like(group[0]) for group in self._query.groups if len(group) == 1]
+        choices = [map(like, group) for group in self._query.groups if len(group) > 1]
+        held = [container.holding(file, alone)] if alone else []
+        held += [set.union(*(container.holding(file, [one]) for one in patterns)) for patterns in choices]
+        return set.intersection(*held) if held else set()
 
     def _match(self, place: Searched) -> Match | None:
         """Return the hits of one place, None if it has none that counts."""
@@ -186,10 +197,14 @@ class Search:
 
         return TranscriptHead(), search_session(place, self._query)
 
+    def _is_in_time(self, hit: Hit, place: Searched) -> bool:
+        """Return whether a hit may be of the time that is wanted."""
+        last = hit.time if hit.until is None else hit.until
+        return _seconds(last, place) >= self._terms.oldest and _seconds(hit.time, place) < self._terms.until
+
     def _counts(self, hit: Hit, place: Searched, about: TranscriptHead) -> bool:
         """Return whether a hit is wanted, and was not found before: in a fork, or in the other form of its session."""
-        last = hit.time if hit.until is None else hit.until
-        if _seconds(last, place) < self._terms.oldest or (self._terms.said and not _is_said(hit)):
+        if not self._is_in_time(hit, place) or (self._terms.said and not _is_said(hit)):
             return False
         if self._terms.redacted and not self._query.matches(hit.redacted()):
             return False

@@ -104,7 +104,7 @@ def place_in(message: list[str], query: Query) -> int | None:
     text = "".join(message)
     if not query.may_be_in_text(text) or not (query.matches(plain(text)) or query.matches(text)):
         return None
-    return next((number for number, section in enumerate(message) if query.longest in fold(plain(section))), 0)
+    return next((number for number, section in enumerate(message) if query.longest_in(fold(plain(section)))), 0)
 
 
 def sections_of(pieces: Iterable[str], most: int = _VERY_LONG) -> Iterator[str]:

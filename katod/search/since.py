@@ -1,7 +1,8 @@
-"""When a search begins, as people type it: `today`, an age, a date."""
+"""When a search begins and ends, as people type it: `today`, an age, a date."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from math import inf
 from typing import Final
 
 from katod.errors import SelectionError
@@ -29,3 +30,28 @@ def since_seconds(text: str | None) -> float:
         return datetime.fromisoformat(text).astimezone().timestamp()
     except (ValueError, OverflowError):
         raise SelectionError(_EXPECTED) from None
+
+
+def until_seconds(text: str | None) -> float:
+    """Return the end of what is meant, in seconds since 1970: of a day, the next midnight; infinity for none.
+
+    Raises SelectionError for other words.
+    """
+    if text is None:
+        return inf
+    begin = since_seconds(text)
+    if not _is_day(text):
+        return begin
+    day = datetime.fromtimestamp(begin, UTC).astimezone().date()
+    return datetime.combine(day + timedelta(days=1), time()).astimezone().timestamp()
+
+
+def _is_day(text: str) -> bool:
+    """Return whether a day is meant, and no moment of it."""
+    if text in _WORDS:
+        return True
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

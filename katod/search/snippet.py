@@ -20,7 +20,9 @@ _GIST: Final = 60  # characters
 
 def surroundings(text: str, query: Query) -> str:
     """Return the text around the words, on one line."""
-    at = next(query.places(fold(text), query.longest), 0) if query.longest else 0
+    folded = fold(text)
+    longest = query.longest_in(folded)
+    at = next(query.places(folded, longest), 0) if longest else 0
     return _BLANKS.sub(" ", clean(text[max(0, at - _AROUND) : at + _AROUND])).strip()
 
 
@@ -44,11 +46,12 @@ def closeness(near: str, query: Query) -> float:
     folded = fold(near)
     best = _best(folded, query, _CLOSE)
     distances = [
-        min((abs(at - best) for at in islice(query.places(folded, word), _TRIED)), default=len(near))
-        for word in query.words
+        min((abs(at - best) for word in group for at in islice(query.places(folded, word), _TRIED)), default=len(near))
+        for group in query.groups
     ]
-    whole = sum(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", folded) is not None for word in query.words)
-    return whole / max(1, len(query.words)) + 1 / (1 + max(distances, default=0) / _CLOSE)
+    alone = {word for word in query.words if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", folded)}
+    whole = sum(not alone.isdisjoint(group) for group in query.groups)
+    return whole / max(1, len(query.groups)) + 1 / (1 + max(distances, default=0) / _CLOSE)
 
 
 def _piece(folded: str, at: int, width: int) -> tuple[int, int]:
@@ -75,7 +78,8 @@ def gist(near: str, query: Query) -> str:
 def _best(folded: str, query: Query, width: int) -> int:
     """Return the place of the longest word around which most of the other words are, or of what hides it."""
     best = (-1, 0)
-    for at in islice(query.places(folded, query.longest), _TRIED) if query.longest else ():
+    longest = query.longest_in(folded)
+    for at in islice(query.places(folded, longest), _TRIED) if longest else ():
         window = folded[max(0, at - width // 4) : at + width * 3 // 4]
         best = max(best, (sum(word in window for word in query.words), -at))
     return -best[1] if best[0] >= 0 else max(0, folded.find(REDACTED.lower()))

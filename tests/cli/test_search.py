@@ -2,11 +2,13 @@
 
 import os
 import shlex
+from datetime import datetime, timedelta
 
 import orjson
 import pytest
 
 from katod.cli import search
+from katod.search import since as moments
 from tests.support.records import Claude, Codex
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -73,6 +75,76 @@ def test_a_search_chooses_by_agent_project_and_time(talked):
             options == ("--limit", "1") and len(shown.splitlines()) == 1
         ), options
     assert "--limit 0" in talked.katod("search", "--all", "basket", "--limit", "1").stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("until", "shown"),
+    [
+        ("yesterday", True),
+        ("today", True),
+        ("2h", True),
+        ("25h", False),
+        ("2d", False),
+        ("2026-02-09", False),
+        ("2026-02-10", True),
+        ("2026-02-10T12:00:00", False),
+    ],
+)
+def test_a_search_ends_at_a_moment(talked, monkeypatch, until, shown):
+    """`--until` takes what `--since` takes, in the local time zone; a day is searched to its end."""
+    last = datetime.fromisoformat(orjson.loads(talked.cli("search", "kept", "--json"))["time"]).astimezone()
+    monkeypatch.setattr(moments, "_now", lambda: last + timedelta(days=1))
+    talked.cli("search", "kept", "--until", until, code=0 if shown else 1)
+
+
+def test_a_wrong_end_is_wrong_usage(talked):
+    """The error names the option."""
+    talked.cli("search", "kept", "--until", "someday", code=2)
+    assert "--until" in talked.said
+
+
+def test_several_agents_and_projects_may_be_chosen(talked):
+    """A session has to match one of each kind."""
+    for options, agents in (
+        (["--agent", "claude", "--agent", "codex"], ["claude", "codex"]),
+        (["--agent", "gemini", "--agent", "codex"], ["codex"]),
+        (["--project", "elsewhere", "--project", "ME/app"], ["claude", "codex"]),
+        (["--project", "elsewhere", "--project", "nowhere"], []),
+        (["--agent", "codex", "--project", "elsewhere"], []),
+    ):
+        shown = talked.cli("search", "--all", "basket", *options, code=0 if agents else 1)
+        assert sorted(line.split("\t")[1].partition(":")[0] for line in shown.splitlines()) == agents, options
+
+
+def test_sessions_in_a_state_may_be_chosen(world):
+    """By what they are doing now, also for their transcripts; the state of a session of another day is not known."""
+    done, working, old = world.claude(), world.session(2), world.session(3)
+    done.append(done.user("::start basket\nWhere is the basket kept?"), done.says("In the basket."))
+    working.append(working.user("a basket"), working.runs("c1", "ls"))
+    old.append(old.user("a basket"), old.says("The basket."))
+    world.once()
+    os.utime(old.path, (0, 0))
+    for options, ids in (
+        (["--state", "working"], {"00000002"}),
+        (["--state", "done", "--state", "blocked"], {"6f1c2c1e"}),
+        (["--state", "done", "--agent", "codex"], set()),
+        ([], {"00000002", "6f1c2c1e", "00000003"}),
+    ):
+        shown = world.cli("search", "--all", "basket", *options, code=0 if ids else 1)
+        assert {line.split("\t")[1].removeprefix("claude:")[:8] for line in shown.splitlines()} == ids
+    assert "katod show 1 " in world.cli("search", "basket", "--state", "done")
+    assert "katod show 1 " in world.cli("search", "basket", "--state", "done", "--in", "1")
+    world.cli("search", "basket", "--state", "working", code=1)
+
+
+def test_one_of_two_words_is_enough(talked):
+    """`OR` is between them; the command that is shown finds what was found."""
+    for words, agents in (("kept OR other", ["claude", "codex"]), ("basket kept OR absent", ["claude"]), ("or", [])):
+        shown = talked.cli("search", "--all", *words.split(), code=0 if agents else 1)
+        assert sorted(line.split("\t")[1].partition(":")[0] for line in shown.splitlines()) == agents
+    command = talked.cli("search", "basket", "absent thing", "OR", "kept").strip().split("\t")[-1]
+    assert command == """katod show 1 --find 'basket "absent thing" OR kept'"""
+    assert "basket kept" in talked.cli(*shlex.split(command)[1:])
 
 
 def test_a_terminal_gets_a_block_for_each_session(talked, monkeypatch):

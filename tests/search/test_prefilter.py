@@ -82,13 +82,31 @@ def test_words_of_one_line_are_found_in_each_line_that_has_all(words):
     assert found == [full] * 3
 
 
+@pytest.mark.parametrize(
+    ("groups", "found"),
+    [
+        ([("мир", "tail")], "1356"),
+        ([("мир", "tail"), "日本"], "356"),
+        ([("мир", "tail"), ("日本", '"')], "1356"),
+        ([("absent", "日本")], "356"),
+        ([("absent", "none"), "tail"], ""),
+    ],
+)
+def test_one_of_several_words_is_enough(groups, found):
+    """In whatever order they are, and if there are none of some."""
+    texts = ["-", "мир", "-", "tail 日本", "-", "日本 Мир tail", json.dumps("日本 МИР")[1:-1], "-"]
+    data = "".join(f'"{text}"\n' for text in texts).encode()
+    lines = data.split(b"\n")
+    assert "".join(str(lines.index(data[begin:end])) for begin, end in Query(groups).lines(data)) == found
+
+
 def test_letters_are_looked_for_as_bytes(monkeypatch):
     """The slow pattern is not used where nothing is escaped, nor in escaped lines of other letters."""
     monkeypatch.setattr("katod.search.prefilter._pattern", lambda *_: None)
     table = FoldingTable.of_words(["привет", "größe"])
     lines = ["Привет и GRÖSSE", json.dumps("Утро"), "größe"]
     data = table.fold("\n".join(lines).encode())
-    assert [probe.within(data)(0).at for probe in probes_of(["привет", "größe"], table)] == [
+    assert [probe.within(data)(0).at for probe in probes_of([["привет"], ["größe"]], table)] == [
         0,
         len("\n".join(lines).encode()) - len("größe".encode()),
     ]

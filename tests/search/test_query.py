@@ -115,3 +115,48 @@ def test_the_pattern_for_databases_keeps_back_no_row(before, word, writer):
 def test_no_words_match_everything_there_is(count):
     """A query without words is refused by the command; by itself it finds no line."""
     assert list(Query([]).lines(b"{}\n" * count)) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "groups"),
+    [
+        ("a b", (("a",), ("b",))),
+        ("a OR b", (("a", "b"),)),
+        ("a b OR c OR d e", (("a",), ("b", "c", "d"), ("e",))),
+        ("a or b", (("a",), ("or",), ("b",))),
+        ("OR a", (("or",), ("a",))),
+        ("a OR", (("a",), ("or",))),
+        ("a OR OR b", (("a", "or"), ("b",))),
+        ("OR", (("or",),)),
+        ("a OR a", (("a",),)),
+    ],
+)
+def test_or_between_two_words_means_one_of_them(typed, groups):
+    """It joins the words beside it; in small letters, or without a word on each side, it is a word."""
+    assert Query.parse(typed.split(" ")).groups == groups
+
+
+def test_one_of_several_words_is_enough():
+    """Also of whole words, and of phrases; the longest of those that are there is what is shown."""
+    query = Query.parse(["red", "basket", "OR", "cart of things"])
+    assert query.matches("A red CART OF THINGS")
+    assert query.matches("a basket, red")
+    assert not query.matches("a red cart")
+    assert not query.matches("a cart of things")
+    assert query.longest_in("a red basket") == "basket"
+    assert query.longest_in("red") == ""
+    whole = Query.parse(["basket", "OR", "art"], whole=True)
+    assert whole.matches("the art of baskets")
+    assert not whole.matches("a cart, baskets")
+    assert whole.longest_in("the art of baskets") == "art"
+
+
+@given(texts(min_size=1, max_size=8), texts(min_size=1, max_size=8), st.integers(0, 1))
+def test_the_filters_keep_back_no_text_with_one_of_two_words(one, other, chosen):
+    """Neither of JSON nor of Markdown."""
+    query = Query([(one, other)])
+    text = (one, other)[chosen]
+    if query.matches(text):
+        assert query.may_be_in(json.dumps(text).encode())
+        assert query.may_be_in_text(text)
+        assert query.may_be_in_page(text.encode())

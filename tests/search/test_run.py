@@ -267,3 +267,32 @@ def test_matches_of_one_moment_are_in_the_order_of_their_names(world):
     for found in (_found(), _found()[::-1]):
         matches = Search(Query(["needle"])).run(found)
         assert [match.place.key.id[7] for match in matches] == ["1", "2", "3"]
+
+
+def test_one_of_several_words_is_enough(world):
+    """In databases, where each is asked for in SQL, and in files; the words beside them have to be there, too."""
+    OpenCode(world, "0001aaaa").say(user("a red basket"), says("a needle"))
+    _session(world, 4, "a red basket", 10)
+    for words, found in (
+        (["red", ("needle", "basket")], {"opencode": 1, "claude": 1}),
+        ([("needle", "basket")], {"opencode": 2, "claude": 1}),
+        (["red", ("needle", "absent")], {}),
+        ([("absent", "red"), ("needle", "basket"), "a"], {"opencode": 1, "claude": 1}),
+    ):
+        matches = Search(Query(words)).run(_found())
+        assert {match.place.key.agent: match.total for match in matches} == found
+
+
+def test_what_was_said_after_a_time_is_left_out(world):
+    """A session is found by what was said before; in a transcript, by the heading above it."""
+    session = _session(world, 1, "an old needle", 10)
+    session.append({**session.user("a new needle"), "timestamp": "2026-01-01T00:40:00.000Z"})
+    path = world.home / "notes" / "notes.md"
+    path.parent.mkdir()
+    path.write_text(
+        '---\ntitle: "n"\ndate: 2026-01-01\n---\n\n## You · 00:15 · a needle\n\n## You · 00:45 · a needle\n'
+    )
+    places = [*_found(), *transcripts_below(path.parent)]
+    for minutes, found in ((10, 0), (11, 1), (16, 2), (41, 3), (46, 4)):
+        matches = Search(Query(["needle"]), Terms(until=1_767_225_600 + 60 * minutes)).run(places)
+        assert sum(match.total for match in matches) == found

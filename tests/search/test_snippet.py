@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.search.query import Query
-from katod.search.snippet import gist, snippet, surroundings
+from katod.search.snippet import closeness, gist, snippet, surroundings
 from tests.examples import texts
 
 
@@ -63,3 +63,11 @@ def test_the_gist_does_not_depend_on_how_a_text_is_written():
     """In a transcript a text has other blanks and escapes than in its session, but the same letters."""
     query = Query(["b"])
     assert gist(surroundings("a_b\n\nc", query), query) == gist(surroundings(r"a\_b c", query), query)
+
+
+def test_of_several_words_the_one_that_is_there_is_shown():
+    """A snippet is around it, and it matches as well as a word alone."""
+    query = Query([("needle", "basketball")])
+    near = surroundings(f"{'so ' * 3000}the needle{' on' * 3000}", query)
+    assert "needle" in snippet(near, query, 60)
+    assert closeness(near, query) == closeness(near, Query(["needle"]))
