@@ -1,5 +1,6 @@
 """The lines of a file that may match, found without decoding the others."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -31,7 +32,7 @@ def _candidates(batch: Batch, query: Query, special: bytes) -> Iterator[Line]:
         return
     spans = set(query.lines(batch.data))
     if special and special in batch.data:
-        spans.update(lines_around(batch.data, special))
+        spans.update(lines_around(batch.data, re.compile(re.escape(special))))
     for begin, end in sorted(spans):
         offset = batch.start + begin
         yield Line(offset, batch.start + end + 1, strip_record(batch.data[begin:end], offset))

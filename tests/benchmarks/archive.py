@@ -15,7 +15,9 @@ from tests.benchmarks.report import Bar, Report, median
 UNCHANGED: Final = Bar(0.3, " s")
 SEARCH: Final = Bar(2.5, " s")  # for a gigabyte
 SEARCH_PEAK: Final = Bar(80, " MB")
+OTHER_SCRIPT: Final = Bar(2, " times as long")
 _RARE: Final = "nowhere-to-be-found"
+_SCRIPTS: Final = {"Cyrillic": "нигде", "Japanese": "日本語", "Greek": "πουθενά", "German": "Überflüße"}
 _SESSION: Final = 2_500_000  # bytes
 _KINDS: Final = 20  # sessions of different content
 
@@ -53,6 +55,9 @@ def measure(report: Report, folder: Path, megabytes: int, times: int) -> None:
     took, peak = median([run.cpu for run in found]), max(run.peak for run in found)
     bars = [(peak, SEARCH_PEAK), *([(took, SEARCH)] if megabytes >= 1000 else [])]
     report.line("a search of all of it that finds nothing", f"{took:.2f} s, peak {peak:.1f} MB", *bars)
+    for script, word in _SCRIPTS.items():
+        cpu = median([_run(world.environment, folder, "search", "--all", word, code=1).cpu for _ in range(times)])
+        report.line(f"the same for a word in {script}", f"{cpu:.2f} s", (cpu / took, OTHER_SCRIPT))
 
 
 def _fill(folder: Path, sessions: int) -> list[Path]:

@@ -1,6 +1,7 @@
 """The filter of bytes: whatever the script, the case and the escapes, no line with the words is kept back."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -100,6 +101,30 @@ def test_one_of_several_words_is_enough(groups, found):
     assert "".join(str(lines.index(data[begin:end])) for begin, end in Query(groups).lines(data)) == found
 
 
+def test_what_is_looked_for_is_long_and_written_in_one_way():
+    """Of a word, a run of plain ASCII, else one with letters beyond it; a pattern only for what has neither."""
+    for word, length in (
+        ("naïve-bayes", len("ve-bayes")),
+        ("größe", len("größe".encode())),
+        ("日本語文字列検索", len("日本語文字列検索".encode())),
+        ("é" * 100, 2 * 64),
+        ("ab", 2),
+        ("é", 2),
+        ('a"é', 0),
+        ('"', 0),
+    ):
+        [probe] = probes_of([[word]], FoldingTable.of_words([word]))
+        assert probe.length == length, word
+
+
+def test_rare_words_are_looked_for_first():
+    """A long one before a short one, and one that needs a pattern last; of several, the shortest counts."""
+    words = ['"', "tail", "größe", ("abcdefghi", "xyz")]
+    groups = [(word,) if isinstance(word, str) else word for word in words]
+    probes = probes_of(groups, FoldingTable.of_words(word for group in groups for word in group))
+    assert [probe.length for probe in probes] == [7, 4, 3, 0]
+
+
 def test_letters_are_looked_for_as_bytes(monkeypatch):
     """The slow pattern is not used where nothing is escaped, nor in escaped lines of other letters."""
     monkeypatch.setattr("katod.search.prefilter._pattern", lambda *_: None)
@@ -117,9 +142,20 @@ def test_short_and_long_words_are_found_alone(word):
     """A word of one letter is found, and one of which only a part is looked for as bytes."""
     for ascii_only in (True, False):
         assert Query([word]).may_be_in(json.dumps(f"x{word}x", ensure_ascii=ascii_only).encode())
+        assert Query([word]).may_be_in(json.dumps(f"{word}", ensure_ascii=ascii_only).encode()[1:])
+
+
+@pytest.mark.parametrize("word", ["\udce9", "gr\udcf6\udcdfe", '"\udce9"'])
+def test_a_word_that_is_no_text_is_not_found(word):
+    """A shell passes bytes that are no UTF-8 on: no file has them, and nothing fails."""
+    query, data = Query([word]), b'{"text": "plain"}\n'
+    assert list(query.lines(data)) == []
+    assert not query.matches("plain")
+    for form in (query.may_be_in_text, query.may_be_in_page):
+        form(data)
 
 
 def test_each_line_around_a_needle_is_named_once():
     """The last line may lack its newline."""
-    assert list(lines_around(b"a b a\nb\na", b"a")) == [(0, 5), (8, 9)]
-    assert list(lines_around(b"b", b"a")) == []
+    assert list(lines_around(b"a b a\nb\na", re.compile(b"a"))) == [(0, 5), (8, 9)]
+    assert list(lines_around(b"b", re.compile(b"a"))) == []

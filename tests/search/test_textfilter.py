@@ -40,6 +40,7 @@ def test_a_text_without_the_letters_is_left_out(form):
     """Also one with tags, and with the entities of markup's own signs."""
     query = Query(["größe"])
     assert not getattr(query, form)("<p>Gro\u0308ße &amp; <b>Großes</b></p>".encode())
+    assert not getattr(Query(["basket"]), form)(b"<p>A bask, and an et</p>")
     assert getattr(query, form)("<p>Die <b>GRÖẞE</b></p>".encode())
 
 
