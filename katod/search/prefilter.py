@@ -5,8 +5,8 @@ bytes of both cases to the same bytes. A letter may fold with another one by thi
 must never miss a word, however its writer spells it. There are three ways to look for a word:
 
 * `_Literal`: the longest run of characters that no writer of JSON spells in another way, as bytes.
-* `_Letters`: characters beyond ASCII, as bytes of UTF-8. Somewhere in the lines around their escapes (`\u043f`), and
-  around the letters whose other case has another length (`ß` and `ẞ`), a pattern looks for all spellings.
+* `_Letters`: characters beyond ASCII, as bytes of UTF-8. A pattern looks for all spellings only in lines that have an
+  escape of such a character (`\u043f`), or a letter whose other case has another length (`ß` and `ẞ`).
 * `_Spelled`: a pattern for all spellings, everywhere. It is ten times slower, and left to quotes and backslashes.
 """
 
