@@ -64,7 +64,11 @@ class ClaudeBuilder(EventBuilder):
                 payload[name] = count
         if DETAILS in waiting.usage and (thoughts := waiting.thoughts()) is not None:
             payload["reasoning"] = thoughts
-        return Event(f"{self._prefix}{waiting.id}:usage", ev.USAGE, ref, payload, source, time, "", "", waiting.model)
+        if for_an_hour := waiting.cached_for_an_hour():
+            payload["cacheWrite1h"] = for_an_hour
+        # Proxies may number their messages in each session: without the id of a request, the time tells them apart.
+        name, once = f"{waiting.id}:usage", f"{self._dedup_prefix}{waiting.id}:{request or time}:usage"
+        return Event(f"{self._prefix}{name}", ev.USAGE, ref, payload, source, time, "", "", waiting.model, once)
 
     def _describe(self, record: Record, part: int | str, kind: str, payload: dict[str, Any], /) -> Described:
         fields = record.value or {"uuid": f"@{record.offset}.{record.part}"}
