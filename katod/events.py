@@ -88,8 +88,8 @@ _TEXT_FIELDS: Final = (
     "subtype", "summary", "task", "text", "title", "toolCallId", "trigger", "what",
 )  # fmt: skip
 _NUMBER_FIELDS: Final = (
-    "cacheRead", "cacheWrite", "cacheWrite1h", "contextLimit", "costUsd", "durationMs", "exitCode", "httpStatus", "number", "output",
-    "reasoning", "tokensAfter", "tokensBefore", "total",
+    "cacheRead", "cacheWrite", "cacheWrite1h", "contextLimit", "costUsd", "durationMs", "exitCode", "httpStatus",
+    "number", "output", "reasoning", "tokensAfter", "tokensBefore", "total",
 )  # fmt: skip
 _OBJECT_FIELDS: Final = ("costs", "data", "native", "retry", "structured")
 _FLAG_FIELDS: Final = ("denied", "goesOn", "isError", "multiSelect")

@@ -1,0 +1,57 @@
+"""The tokens of one answer or of many, counted alike for all agents. Pure."""
+
+from typing import Any, NamedTuple
+
+from katod.agents.answers import Answers
+from katod.formats.usage import completion_tokens, count, prompt_tokens
+
+
+class TokenCounts(NamedTuple):
+    """How many tokens were used; no token is in two of the first four counts."""
+
+    input: int = 0  # neither read from the cache nor written to it
+    output: int = 0  # with the reasoning
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_hour: int = 0  # those of `cache_write` that are kept for an hour
+    reasoning: int = 0  # those of `output` that were reasoning
+
+    @property
+    def prompt(self) -> int:
+        """The tokens that an answer was made of: they decide its tier."""
+        return self.input + self.cache_read + self.cache_write
+
+    @property
+    def total(self) -> int:
+        """All tokens."""
+        return self.prompt + self.output
+
+    def plus(self, other: "TokenCounts") -> "TokenCounts":
+        """Return the sum of both."""
+        return TokenCounts(
+            self.input + other.input, self.output + other.output, self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write, self.cache_hour + other.cache_hour, self.reasoning + other.reasoning,
+        )  # fmt: skip
+
+    def less(self, other: "TokenCounts") -> "TokenCounts":
+        """Return what is left without the other; no count is below 0."""
+        return TokenCounts(*(max(0, own - theirs) for own, theirs in zip(self, other, strict=True)))
+
+
+def counted(payload: dict[str, Any], answers: Answers) -> TokenCounts:
+    """Return the tokens of a `usage` event, whatever its agent counts as input and as output."""
+    cache_read, cache_write = count(payload, "cacheRead") or 0, count(payload, "cacheWrite") or 0
+    cached, prompt = cache_read + cache_write, prompt_tokens(payload, answers)
+    return TokenCounts(
+        max(0, (prompt or 0) - cached),
+        completion_tokens(payload, answers) or 0,
+        cache_read,
+        cache_write,
+        min(cache_write, count(payload, "cacheWrite1h") or 0),
+        count(payload, "reasoning") or 0,
+    )
+
+
+def is_complete(payload: dict[str, Any]) -> bool:
+    """Return whether a `usage` event has both sides of an answer: with one of them, no price can be computed."""
+    return count(payload, "input") is not None and count(payload, "output") is not None
