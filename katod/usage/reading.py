@@ -1,6 +1,7 @@
 """Reads tokens and costs of a session file. Where its agent allows it, only lines that may have some are decoded."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -54,24 +55,14 @@ class UsageReader:
 
         Raises SourceChanged if what is before the cursor is not what was read, SourceError if it cannot be read.
         """
-        spec, metadata = AGENTS[identity.key.agent], SessionMetadata(identity.key)
+        spec, source = AGENTS[identity.key.agent], _Source(path, identity)
         changed = self._day(datetime.fromtimestamp(changed_ns / 1e9, UTC).isoformat())
+        names: dict[str, str] = {}
         with spec.open(path) as file:
-            file.verify_anchor(start)
-            lines = (
-                _SomeLines(file, spec.answers.usage_signs)
-                if spec.answers.usage_signs and not file.is_document
-                else None
-            )
-            events = (
-                _whole(path, identity, metadata)
-                if lines is None
-                else _some(path, identity, metadata, lines.after(start))
-            )
-            for event in events:
-                key = self._key_of(event.dedup_key or event.id)
+            for event in source.events(file, start):
+                key = self._key_of(names.setdefault(event.id, event.dedup_key or event.id))
                 usage.take(key, self._day(event.time) or changed, event.model, event.payload, spec.answers)
-        return SourceHead.of(metadata), START if lines is None else lines.cursor
+        return SourceHead.of(source.metadata), source.cursor
 
     def _day(self, time: str) -> int:
         """Return the day of a time, 0 if it has none."""
@@ -94,32 +85,37 @@ def read_head(path: str, identity: Identity) -> SourceHead:
     return SourceHead.of(metadata)
 
 
-def _whole(path: str, identity: Identity, metadata: SessionMetadata) -> Iterator[Event]:
-    """Yield the usage in a source of which every record is translated, and observe its start."""
-    for event, _ in replay(identity.key, [Stretch(path, identity)], EventLog()):
-        if event.kind == ev.SESSION_START:
-            metadata.observe(event)
-        elif event.kind == ev.USAGE:
-            yield event
+class _Source:
+    """Translates a source as far as its usage needs it; `cursor` is where reading may resume."""
 
+    def __init__(self, path: str, identity: Identity) -> None:
+        self.metadata = SessionMetadata(identity.key)
+        self.cursor = START
+        self._stretch = Stretch(path, identity)
+        self._spec = AGENTS[identity.key.agent]
 
-def _some(path: str, identity: Identity, metadata: SessionMetadata, lines: Iterator[Line]) -> Iterator[Event]:
-    """Yield the usage in these lines of a source, and observe its start."""
-    translate = AGENTS[identity.key.agent].adapter
-    adapter = translate(Origin(identity, Path(path)))
-    for line in lines:
-        for record in decode(line):
-            try:
-                value = record.value
-                events = [] if value is None else adapter.feed(record._replace(value=translate.usage_in(value)))
-            except AgentFailed:  # it affects only one record
-                continue
-            for event in events:
-                if event.kind == ev.USAGE:
-                    yield event
-                elif event.kind == ev.SESSION_START:
-                    metadata.observe(event)
-    yield from (event for event in adapter.finish() if event.kind == ev.USAGE)
+    def events(self, file: SourceFile, start: Cursor) -> Iterator[Event]:
+        """Yield the events about usage after a cursor, and observe how the session starts."""
+        signs = self._spec.answers.usage_signs
+        for event in self._whole() if file.is_document or not signs else self._some(_SomeLines(file, signs), start):
+            if event.kind == ev.USAGE:
+                yield event
+            elif event.kind == ev.SESSION_START:
+                self.metadata.observe(event)
+
+    def _whole(self) -> Iterator[Event]:
+        return (event for event, _ in replay(self.metadata.key, [self._stretch], EventLog()))
+
+    def _some(self, lines: "_SomeLines", start: Cursor) -> Iterator[Event]:
+        translate = self._spec.adapter
+        adapter = translate(Origin(self._stretch.identity, Path(self._stretch.path)))
+        for line in lines.after(start):
+            for record in decode(line):
+                if record.value is not None:
+                    with suppress(AgentFailed):  # it affects only one record
+                        yield from adapter.feed(record._replace(value=translate.usage_in(record.value)))
+        self.cursor = lines.cursor
+        yield from adapter.finish()
 
 
 class _SomeLines:
@@ -131,7 +127,9 @@ class _SomeLines:
         self._signs = signs
 
     def after(self, start: Cursor) -> Iterator[Line]:
-        """Yield the lines after a cursor, and the last one even if it is not terminated."""
+        """Yield the lines after a cursor, and the last one even if it is not terminated. Raises SourceChanged."""
+        if start.offset:
+            self._file.verify_anchor(start)
         self.cursor, more = start, True
         while more:
             batch = self._file.read(self.cursor, _CHUNK)

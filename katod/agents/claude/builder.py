@@ -66,8 +66,8 @@ class ClaudeBuilder(EventBuilder):
             payload["reasoning"] = thoughts
         if for_an_hour := waiting.cached_for_an_hour():
             payload["cacheWrite1h"] = for_an_hour
-        # Proxies may number their messages in each session: without the id of a request, the time tells them apart.
-        name, once = f"{waiting.id}:usage", f"{self._dedup_prefix}{waiting.id}:{request or time}:usage"
+        # Without ids of requests, messages may be numbered alike in each session: the hour tells most of them apart.
+        name, once = f"{waiting.id}:usage", f"{self._dedup_prefix}{waiting.id}:{request or time[:13]}:usage"
         return Event(f"{self._prefix}{name}", ev.USAGE, ref, payload, source, time, "", "", waiting.model, once)
 
     def _describe(self, record: Record, part: int | str, kind: str, payload: dict[str, Any], /) -> Described:
