@@ -10,6 +10,7 @@ from katod.events import Event, SessionRef
 from katod.model import Record
 
 _MOST_NAMES: Final = 512
+_LEAST: Final = 16  # characters of an id that no other message has
 
 
 class ClaudeBuilder(EventBuilder):
@@ -66,8 +67,9 @@ class ClaudeBuilder(EventBuilder):
             payload["reasoning"] = thoughts
         if for_an_hour := waiting.cached_for_an_hour():
             payload["cacheWrite1h"] = for_an_hour
-        # Without ids of requests, messages may be numbered alike in each session: the hour tells most of them apart.
-        name, once = f"{waiting.id}:usage", f"{self._dedup_prefix}{waiting.id}:{request or time[:13]}:usage"
+        name = f"{waiting.id}:usage"
+        # A copy may have another time, and lack the id of the request. A short id may be that of other messages, too.
+        once = f"{self._dedup_prefix}{name if len(waiting.id) >= _LEAST else f'{name}:{time[:13]}'}"
         return Event(f"{self._prefix}{name}", ev.USAGE, ref, payload, source, time, "", "", waiting.model, once)
 
     def _describe(self, record: Record, part: int | str, kind: str, payload: dict[str, Any], /) -> Described:
