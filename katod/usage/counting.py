@@ -106,16 +106,12 @@ def _of_session(owner: bytes, members: list[tuple[CountedSource, list[UsageCell]
     """Yield the cells of a session, its recorded cost among them."""
     agent, project = members[0][0].agent, next((source.project for source, _ in members if source.project), b"")
     costs, day = _session_costs(members)
-    everything = [cell for source, _ in members for cell in source.cells if _shares(source, cell, day)]
-    shares = {name: _Share(name, cost, everything) for name, cost in costs.items()}
+    sharing = [cell for source, _ in members for cell in source.cells if _shares(source, cell, day)]
+    shares = [_Share(name, cost, sharing) for name, cost in costs.items()]
     for source, cells in members:
         for cell in cells:
-            found = _with_share(cell, shares.values()) if _shares(source, cell, day) else cell
-            yield SpentCell(agent, owner, source.project or project, found)
-    for name, share in shares.items():
-        if not share.weight:  # of answers that are in no file, such as those for titles
-            key = CellKey(day, name, 0, CostState.RECORDED)
-            yield SpentCell(agent, owner, project, UsageCell(key, 0, TokenCounts(), share.cost))
+            yield SpentCell(agent, owner, source.project or project, _with_cost(source, cell, shares, day))
+    yield from (SpentCell(agent, owner, project, share.alone(day)) for share in shares if not share.weight)
 
 
 def _session_costs(members: Iterable[tuple[CountedSource, list[UsageCell]]]) -> tuple[dict[str, float], int]:
@@ -140,9 +136,13 @@ class _Share:
     """What the answers of one model cost together, divided among them."""
 
     def __init__(self, model: str, cost: float, cells: Iterable[UsageCell]) -> None:
-        self.cost = cost
+        self._cost = cost
         self._model = model
         self.weight = sum(_weight(cell.tokens) for cell in cells if self.includes(cell))
+
+    def alone(self, day: int) -> UsageCell:
+        """Return a cell of the cost alone, of answers that are in no file, such as those for titles."""
+        return UsageCell(CellKey(day, self._model, 0, CostState.RECORDED), 0, TokenCounts(), self._cost)
 
     def includes(self, cell: UsageCell) -> bool:
         """Return whether a cell is of the model; a name in a cost may have more at its end."""
@@ -150,11 +150,13 @@ class _Share:
 
     def of(self, cell: UsageCell) -> float:
         """Return what a cell cost."""
-        return self.cost * _weight(cell.tokens) / self.weight if self.weight else 0.0
+        return self._cost * _weight(cell.tokens) / self.weight if self.weight else 0.0
 
 
-def _with_share(cell: UsageCell, shares: Iterable[_Share]) -> UsageCell:
-    """Return a cell with its part of the recorded cost, open if its model has none."""
+def _with_cost(source: CountedSource, cell: UsageCell, shares: Iterable[_Share], day: int) -> UsageCell:
+    """Return a cell with its part of what the session cost, open if its model has none."""
+    if not _shares(source, cell, day):
+        return cell
     own = [share for share in shares if share.includes(cell)]
     state = CostState.RECORDED if own else CostState.OPEN
     return cell._replace(key=cell.key._replace(state=state), cost=sum(share.of(cell) for share in own))

@@ -31,8 +31,13 @@ class InstalledPrices:
     def rates(self, model: str, day: int) -> ModelRates | None:
         """Return the prices of a model at noon of a day (UTC), None if the table has none for it."""
         if (model, day) not in self._known:
-            self._known[model, day] = _rates(model, datetime.combine(date.fromordinal(day), time(12), UTC))
+            self._known[model, day] = _rates(model, noon(day))
         return self._known[model, day]
+
+
+def noon(day: int) -> datetime:
+    """Return the time at which prices are asked for: some of them depend on the hour."""
+    return datetime.combine(date.fromordinal(day), time(12), UTC)
 
 
 def _rates(model: str, when: datetime) -> ModelRates | None:

@@ -55,7 +55,7 @@ class UsageReader:
 
         Raises SourceChanged if what is before the cursor is not what was read, SourceError if it cannot be read.
         """
-        spec, source = AGENTS[identity.key.agent], _Source(path, identity)
+        spec, source = AGENTS[identity.key.agent], _UsageSource(path, identity)
         changed = self._day(datetime.fromtimestamp(changed_ns / 1e9, UTC).isoformat())
         names: dict[str, str] = {}
         with spec.open(path) as file:
@@ -85,7 +85,7 @@ def read_head(path: str, identity: Identity) -> SourceHead:
     return SourceHead.of(metadata)
 
 
-class _Source:
+class _UsageSource:
     """Translates a source as far as its usage needs it; `cursor` is where reading may resume."""
 
     def __init__(self, path: str, identity: Identity) -> None:

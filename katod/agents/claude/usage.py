@@ -49,6 +49,14 @@ class Waiting(NamedTuple):
         kept = {key: self.record[key] for key in _KEPT if isinstance(self.record.get(key), str | bool)}
         return [self.id, self.model, usage, kept]
 
+    def payload(self) -> dict[str, Any]:
+        """Return the payload of the event."""
+        row: dict[str, Any] = {"scope": "message"}
+        row |= {name: count for name, key in COUNTS if isinstance(count := self.usage.get(key), int)}
+        if DETAILS in self.usage and (thoughts := self.thoughts()) is not None:
+            row["reasoning"] = thoughts
+        return row | ({"cacheWrite1h": kept} if (kept := self.cached_for_an_hour()) else {})
+
     def thoughts(self) -> int | None:
         """Return how many tokens of the output were thinking, None if that is not recorded."""
         return int_or_none(dict_of(self.usage.get(DETAILS)).get(THOUGHTS))
@@ -69,20 +77,23 @@ def noted(fields: dict[str, Any], message: dict[str, Any], model: str) -> Waitin
 def of_session(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the usage of the whole session so far, over all models, empty if there is none."""
     models = {name: row for name, row in dict_of(fields.get("modelUsage")).items() if isinstance(row, dict)}
-    rows = list(models.values())
-    if not rows:
-        return {}
+    return {"scope": "session"} | _counts(list(models.values())) | _costs(fields, models) if models else {}
+
+
+def _counts(rows: list[dict[str, Any]]) -> dict[str, int]:
     counts = {name: [n for row in rows if (n := int_or_none(row.get(key))) is not None] for name, key in _OF_SESSION}
     sums = {name: sum(found) for name, found in counts.items() if found}
-    counted = {name: count for name, count in sums.items() if int_or_none(count) is not None}
-    if not counted.get("cacheWrite1h"):
-        counted.pop("cacheWrite1h", None)
-    payload = {"scope": "session"} | counted
+    known = {name: count for name, count in sums.items() if int_or_none(count) is not None}
+    return {name: count for name, count in known.items() if count or name != "cacheWrite1h"}
+
+
+def _costs(fields: dict[str, Any], models: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the cost, and that of each model; nothing if it is incomplete."""
     cost = fields.get("totalCostUSD")
     if not _is_cost(cost) or fields.get("hasUnknownModelCost"):
-        return payload
+        return {}
     costs = {name: row["costUSD"] for name, row in models.items() if _is_cost(row.get("costUSD"))}
-    return payload | {"costUsd": cost} | ({"costs": costs} if costs else {})
+    return {"costUsd": cost} | ({"costs": costs} if costs else {})
 
 
 def _is_cost(value: Any) -> bool:
