@@ -9,8 +9,8 @@ import pytest
 from katod.usage import pricetable
 from katod.usage.cells import STEPS, CellKey, CostState, UsageCell, size_of
 from katod.usage.counts import TokenCounts
-from katod.usage.pricing import ModelRates, PriceSteps, price_of
 from katod.usage.pricetable import InstalledPrices, open_table
+from katod.usage.pricing import ModelRates, PriceSteps, price_of
 
 DAY = date(2026, 3, 1).toordinal()
 NAMES = ("input", "output", "cache_read", "cache_write", "cache_write_1h", "output_reasoning")
