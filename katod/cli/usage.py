@@ -137,7 +137,7 @@ def usage_table(sums: UsageTable, width: int, home: str) -> list[Line]:
     sizes = [max(len(cell) for cell in column) for column in zip(_NUMBERS, *cells, strict=True)]
     right = [[cell.rjust(size) for cell, size in zip(row, sizes, strict=True)] for row in (_NUMBERS, *cells)]
     lines = [_spans(sums.by, right[0], "dim"), *(map(_spans, names, right[1:-1])), _spans("total", right[-1], "bold")]
-    return table(lines, width=width, flexible=(0,), optional=(4, 3, 1))
+    return table(lines, width=width, flexible=(0,), optional=(4, 3, 1, 2))
 
 
 def _spans(name: str, numbers: Sequence[str], style: str = "") -> list[TextSpan]:

@@ -61,7 +61,8 @@ class UsageSourceRow(NamedTuple):
     """One session file: how it was when it was read, whose it is, and what it used, packed."""
 
     path: Annotated[bytes, "PRIMARY KEY"]
-    session: bytes
+    session: bytes  # as its path names it
+    named: bytes  # as it names itself
     seen: Stat
     cursor: Cursor
     project: bytes

@@ -98,10 +98,9 @@ class UsageCollector:
         usage = SourceUsage()
         head, cursor = self._reader.read(source.path, source.identity, source.stat.mtime_ns, usage)
         session = self.hashes.session(source.key.agent, source.key.id)
-        project, parent = self.hashes.of(head.project), self.hashes.session(source.key.agent, head.parent)
-        row = UsageSourceRow(
-            path, session, source.stat, cursor, project, parent, head.is_spawned, b"", b"", b""
-        )  # fmt: skip
+        named, parent = (self.hashes.session(source.key.agent, name) for name in (head.session, head.parent))
+        project = self.hashes.of(head.project)
+        row = UsageSourceRow(path, session, named, source.stat, cursor, project, parent, head.is_spawned, b"", b"", b"")
         return row, usage
 
     def _resumed(self, source: SourceFound, known: UsageSourceRow | None) -> tuple[UsageSourceRow, SourceUsage] | None:
@@ -138,7 +137,7 @@ class UsageCollector:
     def _counted(self, source: SourceFound, row: UsageSourceRow) -> CountedSource:
         costs, marked_day = orjson.loads(row.costs)
         return CountedSource(
-            source.key.agent, row.session, row.project, row.parent, bool(source.key.subagent), row.spawned,
+            source.key.agent, row.named or row.session, row.project, row.parent, bool(source.key.subagent), row.spawned,
             row.seen.mtime_ns, row.path, unpack_keys(row.keys), unpack_cells(row.sums), costs, marked_day,
             partial(self._detail_or_read, source),
         )  # fmt: skip

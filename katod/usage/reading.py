@@ -27,17 +27,18 @@ _HEAD: Final = 64 * 1024  # bytes in which a session says where it works
 
 
 class SourceHead(NamedTuple):
-    """What a source says of its session: the directory, and the session that it goes on from or works for."""
+    """What a source says of its session: the directory, its id, and the session that it goes on from or works for."""
 
     project: str = ""
+    session: str = ""  # its path may have only a part of it
     parent: str = ""
     is_spawned: bool = False
 
     @classmethod
-    def of(cls, metadata: SessionMetadata) -> "SourceHead":
-        """Return what is known of a session."""
+    def of(cls, metadata: SessionMetadata, name: str = "") -> "SourceHead":
+        """Return what is known of a session; `name` is what it calls itself, if not like its path."""
         start = metadata.start
-        return cls(start.cwd, start.parent, start.origin == SPAWNED)
+        return cls(start.cwd, name or start.session, start.parent, start.origin == SPAWNED)
 
 
 class UsageReader:
@@ -62,7 +63,7 @@ class UsageReader:
             for event in source.events(file, start):
                 key = self._key_of(names.setdefault(event.id, event.dedup_key or event.id))
                 usage.take(key, self._day(event.time) or changed, event.model, event.payload, spec.answers)
-        return SourceHead.of(source.metadata), source.cursor
+        return SourceHead.of(source.metadata, source.name), source.cursor
 
     def _day(self, time: str) -> int:
         """Return the day of a time, 0 if it has none."""
@@ -91,6 +92,7 @@ class _UsageSource:
     def __init__(self, path: str, identity: Identity) -> None:
         self.metadata = SessionMetadata(identity.key)
         self.cursor = START
+        self.name = ""
         self._stretch = Stretch(path, identity)
         self._spec = AGENTS[identity.key.agent]
 
@@ -102,6 +104,7 @@ class _UsageSource:
                 yield event
             elif event.kind == ev.SESSION_START:
                 self.metadata.observe(event)
+                self.name = self.name or event.payload.get("id", "")
 
     def _whole(self) -> Iterator[Event]:
         return (event for event, _ in replay(self.metadata.key, [self._stretch], EventLog()))

@@ -15,7 +15,7 @@ KEY = SessionKey("claude", "s1")
 def row(cache, path, session="s1"):
     hashes, seen = cache.hashes, Stat(5, 2**62, 1, 2)
     return UsageSourceRow(
-        hashes.of(path), hashes.session("claude", session), seen, START, hashes.of("/app"), b"", False, b"k", b"[]", b"{}"
+        hashes.of(path), hashes.session("claude", session), b"", seen, START, hashes.of("/app"), b"", False, b"k", b"[]", b"{}"
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from katod.model import START
 from katod.usage.reading import SourceHead, UsageReader, read_head
 from katod.usage.source import SourceUsage
 from tests.oracle.corpus import corpus_sources, fixture_sources
-from tests.support.records import Claude, Codex, CodexLegacy, Pi, calls, line, result, says, user
+from tests.support.records import SESSION, Claude, Codex, CodexLegacy, Pi, calls, line, result, says, user
 
 
 def read(maker, start=START, usage=None, zone="UTC"):
@@ -32,7 +32,7 @@ def test_an_answer_of_several_records_is_one(world):
     make.append(make.user("hi"), first, last, make.user("more"), make.says("c"))
     usage, head, _ = read(make)
     assert tokens(usage) == [(3, 9), (10, 5)]
-    assert head == SourceHead("/home/me/app")
+    assert head == SourceHead("/home/me/app", SESSION)
     other = world.claude("77777777-9d1e-4b7a-8c66-0123456789ab")
     other.append(first | {"timestamp": "2026-02-11T00:00:00.000Z", "sessionId": other.session})
     assert set(read(other)[0].answers) <= set(usage.answers)
@@ -114,7 +114,7 @@ def test_a_session_says_where_it_works_in_its_beginning(world):
     """For the name of its project, nothing else of it is read."""
     make = world.claude()
     make.append(make.user("hi"), *(make.says("a" * 1000) for _ in range(200)))
-    assert read_head(str(make.path), AGENTS["claude"].identify(make.path)) == SourceHead("/home/me/app")
+    assert read_head(str(make.path), AGENTS["claude"].identify(make.path)) == SourceHead("/home/me/app", SESSION)
 
 
 @pytest.mark.parametrize("make", [Claude, CodexLegacy, Pi], ids=lambda make: make.__name__)
@@ -148,4 +148,4 @@ def every_record(monkeypatch):
 def usage_of(source):
     usage, identity = SourceUsage(), AGENTS[source.agent].named(source.path)
     head, _ = UsageReader("UTC", hash).read(str(source.path), identity, 0, usage)
-    return usage.answers, usage.mark, usage.sum, head if usage.answers else SourceHead()
+    return usage.answers, usage.mark, usage.sum, head[0] if usage.answers else ""

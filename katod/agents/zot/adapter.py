@@ -156,7 +156,8 @@ class ZotAdapter(Adapter):
         if not any(counts.values()):
             return []
         event = self.new.event(ev.USAGE, {"scope": "message"} | counts, record, model=self._model())
-        return [event._replace(dedup_key=f"zot:~{digest(safe_repr(fields))}")]  # a fork copies rows, which have no ids
+        # A fork begins with copies of rows, which have no ids: after as many messages, the same row is a copy.
+        return [event._replace(dedup_key=f"zot:~{digest(str(self._messages), safe_repr(fields))}")]
 
     # -- the rows of a stream -----------------------------------------------------------------------
 
