@@ -2,14 +2,20 @@
 
 from collections import Counter, defaultdict
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
 from katod.model import SessionKey, Stat
+from katod.usage.cells import CellKey, CostState, UsageCell, size_of
 from katod.usage.collect import UsageCollector
 from katod.usage.counting import spent
+from katod.usage.pricetable import open_table
+from katod.usage.pricing import PriceTable, price_of
+from katod.usage.reading import UsageReader
+from katod.usage.source import SourceUsage
 from tests.oracle import usage
 from tests.oracle.common import INVALID, records
 from tests.oracle.corpus import Source, corpus_folder, corpus_sources, fixture_sources
@@ -65,3 +71,29 @@ def test_the_tokens_of_real_sessions_are_those_that_their_files_say() -> None:
     """Forks, snapshots of one session and repeated records count once, in all files together."""
     sources = with_usage(corpus_sources())
     assert sums(sources) == usage.sums(sources)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not corpus_sources(), reason=f"no real sessions under {corpus_folder()}")
+def test_a_computed_cost_is_the_recorded_one() -> None:
+    """Of each model whose answers have recorded costs, half of the computed ones are within a hundredth of those."""
+    pytest.importorskip("genai_prices")
+    ratios = ratios_of(with_usage(corpus_sources()), open_table("auto"))
+    assert len(ratios) >= 5
+    assert {model: round(median(found), 4) for model, found in ratios.items() if abs(median(found) - 1) > 0.01} == {}
+
+
+def ratios_of(sources: list[tuple[str, Path]], prices: PriceTable) -> dict[str, list[float]]:
+    """Return, by agent and model, each computed cost divided by the recorded one, which the price does not know."""
+    ratios: dict[str, list[float]] = defaultdict(list)
+    reader, seen = UsageReader("UTC", hash), set[int]()
+    for agent, path in sources:
+        used = SourceUsage()
+        reader.read(str(path), AGENTS[agent].named(path), 0, used)
+        for answer in used.answers.values():
+            key = CellKey(answer.day, answer.model, size_of(answer.tokens.prompt), CostState.OPEN)
+            price = price_of(UsageCell(key, 1, answer.tokens, 0.0), prices)
+            if answer.cost and price is not None and answer.key not in seen:
+                ratios[f"{agent} {answer.model}"].append(price / answer.cost)
+            seen.add(answer.key)
+    return ratios
