@@ -18,7 +18,7 @@ from katod.usage.reading import UsageReader
 from katod.usage.source import SourceUsage
 from tests.oracle import usage
 from tests.oracle.common import INVALID, records
-from tests.oracle.corpus import Source, corpus_folder, corpus_sources, fixture_sources
+from tests.oracle.corpus import DOCUMENTS, Source, corpus_folder, corpus_sources, fixture_sources
 
 
 def found(sources: list[tuple[str, Path]]) -> list[FoundSession]:
@@ -48,7 +48,7 @@ def sums(sources: list[tuple[str, Path]]) -> dict[str, usage.Counts]:
 def with_usage(sources: list[Source]) -> list[tuple[str, Path]]:
     """Return the files of agents that record usage, but for those with damaged lines: katod finds more in them."""
     found = [(source.agent, source.path) for source in sources if source.agent in usage.READERS]
-    return [(agent, path) for agent, path in found if not (path.suffix == ".jsonl" and is_damaged(path))]
+    return [(agent, path) for agent, path in found if agent in DOCUMENTS or not is_damaged(path)]
 
 
 def is_damaged(path: Path) -> bool:
