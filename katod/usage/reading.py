@@ -99,7 +99,7 @@ class _UsageSource:
     def events(self, file: SourceFile, start: Cursor) -> Iterator[Event]:
         """Yield the events about usage after a cursor, and observe how the session starts."""
         signs = self._spec.answers.usage_signs
-        for event in self._whole() if file.is_document or not signs else self._some(_SomeLines(file, signs), start):
+        for event in self._some(_SomeLines(file, signs), start) if signs else self._whole():
             if event.kind == ev.USAGE:
                 yield event
             elif event.kind == ev.SESSION_START:

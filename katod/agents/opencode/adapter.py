@@ -317,6 +317,11 @@ class OpenCodeAdapter(Adapter):
         return self.new.event(kind, payload, self._document, native, time=time, model=model, typed=typed)
 
     @staticmethod
+    def usage_in(fields: Value) -> Value:
+        """Return a document without the parts of its messages."""
+        return fields | {"messages": [row | {"parts": []} for row in dicts_of(fields.get("messages"))]}
+
+    @staticmethod
     def typed_texts(fields: Value) -> list[TypedText]:
         """Return the typed texts of a document."""
         if dict_of(fields.get("info")).get("parentID"):
