@@ -1,9 +1,11 @@
 """The tokens of one answer or of many, counted alike for all agents. Pure."""
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from katod.agents.answers import Answers
-from katod.formats.usage import completion_tokens, count, prompt_tokens
+from katod.formats.usage import MOST_TOKENS
+
+_NAMES: Final = ("input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning")
 
 
 class TokenCounts(NamedTuple):
@@ -40,18 +42,18 @@ class TokenCounts(NamedTuple):
 
 def counted(payload: dict[str, Any], answers: Answers) -> TokenCounts:
     """Return the tokens of a `usage` event, whatever its agent counts as input and as output."""
-    cache_read, cache_write = count(payload, "cacheRead") or 0, count(payload, "cacheWrite") or 0
-    cached, prompt = cache_read + cache_write, prompt_tokens(payload, answers)
-    return TokenCounts(
-        max(0, (prompt or 0) - cached),
-        completion_tokens(payload, answers) or 0,
-        cache_read,
-        cache_write,
-        min(cache_write, count(payload, "cacheWrite1h") or 0),
-        count(payload, "reasoning") or 0,
-    )
+    given, made, read, written, hour, reasoning = (_count(payload.get(name)) for name in _NAMES)
+    if answers.input_has_cached:
+        given = max(0, given - read - written)
+    if not answers.output_has_reasoning:
+        made += reasoning
+    return TokenCounts(given, made, read, written, min(written, hour), reasoning)
 
 
 def is_complete(payload: dict[str, Any]) -> bool:
     """Return whether a `usage` event has both sides of an answer: with one of them, no price can be computed."""
-    return count(payload, "input") is not None and count(payload, "output") is not None
+    return type(payload.get("input")) is int and type(payload.get("output")) is int
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0

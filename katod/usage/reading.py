@@ -1,7 +1,6 @@
 """Reads tokens and costs of a session file. Where its agent allows it, only lines that may have some are decoded."""
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -114,9 +113,12 @@ class _UsageSource:
         adapter = translate(Origin(self._stretch.identity, Path(self._stretch.path)))
         for line in lines.after(start):
             for record in decode(line):
-                if record.value is not None:
-                    with suppress(AgentFailed):  # it affects only one record
-                        yield from adapter.feed(record._replace(value=translate.usage_in(record.value)))
+                try:
+                    value = record.value
+                    events = [] if value is None else adapter.feed(record._replace(value=translate.usage_in(value)))
+                except AgentFailed:  # it affects only one record
+                    continue
+                yield from events
         self.cursor = lines.cursor
         yield from adapter.finish()
 

@@ -1,4 +1,4 @@
-"""All sessions of a person: `katod export --all`, the first time and later, and `katod search --all`."""
+"""All sessions of a person: `katod export --all`, the first time and later, `katod search --all` and `katod usage`."""
 
 import resource
 import shutil
@@ -15,6 +15,8 @@ from tests.benchmarks.report import Bar, Report, median
 UNCHANGED: Final = Bar(0.3, " s")
 SEARCH: Final = Bar(2.5, " s")  # for a gigabyte
 SEARCH_PEAK: Final = Bar(80, " MB")
+USAGE: Final = Bar(7, " s")  # likewise; most of these sessions are copies
+USAGE_AGAIN: Final = Bar(0.7, " s")
 _RARE: Final = "nowhere-to-be-found"
 _SESSION: Final = 2_500_000  # bytes
 _KINDS: Final = 20  # sessions of different content
@@ -53,6 +55,10 @@ def measure(report: Report, folder: Path, megabytes: int, times: int) -> None:
     took, peak = median([run.cpu for run in found]), max(run.peak for run in found)
     bars = [(peak, SEARCH_PEAK), *([(took, SEARCH)] if megabytes >= 1000 else [])]
     report.line("a search of all of it that finds nothing", f"{took:.2f} s, peak {peak:.1f} MB", *bars)
+    first, *later = [_run(world.environment, folder, "usage") for _ in range(1 + times)]
+    again = median([run.cpu for run in later])
+    bars = [(first.cpu, USAGE), (again, USAGE_AGAIN)] if megabytes >= 1000 else []
+    report.line("its usage, and again", f"{first.cpu:.2f} s, {again:.2f} s, peak {first.peak:.1f} MB", *bars)
 
 
 def _fill(folder: Path, sessions: int) -> list[Path]:
