@@ -62,7 +62,7 @@ def usage(
     elif not sums.rows:
         say("katod: no usage found", err=True)
     else:
-        _print(sums, prices)
+        _print(sums, prices, context.settings.prices.source)
 
 
 class WantedUsage(NamedTuple):
@@ -119,7 +119,7 @@ def _no_name(_project: bytes) -> str:
 # -- for people -----------------------------------------------------------------------------------
 
 
-def _print(sums: UsageTable, prices: PriceTable) -> None:
+def _print(sums: UsageTable, prices: PriceTable, source: str) -> None:
     """Print a table on a terminal, and what its signs mean; in a pipe, one tab-separated line for each row."""
     width = terminal_width()
     if width is None:
@@ -127,7 +127,7 @@ def _print(sums: UsageTable, prices: PriceTable) -> None:
             say_as_it_is("\t".join([one_text(name), *_plain(found)]))
         return
     show(usage_table(sums, width, str(Path.home())))
-    show([(), *(line(text, "dim") for text in _notes(sums.total, prices))])
+    show([(), *(line(text, "dim") for text in _notes(sums.total, prices, source))])
 
 
 def usage_table(sums: UsageTable, width: int, home: str) -> list[Line]:
@@ -173,7 +173,7 @@ def shown_cost(found: UsageSum) -> str:
     return f"{begin}${found.cost:,.2f}{'+' if found.unpriced else ''}"
 
 
-def _notes(total: UsageSum, prices: PriceTable) -> Iterator[str]:
+def _notes(total: UsageSum, prices: PriceTable, source: str) -> Iterator[str]:
     """Yield what the signs in the table mean."""
     if total.recorded is not None:
         yield "A cost without ~ is as the agents recorded it."
@@ -181,8 +181,12 @@ def _notes(total: UsageSum, prices: PriceTable) -> Iterator[str]:
         yield f"~ is computed, in part or as a whole, with the prices of each day ({prices.label})."
     if total.unpriced:
         sign = "+ and unpriced: " if total.cost is not None else ""
-        yield f"{sign}{short_number(total.unpriced)} tokens have no price{_why(prices)}."
+        yield f"{sign}{short_number(total.unpriced)} tokens have no price{_why(prices, source)}."
 
 
-def _why(prices: PriceTable) -> str:
-    return f" in {prices.label}" if prices.label else f": the extra `{EXTRA}` is not in use ({with_extra(EXTRA)})"
+def _why(prices: PriceTable, source: str) -> str:
+    if prices.label:
+        return f" in {prices.label}"
+    if source == "none":
+        return ": `prices.source` is none"
+    return f": the extra `{EXTRA}` is not installed ({with_extra(EXTRA)})"

@@ -56,7 +56,10 @@ class UsageCollector:
         found = [SourceFound(*file) for session in sessions for file in session.files]
         rows = [(source, row) for source in found if (row := self._row(source)) is not None]
         if self._cache is not None:
-            gone = self._known.keys() - {row.path for _, row in rows} if everything else ()
+            gone = self._known.keys() - {row.path for _, row in rows} if everything else set[bytes]()
+            gone = gone | {
+                row.path for source, row in rows if row.path in self._known and self._is_forgotten(source.key)
+            }
             if self._new or gone:
                 self._cache.save(self._new, gone)
         return [self._counted(source, row) for source, row in rows]

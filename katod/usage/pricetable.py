@@ -1,5 +1,6 @@
 """The table of prices inside the package `genai-prices`, if that is installed. Nothing is downloaded."""
 
+import re
 from datetime import UTC, date, datetime, time
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -9,6 +10,7 @@ from katod.usage.pricing import ModelRates, NoPrices, PriceSteps, PriceTable
 
 PACKAGE: Final = "genai-prices"
 EXTRA: Final = "prices"
+_FREE: Final = re.compile(r"[-:]free\Z")  # the same model without a price, which the table may take for that with one
 
 
 def open_table(source: str) -> PriceTable:
@@ -48,7 +50,7 @@ def _rates(model: str, when: datetime) -> ModelRates | None:
         return None
     price = found.model_price
     given, made = _steps(price.input_mtok), _steps(price.output_mtok)
-    if given is None or made is None:
+    if given is None or made is None or (given.base and _FREE.search(model)):
         return None
     written = _steps(price.cache_write_mtok) or given
     return ModelRates(

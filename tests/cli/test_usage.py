@@ -98,7 +98,7 @@ def test_a_terminal_gets_a_table_with_a_total(used, monkeypatch):
     ]
     assert shown[4] == ""
     assert shown[5] == "A cost without ~ is as the agents recorded it."
-    assert shown[6].startswith("+ and unpriced: 30 tokens have no price: the extra `prices` is not in use (")
+    assert shown[6].startswith("+ and unpriced: 30 tokens have no price: the extra `prices` is not installed (")
     assert len({cell_len(line) for line in shown[:4]}) == 1
 
 
@@ -123,6 +123,8 @@ def test_the_source_of_prices_is_configured(used, monkeypatch):
     monkeypatch.setattr(pricetable, "version", lambda _name: "7.1")
     used.configure(**{"prices.source": "none"})
     assert "prices" not in orjson.loads(used.cli("usage", "--json", "--agent", "claude"))
+    monkeypatch.setattr(usage, "terminal_width", lambda: 100)
+    assert "30 tokens have no price: `prices.source` is none." in used.cli("usage", "--agent", "claude")
     used.configure(**{"prices.source": "auto"})
     monkeypatch.setattr(pricetable, "_rates", lambda _model, _when: None)
     assert orjson.loads(used.cli("usage", "--json", "--agent", "claude"))["prices"] == "genai-prices 7.1"

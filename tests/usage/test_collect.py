@@ -99,6 +99,15 @@ def test_nothing_is_kept_of_a_forgotten_session(world, reads):
     assert reads == [0, 0]
 
 
+def test_what_was_kept_of_a_session_is_dropped_when_it_is_forgotten(world, reads):
+    """Another run may have stored it meanwhile."""
+    make = world.claude()
+    make.append(make.says("a"))
+    for forgotten in ((), {SessionKey("claude", make.session)}, ()):
+        assert run(world, make, forgotten=forgotten)[0] == [15]
+    assert reads == [0, 0]
+
+
 def test_a_source_that_cannot_be_read_is_a_problem_of_its_own(world):
     """The others are counted."""
     make, gone = world.claude(), Claude(world, "77777777-9d1e-4b7a-8c66-0123456789ab")

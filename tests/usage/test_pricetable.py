@@ -25,9 +25,9 @@ def asked(monkeypatch):
 
     def calc_price(_usage, model, *, genai_request_timestamp):
         days.append(genai_request_timestamp.date())
-        if model not in ("known", "free"):
+        if model not in ("known", "known-free", "unpriced"):
             raise LookupError(model)
-        prices = known if model == "known" else dict.fromkeys(known, None)
+        prices = dict.fromkeys(known, None) if model == "unpriced" else known
         return SimpleNamespace(model_price=SimpleNamespace(**prices))
 
     package = SimpleNamespace(calc_price=calc_price, Usage=lambda **_: None)
@@ -50,9 +50,9 @@ def test_the_table_is_asked_once_for_a_day(asked):
 
 
 def test_a_model_that_is_not_in_the_table_has_no_price(asked):
-    """Nor has one whose prices are not known."""
-    assert InstalledPrices("1").rates("unknown", DAY) is None
-    assert InstalledPrices("1").rates("free", DAY) is None
+    """Nor has one whose prices are not known, or a free one that is taken for another."""
+    for model in ("unknown", "unpriced", "known-free"):
+        assert InstalledPrices("1").rates(model, DAY) is None
 
 
 def test_without_the_package_there_are_no_prices(monkeypatch):
