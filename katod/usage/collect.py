@@ -56,13 +56,15 @@ class UsageCollector:
         found = [SourceFound(*file) for session in sessions for file in session.files]
         rows = [(source, row) for source in found if (row := self._row(source)) is not None]
         if self._cache is not None:
-            gone = self._known.keys() - {row.path for _, row in rows} if everything else set[bytes]()
-            gone = gone | {
-                row.path for source, row in rows if row.path in self._known and self._is_forgotten(source.key)
-            }
-            if self._new or gone:
-                self._cache.save(self._new, gone)
+            self._store(self._cache, rows, everything=everything)
         return [self._counted(source, row) for source, row in rows]
+
+    def _store(self, cache: UsageCache, rows: list[tuple[SourceFound, UsageSourceRow]], *, everything: bool) -> None:
+        """Keep what is new; drop what is known of sources that are gone, and of forgotten sessions."""
+        kept = {row.path for source, row in rows if not self._is_forgotten(source.key)}
+        gone = self._known.keys() - kept if everything else self._known.keys() & ({row.path for _, row in rows} - kept)
+        if self._new or gone:
+            cache.save(self._new, gone)
 
     def project(self, project: bytes) -> str:
         """Return the directory of a project, read from one of its sessions; empty if it is unknown."""
