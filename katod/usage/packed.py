@@ -28,7 +28,7 @@ def pack_usage(usage: SourceUsage, cells: Sequence[UsageCell]) -> PackedUsage:
     """Return the usage of a source as bytes."""
     models: dict[str, int] = {}
     rows = b"".join(_answer(answer, models) for answer in usage.answers.values())
-    about = {"models": list(models), "mark": usage.mark, "sum": usage.sum, "rows": len(usage.answers)}
+    about = {"models": list(models), "mark": usage.mark, "sum": usage.sum}
     head = orjson.dumps(about, default=list)
     sums = [[*cell.key[:3], int(cell.key.state), cell.answers, cell.tokens, cell.cost] for cell in cells]
     return PackedUsage(

@@ -45,6 +45,7 @@ def test_recorded_and_computed_costs_are_told_apart():
     cells = [cell(state=CostState.RECORDED, cost=0.5), cell(), cell(model="other"), cell(state=CostState.INCOMPLETE)]
     total = rows(cells).total
     assert (total.recorded, total.computed, total.cost, total.unpriced) == (0.5, 1.0, 1.5, 2_000_000)
+    assert total.to_json()["cost"] == {"recorded": 0.5, "computed": 1.0}
     nothing = rows([cell(model="other")]).total
     assert (nothing.recorded, nothing.computed, nothing.cost) == (None, None, None)
 

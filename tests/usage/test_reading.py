@@ -79,6 +79,18 @@ def test_an_unterminated_line_counts_and_is_read_again(world):
     assert len(read(make)[0].answers) == 1
 
 
+def test_lines_are_read_however_long_they_are(world, monkeypatch):
+    """A line that is longer than what is read at once is read alone, and the next ones after it."""
+    make = world.claude()
+    make.append(make.user("hi " * 500), make.says("a"), make.says("b " * 500), make.user("more"), make.says("c"))
+    whole, head, cursor = read(make)
+    assert len(whole.answers) == 3
+    for size in (100, 1000, 2000):
+        monkeypatch.setattr("katod.usage.reading._CHUNK", size)
+        found, same, end = read(make)
+        assert (found.answers, same, end.offset) == (whole.answers, head, cursor.offset)
+
+
 def test_a_file_that_was_rewritten_is_not_read_on(world):
     """What is before the cursor is not what was read."""
     make = world.claude()
