@@ -145,8 +145,8 @@ class _Share:
         return UsageCell(CellKey(day, self._model, 0, CostState.RECORDED), 0, TokenCounts(), self._cost)
 
     def includes(self, cell: UsageCell) -> bool:
-        """Return whether a cell is of the model; a name in a cost may have more at its end."""
-        return self._model == ALL_MODELS or bool(cell.key.model and self._model.startswith(cell.key.model))
+        """Return whether a cell is of the model; its name in a cost may have a variant in brackets behind it."""
+        return self._model == ALL_MODELS or self._model.partition("[")[0] == cell.key.model
 
     def of(self, cell: UsageCell) -> float:
         """Return what a cell cost."""

@@ -114,6 +114,12 @@ def test_each_model_has_its_own_cost():
     }  # fmt: skip
 
 
+def test_a_model_whose_name_begins_another_one_has_no_part_in_its_cost():
+    """But all variants of a model have: a longer context is one of them."""
+    main = source("s", (1, "m-4", 10), (2, "m-4-1", 10), mark=(2, {"m-4-1": 5.0, "m-4-1[1m]": 1.0}))
+    assert {one.cell.key.model: one.cell.cost for one in spent([main], bool)} == {"m-4": 0.0, "m-4-1": 6.0}
+
+
 def test_a_cost_that_is_not_recorded_by_model_is_shared_by_all():
     """By what their tokens usually cost compared with each other."""
     main = source("s", (1, "m", 10), (2, "n", 30), mark=(2, {"": 4.0}))

@@ -1,5 +1,7 @@
 """Tokens are read from session files, of which only the lines that may have some are decoded."""
 
+from pathlib import Path
+
 import pytest
 
 from katod.agents import AGENTS
@@ -8,7 +10,7 @@ from katod.model import START
 from katod.usage.reading import SourceHead, UsageReader, read_head
 from katod.usage.source import SourceUsage
 from tests.oracle.corpus import corpus_sources, fixture_sources
-from tests.support.records import SESSION, Claude, Codex, CodexLegacy, Pi, calls, line, result, says, user
+from tests.support.records import SESSION, Claude, Codex, CodexLegacy, OpenCode, Pi, calls, line, result, says, user
 
 
 def read(maker, start=START, usage=None, zone="UTC"):
@@ -127,6 +129,14 @@ def test_a_session_says_where_it_works_in_its_beginning(world):
     make = world.claude()
     make.append(make.user("hi"), *(make.says("a" * 1000) for _ in range(200)))
     assert read_head(str(make.path), AGENTS["claude"].identify(make.path)) == SourceHead("/home/me/app", SESSION)
+
+
+def test_a_session_in_a_database_says_where_it_works(world):
+    """All of it is read for that."""
+    session = OpenCode(world).say(user("hi"), says("yes"))
+    path = f"{session.path}#{session.id}"
+    head = read_head(path, AGENTS["opencode"].identify(Path(path)))
+    assert (head.project, head.session) == ("/home/me/app", session.id)
 
 
 @pytest.mark.parametrize("make", [Claude, CodexLegacy, Pi], ids=lambda make: make.__name__)
