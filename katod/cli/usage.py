@@ -95,7 +95,7 @@ def _cells(context: Context, zone: str, wanted: WantedUsage, prices: PriceTable,
     sessions = [found for found in context.found().values() if wanted.agent in (None, found.key.agent)]
     cache = UsageCache.open(context.state, VERSION, zone)
     with closing(cache) if cache is not None else nullcontext(), context.reading() as ledger:
-        tombstones = None if ledger is None else ledger.tombstones
+        tombstones = ledger.tombstones if ledger is not None and ledger.has_tombstones() else None
 
         def is_forgotten(key: SessionKey) -> bool:
             return tombstones is not None and tombstones.of_session(key) is not None

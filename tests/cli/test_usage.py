@@ -1,5 +1,6 @@
 """`katod usage`: what is counted and printed, and what katod keeps of it."""
 
+import sqlite3
 from contextlib import closing
 
 import orjson
@@ -8,6 +9,7 @@ from rich.cells import cell_len
 
 from katod.cli import usage
 from katod.cli.usage import short_number, usage_table
+from katod.store.ledger import LEDGER_NAME
 from katod.store.usagecache import CACHE_NAME, UsageCache
 from katod.usage import pricetable
 from katod.usage.packed import VERSION
@@ -254,6 +256,13 @@ def test_forgetting_a_session_drops_what_is_kept_of_it(used):
         sizes.append(len(kept))
         assert tokens(used) == before
     assert sizes == [1, 1]
+
+
+def test_a_ledger_of_an_earlier_version_forgot_nothing(used):
+    """It has no table of what was forgotten, and nothing but the daemon adds one."""
+    with closing(sqlite3.connect(used.state / LEDGER_NAME)) as database:
+        database.execute("DROP TABLE tombstones")
+    assert sum(tokens(used).values()) == 1060
 
 
 def usage_rows(world):
