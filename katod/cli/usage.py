@@ -1,6 +1,6 @@
 """`katod usage`: tokens and cost over all sessions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from katod.config import local_zone
 from katod.errors import SelectionError, with_extra
 from katod.model import SessionKey
 from katod.search.since import since_seconds
+from katod.store.ledger import Ledger
 from katod.usage.grouping import BY, Period, PricedCell, UsageSum, UsageTable, document, grouped, priced
 from katod.usage.packed import VERSION
 from katod.usage.pricetable import EXTRA, open_table
@@ -95,17 +96,20 @@ def _cells(context: Context, zone: str, wanted: WantedUsage, prices: PriceTable,
     sessions = [found for found in context.found().values() if wanted.agent in (None, found.key.agent)]
     cache = UsageCache.open(context.state, VERSION, zone)
     with closing(cache) if cache is not None else nullcontext(), context.reading() as ledger:
-        tombstones = ledger.tombstones if ledger is not None and ledger.has_tombstones() else None
-
-        def is_forgotten(key: SessionKey) -> bool:
-            return tombstones is not None and tombstones.of_session(key) is not None
-
-        collector = UsageCollector(zone, cache, is_forgotten)
+        collector = UsageCollector(zone, cache, _forgotten(ledger))
         sources = collector.collect(sessions, everything=wanted.agent is None and not context.problems)
         context.problems.update(collector.problems)
         cells = [cell for cell in spent(sources, _has_ids) if wanted.period.has(cell.cell.key.day)]
         names = collector.project if named or wanted.project else _no_name
         return [cell for cell in priced(cells, prices, names) if wanted.has(cell)]
+
+
+def _forgotten(ledger: Ledger | None) -> Callable[[SessionKey], bool]:
+    """Return what says whether a session was forgotten."""
+    if ledger is None or not ledger.has_tombstones():
+        return lambda _key: False
+    tombstones = ledger.tombstones
+    return lambda key: tombstones.of_session(key) is not None
 
 
 def _has_ids(agent: str) -> bool:
