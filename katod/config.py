@@ -127,6 +127,13 @@ class ServeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PricesSettings:
+    """`[prices]`: where prices come from, for costs that no agent recorded."""
+
+    source: Literal["auto", "none"] = "auto"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings; every key is optional."""
 
@@ -137,6 +144,7 @@ class Settings:
     agents: dict[str, AgentSettings] = field(default_factory=lambda: {name: AgentSettings() for name in AGENTS})
     matrix: MatrixSettings = field(default_factory=MatrixSettings)
     serve: ServeSettings = field(default_factory=ServeSettings)
+    prices: PricesSettings = field(default_factory=PricesSettings)
     log: LogSettings = field(default_factory=LogSettings)
 
 

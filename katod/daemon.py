@@ -43,6 +43,7 @@ from katod.shellrequests import ShellRequests
 from katod.store.integrity import DatabaseError, containing, delete_quarantined, quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import UNNAMED, SessionRow
+from katod.store.usagecache import forget_usage
 
 QUIET: Final = 1.0  # seconds without a step before unsaved state is stored
 _ELSEWHERE: Final = "did it start with other variables of the agents?"
@@ -373,6 +374,7 @@ class Daemon:
     def _clean_state(self, keys: set[SessionKey], remains: Remains) -> None:
         """Delete what other files in the state directory have of sessions. Raises OSError."""
         recordingfiles.remove(self._settings.state, keys)
+        forget_usage(self._settings.state, keys)
         interrupted.forget(self._settings.state, keys)
         self._settings.inbox.clean()
         words = [*remains.words, *(key.id.encode("utf-8", "replace") for key in keys)]

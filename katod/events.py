@@ -88,10 +88,10 @@ _TEXT_FIELDS: Final = (
     "subtype", "summary", "task", "text", "title", "toolCallId", "trigger", "what",
 )  # fmt: skip
 _NUMBER_FIELDS: Final = (
-    "cacheRead", "cacheWrite", "contextLimit", "costUsd", "durationMs", "exitCode", "httpStatus", "number", "output",
-    "reasoning", "tokensAfter", "tokensBefore", "total",
+    "cacheRead", "cacheWrite", "cacheWrite1h", "contextLimit", "costUsd", "durationMs", "exitCode", "httpStatus",
+    "number", "output", "reasoning", "tokensAfter", "tokensBefore", "total",
 )  # fmt: skip
-_OBJECT_FIELDS: Final = ("data", "native", "retry", "structured")
+_OBJECT_FIELDS: Final = ("costs", "data", "native", "retry", "structured")
 _FLAG_FIELDS: Final = ("denied", "goesOn", "isError", "multiSelect")
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     **dict.fromkeys(_TEXT_FIELDS, (str,)), **dict.fromkeys(_NUMBER_FIELDS, (int, float)),

@@ -43,6 +43,7 @@ ARROWS = {
     "formats": "agents events formatspec lifecycle metadata model paths slug states titles",
     "write": "errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model paths record store tail write",
+    "usage": "agents discover errors events formats log metadata model record store tail",
     # the stages put together
     "pipeline": "command discover errors events log record store tail",
     "schedule": "backoff discover",
@@ -67,7 +68,7 @@ ARROWS = {
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
         "agents archive config daemon discover doctor errors formats formatspec log mcp metadata model paths project record seal search serve service setup"
-        " shell slug smallfile states store titles"
+        " shell slug smallfile states store titles usage"
     ),
     "__main__": "cli",
     "__init__": "",
@@ -92,6 +93,7 @@ LIBRARIES = {
     "prompt_toolkit": {"cli"},
     "platformdirs": {"config"},
     "cbor2": {"seal"},
+    "genai_prices": {"usage"},
     "cryptography": {"seal"},
     "re2": {"formats"},
     "markdown_it": {"formats"},
@@ -120,7 +122,7 @@ IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
         " .open .opening .parameters .pause .personal .picker .printing .record .rendering .resume .run .seal .search .searchscope .searchview .selection .serve .service"
-        " .sessionrow .sessions .setup .show .signoflife .status .transcripts .verify .wrapping"
+        " .sessionrow .sessions .setup .show .signoflife .status .transcripts .usage .verify .wrapping"
     ),
     "config": "katod.config",
     "daemon": "katod.daemon",
@@ -138,11 +140,12 @@ IMPURE = {
     "command": ".target",
     "archive": ".drop .folder .folders .naming",
     "write": ".moved .output .reading .remove .root .safe .whole",
-    "store": ".deliveries .integrity .ledger .personal .projects .tombstones",
+    "store": ".deliveries .integrity .ledger .personal .projects .tombstones .usagecache",
     "record": ".backfill .catchup .currentstate .delivery .export .follow .history .naming .policy .sample .session .stream",
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .since",
+    "usage": ".pricetable .reading",
     "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "mcp": ".recordings .server",
     "seal": ".keys",

@@ -21,6 +21,7 @@ REFERENCE = Path(__file__).parent.parent / "config" / "katod.toml"
 
 # section, key, a value as TOML, the value as it is read
 KEYS = [
+    ("prices", "source", '"none"', "none"),
     ("output", "directory", '"/srv/chats"', "/srv/chats"),
     ("output", "filename", '"{agent}/{session}"', "{agent}/{session}"),
     ("output", "format", '"jsonl"', "jsonl"),

@@ -13,7 +13,16 @@ from katod.events import Event, SessionRef
 from katod.model import UUID, Identity, Record, TypedText
 
 State = Mapping[str, Any]
-_GUARDED: Final = {"__init__", "feed", "state", "has_pending", "finish", "typed_texts", "recognises"}  # of an adapter
+_GUARDED: Final = {
+    "__init__",
+    "feed",
+    "state",
+    "has_pending",
+    "finish",
+    "typed_texts",
+    "usage_in",
+    "recognises",
+}  # of an adapter
 UNEXPECTED: Final = "unexpected shape"  # the raw type of a record, or a part of one, that broke its translation
 _DERIVED: Final = ("family", "description")
 Described = tuple[str, str, dict[str, Any], str]  # what `EventBuilder._describe` returns
@@ -228,6 +237,11 @@ class Adapter:
     def typed_texts(fields: dict[str, Any]) -> list[TypedText]:
         """Return the texts of one record that a person may have typed, judged by the record alone."""
         raise NotImplementedError
+
+    @staticmethod
+    def usage_in(fields: dict[str, Any]) -> dict[str, Any]:
+        """Return as much of a record as its usage needs, for a reader that wants nothing else of it."""
+        return fields
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, Final
 from katod.agents.answers import Answers
 from katod.agents.fields import int_or_none
 
-_MOST: Final = 2**53  # more is no count, and not every reader of JSON could tell it from another
+MOST_TOKENS: Final = 2**53  # more is no count, and not every reader of JSON could tell it from another
 
 
 def prompt_tokens(payload: dict[str, Any], answers: Answers) -> int | None:
@@ -27,10 +27,12 @@ def completion_tokens(payload: dict[str, Any], answers: Answers) -> int | None:
 def count(payload: dict[str, Any], name: str) -> int | None:
     """Return a count, None if it is absent or none."""
     number = int_or_none(payload.get(name))
-    return number if number is not None and 0 <= number <= _MOST else None
+    return number if number is not None and 0 <= number <= MOST_TOKENS else None
 
 
 def cost(payload: dict[str, Any]) -> float | None:
     """Return the cost of an answer in US dollars, None if it is not recorded."""
     given = payload.get("costUsd")
-    return given if isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given < _MOST else None
+    return (
+        given if isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given < MOST_TOKENS else None
+    )

@@ -25,13 +25,14 @@ from tests.support.world import World
 SECRET = "words of the session, with a/slash"
 FUNCTIONS = [field.name for field in fields(AgentSpec) if "Callable" in str(field.type)]
 CONTAINED = [name for name, kind in Container.__annotations__.items() if "Callable" in str(kind)]
-ADAPTED = ["__init__", "feed", "state", "has_pending", "finish", "typed_texts", "recognises"]
+ADAPTED = ["__init__", "feed", "state", "has_pending", "finish", "typed_texts", "usage_in", "recognises"]
 READ = [
     name for name in ("anchor", "verify_anchor", "read", "rest", "last_newline", "find") if hasattr(SourceFile, name)
 ]
 COMMANDS = [
     ["sessions"], ["sessions", "--json"], ["status"], ["status", "--json"], ["doctor"], ["search", "--all", "nice"],
     ["show", "GOOD"], ["export", "GOOD"], ["verify"], ["export", "--all", "-o", "OUT"], ["export", "FILE"],
+    ["usage"],
 ]  # fmt: skip
 
 

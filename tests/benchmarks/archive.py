@@ -1,4 +1,4 @@
-"""All sessions of a person: `katod export --all`, the first time and later, and `katod search --all`."""
+"""All sessions of a person: `katod export --all`, the first time and later, `katod search --all` and `katod usage`."""
 
 import resource
 import shutil
@@ -16,6 +16,8 @@ UNCHANGED: Final = Bar(0.3, " s")
 SEARCH: Final = Bar(2.5, " s")  # for a gigabyte
 SEARCH_PEAK: Final = Bar(80, " MB")
 OTHER_SCRIPT: Final = Bar(2, " times as long")
+USAGE: Final = Bar(7, " s")  # likewise; most of these sessions are copies
+USAGE_AGAIN: Final = Bar(0.7, " s")
 _RARE: Final = "nowhere-to-be-found"
 _SCRIPTS: Final = {"Cyrillic": "нигде", "Japanese": "日本語", "Greek": "πουθενά", "German": "Überflüße"}
 _SESSION: Final = 2_500_000  # bytes
@@ -58,6 +60,10 @@ def measure(report: Report, folder: Path, megabytes: int, times: int) -> None:
     for script, word in _SCRIPTS.items():
         cpu = median([_run(world.environment, folder, "search", "--all", word, code=1).cpu for _ in range(times)])
         report.line(f"the same for a word in {script}", f"{cpu:.2f} s", (cpu / took, OTHER_SCRIPT))
+    first, *later = [_run(world.environment, folder, "usage") for _ in range(1 + times)]
+    again = median([run.cpu for run in later])
+    bars = [(first.cpu, USAGE), (again, USAGE_AGAIN)] if megabytes >= 1000 else []
+    report.line("its usage, and again", f"{first.cpu:.2f} s, {again:.2f} s, peak {first.peak:.1f} MB", *bars)
 
 
 def _fill(folder: Path, sessions: int) -> list[Path]:

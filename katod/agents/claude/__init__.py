@@ -44,7 +44,7 @@ SPEC: Final = AgentSpec(
     marks_pastes=True,
     spills=SPILLED.encode(),
     retention=later("agents.claude.cleanup.retention"),
-    answers=Answers(usage_is_last=False),
+    answers=Answers(usage_is_last=False, usage_signs=(b'"usage"', b'"cost-state"'), usage_stands_alone=True),
     reported=later("agents.claude.running.reported"),
     reports=REPORTS,
     instructions=lambda: Instructions(_roots()[0] / "CLAUDE.md"),

@@ -212,6 +212,12 @@ class ClaudeAdapter(Adapter):
         return [event for item in items for event in self._users.queued(offset, item.text, item.time)]
 
     @staticmethod
+    def usage_in(fields: dict[str, Any]) -> dict[str, Any]:
+        """Return a record without what was said in it."""
+        message = fields.get("message")
+        return fields | {"message": message | {"content": []}} if isinstance(message, dict) else fields
+
+    @staticmethod
     def typed_texts(fields: dict[str, Any]) -> list[TypedText]:
         """Return the texts of a user record, a queued command or a queued text."""
         kind = fields.get("type")

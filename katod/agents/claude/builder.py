@@ -4,12 +4,13 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.agents.base import Described, EventBuilder, State
-from katod.agents.claude.usage import COUNTS, DETAILS, Waiting
+from katod.agents.claude.usage import Waiting
 from katod.agents.fields import attachment, dict_of, digest, safe_repr, text_of
 from katod.events import Event, SessionRef
 from katod.model import Record
 
 _MOST_NAMES: Final = 512
+_LEAST: Final = 16  # characters of an id that no other message has
 
 
 class ClaudeBuilder(EventBuilder):
@@ -58,13 +59,11 @@ class ClaudeBuilder(EventBuilder):
         if record.get("isSidechain") is True and not ref.subagent:
             ref = ref._replace(subagent=text_of(record.get("agentId")) or "sidechain")
         time = text_of(record.get("timestamp"))
-        payload: dict[str, Any] = {"scope": "message"}
-        for name, key in COUNTS:
-            if isinstance(count := waiting.usage.get(key), int):
-                payload[name] = count
-        if DETAILS in waiting.usage and (thoughts := waiting.thoughts()) is not None:
-            payload["reasoning"] = thoughts
-        return Event(f"{self._prefix}{waiting.id}:usage", ev.USAGE, ref, payload, source, time, "", "", waiting.model)
+        name = f"{waiting.id}:usage"
+        # A copy may have another time, and lack the id of the request. A short id may be that of other messages, too.
+        once = f"{self._dedup_prefix}{name if len(waiting.id) >= _LEAST else f'{name}:{time[:13]}'}"
+        payload = waiting.payload()
+        return Event(f"{self._prefix}{name}", ev.USAGE, ref, payload, source, time, "", "", waiting.model, once)
 
     def _describe(self, record: Record, part: int | str, kind: str, payload: dict[str, Any], /) -> Described:
         fields = record.value or {"uuid": f"@{record.offset}.{record.part}"}

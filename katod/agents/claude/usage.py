@@ -20,11 +20,13 @@ COUNTS = (
     ("cacheWrite", "cache_creation_input_tokens"),
 )
 DETAILS, THOUGHTS = "output_tokens_details", "thinking_tokens"
+KINDS_OF_WRITES, FOR_AN_HOUR = "cache_creation", "ephemeral_1h_input_tokens"
 _OF_SESSION = (
     ("input", "inputTokens"),
     ("output", "outputTokens"),
     ("cacheRead", "cacheReadInputTokens"),
     ("cacheWrite", "cacheCreationInputTokens"),
+    ("cacheWrite1h", "cacheCreationEphemeral1hInputTokens"),
     ("reasoning", "thinkingTokens"),
 )
 
@@ -42,12 +44,26 @@ class Waiting(NamedTuple):
         usage: dict[str, Any] = {key: self.usage[key] for _, key in COUNTS if isinstance(self.usage.get(key), int)}
         if (thoughts := self.thoughts()) is not None:
             usage[DETAILS] = {THOUGHTS: thoughts}
+        if for_an_hour := self.cached_for_an_hour():
+            usage[KINDS_OF_WRITES] = {FOR_AN_HOUR: for_an_hour}
         kept = {key: self.record[key] for key in _KEPT if isinstance(self.record.get(key), str | bool)}
         return [self.id, self.model, usage, kept]
+
+    def payload(self) -> dict[str, Any]:
+        """Return the payload of the event."""
+        row: dict[str, Any] = {"scope": "message"}
+        row |= {name: count for name, key in COUNTS if isinstance(count := self.usage.get(key), int)}
+        if DETAILS in self.usage and (thoughts := self.thoughts()) is not None:
+            row["reasoning"] = thoughts
+        return row | ({"cacheWrite1h": kept} if (kept := self.cached_for_an_hour()) else {})
 
     def thoughts(self) -> int | None:
         """Return how many tokens of the output were thinking, None if that is not recorded."""
         return int_or_none(dict_of(self.usage.get(DETAILS)).get(THOUGHTS))
+
+    def cached_for_an_hour(self) -> int:
+        """Return how many tokens were written to the cache for an hour, which costs more than the usual minutes."""
+        return int_or_none(dict_of(self.usage.get(KINDS_OF_WRITES)).get(FOR_AN_HOUR)) or 0
 
 
 def noted(fields: dict[str, Any], message: dict[str, Any], model: str) -> Waiting | None:
@@ -60,15 +76,28 @@ def noted(fields: dict[str, Any], message: dict[str, Any], model: str) -> Waitin
 
 def of_session(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the usage of the whole session so far, over all models, empty if there is none."""
-    rows = [row for row in dict_of(fields.get("modelUsage")).values() if isinstance(row, dict)]
-    if not rows:
-        return {}
+    models = {name: row for name, row in dict_of(fields.get("modelUsage")).items() if isinstance(row, dict)}
+    return {"scope": "session"} | _counts(list(models.values())) | _costs(fields, models) if models else {}
+
+
+def _counts(rows: list[dict[str, Any]]) -> dict[str, int]:
     counts = {name: [n for row in rows if (n := int_or_none(row.get(key))) is not None] for name, key in _OF_SESSION}
     sums = {name: sum(found) for name, found in counts.items() if found}
-    payload = {"scope": "session"} | {name: count for name, count in sums.items() if int_or_none(count) is not None}
+    known = {name: count for name, count in sums.items() if int_or_none(count) is not None}
+    return {name: count for name, count in known.items() if count or name != "cacheWrite1h"}
+
+
+def _costs(fields: dict[str, Any], models: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the cost, and that of each model; nothing if it is incomplete."""
     cost = fields.get("totalCostUSD")
-    known = isinstance(cost, int | float) and not isinstance(cost, bool) and not fields.get("hasUnknownModelCost")
-    return payload | ({"costUsd": cost} if known else {})
+    if not _is_cost(cost) or fields.get("hasUnknownModelCost"):
+        return {}
+    costs = {name: row["costUSD"] for name, row in models.items() if _is_cost(row.get("costUSD"))}
+    return {"costUsd": cost} | ({"costs": costs} if costs else {})
+
+
+def _is_cost(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def belongs(waiting: Waiting, fields: dict[str, Any], calls: OpenCalls[dict[str, Any]]) -> bool:

@@ -43,7 +43,7 @@ SPEC: Final = AgentSpec(
     suffixes=(_MESSAGES,),
     identity_of=_identity,
     short_id=lambda session: session.rpartition("_")[2],  # what comes before is the time
-    answers=Answers(input_has_cached=True),
+    answers=Answers(input_has_cached=True, usage_signs=(b'"metrics"',)),
     name_beside=later("agents.cline.manifest.name_of"),
     reported=later("agents.cline.manifest.reported"),
     runs=later("agents.cline.manifest.runs"),

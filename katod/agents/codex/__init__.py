@@ -43,6 +43,10 @@ SPEC: Final = AgentSpec(
     runs=later("agents.processes.client_with_file", frozenset({"codex"})),  # open as long as it may write to it
     instructions=_instructions,
     names_parents=True,
-    answers=Answers(Parts.ITEMS, input_has_cached=True),
+    answers=Answers(
+        Parts.ITEMS,
+        input_has_cached=True,
+        usage_signs=(b'"token_count"', b'"token_usage_record"', b'"turn_context"', b'"session_meta"'),
+    ),
     resume=lambda session, _path: ("codex", "resume", session),
 )

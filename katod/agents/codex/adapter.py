@@ -187,8 +187,8 @@ class CodexAdapter(Adapter):
     def _usage_record(self, record: Record) -> list[Event]:
         self._counted = True
         row = record.value["payload"]
-        event = self._usage(record, dict_of(row.get("usage")), {})
         response = texts_in({"requestId": row.get("response_id")})
+        event = self._usage(record, dict_of(row.get("usage")), {}, *response.values())
         return [event._replace(source=event.source | response | {"offset": record.offset})]
 
     @handles("event_msg/token_count")
@@ -199,10 +199,12 @@ class CodexAdapter(Adapter):
         if not info or self._counted or known == self._totals:
             return []
         self._totals = totals
-        return [self._usage(record, dict_of(info.get("last_token_usage")), info)]
+        return [self._usage(record, dict_of(info.get("last_token_usage")), info, safe_repr(totals))]
 
-    def _usage(self, record: Record, row: dict[str, Any], info: dict[str, Any]) -> Event:
-        return self.new.event(ev.USAGE, notes.counts(row, info), record, model=self._model())
+    def _usage(self, record: Record, row: dict[str, Any], info: dict[str, Any], *known_by: str) -> Event:
+        """Return the usage of a response. In what a fork copied, only the content of the record is the same."""
+        event = self.new.event(ev.USAGE, notes.counts(row, info), record, model=self._model())
+        return event._replace(dedup_key=self.new.copied(*known_by)) if known_by else event
 
     @handles(*_NOTES)
     def _note(self, record: Record) -> list[Event]:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from katod.agents.base import Described, EventBuilder, Origin, State
 from katod.agents.codex import flat
-from katod.agents.fields import dict_of, text_of
+from katod.agents.fields import dict_of, digest, text_of
 from katod.model import Record
 
 _ENVELOPES: Final = ("event_msg", "response_item")
@@ -54,6 +54,10 @@ class CodexBuilder(EventBuilder):
         if deep == ITEM:
             self.native_type = f"{ITEM}/{text_of(dict_of(payload.get('item')).get('type'))}"
         return deep
+
+    def copied(self, *content: str) -> str:
+        """Return the dedup key of a record whose place in its rollout is not the same in a copy of it."""
+        return f"{self.ref.agent}:~{digest(*content)}"
 
     def _describe(self, record: Record, part: int | str, _kind: str, _payload: dict[str, Any], /) -> Described:
         fields = record.value or {}

@@ -22,7 +22,10 @@ SPEC: Final = AgentSpec(
     name="copilot",
     label="Copilot",
     product="Copilot CLI",
-    answers=Answers(input_has_cached=True),
+    answers=Answers(
+        input_has_cached=True,
+        usage_signs=(b'"assistant.message"', b'"session.usage_record"', b'"session.shutdown"', b'"session.start"'),
+    ),
     adapter_name="copilot.adapter.CopilotAdapter",
     nature=Nature.NATIVE_IDS,
     roots=_roots,

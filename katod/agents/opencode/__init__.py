@@ -61,6 +61,6 @@ SPEC: Final = AgentSpec(
     runs=later("agents.opencode.running.runs"),
     instructions=_instructions,
     names_parents=True,
-    answers=Answers(Parts.COUNTED, output_has_reasoning=False),
+    answers=Answers(Parts.COUNTED, output_has_reasoning=False, usage_signs=(b'"tokens"',)),
     resume=lambda session, _path: ("opencode", "--session", session),
 )

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State
 from katod.agents.diffs import created, ranges_of, structured
-from katod.agents.fields import dict_of, dicts_of, int_or_none, iso_time, list_of, text_of, texts_in
+from katod.agents.fields import dict_of, dicts_of, digest, int_or_none, iso_time, list_of, safe_repr, text_of, texts_in
 from katod.agents.opencode.providers import Providers
 from katod.agents.opencode.turns import PromptTurn, has_ended, is_own, message_id, parts_of, turns_of, was_stopped
 from katod.agents.spec import SPAWNED
@@ -285,7 +285,9 @@ class OpenCodeAdapter(Adapter):
             cost = info.get("cost")
             usage |= {"costUsd": cost} if isinstance(cost, int | float) and cost else {}
             model = text_of(info.get("modelID"))
-            yield self._event(f"{native}:usage", ev.USAGE, {"scope": "message"} | usage, time, model)
+            event = self._event(f"{native}:usage", ev.USAGE, {"scope": "message"} | usage, time, model)
+            # A fork copies messages under new ids, with their times.
+            yield event._replace(dedup_key=f"{event.session.agent}:~{digest(time, model, safe_repr(usage))}")
         problem = dict_of(info.get("error"))
         if problem.get("name") == "MessageAbortedError" or (stopped and not problem):
             yield self._event(f"{native}:end", ev.TURN_END, {"reason": "aborted"}, time)
@@ -313,6 +315,11 @@ class OpenCodeAdapter(Adapter):
         self, native: str, kind: str, payload: Value, time: str = "", model: str = "", *, typed: bool = False
     ) -> Event:
         return self.new.event(kind, payload, self._document, native, time=time, model=model, typed=typed)
+
+    @staticmethod
+    def usage_in(fields: Value) -> Value:
+        """Return a document without the parts of its messages."""
+        return fields | {"messages": [row | {"parts": []} for row in dicts_of(fields.get("messages"))]}
 
     @staticmethod
     def typed_texts(fields: Value) -> list[TypedText]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from katod.agents.answers import Answers
 from katod.agents.spec import AgentSpec, Instructions, Nature, from_environment, later, session_id
 from katod.model import Identity, SessionKey
 
@@ -32,6 +33,7 @@ SPEC: Final = AgentSpec(
     folders=("sessions",),
     suffixes=(".jsonl",),
     identity_of=_identity,
+    answers=Answers(usage_signs=(b'"usage"', b'"session"'), usage_stands_alone=True),
     runs=later("agents.processes.client_in_folder", frozenset({"pi"})),
     instructions=_instructions,
     resume=lambda session, _path: ("pi", "--session", session),

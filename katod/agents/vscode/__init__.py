@@ -43,7 +43,7 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     open=later("agents.vscode.journal.open_chat"),
     separate_subagents=False,
-    answers=Answers(input_has_cached=True),
+    answers=Answers(input_has_cached=True, usage_signs=(b'"requests"',)),
     name_beside=later("agents.vscode.journal.name_of"),
     reported=later("agents.vscode.waiting.reported"),
 )

@@ -11,7 +11,7 @@ import orjson
 
 from katod import events as ev
 from katod.agents.base import Adapter, EventBuilder, Origin, State, handles
-from katod.agents.fields import attachment, dict_of, dicts_of, list_of, text_of, texts_in
+from katod.agents.fields import attachment, dict_of, dicts_of, digest, list_of, safe_repr, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
 from katod.lifecycle import STEP
@@ -155,7 +155,9 @@ class ZotAdapter(Adapter):
         counts = {name: count for name, count in counts.items() if count >= 0}
         if not any(counts.values()):
             return []
-        return [self.new.event(ev.USAGE, {"scope": "message"} | counts, record, model=self._model())]
+        event = self.new.event(ev.USAGE, {"scope": "message"} | counts, record, model=self._model())
+        # A fork begins with copies of rows, which have no ids: after as many messages, the same row is a copy.
+        return [event._replace(dedup_key=f"zot:~{digest(str(self._messages), safe_repr(fields))}")]
 
     # -- the rows of a stream -----------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ def test_the_usage_of_the_session_is_the_sum_over_its_models() -> None:
     once = {"scope": "session", "input": 220, "output": 40, "cacheRead": 80, "cacheWrite": 14, "reasoning": 10}
     records = Claude().user("hi"), cost(), cost(), cost(hasUnknownModelCost=True), cost(modelUsage={})
     found = payloads(translated("claude", *records), ev.USAGE)
-    assert found == [once | {"costUsd": 0.75}, once]
+    assert found == [once | {"costUsd": 0.75, "costs": {"a": 0.5, "b": 0.5}}, once]
 
 
 @each("more", [{"modelUsage": []}, {"modelUsage": {"a": 7}}, {"modelUsage": None}])

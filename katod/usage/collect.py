@@ -1,0 +1,148 @@
+"""Reads the usage of all sessions, or takes what is known of it: only what is new in a session file is read."""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from typing import Final, NamedTuple
+
+import orjson
+
+from katod.agents import AGENTS
+from katod.discover.found import FoundSession
+from katod.errors import SourceChanged, SourceError
+from katod.model import Identity, SessionKey, Stat
+from katod.store.usagecache import KeyedHash, UsageCache, UsageSourceRow
+from katod.usage.cells import cells_of
+from katod.usage.counting import CountedSource
+from katod.usage.packed import pack_usage, unpack_cells, unpack_keys, unpack_usage
+from katod.usage.reading import UsageReader, read_head
+from katod.usage.source import SourceUsage
+
+_MOST: Final = 4  # sources of a project that are opened for its name
+
+
+class SourceFound(NamedTuple):
+    """One source of a session as a sweep found it."""
+
+    path: str
+    identity: Identity
+    stat: Stat
+
+    @property
+    def key(self) -> SessionKey:
+        """Its session."""
+        return self.identity.key
+
+
+class UsageCollector:
+    """Collects the usage of sources. What could not be read is noted in `problems`.
+
+    Of a session that `is_forgotten`, nothing is kept.
+    """
+
+    def __init__(self, zone: str, cache: UsageCache | None, is_forgotten: Callable[[SessionKey], bool]) -> None:
+        self.problems: dict[str, str] = {}
+        self.hashes = cache.hashes if cache is not None else KeyedHash.random()
+        self._cache = cache
+        self._known = cache.sources() if cache is not None else {}
+        self._is_forgotten = is_forgotten
+        self._reader = UsageReader(zone, self.hashes.number)
+        self._projects: dict[bytes, list[SourceFound]] = {}
+        self._new: list[tuple[UsageSourceRow, bytes]] = []
+        self._answers: dict[bytes, bytes] = {}  # of what was read now, packed
+
+    def collect(self, sessions: Iterable[FoundSession], *, everything: bool) -> list[CountedSource]:
+        """Return the sources of these sessions; if they are `everything`, what is known of others is dropped."""
+        found = [SourceFound(*file) for session in sessions for file in session.files]
+        rows = [(source, row) for source in found if (row := self._row(source)) is not None]
+        if self._cache is not None:
+            self._store(self._cache, rows, everything=everything)
+        return [self._counted(source, row) for source, row in rows]
+
+    def _store(self, cache: UsageCache, rows: list[tuple[SourceFound, UsageSourceRow]], *, everything: bool) -> None:
+        """Keep what is new; drop what is known of sources that are gone, and of forgotten sessions."""
+        kept = {row.path for source, row in rows if not self._is_forgotten(source.key)}
+        gone = self._known.keys() - kept if everything else self._known.keys() & ({row.path for _, row in rows} - kept)
+        if self._new or gone:
+            cache.save(self._new, gone)
+
+    def project(self, project: bytes) -> str:
+        """Return the directory of a project, read from one of its sessions; empty if it is unknown."""
+        for source in self._projects.get(project, [])[:_MOST] if project else ():
+            with suppress(SourceError):
+                name = read_head(source.path, source.identity).project
+                if self.hashes.of(name) == project:
+                    return name
+        return ""
+
+    def _row(self, source: SourceFound) -> UsageSourceRow | None:
+        """Return what is known of a source, after reading what is new in it; None if it cannot be read."""
+        path = self.hashes.of(source.path)
+        known = self._known.get(path)
+        if known is None or known.seen != source.stat:
+            try:
+                known = self._read(path, source, known)
+            except SourceError as error:
+                self.problems[source.path] = error.what
+                return None
+        if known.project:
+            self._projects.setdefault(known.project, []).append(source)
+        return known
+
+    def _read(self, path: bytes, source: SourceFound, known: UsageSourceRow | None) -> UsageSourceRow:
+        row, usage = self._resumed(source, known) or self._from_start(path, source)
+        packed = pack_usage(usage, cells_of(usage))
+        costs = orjson.dumps([usage.mark.costs, usage.marked_day])
+        row = row._replace(keys=packed.keys, sums=packed.sums, costs=costs)
+        self._answers[path] = packed.answers
+        if not self._is_forgotten(source.key):
+            self._new.append((row, packed.answers))
+        return row
+
+    def _from_start(self, path: bytes, source: SourceFound) -> tuple[UsageSourceRow, SourceUsage]:
+        usage = SourceUsage()
+        head, cursor = self._reader.read(source.path, source.identity, source.stat.mtime_ns, usage)
+        session = self.hashes.session(source.key.agent, source.key.id)
+        named, parent = (self.hashes.session(source.key.agent, name) for name in (head.session, head.parent))
+        project = self.hashes.of(head.project)
+        row = UsageSourceRow(path, session, named, source.stat, cursor, project, parent, head.is_spawned, b"", b"", b"")
+        return row, usage
+
+    def _resumed(self, source: SourceFound, known: UsageSourceRow | None) -> tuple[UsageSourceRow, SourceUsage] | None:
+        """Read only what was appended to a source; None if that is not possible."""
+        if known is None or not known.cursor.offset or known.seen.size > source.stat.size:
+            return None
+        if not AGENTS[source.key.agent].answers.usage_stands_alone:
+            return None
+        try:
+            usage = self._detail(source)
+            _, cursor = self._reader.read(source.path, source.identity, source.stat.mtime_ns, usage, known.cursor)
+        except (ValueError, SourceChanged):
+            return None
+        return known._replace(seen=source.stat, cursor=cursor), usage
+
+    def _detail(self, source: SourceFound) -> SourceUsage:
+        """Return the answers of a source as they were read. Raises ValueError if they are not known."""
+        path = self.hashes.of(source.path)
+        packed = self._answers.get(path)
+        if packed is None and self._cache is not None:
+            packed = self._cache.answers(path)
+        return unpack_usage(packed or b"")
+
+    def _detail_or_read(self, source: SourceFound) -> SourceUsage:
+        """Return the answers of a source, read once more if they are not known."""
+        try:
+            return self._detail(source)
+        except ValueError:
+            usage = SourceUsage()
+            with suppress(SourceError):
+                self._reader.read(source.path, source.identity, source.stat.mtime_ns, usage)
+            return usage
+
+    def _counted(self, source: SourceFound, row: UsageSourceRow) -> CountedSource:
+        costs, marked_day = orjson.loads(row.costs)
+        return CountedSource(
+            source.key.agent, row.named or row.session, row.project, row.parent, bool(source.key.subagent), row.spawned,
+            row.seen.mtime_ns, row.path, unpack_keys(row.keys), unpack_cells(row.sums), costs, marked_day,
+            partial(self._detail_or_read, source),
+        )  # fmt: skip

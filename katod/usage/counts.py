@@ -1,0 +1,59 @@
+"""The tokens of one answer or of many, counted alike for all agents. Pure."""
+
+from typing import Any, Final, NamedTuple
+
+from katod.agents.answers import Answers
+from katod.formats.usage import MOST_TOKENS
+
+_NAMES: Final = ("input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning")
+
+
+class TokenCounts(NamedTuple):
+    """How many tokens were used; no token is in two of the first four counts."""
+
+    input: int = 0  # neither read from the cache nor written to it
+    output: int = 0  # with the reasoning
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_hour: int = 0  # those of `cache_write` that are kept for an hour
+    reasoning: int = 0  # those of `output` that were reasoning
+
+    @property
+    def prompt(self) -> int:
+        """The tokens that an answer was made of: they decide its tier."""
+        return self.input + self.cache_read + self.cache_write
+
+    @property
+    def total(self) -> int:
+        """All tokens."""
+        return self.prompt + self.output
+
+    def plus(self, other: "TokenCounts") -> "TokenCounts":
+        """Return the sum of both."""
+        return TokenCounts(
+            self.input + other.input, self.output + other.output, self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write, self.cache_hour + other.cache_hour, self.reasoning + other.reasoning,
+        )  # fmt: skip
+
+    def less(self, other: "TokenCounts") -> "TokenCounts":
+        """Return what is left without the other; no count is below 0."""
+        return TokenCounts(*(max(0, own - theirs) for own, theirs in zip(self, other, strict=True)))
+
+
+def counted(payload: dict[str, Any], answers: Answers) -> TokenCounts:
+    """Return the tokens of a `usage` event, whatever its agent counts as input and as output."""
+    given, made, read, written, hour, reasoning = (_count(payload.get(name)) for name in _NAMES)
+    if answers.input_has_cached:
+        given = max(0, given - read - written)
+    if not answers.output_has_reasoning:
+        made += reasoning
+    return TokenCounts(given, made, read, written, min(written, hour), reasoning)
+
+
+def is_complete(payload: dict[str, Any]) -> bool:
+    """Return whether a `usage` event has both sides of an answer: with one of them, no price can be computed."""
+    return type(payload.get("input")) is int and type(payload.get("output")) is int
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0

@@ -1,0 +1,143 @@
+"""What was used, by day, project, model or agent. Pure."""
+
+from collections.abc import Callable, Iterable
+from datetime import date
+from typing import Any, Final, NamedTuple
+
+from katod.usage.cells import CostState
+from katod.usage.counting import SpentCell
+from katod.usage.counts import TokenCounts
+from katod.usage.pricing import PriceTable, price_of
+
+BY: Final = ("day", "project", "model", "agent")
+
+
+class PricedCell(NamedTuple):
+    """A cell with the name of its project, and what it cost if that is recorded or can be computed."""
+
+    spent: SpentCell
+    project: str
+    recorded: float | None
+    computed: float | None
+
+
+class UsageSum:
+    """The sum over some cells. Costs are None as long as there are none; they are never 0 for want of a price."""
+
+    def __init__(self) -> None:
+        self.tokens = TokenCounts()
+        self.answers = 0
+        self.recorded: float | None = None
+        self.computed: float | None = None
+        self.unpriced = 0  # tokens
+        self._sessions: set[bytes] = set()
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions there are, sub-agents not counted."""
+        return len(self._sessions)
+
+    @property
+    def cost(self) -> float | None:
+        """What is known of the cost, None if nothing is."""
+        known = [cost for cost in (self.recorded, self.computed) if cost is not None]
+        return sum(known) if known else None
+
+    def add(self, cell: PricedCell) -> None:
+        """Add a cell."""
+        used = cell.spent.cell
+        self.tokens = self.tokens.plus(used.tokens)
+        self.answers += used.answers
+        self._sessions.add(cell.spent.session)
+        if cell.recorded is not None:
+            self.recorded = (self.recorded or 0.0) + cell.recorded
+        elif cell.computed is not None:
+            self.computed = (self.computed or 0.0) + cell.computed
+        else:
+            self.unpriced += used.tokens.total
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the sum as it is printed for programs."""
+        tokens = self.tokens
+        costs = {"recorded": self.recorded, "computed": self.computed}
+        return {
+            "sessions": self.sessions,
+            "answers": self.answers,
+            "tokens": {
+                "input": tokens.input, "cacheRead": tokens.cache_read, "cacheWrite": tokens.cache_write,
+                "output": tokens.output, "reasoning": tokens.reasoning, "total": tokens.total,
+            },
+            "cost": {name: round(cost, 6) for name, cost in costs.items() if cost is not None},
+            "unpricedTokens": self.unpriced,
+        }  # fmt: skip
+
+
+class UsageTable(NamedTuple):
+    """The sums by one of `BY`, in their order, and the sum of all."""
+
+    by: str
+    rows: list[tuple[str, UsageSum]]
+    total: UsageSum
+
+
+class Period(NamedTuple):
+    """Days from one to another, both included; 0 is no limit."""
+
+    first: int = 0
+    last: int = 0
+
+    def has(self, day: int) -> bool:
+        """Return whether a day is in it."""
+        return self.first <= day and (not self.last or day <= self.last)
+
+
+def priced(cells: Iterable[SpentCell], prices: PriceTable, name_of: Callable[[bytes], str]) -> list[PricedCell]:
+    """Return the cells with their costs; `name_of` returns the name of a project, and is called once for each."""
+    names: dict[bytes, str] = {}
+    out = []
+    for spent in cells:
+        if spent.project not in names:
+            names[spent.project] = name_of(spent.project)
+        is_recorded = spent.cell.key.state == CostState.RECORDED
+        recorded = spent.cell.cost if is_recorded else None
+        computed = None if is_recorded else price_of(spent.cell, prices)
+        out.append(PricedCell(spent, names[spent.project], recorded, computed))
+    return out
+
+
+def grouped(cells: Iterable[PricedCell], by: str) -> UsageTable:
+    """Return the sums: days in their order, everything else with the most expensive first."""
+    sums: dict[str, UsageSum] = {}
+    total = UsageSum()
+    for cell in cells:
+        name = _NAMES[by](cell)
+        sums.setdefault(name, UsageSum()).add(cell)
+        total.add(cell)
+    rows = sorted(sums.items(), key=(lambda row: row[0]) if by == "day" else _largest_first)
+    return UsageTable(by, rows, total)
+
+
+def _largest_first(row: tuple[str, UsageSum]) -> Any:
+    name, found = row
+    return -(found.cost or 0.0), -found.tokens.total, name
+
+
+_NAMES: Final[dict[str, Callable[[PricedCell], str]]] = {
+    "day": lambda cell: date.fromordinal(cell.spent.cell.key.day).isoformat(),
+    "project": lambda cell: cell.project,
+    "model": lambda cell: cell.spent.cell.key.model,
+    "agent": lambda cell: cell.spent.agent,
+}
+
+
+def document(table: UsageTable, period: Period, zone: str, prices: PriceTable) -> dict[str, Any]:
+    """Return all of it as one JSON object."""
+    limits = {"since": period.first, "until": period.last}
+    return {
+        "by": table.by,
+        **{name: date.fromordinal(day).isoformat() for name, day in limits.items() if day},
+        "timeZone": zone,
+        **({"prices": prices.label} if prices.label else {}),
+        "rows": [({table.by: name} if name else {}) | found.to_json() for name, found in table.rows],
+        "total": table.total.to_json(),
+    }

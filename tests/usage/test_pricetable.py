@@ -1,0 +1,97 @@
+"""The table of prices inside an installed package."""
+
+from datetime import date
+from decimal import Decimal
+from types import SimpleNamespace
+
+import pytest
+
+from katod.usage import pricetable
+from katod.usage.cells import STEPS, CellKey, CostState, UsageCell, size_of
+from katod.usage.counts import TokenCounts
+from katod.usage.pricetable import InstalledPrices, open_table
+from katod.usage.pricing import ModelRates, PriceSteps, price_of
+
+DAY = date(2026, 3, 1).toordinal()
+NAMES = ("input", "output", "cache_read", "cache_write", "cache_write_1h", "output_reasoning")
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Install a package with one model in place of the real one; return the days that it was asked for."""
+    days = []
+    tiers = SimpleNamespace(base=Decimal(3), tiers=[SimpleNamespace(start=200_000, price=Decimal(6))])
+    known = dict.fromkeys((f"{name}_mtok" for name in NAMES), None) | {"input_mtok": tiers, "output_mtok": Decimal(15)}
+
+    def calc_price(_usage, model, *, genai_request_timestamp):
+        days.append(genai_request_timestamp.date())
+        if model not in ("known", "known-free", "unpriced"):
+            raise LookupError(model)
+        prices = dict.fromkeys(known, None) if model == "unpriced" else known
+        return SimpleNamespace(model_price=SimpleNamespace(**prices))
+
+    package = SimpleNamespace(calc_price=calc_price, Usage=lambda **_: None)
+    monkeypatch.setattr(pricetable, "_package", lambda: package)
+    return days
+
+
+def test_a_price_of_the_table_is_taken_with_its_tiers(asked):
+    """What has no price of its own costs what the input does; of the reasoning, what the output does."""
+    given, made = PriceSteps(3.0, ((200_000, 6.0),)), PriceSteps(15.0)
+    assert InstalledPrices("1").rates("known", DAY) == ModelRates(given, made, given, given, given, None)
+
+
+def test_the_table_is_asked_once_for_a_day(asked):
+    """With the day, as prices change."""
+    prices = InstalledPrices("1")
+    for day in (DAY, DAY, DAY + 1):
+        prices.rates("known", day)
+    assert [str(day) for day in asked] == ["2026-03-01", "2026-03-02"]
+
+
+def test_a_model_that_is_not_in_the_table_has_no_price(asked):
+    """Nor has one whose prices are not known, or a free one that is taken for another."""
+    for model in ("unknown", "unpriced", "known-free"):
+        assert InstalledPrices("1").rates(model, DAY) is None
+
+
+def test_without_the_package_there_are_no_prices(monkeypatch):
+    """The same with `none`, whatever is installed."""
+
+    def version(name):
+        raise pricetable.PackageNotFoundError(name)
+
+    monkeypatch.setattr(pricetable, "version", lambda _name: "7.1")
+    assert open_table("auto").label == "genai-prices 7.1"
+    assert open_table("none").label == ""
+    monkeypatch.setattr(pricetable, "version", version)
+    assert open_table("auto").label == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "claude-sonnet-4-5-20250929", "gpt-5.4", "gemini-2.5-pro"])
+@pytest.mark.parametrize("scale", [1, 50, 300])
+def test_a_price_is_that_of_the_package(model, scale):
+    """For each answer, small or large, it is what the package computes for it."""
+    package = pytest.importorskip("genai_prices")
+    tokens = TokenCounts(1000 * scale, 70 * scale, 500 * scale, 40 * scale, 0, 10 * scale)
+    usage = package.Usage(
+        input_tokens=tokens.prompt, output_tokens=tokens.output, cache_read_tokens=tokens.cache_read,
+        cache_write_tokens=tokens.cache_write,
+    )  # fmt: skip
+    theirs = package.calc_price(usage, model, genai_request_timestamp=pricetable.noon(DAY)).total_price
+    cell = UsageCell(CellKey(DAY, model, size_of(tokens.prompt), CostState.OPEN), 1, tokens, 0.0)
+    assert price_of(cell, open_table("auto")) == pytest.approx(float(theirs))
+
+
+@pytest.mark.slow
+def test_each_tier_of_the_package_begins_at_a_step():
+    """Answers are summed up between steps: a tier that began elsewhere would be missed."""
+    pytest.importorskip("genai_prices")
+    from genai_prices.data import providers  # noqa: PLC0415 - an extra
+    from genai_prices.types import TieredPrices  # noqa: PLC0415
+
+    models = [model for provider in providers for model in provider.models]
+    prices = [one.prices for model in models for one in (model.prices if isinstance(model.prices, list) else [model])]
+    steps = [price for one in prices for price in vars(one).values() if isinstance(price, TieredPrices)]
+    assert {tier.start for price in steps for tier in price.tiers} <= set(STEPS)

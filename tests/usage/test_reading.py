@@ -1,0 +1,173 @@
+"""Tokens are read from session files, of which only the lines that may have some are decoded."""
+
+from pathlib import Path
+
+import pytest
+
+from katod.agents import AGENTS
+from katod.errors import SourceChanged
+from katod.model import START
+from katod.usage.reading import SourceHead, UsageReader, read_head
+from katod.usage.source import SourceUsage
+from tests.oracle.corpus import corpus_sources, fixture_sources
+from tests.support.records import SESSION, Claude, Codex, CodexLegacy, OpenCode, Pi, calls, line, result, says, user
+
+
+def read(maker, start=START, usage=None, zone="UTC"):
+    """Return the usage in the file of a session, its head, and where reading may resume."""
+    path = maker.path
+    identity = AGENTS[maker.agent].identify(path)
+    usage = SourceUsage() if usage is None else usage
+    head, cursor = UsageReader(zone, hash).read(str(path), identity, path.stat().st_mtime_ns, usage, start)
+    return usage, head, cursor
+
+
+def tokens(usage):
+    return [(answer.tokens.input, answer.tokens.output) for answer in usage.counted_once()]
+
+
+def test_an_answer_of_several_records_is_one(world):
+    """The last record has the final figures, and a copy of a message has the same key, without the id of a request."""
+    make, wide = world.claude(), "msg_0123456789abcdef"
+    first = make.says("a", message={"id": wide, "stop_reason": None, "usage": {"input_tokens": 3, "output_tokens": 1}})
+    last = make.says("b", message={"id": wide, "usage": {"input_tokens": 3, "output_tokens": 9}}, requestId="req_1")
+    make.append(make.user("hi"), first, last, make.user("more"), make.says("c"))
+    usage, head, _ = read(make)
+    assert tokens(usage) == [(3, 9), (10, 5)]
+    assert head == SourceHead("/home/me/app", SESSION)
+    other = world.claude("77777777-9d1e-4b7a-8c66-0123456789ab")
+    other.append(first | {"timestamp": "2026-02-11T00:00:00.000Z", "sessionId": other.session})
+    assert set(read(other)[0].answers) <= set(usage.answers)
+
+
+def test_messages_with_short_ids_may_be_others(world):
+    """A proxy, or a test, may number them in each session: those of another hour are not copies."""
+    make = world.claude()
+    make.append(make.says("a", message={"id": "msg_1"}))
+    other = world.claude("77777777-9d1e-4b7a-8c66-0123456789ab")
+    other.append(make.says("a", message={"id": "msg_1"}, timestamp="2026-02-11T00:00:00.000Z"))
+    assert not set(read(other)[0].answers) & set(read(make)[0].answers)
+
+
+def test_days_are_those_of_the_time_zone(world):
+    """An answer without a time is of the day on which its file changed."""
+    make = world.claude()
+    make.append(make.says("a", timestamp="2026-02-10T23:30:00.000Z"))
+    (there,), (here,) = (read(make, zone=zone)[0].answers.values() for zone in ("UTC", "Europe/Berlin"))
+    assert here.day == there.day + 1
+
+
+def test_what_was_appended_is_read_alone(world):
+    """An answer that was not complete then has its final figures, and is still one."""
+    make = world.claude()
+    usage = {"input_tokens": 3, "output_tokens": 1}
+    make.append(make.user("hi"), make.says("a", message={"id": "msg_x", "stop_reason": None, "usage": usage}))
+    kept, _, cursor = read(make)
+    make.append(make.says("b", message={"id": "msg_x", "usage": usage | {"output_tokens": 7}}), make.says("c"))
+    again, _, end = read(make, cursor, kept)
+    assert tokens(again) == tokens(read(make)[0]) == [(3, 7), (10, 5)]
+    assert end.offset == make.path.stat().st_size > cursor.offset
+
+
+def test_an_unterminated_line_counts_and_is_read_again(world):
+    """It may be written on; a part of a record is none."""
+    make = world.claude()
+    make.append(make.says("a"))
+    whole, more = make.path.read_bytes(), line(make.says("b"))
+    make.path.write_bytes(whole + more[:-1])
+    usage, _, cursor = read(make)
+    assert (len(usage.answers), cursor.offset) == (2, len(whole))
+    make.path.write_bytes(whole + more[:-9])
+    assert len(read(make)[0].answers) == 1
+
+
+def test_lines_are_read_however_long_they_are(world, monkeypatch):
+    """A line that is longer than what is read at once is read alone, and the next ones after it."""
+    make = world.claude()
+    make.append(make.user("hi " * 500), make.says("a"), make.says("b " * 500), make.user("more"), make.says("c"))
+    whole, head, cursor = read(make)
+    assert len(whole.answers) == 3
+    for size in (100, 1000, 2000):
+        monkeypatch.setattr("katod.usage.reading._CHUNK", size)
+        found, same, end = read(make)
+        assert (found.answers, same, end.offset) == (whole.answers, head, cursor.offset)
+
+
+def test_a_file_that_was_rewritten_is_not_read_on(world):
+    """What is before the cursor is not what was read."""
+    make = world.claude()
+    make.append(make.says("a"))
+    _, _, cursor = read(make)
+    make.path.write_bytes(make.path.read_bytes().replace(b"msg_", b"gsm_"))
+    with pytest.raises(SourceChanged):
+        read(make, cursor)
+
+
+@pytest.mark.parametrize("make", [Codex, CodexLegacy], ids=["paginated", "legacy"])
+def test_totals_that_a_client_repeats_count_once(world, make):
+    """Codex writes its totals again when nothing was used since, and a fork copies them under other places and times."""
+    thread = make(world)
+    count = {"input_tokens": 30, "cached_input_tokens": 10, "output_tokens": 4}
+    info = {"total_token_usage": count, "last_token_usage": count}
+    counted = [thread.record("event_msg", {"type": "token_count", "info": info}) for _ in range(2)]
+    thread.append(*thread.opening(), thread.record("turn_context", {"model": "gpt-5"}), *counted)
+    usage, head, _ = read(thread)
+    assert [(answer.model, answer.tokens.input, answer.tokens.cache_read) for answer in usage.answers.values()] == [
+        ("gpt-5", 20, 10)
+    ]
+    fork = make(world, "01a1f8a0-eea5-7302-86e3-f8e0f705330b")
+    fork.append(
+        fork.meta(forked_from_id=thread.session), fork.record("event_msg", {"type": "token_count", "info": info})
+    )
+    copied, head, _ = read(fork)
+    assert set(copied.answers) == set(usage.answers)
+    assert (head.parent, head.is_spawned) == (thread.session, False)
+
+
+def test_a_session_says_where_it_works_in_its_beginning(world):
+    """For the name of its project, nothing else of it is read."""
+    make = world.claude()
+    make.append(make.user("hi"), *(make.says("a" * 1000) for _ in range(200)))
+    assert read_head(str(make.path), AGENTS["claude"].identify(make.path)) == SourceHead("/home/me/app", SESSION)
+
+
+def test_a_session_in_a_database_says_where_it_works(world):
+    """All of it is read for that."""
+    session = OpenCode(world).say(user("hi"), says("yes"))
+    path = f"{session.path}#{session.id}"
+    head = read_head(path, AGENTS["opencode"].identify(Path(path)))
+    assert (head.project, head.session) == ("/home/me/app", session.id)
+
+
+@pytest.mark.parametrize("make", [Claude, CodexLegacy, Pi], ids=lambda make: make.__name__)
+def test_the_lines_that_are_left_out_have_no_usage(world, make, monkeypatch):
+    """It is the same as if every record was translated."""
+    session = make(world).say(
+        user("hi"), says("yes"), calls("c", "ls"), result("c", '"usage":{"input_tokens":9}'), says("b")
+    )
+    some, head, _ = read(session)
+    every_record(monkeypatch)
+    whole, same, _ = read(session)
+    assert (some.answers, some.mark, head) == (whole.answers, whole.mark, same)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("everything", [fixture_sources, corpus_sources], ids=["fixtures", "corpus"])
+def test_no_line_of_a_real_session_is_missed(everything, monkeypatch):
+    """It is the same as if every record was translated."""
+    sources = [source for source in everything() if AGENTS[source.agent].answers.usage_signs]
+    some = [usage_of(source) for source in sources]
+    every_record(monkeypatch)
+    for source, found in zip(sources, some, strict=True):
+        assert found == usage_of(source), source.name
+
+
+def every_record(monkeypatch):
+    """Have every record translated."""
+    monkeypatch.setattr("katod.usage.reading._UsageSource._some", lambda self, _lines, _start: self._whole())
+
+
+def usage_of(source):
+    usage, identity = SourceUsage(), AGENTS[source.agent].named(source.path)
+    head, _ = UsageReader("UTC", hash).read(str(source.path), identity, 0, usage)
+    return usage.answers, usage.mark, usage.sum, head[0] if usage.answers else ""
