@@ -15,7 +15,7 @@ from katod.formats.transcript.edits import diff, edit_size
 from katod.formats.transcript.html import coloured_code
 from katod.formats.transcript.toolview import View
 from katod.metadata import Replay
-from katod.serve.page.frame import framed
+from katod.serve.page.frame import framed, reachable
 from katod.serve.page.listview import name_of
 from katod.serve.page.sessionlist import ListRow
 
@@ -140,7 +140,7 @@ def _file(row: ListRow, file: EditedFile, when: When) -> Markup:
 
 def _edit(row: ListRow, edit: FileEdit, when: When) -> Markup:
     stamp = escape(when.stamp(edit.time, "")) or fill("in the conversation")
-    lines = coloured_code(edit.lines, "diff") if edit.lines else NOTHING
+    lines = reachable(coloured_code(edit.lines, "diff")) if edit.lines else NOTHING
     return fill(
         '<p class="quiet"><a href="/s/{}#{}">{}</a></p>\n{}\n', escape(row.name), escape(edit.event), stamp, lines
     )
