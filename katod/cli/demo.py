@@ -35,8 +35,10 @@ def demo(keep: bool) -> None:
     """
     home = Path(tempfile.mkdtemp(prefix="katod-demo-"))
     try:
+        say("Starting katod in a temporary home directory …")
         with _daemon(home):
             session = _play(home)
+            say("\nkatod is writing the transcript …")
             transcript = _transcript(home)
             _until(lambda: "Recording stopped" in transcript.read_text(), "the recording to stop")
         click.echo()

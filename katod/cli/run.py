@@ -3,6 +3,7 @@
 import sys
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ import click
 
 from katod.agents.others import others_here
 from katod.cli.context import Context
-from katod.cli.layout import TextSpan, show
+from katod.cli.layout import TextSpan, in_home, show
 from katod.cli.newsline import news_line
 from katod.cli.printing import say
 from katod.log import LEVELS, EventLog, stderr_sink
@@ -50,7 +51,7 @@ def run(context: Context, once: bool) -> None:
     log = EventLog(stderr_sink(), settings.log.level)
     tell: Tell = tell_nobody
     if sys.stderr.isatty() and settings.log.level != "debug":
-        log, tell = EventLog(_to_people, settings.log.level), _tell
+        log, tell = EventLog(partial(_to_people, context), settings.log.level), _tell
     run_daemon(settings, context.config_path, context.state, log, signals, tell)
     if sys.stdout.isatty() and not once:
         say("katod has stopped. What is said until it runs again is recorded then.")
@@ -68,8 +69,10 @@ def _tell(news: News) -> None:
         show([news_line(news, _clock(), str(Path.home()))], err=True)
 
 
-def _to_people(level: str, event: str, fields: dict[str, Any]) -> None:
-    """Print a problem from the log as a line for people, unless it is shown as news, or is none for them."""
+def _to_people(context: Context, level: str, event: str, fields: dict[str, Any]) -> None:
+    """Print what katod follows once it does, and each problem of the log that is not shown as news, for people."""
+    if event == "daemon.started":
+        show([(TextSpan(following(context, fields["sources"])),)], err=True)
     if LEVELS.index(level) < LEVELS.index("warning") or event in _TOLD | _ORDINARY:
         return
     output = f"recording {fields['output']}" if "output" in fields else ""
@@ -77,6 +80,14 @@ def _to_people(level: str, event: str, fields: dict[str, Any]) -> None:
     said = problem if where and where in problem else ": ".join(filter(None, (where, problem)))
     what = _SAID.get(event, event.replace(".", " ").replace("_", " "))
     show([(TextSpan(f"{_clock()} ", "dim"), TextSpan(f"! {what}", "yellow"), TextSpan(f": {said}"))], err=True)
+
+
+def following(context: Context, files: int) -> str:
+    """Return how many session files katod follows, of which agents, and where it writes what is recorded."""
+    agents = dict.fromkeys(root.spec.product for root in context.roots() if root.path.is_dir())
+    of = f" of {', '.join(agents)}" if agents else ": no agent that it knows has sessions here yet"
+    where = in_home(str(Path(context.settings.output.directory).expanduser()), str(Path.home()))
+    return f"Following {files:,} session file{'' if files == 1 else 's'}{of}. Transcripts are written to {where}."
 
 
 def _clock() -> str:

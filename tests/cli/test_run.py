@@ -13,10 +13,10 @@ import pytest
 from katod import daemon
 from katod.cli import app
 from katod.cli.context import Context
-from katod.cli.run import _name_others, _tell, _to_people
+from katod.cli.run import _name_others, _tell, _to_people, following
 from katod.record.news import News
 from tests.support.pane import Pane
-from tests.support.records import SESSION, Claude
+from tests.support.records import SESSION, Claude, user
 from tests.support.world import World, in_new_process
 
 
@@ -111,8 +111,8 @@ def test_a_recorded_session_that_waits_for_its_person_says_so(recorded):
 
 def test_what_agents_do_all_the_time_is_no_problem(capsys):
     """Copilot rewrites its file when a prompt is withdrawn: that is only in the log."""
-    _to_people("warning", "source.changed", {"session": "copilot:s", "problem": "it is shorter"})
-    _to_people("warning", "source.unreadable", {"session": "copilot:s", "problem": "gone"})
+    _to_people(Context(None), "warning", "source.changed", {"session": "copilot:s", "problem": "it is shorter"})
+    _to_people(Context(None), "warning", "source.unreadable", {"session": "copilot:s", "problem": "gone"})
     assert capsys.readouterr().err.count("!") == 1
 
 
@@ -124,3 +124,14 @@ def test_a_window_that_was_closed_stops_no_recording(monkeypatch):
 
     monkeypatch.setattr(sys.modules["katod.cli.run"], "show", fail)
     _tell(News("recording", "shop"))
+
+
+def test_it_says_what_is_followed_and_where_it_writes(world, monkeypatch, tmp_path):
+    """Once katod is ready: how many session files, of which agents; without any, that there are none."""
+    monkeypatch.setenv("HOME", str(world.home))
+    Claude(world).say(user("hello"))
+    _to_people(Context(None), "info", "daemon.started", {"mode": "events", "sources": 1})
+    said = following(Context(None), 1)
+    assert said == "Following 1 session file of Claude Code. Transcripts are written to ~/katod."
+    monkeypatch.setenv("HOME", str(tmp_path / "empty"))
+    assert "no agent that it knows has sessions here yet" in following(Context(None), 0)

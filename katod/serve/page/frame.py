@@ -43,11 +43,6 @@ def framed(title: str, kind: str, content: Markup, query: str = "") -> Markup:
     return fill('{}<main id="main">\n{}</main>\n{}', opening(title, kind, query), content, closing())
 
 
-def reachable(html: Markup) -> Markup:
-    """Return HTML whose blocks of code can be scrolled with the keys, which not every browser allows by itself."""
-    return Markup(html.replace("<pre>", '<pre tabindex="0">'))
-
-
 def plain(title: str, words: str, back: str = "/") -> Markup:
     """Return a page with one message."""
     content = fill('<h1>{}</h1>\n<p>{}</p>\n<p><a href="{}">Back</a></p>\n', escape(title), escape(words), escape(back))

@@ -20,7 +20,6 @@ from katod.serve import failures
 from katod.serve.feed.reader import SentBatch
 from katod.serve.feed.tail import Position, SentMessage
 from katod.serve.index.entry import SessionContent
-from katod.serve.page.frame import reachable
 
 READ_BYTES: Final = 128 * 1024  # of one slice
 _MESSAGES: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE})
@@ -151,3 +150,8 @@ def _anchors(calls: Iterable[str]) -> Markup:
 def _fitted(html: Markup) -> Markup:
     """Return HTML as a page has it: no styles of its own, no links that lead nowhere, code that keys can scroll."""
     return reachable(Markup(_RELATIVE.sub("<a", _ALIGNED.sub(r' class="\1"', html))))
+
+
+def reachable(html: Markup) -> Markup:
+    """Return HTML whose blocks of code can be scrolled with the keys, which not every browser allows by itself."""
+    return Markup(html.replace("<pre>", '<pre tabindex="0">'))
