@@ -31,12 +31,18 @@ class _Renderer(RendererHTML):
         """Return a picture of a message as a link: what it shows is somewhere else."""
         token = tokens[idx]
         label = self.renderInlineAsText(token.children, options, env) or "picture"
-        target = _escaped(str(token.attrs.get("src", "")))
-        return fill('<a href="{}" rel="noreferrer">{}</a>', target, _escaped(label))
+        target = str(token.attrs.get("src", ""))
+        if not _leads_somewhere(target):
+            return fill("<a>{}</a>", _escaped(label))
+        return fill('<a href="{}" rel="noreferrer">{}</a>', _escaped(target), _escaped(label))
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Return the beginning of a link that tells its target nothing."""
-        tokens[idx].attrSet("rel", "noreferrer")
+        """Return the beginning of a link that tells its target nothing; one to a file of the project is text."""
+        token = tokens[idx]
+        if _leads_somewhere(str(token.attrs.get("href", ""))):
+            token.attrSet("rel", "noreferrer")
+        else:
+            token.attrs.pop("href", None)
         return self.renderToken(tokens, idx, options, env)
 
 
@@ -50,6 +56,11 @@ def _below_the_speaker(state: StateCore) -> None:
             above = [*(other for other in above if other < level), level]
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(speaker + len(above), 6)}"
+
+
+def _leads_somewhere(url: str) -> bool:
+    """Return whether a target is there for whoever has the page: not a path, which is meant within the project."""
+    return url.lower().startswith((*_SCHEMES, "#"))
 
 
 def _is_allowed(url: str) -> bool:

@@ -30,8 +30,6 @@ _CLASSES: Final = {
 _UNSHOWN: Final = fill('<p class="failed">This cannot be shown. It is as it was in the agent\'s file.</p>')
 # The only style that the printer writes into an element; no text can look like it, as quotes in text are escaped.
 _ALIGNED: Final = re.compile(r' style="text-align:(left|center|right)"')
-# Links to files of the project, which lead nowhere here.
-_RELATIVE: Final = re.compile(r'<a href="(?!https?:|mailto:|#)[^"]*"')
 
 
 class PageReader:
@@ -148,8 +146,8 @@ def _anchors(calls: Iterable[str]) -> Markup:
 
 
 def _fitted(html: Markup) -> Markup:
-    """Return HTML as a page has it: no styles of its own, no links that lead nowhere, code that keys can scroll."""
-    return reachable(Markup(_RELATIVE.sub("<a", _ALIGNED.sub(r' class="\1"', html))))
+    """Return HTML as a page has it: no styles of its own, and code that keys can scroll."""
+    return reachable(Markup(_ALIGNED.sub(r' class="\1"', html)))
 
 
 def reachable(html: Markup) -> Markup:

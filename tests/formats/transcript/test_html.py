@@ -253,3 +253,21 @@ def test_a_browser_loads_and_runs_nothing(tmp_path):
         server.server_close()
     assert b"<title>A title</title>" in done.stdout
     assert asked == []
+
+
+@each(
+    ("words", "html"),
+    [
+        ("[a](src/a.py)", "<p><a>a</a></p>"),
+        ("[a](../a.py#L3)", "<p><a>a</a></p>"),
+        ("[a](/home/me/a.py)", "<p><a>a</a></p>"),
+        ("![a](a.png)", "<p><a>a</a></p>"),
+        ("[a](HTTPS://example.org)", '<p><a href="HTTPS://example.org" rel="noreferrer">a</a></p>'),
+        ("[a](mailto:a@example.org)", '<p><a href="mailto:a@example.org" rel="noreferrer">a</a></p>'),
+        ("![a](https://example.org/a.png)", '<p><a href="https://example.org/a.png" rel="noreferrer">a</a></p>'),
+        ("[a](#m2)", '<p><a href="#m2" rel="noreferrer">a</a></p>'),
+    ],
+)
+def test_a_link_to_a_file_of_the_project_is_text(words, html):
+    """Whoever has the page does not have the project beside it."""
+    assert as_html(words, 3) == html
