@@ -58,8 +58,9 @@ class SessionMetadata:
 
     def state(self) -> dict[str, Any]:
         """Return the metadata as JSON, without what is unknown."""
-        row = {name: getattr(self, name) for name in ("model", "started", "time", "last")}
-        row |= self.names._asdict() | {"labels": list(self.names.labels)} | self.start._asdict() | {"calls": self.calls}
+        row: dict[str, Any] = self.names._asdict() | {"labels": list(self.names.labels)}
+        row |= {name: getattr(self, name) for name in ("model", "started", "time", "last")}
+        row |= self.start._asdict() | {"calls": self.calls}
         return {name: value for name, value in row.items() if value}
 
     @property

@@ -1,5 +1,7 @@
 """`katod rename`, `star` and `label`: what you say of a session, in your own words."""
 
+from typing import Final
+
 import click
 
 from katod.cli.context import Context
@@ -11,6 +13,8 @@ from katod.errors import SelectionError
 from katod.model import Saying, SessionKey
 from katod.record.personal import labels_in
 from katod.store.rows import PersonalRow
+
+_LONGEST: Final = 10_000  # characters of a request: far more than is kept
 
 
 @click.command()
@@ -67,6 +71,6 @@ def label(context: Context, session: str, words: tuple[str, ...], remove: bool) 
 
 def _said(context: Context, key: SessionKey, word: Saying, words: str) -> PersonalRow:
     """Have katod keep what is said of a session; return all of it. Raises KatodError."""
-    ask(context, key, word, words)
+    ask(context, key, word, words[:_LONGEST].encode("utf-8", "replace").decode())
     with context.reading() as ledger:
         return ledger.personal.of(key) if ledger else PersonalRow(key)

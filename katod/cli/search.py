@@ -1,6 +1,6 @@
 """`katod search`: finds words in transcripts, and in all sessions on demand."""
 
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -12,7 +12,7 @@ from katod.cli.parameters import SESSION
 from katod.cli.printing import say
 from katod.cli.searchscope import SearchFilter, SearchScope
 from katod.cli.searchview import EACH, LINES, HitLayout, print_matches
-from katod.cli.sessions import since_time, until_time
+from katod.cli.sessions import since_time, typed_labels, until_time
 from katod.cli.signoflife import SignOfLife
 from katod.config import local_zone
 from katod.errors import KatodError
@@ -22,6 +22,7 @@ from katod.search.run import Order, Search, Terms
 from katod.states import State
 
 _MOST: Final = 10  # sessions
+_OR: Final = "OR"
 _STATES: Final = [state.value for state in State]
 _WIDTH: Final = 200  # characters of a snippet in a pipe
 _LEAST: Final = 40
@@ -58,6 +59,8 @@ _ELSEWHERE: Final = "`--all` searches the sessions that were not recorded, too"
     metavar="STATE",
     help=f"Search only sessions that are in this state now: {', '.join(_STATES)}.",
 )
+@click.option("--starred", is_flag=True, help="Search only sessions with your star.")
+@click.option("--label", "labels", multiple=True, help="Search only sessions with this label of yours.")
 @click.option(
     "--since", metavar="WHEN", help="Search only what is newer than WHEN: today, yesterday, an age (2h, 7d) or a date."
 )
@@ -72,31 +75,35 @@ _ELSEWHERE: Final = "`--all` searches the sessions that were not recorded, too"
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per match.")
 @click.pass_obj
 def search(
-    context: Context, words: tuple[str, ...], everything: bool, within: str | None, whole: bool, said: bool, best: bool,
-    newest: bool, agents: tuple[str, ...], projects: tuple[str, ...], states: tuple[str, ...], since: str | None,
-    until: str | None, limit: int, as_json: bool,
+    context: Context, /, words: tuple[str, ...], everything: bool, within: str | None, whole: bool, said: bool,
+    best: bool, newest: bool, since: str | None, until: str | None, limit: int, as_json: bool, **chosen: Any,
 ) -> None:  # fmt: skip
     """Search messages, tool calls and results.
 
     Finds messages, commands, files and results that contain all WORDS, in upper or lower case; quote words to find them
-    as a phrase. OR between two words means one or the other. katod searches the transcripts that it wrote; with --all,
-    also the agents' own session files, but it stores nothing of them.
+    as a phrase. OR between two words means one or the other. Your own titles and labels of sessions are found, too.
+    katod searches the transcripts that it wrote; with --all, also the agents' own session files, but it stores nothing
+    of them.
 
     Of --agent, --project and --state, several may be given: a session has to match one of each kind.
     """
     query = Query.parse(words, whole=whole)
     if not query.words:
         raise click.UsageError("give at least one word")
+    if _OR in (words[0], words[-1]):
+        raise click.UsageError("OR stands between two words; put it in lower case to search for it")
     width = _terminal(as_json=as_json)
     order = _order(width, best=best, newest=newest)
     each = EACH if width and not within else 0
     terms = Terms(
         since_time(since), until_time(until), said, order, limit, by_session=True, each=each, width=_width(width)
     )
-    scope = SearchScope(context, SearchFilter(agents, projects, states))
+    scope = SearchScope(context, SearchFilter(**chosen | {"labels": typed_labels(chosen["labels"])}))
     job = Search(query, terms, scope.wants)
     with SignOfLife(lambda: _at_work(job)):
         matches = job.run(scope.within(within) if within else scope.everything(sessions=everything))
+        named = () if within else scope.named(query)
+        matches = [*(match for match in named if terms.oldest <= match.latest < terms.until), *matches]
     _say_problems(context.problems | job.problems)
     if not matches:
         raise KatodError("nothing found", hint="" if everything or within else _ELSEWHERE)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -15,13 +16,15 @@ from katod.discover.found import FoundSession
 from katod.errors import LedgerError
 from katod.model import SessionKey
 from katod.search.outputs import TranscriptFile, existing, transcripts_below
-from katod.search.run import Searched
+from katod.search.query import Query
+from katod.search.run import Match, Searched, ShownHit
 from katod.search.transcripts import TranscriptHead
 from katod.shell import pasted
 from katod.slug import slug
-from katod.store.rows import OutputRow
+from katod.store.rows import OutputRow, PersonalRow
 
 _PAGE: Final = ".html"
+OWN: Final = "Title"  # the speaker of a hit in a person's own title or labels
 
 
 class Described(NamedTuple):
@@ -41,6 +44,8 @@ class SearchFilter(NamedTuple):
     agents: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()  # parts of their paths
     states: tuple[str, ...] = ()
+    starred: bool = False
+    labels: tuple[str, ...] = ()  # all of them
 
     def has(self, described: Described) -> bool:
         """Return whether a session is of an agent and a project that were chosen."""
@@ -89,7 +94,29 @@ class SearchScope:
         if self._chosen == SearchFilter():
             return True
         described = self.describe(place, about)
-        return self._chosen.has(described) and self._is_in_state(described.session)
+        is_said = self._is_said(described.session)
+        return is_said and self._chosen.has(described) and self._is_in_state(described.session)
+
+    def named(self, query: Query) -> list[Match]:
+        """Return the sessions whose own title and labels have all words, as matches of these."""
+        said = [row for row in self._said.values() if query.matches(words_of(row))]
+        sessions = self._found or (self._context.found(with_words=True) if said else {})
+        self._found = sessions
+        found = (sessions[row.session] for row in said if row.session in sessions)
+        return [_named(one) for one in found if self.wants(one, TranscriptHead())]
+
+    def _is_said(self, session: str) -> bool:
+        row = self._said.get(session)
+        if not self._chosen.starred and not self._chosen.labels:
+            return True
+        return row is not None and (row.starred or not self._chosen.starred) and row.has_labels(self._chosen.labels)
+
+    @cached_property
+    def _said(self) -> dict[str, PersonalRow]:
+        """What people say of sessions, by these; nothing if the ledger cannot be read."""
+        with suppress(LedgerError), self._context.reading() as ledger:
+            return {str(row.session): row for row in ledger.personal.all().values()} if ledger else {}
+        return {}
 
     def _is_in_state(self, session: str) -> bool:
         return not self._chosen.states or session in self._in_state
@@ -118,7 +145,8 @@ class SearchScope:
         metadata, _ = read_beginning(found)
         key = found.key
         name = short[key.id] + (f"/{short[key.subagent]}" if key.subagent else "")
-        title = found.said.title or metadata.list_title
+        said = self._said.get(str(key))
+        title = (said and said.title) or metadata.list_title
         return Described(key.agent, str(key), title, metadata.cwd, f"katod show {pasted(name)}")
 
     def _transcript(self, transcript: TranscriptFile, about: TranscriptHead) -> Described:
@@ -134,6 +162,18 @@ class SearchScope:
         return Described(
             agent, session, about.title or path.stem, cwd or about.project or path.parent.name, command, str(path)
         )
+
+
+def words_of(row: PersonalRow) -> str:
+    """Return a person's own title of a session and its labels, as they are shown."""
+    return " ".join(filter(None, (row.title, *(f"#{label}" for label in row.labels))))
+
+
+def _named(found: FoundSession) -> Match:
+    """Return a match of a session's title and labels."""
+    changed = found.changed_ns / 1e9
+    time = datetime.fromtimestamp(changed, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return Match(found, TranscriptHead(), (ShownHit(OWN, time, words_of(found.said)),), 1, changed, changed, 0.0)
 
 
 def _recorded(context: Context) -> dict[Path, OutputRow]:

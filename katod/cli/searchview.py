@@ -12,7 +12,7 @@ import orjson
 
 from katod.cli.layout import Line, TextSpan, cropped, cut, one_text, show
 from katod.cli.printing import say_as_it_is
-from katod.cli.searchscope import Described, SearchScope
+from katod.cli.searchscope import OWN, Described, SearchScope
 from katod.discover.found import FoundSession
 from katod.formats.text.ownlines import SIGN
 from katod.formats.text.when import When
@@ -49,7 +49,7 @@ class HitLayout:
 
     def opening(self, described: Described, match: Match, hits: Sequence[ShownHit]) -> str:
         """Return the command that opens a match at these hits; what tools returned is not in every view."""
-        if not described.open.startswith(_SHOWS):
+        if not described.open.startswith(_SHOWS) or all(hit.speaker == OWN for hit in hits):
             return described.open
         full = " --tools full" if isinstance(match.place, FoundSession) and not any(map(_is_said, hits)) else ""
         return f"{described.open} --find {self.find}{full}"

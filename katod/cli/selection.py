@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Final
 
 import click
@@ -104,9 +105,11 @@ def select_known(context: Context, text: str) -> SessionKey:
 
 
 def _known(context: Context) -> list[SessionKey]:
-    """Return the sessions that the ledger has."""
+    """Return the sessions of which the ledger has something."""
     with context.reading() as ledger:
-        return [row.key for row in ledger.sessions()] if ledger else []
+        if ledger is None:
+            return []
+        return list(dict.fromkeys((*(row.key for row in ledger.sessions()), *ledger.personal.all())))
 
 
 def select_recordings(context: Context, text: str) -> list[OutputRow]:
@@ -227,13 +230,14 @@ def _latest(sessions: Iterable[FoundSession]) -> FoundSession | None:
 
     main = sorted((one for one in sessions if not one.key.subagent), key=lambda one: -one.changed_ns)
     here = Path.cwd().resolve()
+    nobodys = (Path.home(), Path("/"), Path(gettempdir()).resolve())  # a session there is about nothing below
     within = None
     for session in islice(main, _MOST):
         cwd = read_beginning(session)[0].cwd
         project = Path(cwd).resolve() if cwd else None
         if project == here:
             return session
-        if within is None and project in here.parents and project not in (Path.home(), Path("/")):
+        if within is None and project in here.parents and project not in nobodys:
             within = session
     return within
 

@@ -14,14 +14,14 @@ from katod.discover.found import FoundSession
 from katod.errors import SourceError
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
-from katod.model import Cursor
+from katod.model import Cursor, Line
 from katod.record.beginning import read_beginning
 from katod.record.currentstate import current_state
 from katod.record.export import Stretch
 from katod.record.stream import NoDedup, SessionStream
 from katod.titles import cut_at_word
 
-_LOOK_BACK: Final = 16 * 1024  # bytes
+_LOOK_BACK: Final = (16 * 1024, 256 * 1024, 2 * 1024 * 1024)  # bytes; more only if the last ones have no event
 _LONGEST_TITLE: Final = 80  # characters
 _LARGEST_DOCUMENT: Final = 1024 * 1024  # bytes of one that is read for the time of its last event
 
@@ -81,11 +81,18 @@ def read_end(found: FoundSession) -> SessionEnd:
     with suppress(SourceError), AGENTS[found.key.agent].open(path) as file:
         if file.is_document and file.size > _LARGEST_DOCUMENT:
             return SessionEnd()
-        begin = 0 if file.is_document else file.last_newline(max(0, file.size - _LOOK_BACK))
-        stream = SessionStream(found.key, NoDedup(), EventLog(), whole=False)
-        lines = file.read(Cursor(begin), file.size - begin).lines
-        times = [event.time for event in stream.events(Stretch(path, identity), lines) if event.time]
-        with suppress(ValueError):
-            last = utc(datetime.fromisoformat(times[-1]).timestamp()) if times else ""
-            return SessionEnd(last, stream.metadata.names.named)
+        for far in _LOOK_BACK:
+            begin = 0 if file.is_document else file.last_newline(max(0, file.size - far))
+            end = _end_of(found, Stretch(path, identity), file.read(Cursor(begin), file.size - begin).lines)
+            if end.time or not begin:
+                return end
     return SessionEnd()
+
+
+def _end_of(found: FoundSession, stretch: Stretch, lines: list[Line]) -> SessionEnd:
+    stream = SessionStream(found.key, NoDedup(), EventLog(), whole=False)
+    times = [event.time for event in stream.events(stretch, lines) if event.time]
+    last = ""
+    with suppress(ValueError):
+        last = utc(datetime.fromisoformat(times[-1]).timestamp()) if times else ""
+    return SessionEnd(last, stream.metadata.names.named)

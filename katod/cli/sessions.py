@@ -61,7 +61,7 @@ def sessions(context: Context, /, as_json: bool, everything: bool, since: str | 
     In a pipe, the columns are separated by tabs: last, state, agent, session, project, title, transcript.
     """
     known = context.found(with_words=True)
-    chosen = Wanted(oldest=since_time(since), everything=everything, **given)
+    chosen = Wanted(oldest=since_time(since), everything=everything, label=typed_labels(given.pop("label")), **given)
     newest_first = sorted(known.values(), key=lambda found: -found.changed_ns)
     most = None if everything or as_json else _MOST
     rows = list(islice(_listed(newest_first, chosen, recorded_by_session(context)), None if most is None else most + 1))
@@ -113,6 +113,15 @@ def _listed(
         row = describe_session(found, recorded.get(found.key), empty=wanted.everything)
         if row and wanted.has(row):
             yield row | state_of(found)
+
+
+def typed_labels(typed: Iterable[str]) -> tuple[str, ...]:
+    """Return labels as they are kept, of those that were typed to choose by."""
+    if not typed:
+        return ()
+    from katod.record.personal import labels_in  # noqa: PLC0415 - it loads the redaction
+
+    return tuple(label for words in typed for label in labels_in(words) or (words,))
 
 
 def since_time(text: str | None) -> float:

@@ -28,12 +28,12 @@ def read_beginning(found: FoundSession) -> tuple[SessionMetadata, bool]:
         metadata, spoken = now, spoken or event.kind in _SPOKEN
         if (spoken and metadata.title and metadata.cwd) or number >= _LOOK_AHEAD:
             break
-    if name := _name_beside(found):
+    if name := name_beside(found):
         metadata.set_named(name)
     return metadata, spoken
 
 
-def _name_beside(found: FoundSession) -> str:
+def name_beside(found: FoundSession) -> str:
     """Return the name that an agent says beside the records, as it is shown; empty if it says nothing."""
     path, _, _ = found.files[-1]
     name = "" if found.key.subagent else AGENTS[found.key.agent].name_beside(Path(path), found.key.id)

@@ -177,7 +177,7 @@ class Controller:
 
     def _auto_output(self, session: ActiveSession, naming: OutputNaming) -> Output | None:
         """Return a new output to auto-record a session to, None if it is not to be. Raises TargetRefused."""
-        metadata = session.metadata
+        metadata = naming.titled_by_person(session.metadata) or session.metadata
         if not metadata.best_title:
             metadata = naming.untitled(metadata, metadata.time)
         target = _chosen_target(session.row.key, metadata, naming)

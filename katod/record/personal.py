@@ -2,6 +2,7 @@
 
 import re
 from typing import Final
+from unicodedata import category, normalize
 
 from katod.formats.redact.redactor import redact
 from katod.formats.text.controls import clean
@@ -12,27 +13,38 @@ from katod.titles import cut_at_word
 LONGEST_NAME: Final = 200  # characters
 LONGEST_LABEL: Final = 40
 MOST_LABELS: Final = 20
-_APART: Final = re.compile(r"[^\w/+#.-]+")
+_SIGNS: Final = "/+#.-_"
+_DASHES: Final = re.compile(r"-{2,}")
 
 
 def labels_in(words: str) -> tuple[str, ...]:
-    """Return the labels in typed words, each once: in lower case, of letters, digits and `/ + # . - _` alone."""
-    found = (
-        _APART.sub("-", clean(word)).lstrip("#-./").rstrip("-./").casefold()[:LONGEST_LABEL]
-        for word in redact(words).split()
-    )
-    return tuple(dict.fromkeys(filter(None, found)))
+    """Return the labels in typed words, each once: in lower case, of letters, their marks, digits and `/ + # . - _`.
+
+    A label is found in itself.
+    """
+    return tuple(dict.fromkeys(filter(None, map(_label, redact(_text(words)).split()))))
+
+
+def _label(word: str) -> str:
+    folded = normalize("NFC", normalize("NFC", clean(word)).casefold())
+    kept = "".join(char if category(char)[0] in "LMN" or char in _SIGNS else "-" for char in folded)
+    return _DASHES.sub("-", kept).lstrip("#-./")[:LONGEST_LABEL].rstrip("-./")
+
+
+def _text(words: str) -> str:
+    """Return words without what is no character, as bytes of another encoding are."""
+    return words.encode("utf-8", "replace").decode()
 
 
 def said_of(row: PersonalRow, word: Saying, words: str) -> PersonalRow:
     """Return what is said of a session after a request, whose words are those that were typed."""
     match word:
         case "rename":
-            return row._replace(title=cut_at_word(" ".join(clean(redact(words)).split()), LONGEST_NAME))
+            return row._replace(title=cut_at_word(" ".join(clean(redact(_text(words))).split()), LONGEST_NAME))
         case "star" | "unstar":
             return row._replace(starred=word == "star")
         case "label":
             return row._replace(labels=tuple(dict.fromkeys((*row.labels, *labels_in(words))))[:MOST_LABELS])
         case "unlabel":
-            gone = set(labels_in(words))
+            gone = {*labels_in(words), *words.split()}
             return row._replace(labels=tuple(label for label in row.labels if label not in gone))

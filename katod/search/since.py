@@ -43,7 +43,10 @@ def until_seconds(text: str | None) -> float:
     if not _is_day(text):
         return begin
     day = datetime.fromtimestamp(begin, UTC).astimezone().date()
-    return datetime.combine(day + timedelta(days=1), time()).astimezone().timestamp()
+    try:
+        return datetime.combine(day + timedelta(days=1), time()).astimezone().timestamp()
+    except (ValueError, OverflowError):  # the last day that there is
+        return inf
 
 
 def _is_day(text: str) -> bool:

@@ -65,8 +65,9 @@ def enqueue(state: Path, request: Request) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     name = uuid4().hex
     hidden = folder / f"{name}.part"
+    data = orjson.dumps(asdict(request))
     hidden.touch(mode=0o600)
-    hidden.write_bytes(orjson.dumps(asdict(request)))
+    hidden.write_bytes(data)
     os.rename(hidden, folder / f"{name}{_SUFFIX}")
     return folder / f"{name}{_ANSWER}"
 

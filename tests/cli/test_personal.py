@@ -91,6 +91,47 @@ def test_exports_have_what_is_said_now(world: World, maker: Claude) -> None:
     assert f"<h1>{NAME}</h1>" in world.cli("export", maker.session, "-f", "html", "-o", "-")
 
 
+def test_own_words_are_found_and_choose(world: World, maker: Claude) -> None:
+    """A search finds a session by its title or a label, and searches only those with a star or with labels."""
+    Claude(world, OTHER).say(user("Add a form, too"), says("yes"))
+    world.cli("rename", maker.session, "Zebra crossing")
+    world.cli("label", maker.session, "Foo,Bar", "auth")
+    world.cli("star", maker.session)
+    for words in (("zebra",), ("#auth",), ("zebra", "auth"), ("none", "OR", "zebra")):
+        [row] = [orjson.loads(found) for found in world.cli("search", "--json", *words).splitlines()]
+        assert (row["speaker"], row["snippet"]) == ("Title", "Zebra crossing #foo-bar #auth")
+        assert "--find" not in row["open"]
+    for chosen in (("--starred",), ("--label", "auth"), ("--label", "Foo,Bar", "--label", "#AUTH")):
+        found = world.cli("search", "--all", "--json", "form", *chosen).splitlines()
+        assert {orjson.loads(row)["title"] for row in found} == {"Zebra crossing"}
+    world.cli("search", "--all", "form", "--label", "x", code=1)
+    assert "Zebra crossing" in world.cli("search", "--in", maker.session, "--json", "form")
+    world.cli("search", "form", "OR", code=2)
+    world.cli("search", "--all", "form", "--until", "9999-12-31")
+
+
+def test_words_of_a_session_that_is_gone_can_be_forgotten(world: World, maker: Claude) -> None:
+    """Also if they were said after it was forgotten."""
+    world.cli("forget", maker.session, "--yes")
+    world.cli("rename", maker.session, "Zanzibar")
+    maker.path.unlink()
+    world.cli("forget", maker.session, "--yes")
+    assert not any(b"Zanzibar" in path.read_bytes() for path in world.state.rglob("*") if path.is_file())
+
+
+def test_words_of_another_encoding_are_kept_as_far_as_they_can_be(world: World, maker: Claude) -> None:
+    """What is no character becomes a question mark."""
+    assert "is called 'a?b'" in world.cli("rename", maker.session, "a\udcffb")
+
+
+def test_an_auto_recording_has_the_persons_title(world: World, maker: Claude) -> None:
+    """If it is there before katod reads the session."""
+    world.configure(auto=True)
+    world.cli("rename", maker.session, "Zebra crossing")
+    [name] = world.written()
+    assert "zebra-crossing" in name
+
+
 def test_what_was_said_is_forgotten(world: World, maker: Claude) -> None:
     """Also of a session of which katod knows nothing else, as its files are gone."""
     world.cli("rename", maker.session, "Zanzibar")

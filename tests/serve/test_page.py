@@ -1,6 +1,7 @@
 """The page, in this process: what is rendered, who gets it, and what goes on live."""
 
 import asyncio
+import json
 import os
 import re
 from contextlib import aclosing
@@ -16,11 +17,12 @@ from katod.serve.page import listwatch as watch
 from katod.serve.page import pages, streams
 from katod.serve.page import sessionlist as board
 from katod.serve.page.changedfiles import files_of
+from katod.serve.page.listfilter import ListFilter
 from katod.serve.page.reader import PageReader
 from katod.serve.page.sessionlist import SessionList
 from tests.serve.serving import BEARER, TOKEN, asks
 from tests.serve.test_app import asked, run
-from tests.support.records import SESSION, calls, result, says, user
+from tests.support.records import SESSION, Kimi, calls, result, says, user
 
 ONE = f"/s/{SESSION}"
 init = PageReader.__init__
@@ -124,6 +126,51 @@ def test_an_open_list_is_told_of_what_was_chosen_alone(world):
     assert "begin here" not in none[2]
     assert "begin here" in more[2]["rows"][0]
     assert gone[2] == {"rows": [], "gone": [SESSION]}
+
+
+def test_what_is_chosen_stays_however_many_newer_sessions_there_are(world, monkeypatch):
+    """The list of all sessions ends somewhere, and what is chosen of them may be older: it is not gone."""
+    monkeypatch.setattr(board, "MOST", 1)
+    talked(world)
+    world.cli("star", SESSION)
+    newer = world.session(2)
+    newer.say(user("Something else"), says("yes"))
+    starred = ListFilter(starred="1")
+
+    async def work(app):
+        sessions = SessionList(app.hub.index, redact=True)
+        async with app.events("/live?starred=1") as event:
+            first = await next_of(event, "all")
+        names = [SESSION, newer.session, "x"]
+        there = [sessions.still_there(names, chosen) for chosen in (starred, ListFilter(label="x"))]
+        return first, sessions.look(), there, (await app.ask("/?starred=1")).body.decode()
+
+    first, rows, there, page = run(world, work)
+    assert [row.title for row in rows] == ["Something else"]
+    assert there == [{SESSION}, set()]
+    assert "begin here" in first[2]
+    assert "begin here" in page
+
+
+def test_a_name_that_comes_later_is_shown(world):
+    """What an agent keeps beside the records: once the session goes on, whether it is recorded or not."""
+    maker = Kimi(world).say(user("Add a form"), says("Done."))
+
+    async def work(app):
+        before = (await app.ask("/")).body.decode()
+        state = {"title": "The login page", "isCustomTitle": True}
+        maker.path.parents[2].joinpath("state.json").write_text(json.dumps(state))
+        maker.say(user("::start\nGo on"), says("Yes."))
+        app.hub.index.renew()
+        after = (await app.ask("/")).body.decode()
+        world.once()
+        app.hub.index.look_again()
+        return before, after, (await app.ask("/")).body.decode()
+
+    before, after, recorded = run(world, work)
+    assert "Add a form" in before
+    assert "The login page" in after
+    assert "The login page" in recorded
 
 
 def test_a_session_is_not_said_to_be_recorded_while_katod_does_not_run(world):

@@ -300,7 +300,7 @@ class Transcript:
         if self._waiting.run.answer(name, came, tells=tells):
             return []
         line = ToolLine(self._redact(call.shown), call.about, came)
-        return self._tool_line(event, metadata, "", call.name, line, tells=tells)
+        return self._tool_line(event, metadata, "", call.name, line, tells=True)  # it was shown before
 
     def _tool_line(
         self, event: Event, metadata: SessionMetadata, call: str, name: str, line: ToolLine, *, tells: bool = False

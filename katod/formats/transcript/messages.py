@@ -60,13 +60,18 @@ def _below_the_speaker(state: StateCore) -> None:
 
 def _leads_somewhere(url: str) -> bool:
     """Return whether a target is there for whoever has the page: not a path, which is meant within the project."""
-    return url.lower().startswith((*_SCHEMES, "#"))
+    return url.startswith("#") or _is_known(url)
 
 
 def _is_allowed(url: str) -> bool:
     """Return whether a link may have this target: of a known scheme, or a place in a page or folder."""
-    scheme = url.partition("/")[0].partition("?")[0].partition("#")[0].strip().lower()
-    return ":" not in scheme or scheme.startswith(_SCHEMES)
+    scheme = url.partition("/")[0].partition("?")[0].partition("#")[0]
+    return ":" not in scheme or _is_known(url)
+
+
+def _is_known(url: str) -> bool:
+    """Return whether the scheme of a target is known: it neither runs anything nor is a file of this machine."""
+    return url.strip().lower().startswith(_SCHEMES)
 
 
 @cache

@@ -6,10 +6,13 @@ from typing import Any, Final, NamedTuple
 from katod.agents.toolcalls import family
 from katod.formats.transcript.calls import HeldCalls
 from katod.formats.transcript.content import Fold, Inline, Line, Piece, ToolLine
+from katod.model import LONGEST_NAME
 
 _SHOWN: Final = 8  # lines of a run that print as they come
 _FEWEST: Final = 4  # lines that are worth a fold
 _MOST_HELD: Final = 64 * 1024  # characters
+_MOST_ROWS: Final = 512
+_OF_A_ROW: Final = 32  # characters, beside what is in it
 # What calls of a family are called, one and several. Of any other family they are calls.
 _NAMES: Final = {
     "read": ("read", "reads"), "edit": ("edit", "edits"), "search": ("search", "searches"),
@@ -28,6 +31,8 @@ class ToolRun:
         printed, rows = state or (0, [])
         self._printed: int = printed
         self._rows: list[list[Any]] = rows
+        self._size = sum(map(_size, rows))
+        self._at = {row[0]: row for row in rows}
 
     def state(self) -> list[Any]:
         """Return the run as JSON, empty if nothing is in it."""
@@ -38,14 +43,19 @@ class ToolRun:
         if self._printed < _SHOWN:
             self._printed += 1
             return [line]
-        self._rows.append([call, tool, line.name, [*line.about], [*line.outcome], tells])
-        return self._folded() if _size(self._rows) > _MOST_HELD else []
+        row = [call[:LONGEST_NAME], tool[:LONGEST_NAME], line.name, [*line.about], [*line.outcome], tells]
+        self._rows.append(row)
+        self._at[row[0]] = row
+        self._size += _size(row)
+        return self._folded() if self._size > _MOST_HELD or len(self._rows) >= _MOST_ROWS else []
 
     def answer(self, call: str, outcome: Line, *, tells: bool) -> bool:
         """Add what came of a call; return False if its line does not wait."""
-        row = next((row for row in self._rows if row[0] == call), None)
+        row = self._at.get(call) if call else None
         if row is not None:
+            before = _size(row)
             row[4:] = [[*outcome], tells]
+            self._size += _size(row) - before
         return row is not None
 
     def flush(self) -> list[Piece]:
@@ -55,7 +65,7 @@ class ToolRun:
         return pieces
 
     def _folded(self) -> list[Piece]:
-        rows, self._rows = self._rows, []
+        rows, self._rows, self._at, self._size = self._rows, [], {}, 0
         quiet = [row for row in rows if not row[5]]
         if len(quiet) < _FEWEST:
             return [_line(row) for row in rows]
@@ -93,5 +103,6 @@ def _line(row: list[Any]) -> ToolLine:
     return ToolLine(row[2], about, outcome)
 
 
-def _size(rows: list[Any]) -> int:
-    return sum(len(row[2]) + sum(len(span[1]) for span in (*row[3], *row[4])) for row in rows)
+def _size(row: list[Any]) -> int:
+    """Return how much a row takes, more or less, in characters."""
+    return _OF_A_ROW + sum(map(len, row[:3])) + sum(len(span[1]) for span in (*row[3], *row[4]))

@@ -19,7 +19,7 @@ from katod.formats.redact.redactor import redact
 from katod.formats.stream import bridge
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey, Stat
-from katod.record.beginning import read_beginning
+from katod.record.beginning import name_beside, read_beginning
 from katod.serve.index.entry import File, NotServed, Numbers, SessionContent, SessionEntry, numbers_of, stat_of
 from katod.serve.index.ledger import LedgerSessions
 from katod.states import is_over
@@ -46,6 +46,10 @@ def described(entry: SessionEntry) -> SessionMetadata:
     metadata = entry.metadata
     if metadata is None or (not metadata.best_title and entry.has_changed):
         metadata = read_beginning(entry)[0]
+        entry.set_metadata(metadata.state())
+    elif entry.has_changed and entry.paths:  # what its agent calls it may be known by now
+        if name := name_beside(entry):
+            metadata.set_named(name)
         entry.set_metadata(metadata.state())
     return metadata
 

@@ -105,12 +105,12 @@ class Pages:
     async def _list(self, request: Request) -> Response:
         chosen = ListFilter.of(request.query_params)
         if given := request.query_params.get("older", ""):
-            rows, older = await self._hub.reading.run(lambda: self._sessions.page(given, chosen.has))
+            rows, older = await self._hub.reading.run(lambda: self._sessions.page(given, chosen))
             return html_response(older_page(rows, older, time.time(), chosen))
         rows, name = await self._streams.list_now()
         older, view = self._sessions.older, ListView(chosen, ListChoices.of(rows))
         if not chosen.is_empty:
-            rows, older = await self._hub.reading.run(lambda: self._sessions.page("", chosen.has))
+            rows, older = await self._hub.reading.run(lambda: self._sessions.page("", chosen))
         return html_response(list_page(rows, older, name, time.time(), view))
 
     async def _list_live(self, request: Request) -> Response:

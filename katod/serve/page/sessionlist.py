@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
@@ -16,13 +16,13 @@ from katod.record.currentstate import current_state
 from katod.serve.index.entry import SessionEntry
 from katod.serve.index.sessions import SessionIndex, described
 from katod.states import Doing, State, is_over
+from katod.store.rows import PersonalRow
 
 MOST: Final = 200  # sessions of one list
 _NAMED: Final = 5  # of those that a search finds by their names
 _TITLE: Final = 120
 _STALLED: Final = "stalled"
 _DIGITS: Final = 20
-Chosen = Callable[["ListRow", float], bool]  # whether a session is shown, at this time (seconds since 1970)
 ListPosition = tuple[int, str] | tuple[()]  # in the list: when a session changed (ns), and which; empty: before all
 
 
@@ -51,6 +51,16 @@ class ListRow(NamedTuple):
         return waits.get(self.state, "recent")
 
 
+class Chosen(Protocol):
+    """What is chosen of the list."""
+
+    def may_have(self, agent: str, said: PersonalRow, age: float, *, is_recorded: bool) -> bool:
+        """Return whether a session may be shown, by what is known of it without reading it; `age` in seconds."""
+
+    def has(self, row: ListRow, now: float) -> bool:
+        """Return whether a session is shown."""
+
+
 class SessionList:
     """The list, made again at each call."""
 
@@ -66,7 +76,7 @@ class SessionList:
         rows, self.older = self.page()
         return rows
 
-    def page(self, older: str = "", chosen: Chosen = lambda _row, _now: True) -> tuple[list[ListRow], str]:
+    def page(self, older: str = "", chosen: Chosen | None = None) -> tuple[list[ListRow], str]:
         """Return the `chosen` sessions after a place in the list, and after what the next page begins.
 
         Raises LedgerError.
@@ -79,10 +89,24 @@ class SessionList:
                 continue
             if len(rows) >= MOST:
                 return sorted(rows, key=lambda row: -row.since), _named(last)
-            row, last = self._row(entry, now), _order(entry)
-            if (row.title or row.is_recorded or row.state) and chosen(row, now):
+            last = _order(entry)
+            if (row := self._shown(entry, now, chosen)) is not None:
                 rows.append(row)
         return sorted(rows, key=lambda row: -row.since), ""
+
+    def _shown(self, entry: SessionEntry, now: float, chosen: Chosen | None) -> ListRow | None:
+        """Return a session if it is shown; one that is not, by what is known of it, is not even read."""
+        agent, age = AGENTS[entry.key.agent].product, now - entry.changed_ns / 1e9
+        if chosen and not chosen.may_have(agent, self._index.said(entry), age, is_recorded=bool(entry.number)):
+            return None
+        row = self._row(entry, now)
+        is_any = row.title or row.is_recorded or row.state
+        return row if is_any and (chosen is None or chosen.has(row, now)) else None
+
+    def still_there(self, names: Iterable[str], chosen: Chosen) -> set[str]:
+        """Return those of these sessions that are there and chosen, wherever in the list. Raises LedgerError."""
+        now, entries = time.time(), self._index.all()
+        return {name for name in names if name in entries and self._shown(entries[name], now, chosen) is not None}
 
     def named(self, words: Iterable[str]) -> list[ListRow]:
         """Return the latest sessions whose title, labels, project or agent have all words. Raises LedgerError."""

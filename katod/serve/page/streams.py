@@ -71,17 +71,25 @@ class Streams:
         if seen is None:
             rows, name = await self._watch.look()
             seen = changes.number
-            now = time.time()
-            yield event(groups([row for row in rows if chosen.has(row, now)], now, chosen), "all", name)
+            if not chosen.is_empty:
+                rows, _ = await self._hub.reading.run(lambda: self._sessions.page("", chosen))
+            yield event(groups(rows, time.time(), chosen), "all", name)
         while True:
             rows, gone = changes.since(seen)
             if rows or gone:
                 seen, now = changes.number, time.time()
                 shown = [row for row in rows if chosen.has(row, now)]
-                gone += [row.name for row in rows if row not in shown]
+                gone = await self._gone(gone, chosen) + [row.name for row in rows if row not in shown]
                 changed = {"rows": [list_row(row, now, chosen) for row in shown], "gone": gone}
                 yield event(changed, "rows", self._watch.name(seen))
             await self._watch.tick()
+
+    async def _gone(self, names: list[str], chosen: ListFilter) -> list[str]:
+        """Return those that are gone from what is chosen, which may have sessions that the list of all has no more."""
+        if chosen.is_empty or not names:
+            return names
+        there = await self._hub.reading.run(lambda: self._sessions.still_there(names, chosen))
+        return [name for name in names if name not in there]
 
     async def of_session(self, entry: SessionEntry, since: str) -> Pieces:
         """Yield a conversation as it goes on after the event that is named, from its beginning if that is empty."""

@@ -174,7 +174,7 @@ PROTECTIONS = [
     ),
     Protection(
         "links of a page have a known scheme",
-        "katod.formats.transcript.messages:_is_allowed",
+        "katod.formats.transcript.messages:_is_known",
         lambda original: lambda url: True,
         (
             "tests/formats/transcript/test_html.py::test_nothing_of_a_text_acts",

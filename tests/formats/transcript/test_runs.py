@@ -69,6 +69,17 @@ def test_too_much_does_not_wait() -> None:
     assert len(it.flush()) == 1
 
 
+def test_a_very_long_run_costs_little() -> None:
+    """However many calls follow each other: what waits is bounded, in rows and in the ids of its calls."""
+    it = ToolRun()
+    for n in range(5000):
+        it.add(str(n), "Read", line(n))
+        assert len(json.dumps(it.state())) < 150_000
+    for n in range(20):
+        it.add(f"{n}{'x' * 100_000}", "Read", line(n))
+    assert len(json.dumps(it.state())) < 150_000
+
+
 @examples(20, 500)
 @given(st.lists(st.tuples(st.sampled_from(["Read", "Bash"]), st.booleans()), max_size=40))
 def test_a_restart_changes_nothing(called: list[tuple[str, bool]]) -> None:
@@ -86,6 +97,18 @@ def test_a_restart_changes_nothing(called: list[tuple[str, bool]]) -> None:
     assert lines(restarts=True) == whole
     flat = [one for piece in whole for one in (piece.parts if isinstance(piece, Fold) else [piece])]
     assert sorted(piece.about[0].text for piece in flat) == sorted(f"{n}.py" for n in range(len(called)))
+
+
+def test_a_call_that_was_shown_does_not_count_again(world: World) -> None:
+    """What came of it late is in the open, with its line: it is none of those that are folded."""
+    maker = world.claude()
+    maker.write(maker.user("::start notes\nLook"), *(maker.runs(f"c{n}", f"make {n}") for n in range(14)))
+    maker.write(*(maker.result(f"c{n}", "Exit code 2\nno rule", error=True) for n in range(3))).say(says("Done."))
+    world.once()
+    text = world.written()["notes.md"]
+    assert "<b>6 more</b> 6 commands" in text
+    assert text.count("`make 1`") == 2
+    world.assert_live_is_batch()
 
 
 def test_a_long_run_is_folded_in_a_recording(world: World) -> None:
