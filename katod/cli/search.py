@@ -87,11 +87,7 @@ def search(
 
     Of --agent, --project and --state, several may be given: a session has to match one of each kind.
     """
-    query = Query.parse(words, whole=whole)
-    if not query.words:
-        raise click.UsageError("give at least one word")
-    if _OR in (words[0], words[-1]):
-        raise click.UsageError("OR stands between two words; put it in lower case to search for it")
+    query = _query(words, whole=whole)
     width = _terminal(as_json=as_json)
     order = _order(width, best=best, newest=newest)
     each = EACH if width and not within else 0
@@ -102,14 +98,23 @@ def search(
     job = Search(query, terms, scope.wants)
     with SignOfLife(lambda: _at_work(job)):
         matches = job.run(scope.within(within) if within else scope.everything(sessions=everything))
-        named = () if within else scope.named(query)
-        matches = [*(match for match in named if terms.oldest <= match.latest < terms.until), *matches]
+        matches = matches if within else [*scope.named(query, terms), *matches]
     _say_problems(context.problems | job.problems)
     if not matches:
         raise KatodError("nothing found", hint="" if everything or within else _ELSEWHERE)
     print_matches(matches, scope, HitLayout(When(local_zone()), width, query, terms.each), as_json=as_json)
     if not job.is_complete:
         say(_incomplete(terms), err=True)
+
+
+def _query(words: tuple[str, ...], *, whole: bool) -> Query:
+    """Return what is searched. Raises UsageError."""
+    query = Query.parse(words, whole=whole)
+    if not query.words:
+        raise click.UsageError("give at least one word")
+    if _OR in (words[0], words[-1]):
+        raise click.UsageError("OR stands between two words; put it in lower case to search for it")
+    return query
 
 
 def _order(terminal: int, *, best: bool, newest: bool) -> Order:

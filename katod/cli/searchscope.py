@@ -17,7 +17,7 @@ from katod.errors import LedgerError
 from katod.model import SessionKey
 from katod.search.outputs import TranscriptFile, existing, transcripts_below
 from katod.search.query import Query
-from katod.search.run import Match, Searched, ShownHit
+from katod.search.run import Match, Searched, ShownHit, Terms
 from katod.search.transcripts import TranscriptHead
 from katod.shell import pasted
 from katod.slug import slug
@@ -97,13 +97,14 @@ class SearchScope:
         is_said = self._is_said(described.session)
         return is_said and self._chosen.has(described) and self._is_in_state(described.session)
 
-    def named(self, query: Query) -> list[Match]:
+    def named(self, query: Query, terms: Terms) -> list[Match]:
         """Return the sessions whose own title and labels have all words, as matches of these."""
         said = [row for row in self._said.values() if query.matches(words_of(row))]
         sessions = self._found or (self._context.found(with_words=True) if said else {})
         self._found = sessions
         found = (sessions[row.session] for row in said if row.session in sessions)
-        return [_named(one) for one in found if self.wants(one, TranscriptHead())]
+        matches = [_named(one) for one in found if self.wants(one, TranscriptHead())]
+        return [match for match in matches if terms.oldest <= match.latest < terms.until]
 
     def _is_said(self, session: str) -> bool:
         row = self._said.get(session)
