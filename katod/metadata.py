@@ -12,6 +12,7 @@ from katod.titles import reviewed_in, title_of
 _MOST_CALLS: Final = 256
 _FEWEST: Final = 12  # events: fewer prove nothing
 # What a sub-agent was given is what its own session is about.
+_SLASH: Final = "slash-command"  # one with arguments names a session of which nothing else does
 _SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context", *ev.BETWEEN}) - {ev.Between.TASK}
 
 
@@ -95,15 +96,14 @@ class SessionMetadata:
 
     def set_title(self, words: str, event: Event) -> None:
         """Set the title, if there is none, to what these words say, which are those of a message before it is split."""
-        is_apart = event.payload.get("subtype") in _SUBTYPES_WITHOUT_TITLE
-        if self.title or (is_apart and not reviewed_in(words)):
-            return
-        title = title_of(words)
+        subtype = event.payload.get("subtype")
+        is_apart = subtype in _SUBTYPES_WITHOUT_TITLE and not reviewed_in(words)
+        title = "" if self.title or (is_apart and subtype != _SLASH) else title_of(words)
         if not title:
             return
-        if event.typed or self.key.subagent or self.start.origin:
+        if not is_apart and (event.typed or self.key.subagent or self.start.origin):
             self.rename(title)
-        elif not self.start.draft:
+        elif not self.start.draft or (self.start.draft.startswith("/") and not is_apart):
             self.start = self.start._replace(draft=title)
 
     def observe(self, event: Event) -> None:

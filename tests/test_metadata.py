@@ -150,15 +150,25 @@ def test_a_list_calls_a_session_by_its_name():
     assert SessionMetadata(KEY, metadata.state()).list_title == "Login"
 
 
-@pytest.mark.parametrize("subtype", ["slash-command", "shell"])
-def test_what_was_typed_for_the_client_is_no_title(subtype):
-    """A slash command or a shell line is not used as the title."""
+@pytest.mark.parametrize(
+    ("subtype", "words", "draft"),
+    [
+        ("slash-command", "/plan-phase 14", "/plan-phase 14"),
+        ("slash-command", "/clear", ""),
+        ("shell", "ls -l", ""),
+        ("context", "the weather", ""),
+    ],
+)
+def test_what_was_typed_for_the_client_is_no_title(subtype, words, draft):
+    """A slash command with arguments names a session only as long as no other words do, whoever said them."""
     metadata = SessionMetadata(KEY)
-    metadata.set_title("/clear", event(payload={"text": "/clear", "subtype": subtype}))
-    assert metadata.title == ""
-
-
-# -- state -------------------------------------------------------------------------------------------
+    metadata.set_title(words, event(payload={"text": words, "subtype": subtype}))
+    assert (metadata.title, metadata.best_title) == ("", draft)
+    metadata.set_title("copied words", event(typed=False))
+    assert (metadata.title, metadata.best_title) == ("", "copied words")
+    metadata.set_title("/other words", event(payload={"text": "/other words", "subtype": "slash-command"}))
+    metadata.set_title("typed words", event())
+    assert (metadata.title, metadata.best_title) == ("typed words", "typed words")
 
 
 def test_fresh_facts_have_no_state():

@@ -55,8 +55,9 @@ def sessions(context: Context, /, as_json: bool, everything: bool, since: str | 
     """List the sessions on this machine, newest first.
 
     ● marks sessions that are being recorded, ○ sessions that were recorded; the path of the transcript follows. The
-    state of a session (working, blocked, done) is shown if it changed within a day. A blocked session waits for your
-    answer or for a permission. ★ and #labels are yours (`katod star`, `katod label`).
+    state of a session (working, blocked, done, idle, error) is shown if it changed within a day; with ?, it is a guess.
+    A blocked session waits for your answer or for a permission. ★ and #labels are yours (`katod star`, `katod label`);
+    in a pipe, only --json has them.
 
     In a pipe, the columns are separated by tabs: last, state, agent, session, project, title, transcript.
     """
