@@ -98,12 +98,20 @@ class SessionMetadata:
         """Set the title, if there is none, to what these words say, which are those of a message before it is split."""
         subtype = event.payload.get("subtype")
         is_apart = subtype in _SUBTYPES_WITHOUT_TITLE and not reviewed_in(words)
-        title = "" if self.title or (is_apart and subtype != _SLASH) else title_of(words)
-        if not title:
+        if self.title or (is_apart and subtype != _SLASH) or not (title := title_of(words)):
             return
-        if not is_apart and (event.typed or self.key.subagent or self.start.origin):
+        if not is_apart and self._is_said_here(event):
             self.rename(title)
-        elif not self.start.draft or (self.start.draft.startswith("/") and not is_apart):
+        else:
+            self._draft(title, is_better=not is_apart)
+
+    def _is_said_here(self, event: Event) -> bool:
+        return event.typed or bool(self.key.subagent or self.start.origin)
+
+    def _draft(self, title: str, *, is_better: bool) -> None:
+        """Set a draft of the title, if there is none, or if this one is better than a slash command."""
+        before = self.start.draft
+        if not before or (is_better and before.startswith("/")):
             self.start = self.start._replace(draft=title)
 
     def observe(self, event: Event) -> None:

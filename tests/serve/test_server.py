@@ -139,6 +139,7 @@ def test_memory_stays_small_however_much_was_recorded(everything):
 
 def test_a_recording_that_begins_is_told_at_once(world):
     """By the daemon's ledger: the session is served from then on, also when the daemon is killed."""
+    world.configure(sessions="recorded")
     maker = session_of(world)
 
     async def look(server, daemon):
