@@ -1,5 +1,6 @@
 """`katod usage`: tokens and cost over all sessions."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from datetime import datetime
@@ -19,6 +20,7 @@ from katod.errors import SelectionError, with_extra
 from katod.model import SessionKey
 from katod.search.since import since_seconds
 from katod.store.ledger import Ledger
+from katod.store.tombstones import Tombstones
 from katod.usage.grouping import BY, Period, PricedCell, UsageSum, UsageTable, document, grouped, priced
 from katod.usage.packed import VERSION
 from katod.usage.pricetable import EXTRA, open_table
@@ -108,8 +110,21 @@ def _forgotten(ledger: Ledger | None) -> Callable[[SessionKey], bool]:
     """Return what says whether a session was forgotten."""
     if ledger is None or not ledger.has_tombstones():
         return lambda _key: False
-    tombstones = ledger.tombstones
-    return lambda key: tombstones.of_session(key) is not None
+    known: dict[int, Tombstones] = {}
+
+    def is_forgotten(key: SessionKey) -> bool:
+        version = _version(ledger)
+        if version not in known:  # something may have been forgotten meanwhile
+            known.clear()
+            known[version] = Tombstones.read(ledger.db)
+        return known[version].of_session(key) is not None
+
+    return is_forgotten
+
+
+def _version(ledger: Ledger) -> int:
+    """Return a number that changes when another program has written to the ledger."""
+    return int(ledger.db.execute("PRAGMA data_version").fetchone()[0])
 
 
 def _has_ids(agent: str) -> bool:
@@ -136,12 +151,23 @@ def _print(sums: UsageTable, prices: PriceTable, source: str) -> None:
 
 def usage_table(sums: UsageTable, width: int, home: str) -> list[Line]:
     """Return the header, a line for each row, and the total."""
-    names = [in_home(name, home) or _UNKNOWN for name, _ in sums.rows]
+    known = [in_home(name, home) for name, _ in sums.rows]
+    names = [name or _UNKNOWN for name in (short_paths(known) if sums.by == "project" else known)]
     cells = [_shown(found) for _, found in sums.rows] + [_shown(sums.total)]
     sizes = [max(len(cell) for cell in column) for column in zip(_NUMBERS, *cells, strict=True)]
     right = [[cell.rjust(size) for cell, size in zip(row, sizes, strict=True)] for row in (_NUMBERS, *cells)]
     lines = [_spans(sums.by, right[0], "dim"), *(map(_spans, names, right[1:-1])), _spans("total", right[-1], "bold")]
     return table(lines, width=width, flexible=(0,), optional=(4, 3, 1, 2))
+
+
+def short_paths(paths: Sequence[str]) -> list[str]:
+    """Return for each path the shortest end of it that is no other one's: `shop`, or `wt/shop` and `old/shop`."""
+    parts = [path.split("/") for path in paths]
+    ends = Counter("/".join(names[-size:]) for names in parts for size in range(1, len(names) + 1))
+    return [
+        next((end for size in range(1, len(names)) if ends[end := "/".join(names[-size:])] == 1), path)
+        for path, names in zip(paths, parts, strict=True)
+    ]
 
 
 def _spans(name: str, numbers: Sequence[str], style: str = "") -> list[TextSpan]:

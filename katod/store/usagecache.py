@@ -4,6 +4,7 @@ It has numbers, names of models, and hashes with a key: no text of a session, an
 nothing is lost if it cannot: what is missing is read from the session files again.
 """
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterable
@@ -178,6 +179,10 @@ def forget_usage(directory: Path, keys: Iterable[SessionKey]) -> None:
             found = db.execute("SELECT path, session FROM sources").fetchall()
             _drop(db, [path for path, session in found if session in sessions])
             db.execute("COMMIT")
+    except sqlite3.OperationalError as error:
+        if _is_busy(error):
+            raise OSError(errno.EBUSY, "another program writes to it", str(path)) from error
+        _remove(path)
     except (sqlite3.Error, LedgerDamaged):
         _remove(path)  # all of it can be read again
 
@@ -192,6 +197,10 @@ def _connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE)
     db.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten, too
     return db
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _remove(path: Path) -> None:

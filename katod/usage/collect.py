@@ -9,7 +9,7 @@ import orjson
 
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
-from katod.errors import SourceChanged, SourceError
+from katod.errors import SourceChanged, SourceError, failure_of
 from katod.model import Identity, SessionKey, Stat
 from katod.store.usagecache import KeyedHash, UsageCache, UsageSourceRow
 from katod.usage.cells import cells_of
@@ -63,8 +63,9 @@ class UsageCollector:
         """Keep what is new; drop what is known of sources that are gone, and of forgotten sessions."""
         kept = {row.path for source, row in rows if not self._is_forgotten(source.key)}
         gone = self._known.keys() - kept if everything else self._known.keys() & ({row.path for _, row in rows} - kept)
-        if self._new or gone:
-            cache.save(self._new, gone)
+        new = [(row, answers) for row, answers in self._new if row.path in kept]  # one may be forgotten by now
+        if new or gone:
+            cache.save(new, gone)
 
     def project(self, project: bytes) -> str:
         """Return the directory of a project, read from one of its sessions; empty if it is unknown."""
@@ -84,6 +85,9 @@ class UsageCollector:
                 known = self._read(path, source, known)
             except SourceError as error:
                 self.problems[source.path] = error.what
+                return None
+            except (ValueError, TypeError, OverflowError) as error:  # what its numbers do is its own problem
+                self.problems[source.path] = f"its usage cannot be counted: {failure_of(error)}"
                 return None
         if known.project:
             self._projects.setdefault(known.project, []).append(source)

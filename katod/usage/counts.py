@@ -3,8 +3,8 @@
 from typing import Any, Final, NamedTuple
 
 from katod.agents.answers import Answers
-from katod.formats.usage import MOST_TOKENS
 
+_MOST: Final = 10**11  # tokens: the sum over all answers that fit on a disk is below 2**63
 _NAMES: Final = ("input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning")
 
 
@@ -56,4 +56,4 @@ def is_complete(payload: dict[str, Any]) -> bool:
 
 
 def _count(value: Any) -> int:
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
+    return value if type(value) is int and 0 <= value <= _MOST else 0

@@ -122,8 +122,12 @@ def _largest_first(row: tuple[str, UsageSum]) -> Any:
     return -(found.cost or 0.0), -found.tokens.total, name
 
 
+def _day(number: int) -> str:
+    return date.fromordinal(number).isoformat() if number else ""
+
+
 _NAMES: Final[dict[str, Callable[[PricedCell], str]]] = {
-    "day": lambda cell: date.fromordinal(cell.spent.cell.key.day).isoformat(),
+    "day": lambda cell: _day(cell.spent.cell.key.day),
     "project": lambda cell: cell.project,
     "model": lambda cell: cell.spent.cell.key.model,
     "agent": lambda cell: cell.spent.agent,

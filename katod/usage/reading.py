@@ -23,6 +23,7 @@ from katod.usage.source import SourceUsage
 
 _CHUNK: Final = 1024 * 1024  # bytes
 _HEAD: Final = 64 * 1024  # bytes in which a session says where it works
+_LATEST: Final = 253_402_300_799.0  # the last second of the year 9999
 
 
 class SourceHead(NamedTuple):
@@ -56,7 +57,8 @@ class UsageReader:
         Raises SourceChanged if what is before the cursor is not what was read, SourceError if it cannot be read.
         """
         spec, source = AGENTS[identity.key.agent], _UsageSource(path, identity)
-        changed = self._day(datetime.fromtimestamp(changed_ns / 1e9, UTC).isoformat())
+        seconds = min(max(changed_ns / 1e9, 0.0), _LATEST)
+        changed = self._day(datetime.fromtimestamp(seconds, UTC).isoformat())
         names: dict[str, str] = {}
         with spec.open(path) as file:
             for event in source.events(file, start):

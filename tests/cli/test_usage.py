@@ -8,10 +8,11 @@ import pytest
 from rich.cells import cell_len
 
 from katod.cli import usage
-from katod.cli.usage import short_number, usage_table
+from katod.cli.usage import short_number, short_paths, usage_table
 from katod.store.ledger import LEDGER_NAME
 from katod.store.usagecache import CACHE_NAME, UsageCache
 from katod.usage import pricetable
+from katod.usage.collect import UsageCollector
 from katod.usage.packed import VERSION
 from katod.usage.pricing import NoPrices
 from tests.support.records import OF_EACH_NATURE, Claude, Codex, OpenCode, Pi, Zot, says, user
@@ -94,8 +95,8 @@ def test_a_terminal_gets_a_table_with_a_total(used, monkeypatch):
     shown = used.cli("usage", "--by", "project").splitlines()
     assert [line.split() for line in shown[:4]] == [
         ["project", "sessions", "input", "cache", "read", "cache", "write", "output", "cost"],
-        ["/home/me/shop", "1", "1.0k", "20", "3", "7", "$0.50"],
-        ["/home/me/app", "1", "20", "0", "0", "10", "unpriced"],
+        ["shop", "1", "1.0k", "20", "3", "7", "$0.50"],
+        ["app", "1", "20", "0", "0", "10", "unpriced"],
         ["total", "2", "1.0k", "20", "3", "17", "$0.50+"],
     ]
     assert shown[4] == ""
@@ -277,3 +278,61 @@ def test_without_a_state_directory_it_works_and_makes_none(tmp_path, monkeypatch
     make.append(make.says("a"))
     assert tokens(world) == {"2026-02-10": 15}
     assert not world.state.exists()
+
+
+def test_a_cost_before_the_first_answer_counts(world):
+    """A session may have cost something, for its title, and have no answer yet: it is of the day of that record."""
+    make = world.claude()
+    spent = {"claude-haiku-4-5": {"costUSD": 0.5, "inputTokens": 10, "outputTokens": 5}}
+    make.write(make.user("hi"), make.record("cost-state", totalCostUSD=0.5, modelUsage=spent))
+    [(day, row)] = rows(world).items()
+    assert day.startswith("20")
+    assert row["cost"] == {"recorded": 0.5}
+    assert rows(world, "--since", "2026-01-01").keys() == {day}
+
+
+def test_hostile_numbers_cost_nobody_a_report(world):
+    """What cannot be a count, or a cost, is none; the sums of what can be fit wherever they are written."""
+    make = world.claude()
+    huge = {"input_tokens": 2**53, "output_tokens": 10**11}
+    for n in range(20):
+        make.write(make.says("a", message={"id": f"msg_{n}", "usage": huge}))
+    spent = {"m": {"costUSD": -1e308, "inputTokens": 1}, "n": {"costUSD": 1e300, "inputTokens": 1}}
+    make.write(make.record("cost-state", totalCostUSD=0.5, modelUsage=spent))
+    found = orjson.loads(world.cli("usage", "--json"))["total"]
+    assert found["tokens"]["input"] == 0
+    assert found["tokens"]["output"] == 20 * 10**11
+    assert found["cost"]["recorded"] == 0.5
+    world.cli("usage")
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["~/shop", "/srv/app"], ["shop", "app"]),
+        (["/a/wt/skills", "/a/old/skills"], ["wt/skills", "old/skills"]),
+        (["/a/skills", "/a/b/skills", ""], ["a/skills", "b/skills", ""]),
+        (["/skills", "/a/skills"], ["/skills", "a/skills"]),
+    ],
+)
+def test_a_project_is_named_by_the_end_of_its_path(paths, names):
+    """The shortest one that no other project has."""
+    assert short_paths(paths) == names
+
+
+def test_a_session_that_is_forgotten_while_it_is_read_leaves_nothing(world, monkeypatch):
+    """What is forgotten is asked again before anything is kept."""
+    make = world.claude()
+    make.append(make.user("hi"), make.says("a"))
+    collect = UsageCollector._row
+
+    def forget_first(collector, source):
+        row = collect(collector, source)
+        world.cli("forget", make.session, "--yes")
+        return row
+
+    monkeypatch.setattr(UsageCollector, "_row", forget_first)
+    world.cli("usage")
+    monkeypatch.undo()
+    with closing(sqlite3.connect(world.state / CACHE_NAME)) as db:
+        assert db.execute("SELECT count(*) FROM sources").fetchone() == (0,)
