@@ -60,7 +60,7 @@ class SearchScope:
     def __init__(self, context: Context, chosen: SearchFilter) -> None:
         self._context = context
         self._chosen = chosen
-        self._rows = _recorded(context)
+        self._rows, self._said = _known(context)
         self._found: dict[SessionKey, FoundSession] = {}
         self._described: dict[SessionKey | Path, Described] = {}
 
@@ -111,13 +111,6 @@ class SearchScope:
         if not self._chosen.starred and not self._chosen.labels:
             return True
         return row is not None and (row.starred or not self._chosen.starred) and row.has_labels(self._chosen.labels)
-
-    @cached_property
-    def _said(self) -> dict[str, PersonalRow]:
-        """What people say of sessions, by these; nothing if the ledger cannot be read."""
-        with suppress(LedgerError), self._context.reading() as ledger:
-            return {str(row.session): row for row in ledger.personal.all().values()} if ledger else {}
-        return {}
 
     def _is_in_state(self, session: str) -> bool:
         return not self._chosen.states or session in self._in_state
@@ -177,9 +170,13 @@ def _named(found: FoundSession) -> Match:
     return Match(found, TranscriptHead(), (ShownHit(OWN, time, words_of(found.said)),), 1, changed, changed, 0.0)
 
 
-def _recorded(context: Context) -> dict[Path, OutputRow]:
-    """Return the transcripts that the ledger knows, by their paths; none if it cannot be read."""
+def _known(context: Context) -> tuple[dict[Path, OutputRow], dict[str, PersonalRow]]:
+    """Return the transcripts that the ledger knows, by their paths, and what people say of sessions, by these.
+
+    Nothing if it cannot be read.
+    """
     with suppress(LedgerError), context.reading() as ledger:
-        rows = [row for row in ledger.outputs() if row.held is None] if ledger else []
-        return {row.path: row for row in rows}
-    return {}
+        if ledger is not None:
+            said = {str(row.session): row for row in ledger.personal.all().values()}
+            return {row.path: row for row in ledger.outputs() if row.held is None}, said
+    return {}, {}
