@@ -107,7 +107,6 @@ def test_own_words_are_found_and_choose(world: World, maker: Claude) -> None:
     world.cli("search", "--all", "form", "--label", "x", code=1)
     assert "Zebra crossing" in world.cli("search", "--in", maker.session, "--json", "form")
     world.cli("search", "form", "OR", code=2)
-    world.cli("search", "--all", "form", "--until", "9999-12-31")
 
 
 def test_words_of_a_session_that_is_gone_can_be_forgotten(world: World, maker: Claude) -> None:
