@@ -358,7 +358,10 @@ class Daemon:
             self._room.look(at_once=True)
             self._log.session_forgotten(str(request.key))
         try:
+            forget_usage(self._settings.state, keys)  # a `katod usage` that began before may have stored it again
             return "" if self._ledger.erase() else None
+        except OSError as error:
+            return f"it is forgotten, but {error.filename}: {error.strerror}; run this again"
         except LedgerError as error:
             return f"it is forgotten, but {error.what}; run this again"
 

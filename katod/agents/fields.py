@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b, sha256
 from typing import Any, Final
 
+_MOST_COST: Final = 2**53  # US dollars
 _LONGEST_TIME: Final = 10**15  # seconds
 _LONGEST_URL: Final = 2000
 # The parts of a remote's URL that are kept, as `scheme://host/path` and as `host:path`; who logs in is before an `@`.
@@ -51,6 +52,11 @@ def name_of(value: Any) -> str:
 def int_or_none(value: Any) -> int | None:
     """Return the value if it is an integer of at most 64 bits, otherwise None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
+
+
+def cost_or_none(value: Any) -> float | None:
+    """Return the value if it may be a cost in US dollars, otherwise None."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST_COST else None
 
 
 def repository_of(value: Any) -> str:

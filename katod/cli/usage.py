@@ -1,9 +1,10 @@
 """`katod usage`: tokens and cost over all sessions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,14 +20,13 @@ from katod.config import local_zone
 from katod.errors import SelectionError, with_extra
 from katod.model import SessionKey
 from katod.search.since import since_seconds
-from katod.store.ledger import Ledger
-from katod.store.tombstones import Tombstones
 from katod.usage.grouping import BY, Period, PricedCell, UsageSum, UsageTable, document, grouped, priced
 from katod.usage.packed import VERSION
 from katod.usage.pricetable import EXTRA, open_table
 from katod.usage.pricing import PriceTable
 
 _NUMBERS: Final = ("sessions", "input", "cache read", "cache write", "output", "cost")
+_OPTIONAL: Final = (4, 3, 1, 2)  # columns that may be left out, in this order
 _UNITS: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _WHEN: Final = "today, yesterday, an age (7d, 2w) or a date (2026-02-01)."
 _UNPRICED: Final = "unpriced"
@@ -97,8 +97,8 @@ def _cells(context: Context, zone: str, wanted: WantedUsage, prices: PriceTable,
 
     sessions = [found for found in context.found().values() if wanted.agent in (None, found.key.agent)]
     cache = UsageCache.open(context.state, VERSION, zone)
-    with closing(cache) if cache is not None else nullcontext(), context.reading() as ledger:
-        collector = UsageCollector(zone, cache, _forgotten(ledger))
+    with closing(cache) if cache is not None else nullcontext():
+        collector = UsageCollector(zone, cache, partial(_forgotten, context))
         sources = collector.collect(sessions, everything=wanted.agent is None and not context.problems)
         context.problems.update(collector.problems)
         cells = [cell for cell in spent(sources, _has_ids) if wanted.period.has(cell.cell.key.day)]
@@ -106,25 +106,12 @@ def _cells(context: Context, zone: str, wanted: WantedUsage, prices: PriceTable,
         return [cell for cell in priced(cells, prices, names) if wanted.has(cell)]
 
 
-def _forgotten(ledger: Ledger | None) -> Callable[[SessionKey], bool]:
-    """Return what says whether a session was forgotten."""
-    if ledger is None or not ledger.has_tombstones():
-        return lambda _key: False
-    known: dict[int, Tombstones] = {}
-
-    def is_forgotten(key: SessionKey) -> bool:
-        version = _version(ledger)
-        if version not in known:  # something may have been forgotten meanwhile
-            known.clear()
-            known[version] = Tombstones.read(ledger.db)
-        return known[version].of_session(key) is not None
-
-    return is_forgotten
-
-
-def _version(ledger: Ledger) -> int:
-    """Return a number that changes when another program has written to the ledger."""
-    return int(ledger.db.execute("PRAGMA data_version").fetchone()[0])
+def _forgotten(context: Context, keys: Iterable[SessionKey]) -> set[SessionKey]:
+    """Return which of these sessions are forgotten by now."""
+    with context.reading() as ledger:
+        if ledger is None or not ledger.has_tombstones():
+            return set()
+        return {key for key in keys if ledger.tombstones.of_session(key) is not None}
 
 
 def _has_ids(agent: str) -> bool:
@@ -151,23 +138,39 @@ def _print(sums: UsageTable, prices: PriceTable, source: str) -> None:
 
 def usage_table(sums: UsageTable, width: int, home: str) -> list[Line]:
     """Return the header, a line for each row, and the total."""
-    known = [in_home(name, home) for name, _ in sums.rows]
-    names = [name or _UNKNOWN for name in (short_paths(known) if sums.by == "project" else known)]
+    names = [name for name, _ in sums.rows]
+    names = [name or _UNKNOWN for name in (short_paths(names, home) if sums.by == "project" else names)]
     cells = [_shown(found) for _, found in sums.rows] + [_shown(sums.total)]
     sizes = [max(len(cell) for cell in column) for column in zip(_NUMBERS, *cells, strict=True)]
     right = [[cell.rjust(size) for cell, size in zip(row, sizes, strict=True)] for row in (_NUMBERS, *cells)]
     lines = [_spans(sums.by, right[0], "dim"), *(map(_spans, names, right[1:-1])), _spans("total", right[-1], "bold")]
-    return table(lines, width=width, flexible=(0,), optional=(4, 3, 1, 2))
+    return _table(lines, width)
 
 
-def short_paths(paths: Sequence[str]) -> list[str]:
-    """Return for each path the shortest end of it that is no other one's: `shop`, or `wt/shop` and `old/shop`."""
-    parts = [path.split("/") for path in paths]
-    ends = Counter("/".join(names[-size:]) for names in parts for size in range(1, len(names) + 1))
-    return [
-        next((end for size in range(1, len(names)) if ends[end := "/".join(names[-size:])] == 1), path)
-        for path, names in zip(paths, parts, strict=True)
-    ]
+def _table(rows: list[list[TextSpan]], width: int) -> list[Line]:
+    """Return a table in which no two names look alike, if there is one that fits."""
+    tables, names = list(_tables(rows, width)), {row[0].text for row in rows}
+    return next((found for found in tables if len({line[0].text for line in found}) == len(names)), tables[0])
+
+
+def _tables(rows: list[list[TextSpan]], width: int) -> Iterator[list[Line]]:
+    """Yield a table, then with ever fewer columns: there is more room for names, which may be cut to the same."""
+    yield table(rows, width=width, flexible=(0,), optional=_OPTIONAL)
+    for number in _OPTIONAL:
+        rows = [[*row[:number], TextSpan(""), *row[number + 1 :]] for row in rows]
+        yield table(rows, width=width, flexible=(0,), optional=_OPTIONAL)
+
+
+def short_paths(paths: Sequence[str], home: str) -> list[str]:
+    """Return the shortest end of each path that no other one has; `~` is the home directory."""
+    parts = [("~" if path == home else in_home(path, home)).split("/") for path in paths]
+    ends = Counter(end for path in parts for end in _ends(path))
+    return [next((end for end in _ends(path) if ends[end] == 1), "/".join(path)) for path in parts]
+
+
+def _ends(parts: Sequence[str]) -> Iterator[str]:
+    """Yield the ends of a path that have a name, the shortest first."""
+    yield from ("/".join(parts[start:]) for start in reversed(range(len(parts))) if any(parts[start:]))
 
 
 def _spans(name: str, numbers: Sequence[str], style: str = "") -> list[TextSpan]:

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from katod.agents.answers import Answers
-from katod.agents.fields import int_or_none
+from katod.agents.fields import cost_or_none, int_or_none
 
 MOST_TOKENS: Final = 2**53  # more is no count, and not every reader of JSON could tell it from another
 
@@ -32,7 +32,4 @@ def count(payload: dict[str, Any], name: str) -> int | None:
 
 def cost(payload: dict[str, Any]) -> float | None:
     """Return the cost of an answer in US dollars, None if it is not recorded."""
-    given = payload.get("costUsd")
-    return (
-        given if isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given < MOST_TOKENS else None
-    )
+    return cost_or_none(payload.get("costUsd"))

@@ -431,7 +431,7 @@ class Ledger:
     @cached_property
     def tombstones(self) -> Tombstones:
         """What stays of forgotten sessions."""
-        return Tombstones.read(self.db)
+        return Tombstones(map(TOMBSTONES.read, self.db.execute(TOMBSTONES.select)))
 
     def has_tombstones(self) -> bool:
         """Return whether a session may have been forgotten: only a writer can be sure that there is such a table."""

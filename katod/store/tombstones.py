@@ -1,7 +1,6 @@
 """Tombstones of forgotten sessions: found by the path or the identity of a file, from which they cannot be read."""
 
 import os
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -9,7 +8,7 @@ from typing import Final
 
 from katod.model import Cursor, Identity, SessionKey, Stat
 from katod.store.rows import SourceRow, TombstoneRow
-from katod.store.tables import TOMBSTONES, encode_json
+from katod.store.tables import encode_json
 
 _SALT: Final = 16
 _DIGEST: Final = 16
@@ -39,11 +38,6 @@ class Tombstones:
         self._reopened: set[bytes] = set()
         for row in rows:
             self.add(row)
-
-    @classmethod
-    def read(cls, db: sqlite3.Connection) -> "Tombstones":
-        """Return those that a ledger has now. Raises LedgerDamaged."""
-        return cls(map(TOMBSTONES.read, db.execute(TOMBSTONES.select)))
 
     def add(self, row: TombstoneRow) -> None:
         """Add one, in place of that of the same path."""

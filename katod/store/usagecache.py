@@ -7,15 +7,15 @@ nothing is lost if it cannot: what is missing is read from the session files aga
 import errno
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
-from katod.errors import LedgerDamaged
+from katod.errors import LedgerDamaged, LedgerError
 from katod.model import Cursor, SessionKey, Stat
-from katod.store.integrity import make_private
+from katod.store.integrity import make_private, safe_database_message
 from katod.store.tables import Table
 
 CACHE_NAME: Final = "usage.db"
@@ -96,47 +96,37 @@ class UsageCache:
 
     @classmethod
     def open(cls, directory: Path, version: int, zone: str) -> "UsageCache | None":
-        """Open the file, or create it; None if that is not possible, or if katod has no state directory yet.
+        """Open the file, or create it; None if that is not possible now, or if katod has no state directory yet.
 
-        One that is damaged, of another version, or of another time zone is replaced.
+        A damaged file is replaced. What is of another version, or of another time zone, is dropped.
         """
         path = directory / CACHE_NAME
         if not directory.is_dir() or path.is_symlink():
             return None
-        with suppress(OSError, sqlite3.Error, LedgerDamaged):
-            return cls._existing(path, version, zone) or cls._created(path, version, zone)
         with suppress(OSError, sqlite3.Error):
-            return cls._created(path, version, zone)
+            try:
+                return cls._opened(path, version, zone)
+            except sqlite3.Error as error:
+                if not _is_damage(error):
+                    raise
+            _remove(path)
+            return cls._opened(path, version, zone)
         return None
 
     @classmethod
-    def _existing(cls, path: Path, version: int, zone: str) -> "UsageCache | None":
+    def _opened(cls, path: Path, version: int, zone: str) -> "UsageCache":
         if not path.exists():
-            return None
+            path.touch(0o600)
+            make_private(path)
         db = _connect(path)
         try:
-            about = _ABOUT.read(db.execute(_ABOUT.select).fetchone() or ())
-            if about.version == version and about.zone == zone:
-                return cls(db, KeyedHash(about.key))
+            about = _about(db)
+            if about is None or about[:2] != (version, zone):
+                about = _renewed(db, version, zone)
         except BaseException:
             db.close()
             raise
-        db.close()
-        return None
-
-    @classmethod
-    def _created(cls, path: Path, version: int, zone: str) -> "UsageCache":
-        _remove(path)
-        path.touch(0o600)
-        make_private(path)
-        db, hashes = _connect(path), KeyedHash.random()
-        try:
-            db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
-            db.execute(_ABOUT.insert, _ABOUT.values(UsageAboutRow(version, zone, hashes.key)))
-        except BaseException:
-            db.close()
-            raise
-        return cls(db, hashes)
+        return cls(db, KeyedHash(about.key))
 
     def close(self) -> None:
         """Close the file."""
@@ -155,36 +145,109 @@ class UsageCache:
             return b"" if found is None else _ANSWERS.read(found).answers
         return b""
 
-    def save(self, rows: Iterable[tuple[UsageSourceRow, bytes]], gone: Iterable[bytes]) -> None:
-        """Store sources with their answers, and drop those that are gone; do nothing if the file cannot be written."""
+    def save(
+        self,
+        rows: Iterable[tuple[UsageSourceRow, bytes]],
+        gone: Iterable[bytes],
+        also_gone: Callable[[], Iterable[bytes]] = tuple,
+    ) -> None:
+        """Store sources with their answers, and drop those that are gone; do nothing if the file cannot be written.
+
+        `also_gone` is called when no other process can write to the file any more.
+        """
         add = [table.insert.replace("INSERT", "INSERT OR REPLACE", 1) for table in (_SOURCES, _ANSWERS)]
         with suppress(sqlite3.Error), self._db:
             self._db.execute("BEGIN IMMEDIATE")
+            about = _about(self._db)
+            if about is None or about.key != self.hashes.key:  # another process began anew
+                return
             for row, answers in rows:
-                self._db.execute(add[0], _SOURCES.values(row))
-                self._db.execute(add[1], _ANSWERS.values(UsageAnswersRow(row.path, answers)))
-            _drop(self._db, gone)
+                with suppress(TypeError, OverflowError):  # a file system may have numbers of more than 64 bits
+                    self._db.execute(add[0], _SOURCES.values(row))
+                    self._db.execute(add[1], _ANSWERS.values(UsageAnswersRow(row.path, answers)))
+            _drop(self._db, [*gone, *also_gone()])
 
 
 def forget_usage(directory: Path, keys: Iterable[SessionKey]) -> None:
-    """Drop the rows of these sessions, and of their sub-agents. Raises OSError."""
+    """Drop the rows of these sessions, and of their sub-agents.
+
+    Raises OSError, also if another process writes the file for too long.
+    """
     path = directory / CACHE_NAME
     if path.is_symlink() or not path.exists():
         return
     try:
-        with closing(_connect(path)) as db:
-            hashes = KeyedHash(_ABOUT.read(db.execute(_ABOUT.select).fetchone() or ()).key)
-            sessions = {hashes.session(key.agent, key.id) for key in keys}
+        with closing(_connect(path)) as db, db:
             db.execute("BEGIN IMMEDIATE")
-            found = db.execute("SELECT path, session FROM sources").fetchall()
-            _drop(db, [path for path, session in found if session in sessions])
-            db.execute("COMMIT")
-    except sqlite3.OperationalError as error:
-        if _is_busy(error):
-            raise OSError(errno.EBUSY, "another program writes to it", str(path)) from error
-        _remove(path)
-    except (sqlite3.Error, LedgerDamaged):
+            _drop_sessions(db, keys)
+    except sqlite3.Error as error:
+        if not _is_damage(error):
+            raise OSError(errno.EIO, safe_database_message(error), str(path)) from error
         _remove(path)  # all of it can be read again
+
+
+def _drop_sessions(db: sqlite3.Connection, keys: Iterable[SessionKey]) -> None:
+    """Drop the rows of sessions; all of them if they cannot be told apart."""
+    about = _about(db)
+    try:
+        found = db.execute("SELECT path, session FROM sources").fetchall() if about is not None else []
+    except sqlite3.OperationalError as error:
+        if not _has_other_tables(error):
+            raise
+        about = None
+    if about is None:
+        _drop_tables(db)
+        return
+    hashes = KeyedHash(about.key)
+    sessions = {hashes.session(key.agent, key.id) for key in keys}
+    _drop(db, [path for path, session in found if session in sessions])
+
+
+def _about(db: sqlite3.Connection) -> UsageAboutRow | None:
+    """Return what the rows depend on, None if katod did not write it. Raises sqlite3.Error if it cannot be read."""
+    try:
+        return _ABOUT.read(db.execute(_ABOUT.select).fetchone() or ())
+    except LedgerError:
+        return None
+    except sqlite3.OperationalError as error:
+        if not _has_other_tables(error):
+            raise
+        return None
+
+
+def _renewed(db: sqlite3.Connection, version: int, zone: str) -> UsageAboutRow:
+    """Drop everything, and begin anew with another key, unless another process just did."""
+    with db:
+        db.execute("BEGIN IMMEDIATE")
+        about = _about(db)
+        if about is not None and about[:2] == (version, zone):
+            return about
+        about = UsageAboutRow(version, zone, KeyedHash.random().key)
+        _drop_tables(db)
+        for statement in _SCHEMA.split(";"):
+            db.execute(statement)
+        db.execute(_ABOUT.insert, _ABOUT.values(about))
+    return about
+
+
+def _drop_tables(db: sqlite3.Connection) -> None:
+    for name in ("about", "sources", "answers"):
+        db.execute(f"DROP TABLE IF EXISTS {name}")
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    """Return whether the file is no database, or a malformed one; one that is locked, for example, is neither."""
+    return _code(error) in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
+
+
+def _has_other_tables(error: sqlite3.Error) -> bool:
+    """Return whether there are other tables than those of this version, or none."""
+    return _code(error) == sqlite3.SQLITE_ERROR
+
+
+def _code(error: sqlite3.Error) -> int:
+    """Return the kind of an error; what is more special is above these bits."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _drop(db: sqlite3.Connection, paths: Iterable[bytes]) -> None:
@@ -197,10 +260,6 @@ def _connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE)
     db.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten, too
     return db
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _remove(path: Path) -> None:

@@ -1,6 +1,6 @@
 """Reads the usage of all sessions, or takes what is known of it: only what is new in a session file is read."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
@@ -9,7 +9,7 @@ import orjson
 
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
-from katod.errors import SourceChanged, SourceError, failure_of
+from katod.errors import SourceChanged, SourceError
 from katod.model import Identity, SessionKey, Stat
 from katod.store.usagecache import KeyedHash, UsageCache, UsageSourceRow
 from katod.usage.cells import cells_of
@@ -18,7 +18,11 @@ from katod.usage.packed import pack_usage, unpack_cells, unpack_keys, unpack_usa
 from katod.usage.reading import UsageReader, read_head
 from katod.usage.source import SourceUsage
 
+_UNCOUNTABLE: Final = (ValueError, TypeError, OverflowError)  # whatever the numbers in a source are
 _MOST: Final = 4  # sources of a project that are opened for its name
+
+
+Forgotten = Callable[[Iterable[SessionKey]], Container[SessionKey]]
 
 
 class SourceFound(NamedTuple):
@@ -37,15 +41,15 @@ class SourceFound(NamedTuple):
 class UsageCollector:
     """Collects the usage of sources. What could not be read is noted in `problems`.
 
-    Of a session that `is_forgotten`, nothing is kept.
+    `forgotten` returns which of some sessions were forgotten: nothing of them is kept.
     """
 
-    def __init__(self, zone: str, cache: UsageCache | None, is_forgotten: Callable[[SessionKey], bool]) -> None:
+    def __init__(self, zone: str, cache: UsageCache | None, forgotten: Forgotten) -> None:
         self.problems: dict[str, str] = {}
         self.hashes = cache.hashes if cache is not None else KeyedHash.random()
         self._cache = cache
         self._known = cache.sources() if cache is not None else {}
-        self._is_forgotten = is_forgotten
+        self._forgotten = forgotten
         self._reader = UsageReader(zone, self.hashes.number)
         self._projects: dict[bytes, list[SourceFound]] = {}
         self._new: list[tuple[UsageSourceRow, bytes]] = []
@@ -61,11 +65,16 @@ class UsageCollector:
 
     def _store(self, cache: UsageCache, rows: list[tuple[SourceFound, UsageSourceRow]], *, everything: bool) -> None:
         """Keep what is new; drop what is known of sources that are gone, and of forgotten sessions."""
-        kept = {row.path for source, row in rows if not self._is_forgotten(source.key)}
-        gone = self._known.keys() - kept if everything else self._known.keys() & ({row.path for _, row in rows} - kept)
-        new = [(row, answers) for row, answers in self._new if row.path in kept]  # one may be forgotten by now
+        found, lost = {row.path for _, row in rows}, self._lost(rows)
+        gone = self._known.keys() - (found - lost) if everything else self._known.keys() & lost
+        new = [(row, answers) for row, answers in self._new if row.path not in lost]
         if new or gone:
-            cache.save(new, gone)
+            cache.save(new, gone, partial(self._lost, rows))  # one may be forgotten before they are saved
+
+    def _lost(self, rows: Iterable[tuple[SourceFound, UsageSourceRow]]) -> set[bytes]:
+        """Return the sources of sessions that are forgotten by now."""
+        forgotten = self._forgotten({source.key for source, _ in rows})
+        return {row.path for source, row in rows if source.key in forgotten}
 
     def project(self, project: bytes) -> str:
         """Return the directory of a project, read from one of its sessions; empty if it is unknown."""
@@ -86,8 +95,8 @@ class UsageCollector:
             except SourceError as error:
                 self.problems[source.path] = error.what
                 return None
-            except (ValueError, TypeError, OverflowError) as error:  # what its numbers do is its own problem
-                self.problems[source.path] = f"its usage cannot be counted: {failure_of(error)}"
+            except _UNCOUNTABLE:
+                self.problems[source.path] = "has numbers that cannot be counted"
                 return None
         if known.project:
             self._projects.setdefault(known.project, []).append(source)
@@ -99,8 +108,7 @@ class UsageCollector:
         costs = orjson.dumps([usage.mark.costs, usage.marked_day])
         row = row._replace(keys=packed.keys, sums=packed.sums, costs=costs)
         self._answers[path] = packed.answers
-        if not self._is_forgotten(source.key):
-            self._new.append((row, packed.answers))
+        self._new.append((row, packed.answers))
         return row
 
     def _from_start(self, path: bytes, source: SourceFound) -> tuple[UsageSourceRow, SourceUsage]:
@@ -121,7 +129,7 @@ class UsageCollector:
         try:
             usage = self._detail(source)
             _, cursor = self._reader.read(source.path, source.identity, source.stat.mtime_ns, usage, known.cursor)
-        except (ValueError, SourceChanged):
+        except (*_UNCOUNTABLE, SourceChanged):
             return None
         return known._replace(seen=source.stat, cursor=cursor), usage
 
@@ -139,7 +147,7 @@ class UsageCollector:
             return self._detail(source)
         except ValueError:
             usage = SourceUsage()
-            with suppress(SourceError):
+            with suppress(SourceError, *_UNCOUNTABLE):
                 self._reader.read(source.path, source.identity, source.stat.mtime_ns, usage)
             return usage
 

@@ -3,8 +3,10 @@
 from typing import Any, Final, NamedTuple
 
 from katod.agents.answers import Answers
+from katod.formats.usage import MOST_TOKENS
 
-_MOST: Final = 10**11  # tokens: the sum over all answers that fit on a disk is below 2**63
+MOST_IN_ANSWER: Final = 10**9  # tokens of one kind: no answer has nearly as many, and sums stay below 64 bits
+MOST_IN_SESSION: Final = 10**12
 _NAMES: Final = ("input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning")
 
 
@@ -40,13 +42,14 @@ class TokenCounts(NamedTuple):
         return TokenCounts(*(max(0, own - theirs) for own, theirs in zip(self, other, strict=True)))
 
 
-def counted(payload: dict[str, Any], answers: Answers) -> TokenCounts:
-    """Return the tokens of a `usage` event, whatever its agent counts as input and as output."""
-    given, made, read, written, hour, reasoning = (_count(payload.get(name)) for name in _NAMES)
+def counted(payload: dict[str, Any], answers: Answers, most: int = MOST_IN_ANSWER) -> TokenCounts:
+    """Return the tokens of a `usage` event, at most so many of each kind, whatever its agent counts as which."""
+    counts = (min(_count(payload.get(name)), most) for name in _NAMES)
+    given, made, read, written, hour, reasoning = counts
     if answers.input_has_cached:
         given = max(0, given - read - written)
     if not answers.output_has_reasoning:
-        made += reasoning
+        made = min(made + reasoning, most)
     return TokenCounts(given, made, read, written, min(written, hour), reasoning)
 
 
@@ -56,4 +59,4 @@ def is_complete(payload: dict[str, Any]) -> bool:
 
 
 def _count(value: Any) -> int:
-    return value if type(value) is int and 0 <= value <= _MOST else 0
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0

@@ -117,17 +117,18 @@ def grouped(cells: Iterable[PricedCell], by: str) -> UsageTable:
     return UsageTable(by, rows, total)
 
 
+def _iso(day: int) -> str:
+    """Return a day as `2026-02-10`, empty if it is unknown."""
+    return date.fromordinal(day).isoformat() if day else ""
+
+
 def _largest_first(row: tuple[str, UsageSum]) -> Any:
     name, found = row
     return -(found.cost or 0.0), -found.tokens.total, name
 
 
-def _day(number: int) -> str:
-    return date.fromordinal(number).isoformat() if number else ""
-
-
 _NAMES: Final[dict[str, Callable[[PricedCell], str]]] = {
-    "day": lambda cell: _day(cell.spent.cell.key.day),
+    "day": lambda cell: _iso(cell.spent.cell.key.day),
     "project": lambda cell: cell.project,
     "model": lambda cell: cell.spent.cell.key.model,
     "agent": lambda cell: cell.spent.agent,
@@ -139,7 +140,7 @@ def document(table: UsageTable, period: Period, zone: str, prices: PriceTable) -
     limits = {"since": period.first, "until": period.last}
     return {
         "by": table.by,
-        **{name: date.fromordinal(day).isoformat() for name, day in limits.items() if day},
+        **{name: _iso(day) for name, day in limits.items() if day},
         "timeZone": zone,
         **({"prices": prices.label} if prices.label else {}),
         "rows": [({table.by: name} if name else {}) | found.to_json() for name, found in table.rows],

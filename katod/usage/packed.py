@@ -25,9 +25,12 @@ class PackedUsage(NamedTuple):
 
 
 def pack_usage(usage: SourceUsage, cells: Sequence[UsageCell]) -> PackedUsage:
-    """Return the usage of a source as bytes."""
+    """Return the usage of a source as bytes. Raises ValueError, TypeError or OverflowError if it is none."""
     models: dict[str, int] = {}
-    rows = b"".join(_answer(answer, models) for answer in usage.answers.values())
+    try:
+        rows = b"".join(_answer(answer, models) for answer in usage.answers.values())
+    except struct.error as error:
+        raise ValueError("more than can be packed") from error
     about = {"models": list(models), "mark": usage.mark, "sum": usage.sum}
     head = orjson.dumps(about, default=list)
     sums = [[*cell.key[:3], int(cell.key.state), cell.answers, cell.tokens, cell.cost] for cell in cells]

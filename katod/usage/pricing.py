@@ -51,7 +51,8 @@ class NoPrices:
 def price_of(cell: UsageCell, prices: PriceTable) -> float | None:
     """Return what the answers of a cell cost, None if that cannot be computed."""
     key = cell.key
-    rates = prices.rates(key.model, key.day) if key.state == CostState.OPEN and key.model else None
+    has_price = key.state == CostState.OPEN and key.model and key.day
+    rates = prices.rates(key.model, key.day) if has_price else None
     if rates is None:
         return None
     prompt = STEPS[key.size - 1] + 1 if key.size else 0

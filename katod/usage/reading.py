@@ -22,8 +22,8 @@ from katod.tail.reader import Batch, SourceFile
 from katod.usage.source import SourceUsage
 
 _CHUNK: Final = 1024 * 1024  # bytes
+_FIRST, _LAST = (datetime(*day, tzinfo=UTC).timestamp() for day in ((1, 1, 3), (9999, 12, 29)))  # in any zone
 _HEAD: Final = 64 * 1024  # bytes in which a session says where it works
-_LATEST: Final = 253_402_300_799.0  # the last second of the year 9999
 
 
 class SourceHead(NamedTuple):
@@ -57,8 +57,7 @@ class UsageReader:
         Raises SourceChanged if what is before the cursor is not what was read, SourceError if it cannot be read.
         """
         spec, source = AGENTS[identity.key.agent], _UsageSource(path, identity)
-        seconds = min(max(changed_ns / 1e9, 0.0), _LATEST)
-        changed = self._day(datetime.fromtimestamp(seconds, UTC).isoformat())
+        changed = self._day(_time_of(changed_ns))
         names: dict[str, str] = {}
         with spec.open(path) as file:
             for event in source.events(file, start):
@@ -72,6 +71,11 @@ class UsageReader:
         if day and day not in self._days:
             self._days[day] = date.fromisoformat(day).toordinal()
         return self._days.get(day, 0)
+
+
+def _time_of(changed_ns: int) -> str:
+    """Return the time at which a file changed, within what the calendar has."""
+    return datetime.fromtimestamp(min(max(changed_ns / 1e9, _FIRST), _LAST), UTC).isoformat()
 
 
 def read_head(path: str, identity: Identity) -> SourceHead:

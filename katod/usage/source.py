@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from katod.agents.answers import Answers
-from katod.formats.usage import MOST_TOKENS, cost, count
-from katod.usage.counts import TokenCounts, counted, is_complete
+from katod.formats.usage import cost, count
+from katod.usage.counts import MOST_IN_SESSION, TokenCounts, counted, is_complete
 
 ALL_MODELS: Final = ""  # of a cost that is not recorded by model
 
@@ -31,7 +31,7 @@ class CostMark(NamedTuple):
     answers: int = 0  # how many of this source are before it
     costs: dict[str, float] = {}  # noqa: RUF012 - never changed
     closed: dict[str, float] = {}  # noqa: RUF012 - the part of them from before the agent began to count again
-    day: int = 0  # on which it is
+    day: int = 0  # on which it was recorded
 
 
 class SourceUsage:
@@ -45,7 +45,7 @@ class SourceUsage:
     def take(self, key: int, day: int, model: str, payload: dict[str, Any], answers: Answers) -> None:
         """Take a `usage` event, given the key and the day of it."""
         if payload.get("scope") == "session":
-            self._take_sum(payload, answers, day)
+            self._take_sum(day, payload, answers)
             return
         tokens = counted(payload, answers)
         used = AnswerUsage(key, day, model or self._last_model(), tokens, cost(payload), is_complete(payload))
@@ -62,8 +62,9 @@ class SourceUsage:
 
     @property
     def marked_day(self) -> int:
-        """The last day of the answers before the mark; its own if there are none."""
-        return max((one.day for one in list(self.answers.values())[: self.mark.answers]), default=self.mark.day)
+        """The last day of the answers before the mark; if there are none, the day of the mark itself."""
+        before = list(self.answers.values())[: self.mark.answers]
+        return max((answer.day for answer in before), default=self.mark.day)
 
     def counted_once(self) -> list[AnswerUsage]:
         """Return the answers.
@@ -83,14 +84,13 @@ class SourceUsage:
     def _last_model(self) -> str:
         return next((answer.model for answer in reversed(self.answers.values()) if answer.model), "")
 
-    def _take_sum(self, payload: dict[str, Any], answers: Answers, day: int) -> None:
+    def _take_sum(self, day: int, payload: dict[str, Any], answers: Answers) -> None:
         if count(payload, "input") is not None:
-            self.sum = counted(payload, answers)
+            self.sum = counted(payload, answers, MOST_IN_SESSION)
         whole = cost(payload)
         if whole is None:
             return
-        by_model = {name: spent for name, spent in payload.get("costs", {}).items() if 0 <= spent < MOST_TOKENS}
-        costs = by_model or {ALL_MODELS: whole}
+        costs = payload.get("costs") or {ALL_MODELS: whole}
         before, closed = self._since_closed(), self.mark.closed
         if any(costs.get(name, 0.0) < spent for name, spent in before.items()):
             closed = self.mark.costs  # the agent counts from 0 again

@@ -1,18 +1,19 @@
 """`katod usage`: what is counted and printed, and what katod keeps of it."""
 
+import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 
 import orjson
 import pytest
 from rich.cells import cell_len
 
+from katod import daemon
 from katod.cli import usage
 from katod.cli.usage import short_number, short_paths, usage_table
 from katod.store.ledger import LEDGER_NAME
 from katod.store.usagecache import CACHE_NAME, UsageCache
-from katod.usage import pricetable
-from katod.usage.collect import UsageCollector
+from katod.usage import collect, pricetable
 from katod.usage.packed import VERSION
 from katod.usage.pricing import NoPrices
 from tests.support.records import OF_EACH_NATURE, Claude, Codex, OpenCode, Pi, Zot, says, user
@@ -145,6 +146,58 @@ def test_a_narrow_terminal_lacks_columns(used, monkeypatch, width):
     assert lines[0].endswith("cost")
 
 
+def test_a_terminal_shows_of_each_project_what_distinguishes_it():
+    """The end of its path, as far back as another project has the same; two rows never look alike."""
+    paths = {
+        "/home/me/shop": "shop",
+        "/home/me/wt/skills": "wt/skills",
+        "/srv/alisha/skills": "alisha/skills",
+        "/home/me/a/x/y": "me/a/x/y",
+        "/home/you/a/x/y": "you/a/x/y",
+        "/home/me/api": "~/api",
+        "/api": "/api",
+        "api": "api",
+        "/home/me": "~",
+        "/": "/",
+        "": "",
+    }
+    assert dict(zip(paths, short_paths(list(paths), "/home/me"), strict=True)) == paths | {"/home/me/a/x/y": "~/a/x/y"}
+    assert short_paths(["/home/me/api", "~/api"], "/home/me") == ["~/api", "~/api"]
+
+
+def test_only_a_terminal_shortens_paths(used, monkeypatch):
+    """At 80 columns, each of these rows has another name; for programs it is the whole path."""
+    for number, place in enumerate(
+        ("/home/me/projects/of/long/ago/wt/skills", "/home/me/projects/of/long/ago/b/skills")
+    ):
+        make = used.claude(f"7777777{number}-9d1e-4b7a-8c66-0123456789ab")
+        make.append(make.user("hi", cwd=place), make.says("a", cwd=place, message={"id": f"msg_{number:020}"}))
+    whole = set(rows(used, "--by", "project"))
+    assert {line.partition("\t")[0] for line in used.cli("usage", "--by", "project").splitlines()} == whole
+    assert "/home/me/projects/of/long/ago/wt/skills" in whole
+    monkeypatch.setattr(usage, "terminal_width", lambda: 80)
+    shown = [line.split()[0] for line in used.cli("usage", "--by", "project").splitlines()[1:5]]
+    assert sorted(shown) == ["app", "b/skills", "shop", "wt/skills"]
+
+
+def test_columns_are_left_out_before_two_names_look_alike(used, monkeypatch):
+    """Names that are cut may be the same; if even that is too narrow, all columns stay that can."""
+    for number in range(2):
+        make, place = (
+            used.claude(f"7777777{number}-9d1e-4b7a-8c66-0123456789ab"),
+            f"/srv/a-project-with-a-long-name-{number}",
+        )
+        make.append(make.user("hi", cwd=place), make.says("a", cwd=place, message={"id": f"msg_{number:020}"}))
+    shown = {}
+    for width in (30, 70, 120):
+        monkeypatch.setattr(usage, "terminal_width", lambda width=width: width)
+        shown[width] = used.cli("usage", "--by", "project").splitlines()[:6]
+        assert max(map(cell_len, shown[width])) <= width
+    assert len({line.split()[0] for line in shown[70]}) == 6
+    assert ("cache read" in shown[70][0], "input" in shown[70][0], "cache read" in shown[120][0]) == (False, True, True)
+    assert shown[30][0].split() == ["project", "output", "cost"]
+
+
 def test_numbers_are_short():
     """At most five characters, up to a thousand billions."""
     numbers = (0, 999, 1000, 1234, 99_949, 99_950, 999_499, 999_500, 12_345_678, 5_000_000_000)
@@ -231,6 +284,43 @@ def test_the_cost_of_a_claude_session_is_what_it_recorded(world):
     assert sum(row["tokens"]["total"] for row in found.values()) == 45
 
 
+def test_a_cost_before_any_answer_is_counted(world):
+    """It is of the day on which it was recorded, or else on which its file changed."""
+    make = world.claude()
+    model = {"inputTokens": 10, "outputTokens": 5, "costUSD": 0.25}
+    cost = {"type": "cost-state", "sessionId": make.session, "totalCostUSD": 0.25, "modelUsage": {"m": model}}
+    make.append(make.user("hi"), cost)
+    os.utime(make.path, (1_770_800_000, 1_770_800_000))
+    for _ in range(2):
+        found = rows(world, "--since", "2026-02-01")
+        assert {day: row["cost"] for day, row in found.items()} == {"2026-02-11": {"recorded": 0.25}}
+    make.append(cost | {"timestamp": "2026-02-10T09:00:00.000Z", "totalCostUSD": 0.5})
+    assert list(rows(world)) == ["2026-02-10"]
+
+
+def test_hostile_numbers_spoil_no_sum(world):
+    """Counts have a limit, a cost beyond all bounds is none, and a file may say that it changed in any year."""
+    make = world.claude()
+    most, model = 2**53, {"inputTokens": 10, "outputTokens": 5}
+    counts = {"input_tokens": most, "output_tokens": most, "cache_read_input_tokens": most}
+    costs = {"m": 1e300, "n": -5, "o": 10**300, "p": 0.5}
+    cost = {
+        "type": "cost-state", "sessionId": make.session, "totalCostUSD": 0.5,
+        "modelUsage": {name: model | {"costUSD": own} for name, own in costs.items()},
+    }  # fmt: skip
+    answers = [make.says("a", message={"id": f"msg_{n:020}", "usage": counts, "model": "m"}) for n in range(2000)]
+    make.append(make.user("hi"), *answers, cost)
+    other = Pi(world)
+    other.put(other.entry("session"), *other.records(says("c")))
+    for seconds in (-(10**11), 10**10, 10**12):
+        with suppress(OSError, OverflowError):
+            os.utime(make.path, (seconds, seconds))
+        found = rows(world, "--by", "model")
+        assert found["m"]["tokens"]["total"] == 2000 * 3 * 10**9
+        assert {name: row["cost"] for name, row in found.items() if row["cost"]} == {"p": {"recorded": 0.5}}
+        assert found["glm-5"]["answers"] == 1
+
+
 # -- what is kept ---------------------------------------------------------------------------------
 
 
@@ -259,6 +349,42 @@ def test_forgetting_a_session_drops_what_is_kept_of_it(used):
     assert sizes == [1, 1]
 
 
+def test_a_session_that_is_forgotten_during_a_run_leaves_nothing(used, monkeypatch):
+    """The run read the session before it was forgotten."""
+    used.once()
+    tokens(used)
+    (used.state / CACHE_NAME).unlink()
+    pack, started = collect.pack_usage, []
+
+    def packed(*given):
+        if not started:
+            started.append(True)
+            used.cli("forget", "--yes", "claude:6f1c2c1e")
+        return pack(*given)
+
+    monkeypatch.setattr(collect, "pack_usage", packed)
+    tokens(used)
+    assert started
+    assert len(usage_rows(used)) == 1
+
+
+def test_what_a_run_stores_while_a_session_is_forgotten_is_dropped(used, monkeypatch):
+    """It looked for tombstones before there was one."""
+    used.once()
+    tokens(used)
+    kept, really = usage_rows(used), daemon.bury
+
+    def bury(*given):
+        with closing(UsageCache.open(used.state, VERSION, "UTC")) as cache:
+            assert len(cache.sources()) == 1
+            cache.save([(row, b"") for row in kept.values()], [])
+        return really(*given)
+
+    monkeypatch.setattr(daemon, "bury", bury)
+    used.cli("forget", "--yes", "claude:6f1c2c1e")
+    assert len(usage_rows(used)) == 1
+
+
 def test_a_ledger_of_an_earlier_version_forgot_nothing(used):
     """It has no table of what was forgotten, and nothing but the daemon adds one."""
     with closing(sqlite3.connect(used.state / LEDGER_NAME)) as database:
@@ -278,61 +404,3 @@ def test_without_a_state_directory_it_works_and_makes_none(tmp_path, monkeypatch
     make.append(make.says("a"))
     assert tokens(world) == {"2026-02-10": 15}
     assert not world.state.exists()
-
-
-def test_a_cost_before_the_first_answer_counts(world):
-    """A session may have cost something, for its title, and have no answer yet: it is of the day of that record."""
-    make = world.claude()
-    spent = {"claude-haiku-4-5": {"costUSD": 0.5, "inputTokens": 10, "outputTokens": 5}}
-    make.write(make.user("hi"), make.record("cost-state", totalCostUSD=0.5, modelUsage=spent))
-    [(day, row)] = rows(world).items()
-    assert day.startswith("20")
-    assert row["cost"] == {"recorded": 0.5}
-    assert rows(world, "--since", "2026-01-01").keys() == {day}
-
-
-def test_hostile_numbers_cost_nobody_a_report(world):
-    """What cannot be a count, or a cost, is none; the sums of what can be fit wherever they are written."""
-    make = world.claude()
-    huge = {"input_tokens": 2**53, "output_tokens": 10**11}
-    for n in range(20):
-        make.write(make.says("a", message={"id": f"msg_{n}", "usage": huge}))
-    spent = {"m": {"costUSD": -1e308, "inputTokens": 1}, "n": {"costUSD": 1e300, "inputTokens": 1}}
-    make.write(make.record("cost-state", totalCostUSD=0.5, modelUsage=spent))
-    found = orjson.loads(world.cli("usage", "--json"))["total"]
-    assert found["tokens"]["input"] == 0
-    assert found["tokens"]["output"] == 20 * 10**11
-    assert found["cost"]["recorded"] == 0.5
-    world.cli("usage")
-
-
-@pytest.mark.parametrize(
-    ("paths", "names"),
-    [
-        (["~/shop", "/srv/app"], ["shop", "app"]),
-        (["/a/wt/skills", "/a/old/skills"], ["wt/skills", "old/skills"]),
-        (["/a/skills", "/a/b/skills", ""], ["a/skills", "b/skills", ""]),
-        (["/skills", "/a/skills"], ["/skills", "a/skills"]),
-    ],
-)
-def test_a_project_is_named_by_the_end_of_its_path(paths, names):
-    """The shortest one that no other project has."""
-    assert short_paths(paths) == names
-
-
-def test_a_session_that_is_forgotten_while_it_is_read_leaves_nothing(world, monkeypatch):
-    """What is forgotten is asked again before anything is kept."""
-    make = world.claude()
-    make.append(make.user("hi"), make.says("a"))
-    collect = UsageCollector._row
-
-    def forget_first(collector, source):
-        row = collect(collector, source)
-        world.cli("forget", make.session, "--yes")
-        return row
-
-    monkeypatch.setattr(UsageCollector, "_row", forget_first)
-    world.cli("usage")
-    monkeypatch.undo()
-    with closing(sqlite3.connect(world.state / CACHE_NAME)) as db:
-        assert db.execute("SELECT count(*) FROM sources").fetchone() == (0,)

@@ -125,3 +125,45 @@ def test_hashes_depend_on_their_key():
     assert one.number("x") != other.number("x")
     assert KeyedHash.random().key != KeyedHash.random().key
     assert (one.of(""), one.session("claude", "")) == (b"", b"")
+
+
+@pytest.mark.parametrize(("version", "zone"), [(1, "UTC"), (2, "UTC")])
+def test_a_locked_file_stays(kept, monkeypatch, version, zone):
+    """Nothing is known of it now, and nothing can be forgotten: that is an error, as the sessions are still in it."""
+    monkeypatch.setattr("katod.store.usagecache._PATIENCE", 0)
+    before = (kept / CACHE_NAME).stat().st_ino
+    with closing(sqlite3.connect(kept / CACHE_NAME)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert UsageCache.open(kept, version, zone) is None
+        with pytest.raises(OSError, match="locked") as error:
+            forget_usage(kept, [KEY])
+        assert error.value.filename == str(kept / CACHE_NAME)
+        other.rollback()
+    assert (kept / CACHE_NAME).stat().st_ino == before
+    with closing(opened(kept)) as cache:
+        assert len(cache.sources()) == 3
+
+
+def test_what_another_version_made_is_overwritten_in_its_file(kept):
+    """Who has the file open stores nothing in it any more: its hashes have another key."""
+    before = (kept / CACHE_NAME).stat().st_ino
+    with closing(opened(kept)) as old, closing(opened(kept, 2)) as new:
+        session = old.hashes.session("claude", "s1")
+        old.save([(row(old, "/d"), b"4")], [])
+        assert (old.sources(), new.sources()) == ({}, {})
+    assert (kept / CACHE_NAME).stat().st_ino == before
+    assert session not in (kept / CACHE_NAME).read_bytes()
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM about", "DROP TABLE about", "DROP TABLE sources"])
+def test_forgetting_drops_all_rows_if_they_cannot_be_told_apart(kept, change):
+    """No other process is using the file then: it can be opened again."""
+    with closing(opened(kept)) as cache:
+        session = cache.hashes.session("claude", "s1")
+    with closing(sqlite3.connect(kept / CACHE_NAME)) as other, other:
+        other.execute("PRAGMA secure_delete=ON")
+        other.execute(change)
+    forget_usage(kept, [KEY])
+    assert session not in (kept / CACHE_NAME).read_bytes()
+    with closing(opened(kept)) as cache:
+        assert cache.sources() == {}

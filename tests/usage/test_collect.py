@@ -10,7 +10,7 @@ from katod.model import START, SessionKey, Stat
 from katod.store.usagecache import UsageCache
 from katod.usage import collect
 from katod.usage.collect import UsageCollector
-from tests.support.records import Claude, Codex, Pi
+from tests.support.records import Claude, Codex, Pi, says
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def found(*makers):
 def run(world, *makers, forgotten=(), everything=True):
     """Collect the usage of these sessions as one run of the command; return the tokens, and the names of projects."""
     with closing(UsageCache.open(world.state, 1, "UTC")) as cache:
-        collector = UsageCollector("UTC", cache, lambda key: key in forgotten)
+        collector = UsageCollector("UTC", cache, lambda _keys: forgotten)
         sources = collector.collect(found(*makers), everything=everything)
         sums = [sum(cell.tokens.total for cell in source.cells) for source in sources]
         return sums, [collector.project(source.project) for source in sources], collector.problems
@@ -108,6 +108,18 @@ def test_what_was_kept_of_a_session_is_dropped_when_it_is_forgotten(world, reads
     assert reads == [0, 0]
 
 
+def test_nothing_is_kept_of_a_session_that_is_forgotten_meanwhile(world, reads):
+    """What was forgotten is asked for once more while the file is locked."""
+    make, other = world.claude(), Pi(world)
+    make.append(make.says("a"))
+    other.put(other.entry("session"), *other.records(says("b")))
+    answers = iter([(), {SessionKey("claude", make.session)}])
+    with closing(UsageCache.open(world.state, 1, "UTC")) as cache:
+        collector = UsageCollector("UTC", cache, lambda _keys: next(answers))
+        assert len(collector.collect(found(make, other), everything=True)) == 2
+        assert list(cache.sources()) == [cache.hashes.of(str(other.path))]
+
+
 def test_a_source_that_cannot_be_read_is_a_problem_of_its_own(world):
     """The others are counted."""
     make, gone = world.claude(), Claude(world, "77777777-9d1e-4b7a-8c66-0123456789ab")
@@ -115,11 +127,45 @@ def test_a_source_that_cannot_be_read_is_a_problem_of_its_own(world):
     gone.append(gone.says("a"))
     sessions = found(gone, make)
     gone.path.unlink()
-    collector = UsageCollector("UTC", None, lambda _key: False)
+    collector = UsageCollector("UTC", None, lambda _keys: ())
     assert [source.session for source in collector.collect(sessions, everything=True)] == [
         collector.hashes.session("claude", make.session)
     ]
     assert list(collector.problems) == [str(gone.path)]
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, OverflowError])
+def test_numbers_that_cannot_be_counted_cost_their_source_alone(world, monkeypatch, error):
+    """The others are counted, and stored."""
+    make, other = world.claude(), Pi(world)
+    make.append(make.says("a"))
+    other.put(other.entry("session"), *other.records(says("b")))
+    pack = collect.pack_usage
+
+    def failing(usage, cells):
+        if any(answer.model == "glm-5" for answer in usage.answers.values()):
+            raise error("7")
+        return pack(usage, cells)
+
+    monkeypatch.setattr(collect, "pack_usage", failing)
+    assert run(world, make, other) == (
+        [15], ["/home/me/app"], {str(other.path): "has numbers that cannot be counted"}
+    )  # fmt: skip
+
+
+def test_a_source_that_changed_beyond_64_bits_is_counted_and_not_stored(world, reads):
+    """A file system may have any time; the other sources are stored."""
+    make, other = world.claude(), Pi(world)
+    make.append(make.says("a"))
+    other.put(other.entry("session"), *other.records(says("b")))
+    for _ in range(2):
+        sessions = found(make, other)
+        path, identity, stat = sessions[0].files[0]
+        sessions[0].files[0] = path, identity, stat._replace(mtime_ns=2**70)
+        with closing(UsageCache.open(world.state, 1, "UTC")) as cache:
+            sources = UsageCollector("UTC", cache, lambda _keys: ()).collect(sessions, everything=True)
+        assert sorted(sum(cell.tokens.total for cell in source.cells) for source in sources) == [15, 15]
+    assert len(reads) == 3
 
 
 def test_the_answers_of_a_source_are_known_when_some_are_copies(world, reads):
@@ -128,7 +174,7 @@ def test_the_answers_of_a_source_are_known_when_some_are_copies(world, reads):
     make.append(make.says("a"))
     run(world, make)
     with closing(UsageCache.open(world.state, 1, "UTC")) as cache:
-        (source,) = UsageCollector("UTC", cache, lambda _key: False).collect(found(make), everything=True)
+        (source,) = UsageCollector("UTC", cache, lambda _keys: ()).collect(found(make), everything=True)
         assert len(source.detail().answers) == 1
         assert reads == [0]
         cache._db.execute("DELETE FROM answers")
@@ -140,7 +186,7 @@ def test_a_project_that_cannot_be_told_has_no_name(world):
     """Its sessions are gone, or begin with another directory now."""
     make = world.claude()
     make.append(make.says("a"))
-    collector = UsageCollector("UTC", None, lambda _key: False)
+    collector = UsageCollector("UTC", None, lambda _keys: ())
     (source,) = collector.collect(found(make), everything=True)
     make.path.unlink()
     assert (collector.project(source.project), collector.project(b"")) == ("", "")

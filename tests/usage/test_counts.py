@@ -34,3 +34,12 @@ def test_an_answer_without_one_side_is_incomplete():
     assert is_complete({"input": 0, "output": 3})
     assert not is_complete({"output": 3})
     assert not is_complete({"input": 3})
+
+
+def test_a_count_has_a_limit():
+    """No sum over all answers exceeds 64 bits, whatever a hostile file says; that of a session may be larger."""
+    huge = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning"), 2**53)
+    for answers in (Answers(), Answers(output_has_reasoning=False)):
+        assert counted(huge, answers) == TokenCounts(*[10**9] * 6)
+        assert counted(huge, answers, 10**12) == TokenCounts(*[10**12] * 6)
+    assert counted({"input": 10**400, "output": 2}, Answers()) == TokenCounts(output=2)

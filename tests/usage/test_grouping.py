@@ -5,7 +5,7 @@ from datetime import date
 from katod.usage.cells import CellKey, CostState, UsageCell
 from katod.usage.counting import SpentCell
 from katod.usage.counts import TokenCounts
-from katod.usage.grouping import Period, _day, document, grouped, priced
+from katod.usage.grouping import Period, document, grouped, priced
 from tests.usage.test_pricing import Prices
 
 DAY = date(2026, 2, 10).toordinal()
@@ -83,7 +83,8 @@ def test_the_document_leaves_out_what_is_unknown():
     }  # fmt: skip
 
 
-def test_a_day_that_is_not_known_has_no_name() -> None:
-    """As a session may have no time at all."""
-    assert _day(0) == ""
-    assert _day(date(2026, 2, 1).toordinal()) == "2026-02-01"
+def test_a_day_that_is_unknown_has_no_name():
+    """And its tokens have no price, as that depends on the day."""
+    found = rows([cell(-DAY)])
+    assert [name for name, _ in found.rows] == [""]
+    assert found.total.unpriced == 1_000_000

@@ -48,3 +48,12 @@ def test_what_is_kept_has_no_text_but_the_names_of_models():
     kept = b"".join(pack_usage(usage(), cells_of(usage())))
     words = {word for word in kept.replace(b'"', b" ").split() if word.isalpha() and len(word) > 3}
     assert words <= {b"models", b"mark", b"model"}
+
+
+@pytest.mark.parametrize("strange", [{"tokens": TokenCounts(2**63)}, {"day": 2**31}, {"model": "\ud800"}])
+def test_what_cannot_be_packed_is_refused(strange):
+    """It costs only the source that has it."""
+    found = SourceUsage()
+    found.restore([ANSWERS[0]._replace(**strange)], CostMark(), None)
+    with pytest.raises((ValueError, TypeError, OverflowError)):
+        pack_usage(found, [])

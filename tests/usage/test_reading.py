@@ -1,5 +1,6 @@
 """Tokens are read from session files, of which only the lines that may have some are decoded."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,14 @@ def usage_of(source):
     usage, identity = SourceUsage(), AGENTS[source.agent].named(source.path)
     head, _ = UsageReader("UTC", hash).read(str(source.path), identity, 0, usage)
     return usage.answers, usage.mark, usage.sum, head[0] if usage.answers else ""
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Apia", "America/Los_Angeles"])
+@pytest.mark.parametrize(("changed", "year"), [(-(10**20), 1), (0, 1970), (10**21, 9999)])
+def test_a_file_may_say_that_it_changed_in_any_year(world, zone, changed, year):
+    """An answer without a time is of that day, within the calendar."""
+    make = world.claude()
+    make.append(make.says("a", timestamp=""))
+    usage = SourceUsage()
+    UsageReader(zone, hash).read(str(make.path), AGENTS["claude"].identify(make.path), changed, usage)
+    assert [abs(date.fromordinal(answer.day).year - year) <= 1 for answer in usage.answers.values()] == [True]

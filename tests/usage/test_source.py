@@ -85,3 +85,13 @@ def test_a_sum_without_a_cost_leaves_the_mark():
     usage = taken((1, "m", message(1, 1)), (0, "", session(0.5)), (2, "m", message(1, 1)))
     usage.take(0, DAY, "", {"scope": "session", "input": 3, "output": 3}, Answers())
     assert (usage.mark.answers, usage.mark.costs) == (1, {"": 0.5})
+
+
+def test_a_cost_before_any_answer_is_of_its_own_day():
+    """It has no answers whose day it could have; once there are some, it has the day of the last one."""
+    usage = taken((0, "", session(0.5)))
+    assert (usage.mark.answers, usage.mark.costs, usage.marked_day) == (0, {"": 0.5}, DAY)
+    usage.take(1, DAY - 2, "m", {"scope": "message"} | message(1, 1), Answers())
+    assert usage.marked_day == DAY
+    usage.take(0, DAY, "", session(0.7), Answers())
+    assert usage.marked_day == DAY - 2

@@ -8,7 +8,7 @@ message up to 2.1.81.
 
 from typing import Any, NamedTuple
 
-from katod.agents.fields import dict_of, int_or_none, list_of, text_of
+from katod.agents.fields import cost_or_none, dict_of, int_or_none, list_of, text_of
 from katod.agents.toolcalls import OpenCalls
 
 _MESSAGES = ("user", "assistant", "system")
@@ -89,15 +89,11 @@ def _counts(rows: list[dict[str, Any]]) -> dict[str, int]:
 
 def _costs(fields: dict[str, Any], models: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the cost, and that of each model; nothing if it is incomplete."""
-    cost = fields.get("totalCostUSD")
-    if not _is_cost(cost) or fields.get("hasUnknownModelCost"):
+    cost = cost_or_none(fields.get("totalCostUSD"))
+    if cost is None or fields.get("hasUnknownModelCost"):
         return {}
-    costs = {name: row["costUSD"] for name, row in models.items() if _is_cost(row.get("costUSD"))}
+    costs = {name: own for name, row in models.items() if (own := cost_or_none(row.get("costUSD"))) is not None}
     return {"costUsd": cost} | ({"costs": costs} if costs else {})
-
-
-def _is_cost(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def belongs(waiting: Waiting, fields: dict[str, Any], calls: OpenCalls[dict[str, Any]]) -> bool:

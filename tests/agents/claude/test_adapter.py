@@ -66,6 +66,15 @@ def test_the_usage_of_the_session_is_the_sum_over_its_models() -> None:
     assert found == [once | {"costUsd": 0.75, "costs": {"a": 0.5, "b": 0.5}}, once]
 
 
+@each("own", [-1, 2**53, 10**400, 1e300, True, "5"])
+def test_a_cost_that_cannot_be_one_is_left_out(own: Any) -> None:
+    """That of one model leaves those of others as they are; without that of the session, there is none."""
+    models = {"a": {"inputTokens": 1, "costUSD": own}, "b": {"inputTokens": 1, "costUSD": 0.5}}
+    for found, expected in ((cost(modelUsage=models), {"b": 0.5}), (cost(modelUsage=models, totalCostUSD=own), None)):
+        [payload] = payloads(translated("claude", Claude().user("hi"), found), ev.USAGE)
+        assert payload.get("costs") == expected
+
+
 @each("more", [{"modelUsage": []}, {"modelUsage": {"a": 7}}, {"modelUsage": None}])
 def test_a_cost_of_another_shape_is_no_usage(more: Row) -> None:
     """Values of other types read as absent."""
