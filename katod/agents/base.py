@@ -13,16 +13,10 @@ from katod.events import Event, SessionRef
 from katod.model import UUID, Identity, Record, TypedText
 
 State = Mapping[str, Any]
+# Of an adapter.
 _GUARDED: Final = {
-    "__init__",
-    "feed",
-    "state",
-    "has_pending",
-    "finish",
-    "typed_texts",
-    "usage_in",
-    "recognises",
-}  # of an adapter
+    "__init__", "feed", "state", "has_pending", "finish", "typed_texts", "usage_in", "recognises",
+}  # fmt: skip
 UNEXPECTED: Final = "unexpected shape"  # the raw type of a record, or a part of one, that broke its translation
 _DERIVED: Final = ("family", "description")
 Described = tuple[str, str, dict[str, Any], str]  # what `EventBuilder._describe` returns

@@ -128,7 +128,8 @@ def _order(terminal: int, *, best: bool, newest: bool) -> Order:
 
 def _at_work(job: Search) -> str:
     """Return what a person reads while a search takes long."""
-    return f"searching… {job.searched:,} of {job.places:,} files" if job.places else "searching…"
+    places, searched = job.progress
+    return f"searching… {searched:,} of {places:,} files" if places else "searching…"
 
 
 def _say_problems(problems: dict[str, str]) -> None:

@@ -22,7 +22,7 @@ def labels_in(words: str) -> tuple[str, ...]:
 
     A label is found in itself.
     """
-    return tuple(dict.fromkeys(filter(None, map(_label, redact(_text(words)).split()))))
+    return tuple(dict.fromkeys(filter(None, map(_label, redact(words).split()))))
 
 
 def _label(word: str) -> str:
@@ -31,16 +31,11 @@ def _label(word: str) -> str:
     return _DASHES.sub("-", kept).lstrip("#-./")[:LONGEST_LABEL].rstrip("-./")
 
 
-def _text(words: str) -> str:
-    """Return words without what is no character, as bytes of another encoding are."""
-    return words.encode("utf-8", "replace").decode()
-
-
 def said_of(row: PersonalRow, word: Saying, words: str) -> PersonalRow:
     """Return what is said of a session after a request, whose words are those that were typed."""
     match word:
         case "rename":
-            return row._replace(title=cut_at_word(" ".join(clean(redact(_text(words))).split()), LONGEST_NAME))
+            return row._replace(title=cut_at_word(" ".join(clean(redact(words)).split()), LONGEST_NAME))
         case "star" | "unstar":
             return row._replace(starred=word == "star")
         case "label":

@@ -76,6 +76,13 @@ class Terms(NamedTuple):
     redacted: bool = False  # only what has all words without its secrets, too: no search tells whether one is there
 
 
+class SearchProgress(NamedTuple):
+    """How many places there are, 0 while they are looked for, and how many of these were searched."""
+
+    places: int = 0
+    searched: int = 0
+
+
 _ALL: Final = Terms()
 
 
@@ -83,7 +90,7 @@ class Search:
     """One search. What could not be read is noted in `problems`, and the rest is searched all the same.
 
     `wants` decides by a place, and what a transcript says of itself, whether its hits count. While it runs, another
-    thread may read how many `places` there are, 0 while they are looked for, and how many of these were `searched`.
+    thread may read its `progress`.
     """
 
     def __init__(
@@ -94,7 +101,7 @@ class Search:
     ) -> None:
         self.problems: dict[str, str] = {}
         self.is_complete = True
-        self.places = self.searched = 0
+        self.progress = SearchProgress()
         self._query = query
         self._terms = terms
         self._wants = wants
@@ -109,8 +116,8 @@ class Search:
         """
         matches = list[Match]()
         possible = sorted(self._possible(places), key=lambda place: (-place.changed_ns, _name_of(place)))
-        self.places = len(possible)
-        for self.searched, place in enumerate(possible):
+        for searched, place in enumerate(possible):
+            self.progress = SearchProgress(len(possible), searched)
             if self._is_enough(matches, place):
                 self.is_complete = False
                 break

@@ -256,8 +256,8 @@ class PersonalRow(NamedTuple):
         return not (self.title or self.starred or self.labels)
 
     def has_labels(self, wanted: Iterable[str]) -> bool:
-        """Return whether the session has all of these labels, which may be typed with `#` and in any case."""
-        return {label.removeprefix("#").casefold() for label in wanted} <= {*self.labels}
+        """Return whether the session has all of these labels."""
+        return {*wanted} <= {*self.labels}
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -52,8 +52,7 @@ class UsageCollector:
         self._forgotten = forgotten
         self._reader = UsageReader(zone, self.hashes.number)
         self._projects: dict[bytes, list[SourceFound]] = {}
-        self._new: list[tuple[UsageSourceRow, bytes]] = []
-        self._answers: dict[bytes, bytes] = {}  # of what was read now, packed
+        self._new: dict[bytes, tuple[UsageSourceRow, bytes]] = {}  # what was read now, with its packed answers
 
     def collect(self, sessions: Iterable[FoundSession], *, everything: bool) -> list[CountedSource]:
         """Return the sources of these sessions; if they are `everything`, what is known of others is dropped."""
@@ -67,7 +66,7 @@ class UsageCollector:
         """Keep what is new; drop what is known of sources that are gone, and of forgotten sessions."""
         found, lost = {row.path for _, row in rows}, self._lost(rows)
         gone = self._known.keys() - (found - lost) if everything else self._known.keys() & lost
-        new = [(row, answers) for row, answers in self._new if row.path not in lost]
+        new = [read for path, read in self._new.items() if path not in lost]
         if new or gone:
             cache.save(new, gone, partial(self._lost, rows))  # one may be forgotten before they are saved
 
@@ -107,8 +106,7 @@ class UsageCollector:
         packed = pack_usage(usage, cells_of(usage))
         costs = orjson.dumps([usage.mark.costs, usage.marked_day])
         row = row._replace(keys=packed.keys, sums=packed.sums, costs=costs)
-        self._answers[path] = packed.answers
-        self._new.append((row, packed.answers))
+        self._new[path] = row, packed.answers
         return row
 
     def _from_start(self, path: bytes, source: SourceFound) -> tuple[UsageSourceRow, SourceUsage]:
@@ -136,10 +134,10 @@ class UsageCollector:
     def _detail(self, source: SourceFound) -> SourceUsage:
         """Return the answers of a source as they were read. Raises ValueError if they are not known."""
         path = self.hashes.of(source.path)
-        packed = self._answers.get(path)
-        if packed is None and self._cache is not None:
-            packed = self._cache.answers(path)
-        return unpack_usage(packed or b"")
+        _, packed = self._new.get(path, (None, b""))
+        if not packed and self._cache is not None:
+            packed = self._cache.answers(path) or b""
+        return unpack_usage(packed)
 
     def _detail_or_read(self, source: SourceFound) -> SourceUsage:
         """Return the answers of a source, read once more if they are not known."""

@@ -211,7 +211,9 @@ def test_a_search_says_how_far_it_is(world, monkeypatch):
         _session(world, number, "a needle", at)
     search, seen = Search(Query(["needle"])), []
     hits = search._hits
-    monkeypatch.setattr(search, "_hits", lambda place: seen.append((search.searched, search.places)) or hits(place))
+    monkeypatch.setattr(
+        search, "_hits", lambda place: seen.append((search.progress.searched, search.progress.places)) or hits(place)
+    )
     assert (search.searched, search.places) == (0, 0)
     search.run(_found())
     assert seen == [(0, 3), (1, 3), (2, 3)]

@@ -346,9 +346,10 @@ def test_a_session_is_named_starred_labelled_and_chosen_by_that(everything):
         second.click("#filters summary")
         second.click("#filters a[href*=auth]")
         until(lambda: len(second.all(".row")) == 1, "what was chosen")
+        before = second.all(".row")[0].get_attribute("data-since")
         other.say(says("more"))
         maker.say(says("more"))
-        time.sleep(1.5)
+        until(lambda: second.run("return document.querySelector('.row').dataset.since") != before, "the change")
         assert [row.get_attribute("id") for row in second.all(".row")] == [f"s-{maker.session}"]
         browser.click("#more>summary")
         browser.click("button[name=unlabel][value=auth]")

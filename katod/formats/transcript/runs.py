@@ -69,10 +69,7 @@ class ToolRun:
         quiet = [row for row in rows if not row[5]]
         if len(quiet) < _FEWEST:
             return [_line(row) for row in rows]
-        kinds = Counter(family(row[1]) for row in quiet)
-        counts = Counter[tuple[str, str]]()
-        for kind, count in kinds.items():
-            counts[_NAMES.get(kind, _OTHER)] += count
+        counts = Counter(_NAMES.get(family(row[1]), _OTHER) for row in quiet)
         told = ", ".join(f"{count} {names[count > 1]}" for names, count in counts.most_common())
         fold = Fold(f"{len(quiet)} more", (Inline("text", told),), (), tuple(_line(row) for row in quiet))
         return [fold, *(_line(row) for row in rows if row[5])]

@@ -4,9 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
-from katod.model import SessionKey
 from katod.serve.page.sessionlist import ListRow
-from katod.store.rows import PersonalRow
 
 DAYS: Final = {"1": "Last day", "7": "Last week", "30": "Last month"}
 BY_PROJECT: Final = "project"
@@ -43,17 +41,15 @@ class ListFilter(NamedTuple):
         """Whether all sessions are shown."""
         return not any(self._replace(by=""))
 
-    def may_have(self, agent: str, said: PersonalRow, age: float, *, is_recorded: bool) -> bool:
-        """Return whether a session may be shown, by what is known of it without reading it; `age` in seconds."""
-        is_new = not self.days or age <= int(self.days) * _DAY
-        is_said = (not self.starred or said.starred) and (not self.label or self.label in said.labels)
-        return is_new and is_said and self.agent in ("", agent) and (not self.recorded or is_recorded)
+    def may_have(self, row: ListRow, now: float) -> bool:
+        """Return whether a session may be shown, by what is known of it without reading it."""
+        is_new = not self.days or now - row.since <= int(self.days) * _DAY
+        is_said = (not self.starred or row.is_starred) and (not self.label or self.label in row.labels)
+        return is_new and is_said and self.agent in ("", row.agent) and (not self.recorded or row.is_recorded)
 
     def has(self, row: ListRow, now: float) -> bool:
         """Return whether a session is shown."""
-        said = PersonalRow(SessionKey("", ""), "", row.is_starred, row.labels)
-        is_likely = self.may_have(row.agent, said, now - row.since, is_recorded=row.is_recorded)
-        return is_likely and self.project in ("", row.folder)
+        return self.may_have(row, now) and self.project in ("", row.folder)
 
 
 class ListChoices(NamedTuple):

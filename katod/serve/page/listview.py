@@ -21,6 +21,11 @@ _HINT: Final = (
     'in your shell, to record it. To see sessions that are not recorded, too, put <code>sessions = "all"</code> '
     "under <code>[serve]</code> in katod's configuration, and start this server again.</p>"
 )
+# The choices that there are for every list, by the field of the filter and its value.
+_SHOWN: Final = {
+    ("starred", "1"): "★ Starred", ("recorded", "1"): "Recorded",
+    **{("days", days): words for days, words in DAYS.items()}, ("by", BY_PROJECT): "By project",
+}  # fmt: skip
 Choice = tuple[str, str, str]  # a field of the filter, its value, and the words for it
 
 
@@ -55,10 +60,7 @@ def filters(view: ListView) -> Markup:
     """Return what is chosen of the list, and what can be: links, of which each adds one choice or takes it away."""
     chosen, there = view
     rows: tuple[tuple[str, Sequence[Choice]], ...] = (
-        ("Show", [
-            ("starred", "1", "★ Starred"), ("recorded", "1", "Recorded"),
-            *(("days", days, words) for days, words in DAYS.items()), ("by", BY_PROJECT, "By project"),
-        ]),
+        ("Show", [(name, value, words) for (name, value), words in _SHOWN.items()]),
         ("Labels", [("label", label, f"#{label}") for label in there.labels[:_MOST]]),
         ("Agents", [("agent", agent, agent) for agent in there.agents[:_MOST]]),
         ("Projects", [("project", project, project) for project in there.projects[:_MOST]]),
@@ -88,8 +90,7 @@ def _chip(chosen: ListFilter, name: str, value: str, words: str) -> Markup:
 
 
 def _words(name: str, value: str) -> str:
-    known = {"starred": "★ Starred", "recorded": "Recorded", "by": "By project", "label": f"#{value}"}
-    return DAYS[value] if name == "days" else known.get(name, value)
+    return _SHOWN.get((name, value)) or (f"#{value}" if name == "label" else value)
 
 
 def groups(rows: Sequence[ListRow], now: float, chosen: ListFilter = ALL) -> Markup:

@@ -16,7 +16,6 @@ from katod.record.currentstate import current_state
 from katod.serve.index.entry import SessionEntry
 from katod.serve.index.sessions import SessionIndex, described
 from katod.states import Doing, State, is_over
-from katod.store.rows import PersonalRow
 
 MOST: Final = 200  # sessions of one list
 _NAMED: Final = 5  # of those that a search finds by their names
@@ -54,8 +53,8 @@ class ListRow(NamedTuple):
 class Chosen(Protocol):
     """What is chosen of the list."""
 
-    def may_have(self, agent: str, said: PersonalRow, age: float, *, is_recorded: bool) -> bool:
-        """Return whether a session may be shown, by what is known of it without reading it; `age` in seconds."""
+    def may_have(self, row: ListRow, now: float) -> bool:
+        """Return whether a session may be shown, by what is known of it without reading it."""
 
     def has(self, row: ListRow, now: float) -> bool:
         """Return whether a session is shown."""
@@ -96,12 +95,19 @@ class SessionList:
 
     def _shown(self, entry: SessionEntry, now: float, chosen: Chosen | None) -> ListRow | None:
         """Return a session if it is shown; one that is not, by what is known of it, is not even read."""
-        agent, age = AGENTS[entry.key.agent].product, now - entry.changed_ns / 1e9
-        if chosen and not chosen.may_have(agent, self._index.said(entry), age, is_recorded=bool(entry.number)):
+        if chosen and not chosen.may_have(self._outline(entry), now):
             return None
         row = self._row(entry, now)
         is_any = row.title or row.is_recorded or row.state
         return row if is_any and (chosen is None or chosen.has(row, now)) else None
+
+    def _outline(self, entry: SessionEntry) -> ListRow:
+        """Return what is known of a session without reading it."""
+        said = self._index.said(entry)
+        return ListRow(
+            entry.name, AGENTS[entry.key.agent].product, since=entry.changed_ns / 1e9, is_recorded=bool(entry.number),
+            is_starred=said.starred, labels=said.labels, own=said.title,
+        )  # fmt: skip
 
     def still_there(self, names: Iterable[str], chosen: Chosen) -> set[str]:
         """Return those of these sessions that are there and chosen, wherever in the list. Raises LedgerError."""
@@ -133,13 +139,11 @@ class SessionList:
             entry.refresh()
         about, state = described(entry), _doing(entry, now)
         say = redact if self._redact else str
-        is_recording, said = self._index.is_recording(entry), self._index.said(entry)
-        return ListRow(
-            entry.name, AGENTS[entry.key.agent].product, say(one_line(said.title or about.list_title, _TITLE)),
-            say(os.path.basename(about.cwd.rstrip("/"))), say(about.start.branch),
-            *_shown(state, say),
-            entry.changed_ns / 1e9, bool(entry.number), is_recording,
-            self._halted() if is_recording else "", said.starred, said.labels, said.title,
+        row, is_recording, (doing, need) = self._outline(entry), self._index.is_recording(entry), _shown(state, say)
+        return row._replace(
+            title=say(one_line(row.own or about.list_title, _TITLE)),
+            folder=say(os.path.basename(about.cwd.rstrip("/"))), branch=say(about.start.branch),
+            state=doing, need=need, is_recording=is_recording, halt=self._halted() if is_recording else "",
         )  # fmt: skip
 
     def _called(self, entry: SessionEntry) -> str:
