@@ -87,9 +87,3 @@ def quoted(text: str) -> str:
 def cut(text: str, most: int) -> str:
     """Return the beginning of a text, with an ellipsis if it is longer."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def split_words(text: str) -> Iterator[str]:
-    """Yield the words of a query; what stands in double quotes is one."""
-    for number, part in enumerate(text.split('"')):
-        yield from [part] if number % 2 else part.split()

@@ -11,7 +11,7 @@ import orjson
 from katod.agents import AGENTS
 from katod.errors import SelectionError
 from katod.formatspec import FORMATS
-from katod.mcp.pages import cut, page_of, quoted, shown, split_words
+from katod.mcp.pages import cut, page_of, quoted, shown
 from katod.mcp.recordings import RecordedSession, of_session, recordings, text_of
 from katod.search.outputs import TranscriptFile, existing
 from katod.search.query import Query
@@ -116,7 +116,7 @@ def search_sessions(
     state: Path, *, query: str, session: str = "", said: bool = False, cursor: str = "", **narrowed: str
 ) -> ToolResult:
     """Answer with the sessions in which something was found, the newest first. Raises KatodError."""
-    words, wanted, begin = Query(split_words(query)), Narrowed(**narrowed), _number(cursor, _FURTHEST)
+    words, wanted, begin = Query.of_text(query), Narrowed(**narrowed), _number(cursor, _FURTHEST)
     if not words.words:
         raise SelectionError("the query has no words", hint="give words that occur in one message")
     found = of_session(recordings(state), session) if session else recordings(state)
@@ -151,7 +151,7 @@ def read_session(
     """Answer with a page of a transcript. Raises KatodError."""
     number, begin = _place(cursor) if cursor else (recording, 0)
     one = _chosen(of_session(recordings(state), session), number)
-    query = Query(split_words(find))
+    query = Query.of_text(find)
     page = page_of(text_of(state, one), begin, query if query.words else None)
     if page is None:
         raise _nothing(begin, is_looked_for=bool(query.words))
@@ -295,7 +295,8 @@ TOOLS: Final = {
                     "type": "string",
                     "minLength": 1,
                     "maxLength": _LONGEST,
-                    "description": "Words that all have to be in one message; put a phrase in double quotes.",
+                    "description": "Words that all have to be in one message; put a phrase in double quotes. OR between"
+                    " two words: one of them is enough.",
                 },
                 "session": _SESSION | {"description": "Search only this recorded session: its id."},
                 "agent": _AGENT,

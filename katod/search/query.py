@@ -40,6 +40,11 @@ class Query:
         """Return the query of words as a person types them: `OR` between two words means one or the other."""
         return cls(_alternatives(words), whole=whole)
 
+    @classmethod
+    def of_text(cls, text: str) -> "Query":
+        """Return the query of a text as a person types it into a field: what stands in double quotes is one word."""
+        return cls.parse(_split(text))
+
     def matches(self, text: str) -> bool:
         """Return whether a text has all words."""
         folded = fold(text)
@@ -109,6 +114,11 @@ def _alternatives(words: Iterable[str]) -> list[tuple[str, ...]]:
         else:
             groups.append((word,))
     return groups
+
+
+def _split(text: str) -> Iterator[str]:
+    for number, part in enumerate(text.split('"')):
+        yield from [part] if number % 2 else part.split()
 
 
 def like(word: str) -> str:

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.mcp.pages import MOST, page_of, quoted, split_words
+from katod.mcp.pages import MOST, page_of, quoted
 from katod.search.query import Query
 from tests.examples import texts
 
@@ -77,9 +77,3 @@ def test_a_quotation_cannot_end_early():
     assert last == f"</{first[1:]}"
     assert quoted("hello").split("\n")[0] != first
     assert page_of(["## You\n\n\x1b[2Jred\u202e"]).text == "## You\n\nred\n"
-
-
-def test_words_in_quotes_stand_together():
-    """Also if the last quote is missing."""
-    assert list(split_words('a "b c" d')) == ["a", "b c", "d"]
-    assert list(split_words('a "b c')) == ["a", "b c"]

@@ -136,6 +136,21 @@ def test_or_between_two_words_means_one_of_them(typed, groups):
     assert Query.parse(typed.split(" ")).groups == groups
 
 
+@pytest.mark.parametrize(
+    ("typed", "groups"),
+    [
+        ('a "b c" d', (("a",), ("b c",), ("d",))),
+        ('a "b c', (("a",), ("b c",))),
+        ('a OR "b c"', (("a", "b c"),)),
+        ("it's John's", (("it's",), ("john's",))),
+        (' "" ', ()),
+    ],
+)
+def test_words_in_double_quotes_stand_together(typed, groups):
+    """Also if the last quote is missing; an apostrophe is a part of its word."""
+    assert Query.of_text(typed).groups == groups
+
+
 def test_one_of_several_words_is_enough():
     """Also of whole words, and of phrases; the longest of those that are there is what is shown."""
     query = Query.parse(["red", "basket", "OR", "cart of things"])

@@ -34,7 +34,8 @@ def test_no_page_has_a_barrier(world, width, dark):
             browser.enter()
             pages = {
                 "/": "#filters summary", "/?label=design&by=project": "", f"/s/{session}": "#more>summary",
-                f"/s/{demo}": "", f"/s/{demo}/files": "", "/find?q=session": "", "/find?q=nowhere": "",
+                f"/s/{demo}": "", f"/s/{demo}/files": "", "/find?q=session": "#filters summary",
+                "/find?q=nowhere&state=waiting": "", f"/find?in={demo}&q=session": "",
             }  # fmt: skip
             for path, opened in pages.items():
                 browser.open(path)

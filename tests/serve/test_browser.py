@@ -1,5 +1,6 @@
 """The page in a real browser: it grows, is found again, searches, records, and needs no script and nobody else."""
 
+import os
 import time
 
 import pytest
@@ -281,6 +282,34 @@ def test_links_lead_to_messages(everything):
         browser.click("#keys button")
         browser.press("/")
         assert browser.run("return document.activeElement.name") == "q"
+
+
+def test_keys_lead_through_prompts_sessions_and_searches(everything):
+    """From prompt to prompt, over answers; to the session of the project that came before; to a search in this one."""
+    older, maker = everything.session(2), everything.session(1)
+    older.say(user("an older task"), says("done"))
+    os.utime(older.path, (1_700_000_000, 1_700_000_000))
+    for number in range(12):
+        maker.say(user(f"question {number}"), says("word " * 400), says("rare" if number == 7 else "more " * 400))
+    here = "return document.querySelector('.e.here')?.innerText ?? ''"
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter().open(f"/s/{maker.session}")
+        browser.sees("question 0", "#log")
+        for key, words in (("n", "question 0"), ("n", "question 1"), ("p", "question 0"), ("j", "word"), ("n", "question 1")):
+            browser.press(key)
+            until(lambda words=words: words in browser.run(here), words)
+        browser.press("f")
+        until(lambda: browser.run("return document.activeElement.matches('#more [name=q]')"), "the field")
+        browser.press("rare\n")
+        browser.sees("1 hit for rare", "h1")
+        browser.click(".result li a")
+        browser.sees("rare", ".e:target")
+        browser.press("[")
+        browser.sees("an older task", "h1")
+        browser.press("]")
+        browser.sees("question 0", "h1")
+        browser.press("]")
+        browser.sees("There is no newer session of this project.")
 
 
 def test_a_link_stays_at_its_message(everything):

@@ -86,7 +86,7 @@ def test_the_list_is_chosen_from_by_its_address(world):
     chosen = {
         "/": (True, True), "/?agent=Codex": (False, True), "/?project=app": (True, False), "/?label=auth": (True, False),
         "/?starred=1": (True, False), "/?recorded=1": (False, False), "/?days=7&project=shop": (False, True),
-        "/?starred=x&days=x&by=x": (True, True), "/?project=none": (False, False),
+        "/?starred=x&days=x&by=x": (True, True), "/?project=none": (False, False), "/?state=waiting": (False, False),
     }  # fmt: skip
     for path, page in zip(chosen, asked(world, *chosen), strict=True):
         text = page.body.decode()
@@ -94,7 +94,7 @@ def test_the_list_is_chosen_from_by_its_address(world):
         assert ("begin here" in rows, "Add a cart" in rows) == chosen[path], path
     [page] = asked(world, "/?starred=1&label=auth")
     text = page.body.decode()
-    assert '<a class="chip" href="?label=auth" aria-current="true">★ Starred' in text
+    assert '<a class="chip" href="/?label=auth" aria-current="true">★ Starred' in text
     assert 'data-live="/live?label=auth&amp;starred=1"' in text
     assert '<a class="chip" href="/">Show all</a>' in text
 
@@ -289,28 +289,6 @@ def test_files_are_shown_with_what_was_added_and_removed(world):
     assert "b.py" not in page
 
 
-def test_a_search_leads_to_the_message(world):
-    """A result is a link to the message, which is in the page; words in quotes stand together."""
-    talked(world)
-    found, page, none = asked(world, "/find?q=pleasure", ONE, "/find?q=%22pleasure+with%22")
-    link = re.search(rf'href="{ONE}#([0-9a-f-]{{36}})"', found.body.decode())[1]
-    assert f'id="{link}"' in page.body.decode()
-    assert b"<mark>pleasure</mark>" in found.body
-    assert b"Nothing found" in none.body
-
-
-def test_a_search_finds_names_and_all_hits_of_a_session(world):
-    """Sessions are found by their titles and projects, too; what is not shown of a session has a page of its own."""
-    maker = talked(world)
-    maker.say(*(says(f"gladly {number}") for number in range(9)))
-    named, found = asked(world, "/find?q=app", "/find?q=gladly")
-    assert f'<a href="{ONE}">begin here</a>'.encode() in named.body
-    more = re.search(r'href="(/find\?[^"]*in=[^"]*)">6 more<', found.body.decode())[1].replace("&amp;", "&")
-    (every,) = asked(world, more)
-    assert every.body.count(b"<mark>gladly</mark>") == 9
-    assert b"9 hits for gladly" in every.body
-
-
 def test_links_to_what_is_not_printed_lead_to_what_comes_next(world):
     """A search finds results that are printed with others, and text that is not printed: each has a place."""
     maker = talked(world)
@@ -370,6 +348,22 @@ def test_a_recording_is_asked_for_by_post_alone(world):
     assert (got.status, other.status, wrong.status, asked_for.status) == (405, 403, 404, 409)
     assert b"katod is not running" in asked_for.body
     assert not list(world.state.glob("requests/*"))
+
+
+def test_the_sessions_beside_one_are_those_of_its_project(world):
+    """The one that changed before it, and the one after it; the last one says that there is no more."""
+    for number, cwd in enumerate(("/home/me/app", "/home/me/shop", "/home/me/app")):
+        maker = world.session(number, "codex")
+        maker.append(maker.meta(cwd=cwd), maker.user(f"Task {number}"))
+        os.utime(maker.path, (1_700_000_000 + number, 1_700_000_000 + number))
+    [page] = asked(world, "/")
+    first, _, last = reversed(re.findall(r'<li id="s-([^"]+)"', page.body.decode()))
+    older, newer, none, gone = asked(world, f"/s/{last}/older", f"/s/{first}/newer", f"/s/{first}/older", "/s/x/older")
+    assert (older.status, older.headers["location"]) == (303, f"/s/{first}")
+    assert (newer.status, newer.headers["location"]) == (303, f"/s/{last}")
+    assert none.status == 200
+    assert b"There is no older session of this project." in none.body
+    assert gone.status == 404
 
 
 def test_what_a_person_says_of_a_session_is_shown_and_asked_for(world):

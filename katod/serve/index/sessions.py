@@ -82,6 +82,11 @@ class SessionIndex:
         """Return the session with this UUID, None if there is none. Raises LedgerError."""
         return self.all().get(bridge.folded(name))
 
+    def main_of(self, entry: SessionEntry) -> SessionEntry:
+        """Return the session that a sub-agent belongs to; any other session, or one without it, itself."""
+        main = self.find(bridge.session_uuid(entry.key._replace(subagent=""))) if entry.key.subagent else None
+        return main or entry
+
     def is_recording(self, entry: SessionEntry) -> bool:
         """Return whether a session is being recorded; its first transcript may have no name yet."""
         return entry.is_open or self._recorded.is_begun(entry.name)

@@ -6,6 +6,7 @@ from katod.formats.text.markup import Markup, escape, fill, join
 
 _KEYS: Final = (
     ("j / k", "next, previous"), ("Enter", "open"), ("/", "search"), ("g / G", "beginning, end"), ("t", "thinking"),
+    ("n / p", "next, previous prompt"), ("f", "find in this session"), ("] / [", "newer, older session of the project"),
     ("u", "all sessions"), ("?", "these keys"),
 )  # fmt: skip
 _OPENING: Final = (

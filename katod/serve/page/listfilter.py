@@ -5,8 +5,10 @@ from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from katod.serve.page.sessionlist import ListRow
+from katod.states import is_over
 
 DAYS: Final = {"1": "Last day", "7": "Last week", "30": "Last month"}
+STATES: Final = {"waiting": "Waiting for you", "working": "Working"}
 BY_PROJECT: Final = "project"
 _DAY: Final = 86400.0  # seconds
 _LONGEST: Final = 200  # characters of a value in an address
@@ -21,20 +23,20 @@ class ListFilter(NamedTuple):
     days: str = ""  # in which a session has changed
     starred: str = ""  # "1" for those with a star
     recorded: str = ""  # "1" for those that were recorded
+    state: str = ""  # the group of the list: "waiting" for the person, or "working"
     by: str = ""
 
     @classmethod
     def of(cls, parameters: Mapping[str, str]) -> "ListFilter":
         """Return what the parameters of an address choose; what is not known there is left out."""
         given = {name: parameters.get(name, "")[:_LONGEST] for name in cls._fields}
-        known = {"days": DAYS, "starred": {"1"}, "recorded": {"1"}, "by": {BY_PROJECT}}
+        known = {"days": DAYS, "starred": {"1"}, "recorded": {"1"}, "state": STATES, "by": {BY_PROJECT}}
         return cls(**{name: value for name, value in given.items() if name not in known or value in known[name]})
 
-    @property
-    def query(self) -> str:
-        """What an address has of it, with its question mark; empty for nothing."""
-        chosen = {name: value for name, value in self._asdict().items() if value}
-        return f"?{urlencode(chosen)}" if chosen else ""
+    def address(self, path: str, **more: str) -> str:
+        """Return an address with what is chosen, and with more parameters before that."""
+        chosen = {name: value for name, value in (more | self._asdict()).items() if value}
+        return f"{path}?{urlencode(chosen)}" if chosen else path
 
     @property
     def is_empty(self) -> bool:
@@ -45,11 +47,15 @@ class ListFilter(NamedTuple):
         """Return whether a session may be shown, by what is known of it without reading it."""
         is_new = not self.days or now - row.since <= int(self.days) * _DAY
         is_said = (not self.starred or row.is_starred) and (not self.label or self.label in row.labels)
-        return is_new and is_said and self.agent in ("", row.agent) and (not self.recorded or row.is_recorded)
+        is_of = self.agent in ("", row.agent) and (not self.recorded or row.is_recorded)
+        return is_new and is_said and is_of and self._may_be_in_state(row, now)
 
     def has(self, row: ListRow, now: float) -> bool:
         """Return whether a session is shown."""
-        return self.may_have(row, now) and self.project in ("", row.folder)
+        return self.may_have(row, now) and self.project in ("", row.folder) and self.state in ("", row.group)
+
+    def _may_be_in_state(self, row: ListRow, now: float) -> bool:
+        return not self.state or not is_over(row.since, now)
 
 
 class ListChoices(NamedTuple):

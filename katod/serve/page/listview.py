@@ -1,17 +1,18 @@
 """The list of sessions as HTML. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.text.when import ago
 from katod.serve.page.frame import framed
-from katod.serve.page.listfilter import BY_PROJECT, DAYS, ListChoices, ListFilter
+from katod.serve.page.listfilter import BY_PROJECT, DAYS, STATES, ListChoices, ListFilter
 from katod.serve.page.sessionlist import ListRow
 
-GROUPS: Final = (("waiting", "Waiting for you"), ("working", "Working"), ("recent", "Recent"))
+GROUPS: Final = (*STATES.items(), ("recent", "Recent"))
 ALL: Final = ListFilter()
 _MOST: Final = 12  # choices of one kind
 _LONG_AGO: Final = 30 * 86400  # seconds
@@ -22,10 +23,14 @@ _HINT: Final = (
     "under <code>[serve]</code> in katod's configuration, and start this server again.</p>"
 )
 # The choices that there are for every list, by the field of the filter and its value.
-_SHOWN: Final = {
+OF_SESSIONS: Final = {
+    **{("state", state): words for state, words in STATES.items()},
     ("starred", "1"): "★ Starred", ("recorded", "1"): "Recorded",
-    **{("days", days): words for days, words in DAYS.items()}, ("by", BY_PROJECT): "By project",
+    **{("days", days): words for days, words in DAYS.items()},
 }  # fmt: skip
+_SHOWN: Final = OF_SESSIONS | {("by", BY_PROJECT): "By project"}
+Address = Callable[[ListFilter], str]
+Shown = Mapping[tuple[str, str], str]  # the words of choices, by the field of the filter and its value
 Choice = tuple[str, str, str]  # a field of the filter, its value, and the words for it
 
 
@@ -40,8 +45,8 @@ def list_page(rows: Sequence[ListRow], older: str, name: str, now: float, view: 
     """Return the list over all agents; `name` is what a stream goes on from, `older` what the next page begins with."""
     content = fill(
         '<h1 class="unseen">Sessions</h1>\n{}'
-        '<katod-board data-live="/live{}" data-last="{}"><div id="groups">\n{}</div></katod-board>\n{}',
-        filters(view), escape(view.chosen.query), escape(name), groups(rows, now, view.chosen),
+        '<katod-board data-live="{}" data-last="{}"><div id="groups">\n{}</div></katod-board>\n{}',
+        filters(view, list_address), escape(view.chosen.address("/live")), escape(name), groups(rows, now, view.chosen),
         _rest(older, view.chosen),
     )  # fmt: skip
     return framed("Sessions · katod", "list", content)
@@ -56,18 +61,27 @@ def older_page(rows: Sequence[ListRow], older: str, now: float, chosen: ListFilt
     return framed("Older sessions · katod", "list", content)
 
 
-def filters(view: ListView) -> Markup:
-    """Return what is chosen of the list, and what can be: links, of which each adds one choice or takes it away."""
+def list_address(chosen: ListFilter) -> str:
+    """Return the address of the list with what is chosen."""
+    return chosen.address("/")
+
+
+def filters(view: ListView, address: Address, shown: Shown = _SHOWN) -> Markup:
+    """Return what is chosen of sessions, and what can be: links, of which each adds one choice or takes it away.
+
+    `address` returns where other choices lead, `shown` are those that there are always.
+    """
     chosen, there = view
     rows: tuple[tuple[str, Sequence[Choice]], ...] = (
-        ("Show", [(name, value, words) for (name, value), words in _SHOWN.items()]),
+        ("Show", [(name, value, words) for (name, value), words in shown.items()]),
         ("Labels", [("label", label, f"#{label}") for label in there.labels[:_MOST]]),
         ("Agents", [("agent", agent, agent) for agent in there.agents[:_MOST]]),
         ("Projects", [("project", project, project) for project in there.projects[:_MOST]]),
     )  # fmt: skip
-    listed = join(_chips(title, [_chip(chosen, *choice) for choice in choices]) for title, choices in rows if choices)
-    active = [_chip(chosen, name, value, _words(name, value)) for name, value in chosen._asdict().items() if value]
-    clear = fill('<a class="chip" href="/">Show all</a>') if active else NOTHING
+    chip = partial(_chip, chosen, address)
+    listed = join(_chips(title, [chip(*choice) for choice in choices]) for title, choices in rows if choices)
+    active = [chip(name, value, _words(name, value)) for name, value in chosen._asdict().items() if value]
+    clear = fill('<a class="chip" href="{}">Show all</a>', escape(address(ALL))) if active else NOTHING
     return fill(
         '<section id="filters" aria-label="Filter"><details><summary>Filter</summary>{}</details>{}{}</section>\n',
         listed, join(active), clear,
@@ -78,14 +92,18 @@ def _chips(title: str, chips: Sequence[Markup]) -> Markup:
     return fill('<p class="chips"><b>{}</b>{}</p>', escape(title), join(chips))
 
 
-def _chip(chosen: ListFilter, name: str, value: str, words: str) -> Markup:
-    """Return a link to the list with a choice, or, if it is made already, without it."""
+def _chip(chosen: ListFilter, address: Address, name: str, value: str, words: str) -> Markup:
+    """Return a link to the same with a choice, or, if it is made already, without it."""
     is_made = getattr(chosen, name) == value
-    target = chosen._replace(**{name: "" if is_made else value}).query or "/"
+    return chip(address(chosen._replace(**{name: "" if is_made else value})), words, is_made=is_made)
+
+
+def chip(target: str, words: str, *, is_made: bool, sign: str = " ✕") -> Markup:
+    """Return the link of one choice, with a sign if it is made."""
     return fill(
         '<a class="chip" href="{}"{}>{}{}</a>',
         escape(target), fill(' aria-current="true"') if is_made else NOTHING, escape(words),
-        fill('<span aria-hidden="true"> ✕</span>') if is_made else NOTHING,
+        fill('<span aria-hidden="true">{}</span>', escape(sign)) if is_made and sign else NOTHING,
     )  # fmt: skip
 
 
@@ -179,5 +197,5 @@ def moment(seconds: float, now: float) -> Markup:
 def _rest(older: str, chosen: ListFilter) -> Markup:
     if not older:
         return NOTHING
-    query = escape(f"{chosen.query}&" if chosen.query else "?")
-    return fill('<p class="quiet"><a href="/{}older={}" rel="next">Older sessions</a></p>\n', query, escape(older))
+    target = chosen.address("/", older=older)
+    return fill('<p class="quiet"><a href="{}" rel="next">Older sessions</a></p>\n', escape(target))

@@ -36,20 +36,13 @@ from katod.serve.http import fields, html_response, while_there
 from katod.serve.index.entry import NotServed, SessionEntry
 from katod.serve.page import recording
 from katod.serve.page.changedfiles import files_of, files_page
+from katod.serve.page.findview import SearchResult, find_page, found_in_page
 from katod.serve.page.frame import plain
 from katod.serve.page.listfilter import ListChoices, ListFilter
 from katod.serve.page.listview import ListView, list_page, older_page
 from katod.serve.page.reader import PageReader, whole_of
-from katod.serve.page.search import (
-    LONGEST,
-    SearchQuery,
-    SearchResult,
-    SessionSearch,
-    find_page,
-    found_in_page,
-    shown_hits,
-    words_of,
-)
+from katod.serve.page.search import SessionSearch, shown_hits
+from katod.serve.page.searchquery import SearchQuery
 from katod.serve.page.sessionlist import ListRow, SessionList
 from katod.serve.page.sessionview import DOWNLOADS, FOR_PULL_REQUEST, Beside, cut_off, gone, session_foot, session_head
 from katod.serve.page.streams import HEADERS, Streams
@@ -91,6 +84,8 @@ class Pages:
             "/find": self._find,
             one: self._session,
             f"{one}/live": self._session_live,
+            f"{one}/older": partial(self._neighbour, is_older=True),
+            f"{one}/newer": partial(self._neighbour, is_older=False),
             f"{one}/files": self._files,
             f"{one}/markdown": self._markdown,
             f"{one}/download/{{form}}": self._download,
@@ -162,7 +157,7 @@ class Pages:
         yield session_foot(row, last, held, prompts)
 
     def _beside(self, entry: SessionEntry) -> Beside:
-        main = self._main(entry)
+        main = self._hub.index.main_of(entry)
         children = [] if entry.key.subagent else self._sessions.children(entry)
         parent = main.name if main is not entry else ""
         return Beside(
@@ -170,15 +165,21 @@ class Pages:
             children, parent,
         )  # fmt: skip
 
-    def _main(self, entry: SessionEntry) -> SessionEntry:
-        """Return the session that a sub-agent belongs to, or the session itself."""
-        main = self._hub.index.find(bridge.session_uuid(entry.key._replace(subagent="")))
-        return main if main is not None else entry
-
     async def _session_live(self, request: Request) -> Response:
         if (entry := await self._entry(request)) is None:
             return _missing()
         return self._stream(self._streams.of_session(entry, bridge.folded(_since(request))), entry.key)
+
+    async def _neighbour(self, request: Request, *, is_older: bool) -> Response:
+        """Lead to the session of the same project that changed before or after one."""
+        if (entry := await self._entry(request)) is None:
+            return _missing()
+        main = await self._hub.reading.run(lambda: self._hub.index.main_of(entry))
+        steps = self._hub.reading.last(self._sessions.beside(main, is_older=is_older))
+        if (found := await while_there(request, steps)) is None:
+            word = "older" if is_older else "newer"
+            return html_response(plain("No more", f"There is no {word} session of this project.", f"/s/{entry.name}"))
+        return RedirectResponse(f"/s/{found.name}", 303)
 
     async def _files(self, request: Request) -> Response:
         if (entry := await self._entry(request)) is None:
@@ -265,21 +266,26 @@ class Pages:
     # -- search -----------------------------------------------------------------------------------------
 
     async def _find(self, request: Request) -> Response:
-        query = request.query_params.get("q", "").strip()[:LONGEST]
-        asked, when = SearchQuery(query, words := words_of(query)), When(self._options.time_zone)
-        if words and (name := request.query_params.get("in")):
-            return await self._find_in(asked, name, when)
-        found = await self._finder.find(words) if words else []
+        asked, when = SearchQuery.of(request.query_params), When(self._options.time_zone)
+        if asked.within:
+            return await self._find_in(asked, when)
+        is_any, chosen = bool(asked.query.words), asked.chosen
+        found = await self._finder.find(asked, self._wants(chosen)) if is_any else []
         results = await self._hub.reading.run(
             lambda: [SearchResult(self._sessions.row(entry), shown_hits(match), match.total) for entry, match in found]
         )
-        named = await self._hub.reading.run(lambda: self._sessions.named(words)) if words else []
-        return html_response(find_page(asked, named, results, when, time.time()))
+        named = await self._hub.reading.run(lambda: self._sessions.named(asked.query, chosen)) if is_any else []
+        there = ListChoices.of(await self._hub.reading.run(self._sessions.look))
+        return html_response(find_page(asked, there, named, results, when, time.time()))
 
-    async def _find_in(self, asked: SearchQuery, name: str, when: When) -> Response:
-        if (entry := await self._hub.find(name)) is None:
+    def _wants(self, chosen: ListFilter) -> Callable[[SessionEntry], bool]:
+        """Return whether a session is searched; if all are, without reading any."""
+        return (lambda _: True) if chosen.is_empty else partial(self._sessions.is_chosen, chosen=chosen)
+
+    async def _find_in(self, asked: SearchQuery, when: When) -> Response:
+        if (entry := await self._hub.find(asked.within)) is None:
             return _missing()
-        hits = await self._finder.find_in(list(asked.words), entry)
+        hits = await self._finder.find_in(asked.query, entry) if asked.query.words else []
         row = await self._hub.reading.run(lambda: self._sessions.row(entry))
         return html_response(found_in_page(asked, row, hits, when))
 

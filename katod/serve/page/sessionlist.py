@@ -5,7 +5,7 @@ For the reading thread.
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
@@ -13,6 +13,7 @@ from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
 from katod.formats.redact.redactor import redact
 from katod.record.currentstate import current_state
+from katod.search.query import Query
 from katod.serve.index.entry import SessionEntry
 from katod.serve.index.sessions import SessionIndex, described
 from katod.states import Doing, State, is_over
@@ -114,13 +115,17 @@ class SessionList:
         now, entries = time.time(), self._index.all()
         return {name for name in names if name in entries and self._shown(entries[name], now, chosen) is not None}
 
-    def named(self, words: Iterable[str]) -> list[ListRow]:
-        """Return the latest sessions whose title, labels, project or agent have all words. Raises LedgerError."""
-        folded = [word.casefold() for word in words]
-        main = (entry for entry in self._index.all().values() if not entry.key.subagent)
+    def named(self, query: Query, chosen: Chosen) -> list[ListRow]:
+        """Return the latest `chosen` sessions with a query in title, labels, project and agent. Raises LedgerError."""
+        now, main = time.time(), (entry for entry in self._index.all().values() if not entry.key.subagent)
         newest_first = sorted(main, key=_order, reverse=True)
-        found = (entry for entry in newest_first if all(word in self._called(entry) for word in folded))
-        return [self.row(entry) for entry in islice(found, _NAMED)]
+        found = (entry for entry in newest_first if query.matches(self._called(entry)))
+        rows = (self._shown(entry, now, chosen) for entry in found)
+        return list(islice((row for row in rows if row is not None), _NAMED))
+
+    def is_chosen(self, entry: SessionEntry, chosen: Chosen) -> bool:
+        """Return whether a session is one of the chosen, or a sub-agent of one. Raises LedgerError."""
+        return self._shown(self._index.main_of(entry), time.time(), chosen) is not None
 
     def row(self, entry: SessionEntry) -> ListRow:
         """Return one session."""
@@ -133,6 +138,20 @@ class SessionList:
         ]
         now = time.time()
         return sorted((self._row(one, now) for one in mine), key=lambda row: row.since)
+
+    def beside(self, entry: SessionEntry, *, is_older: bool) -> Iterator[SessionEntry | None]:
+        """Yield None for each session that is looked at, and last the one of the same project that is next in the list.
+
+        Raises LedgerError.
+        """
+        now, here, begin = time.time(), described(entry).cwd, _order(entry)
+        main = (one for one in self._index.all().values() if not one.key.subagent)
+        beyond = [one for one in main if (_order(one) < begin if is_older else _order(one) > begin)]
+        for one in sorted(beyond, key=_order, reverse=is_older):
+            yield None
+            if described(one).cwd == here and self._shown(one, now, None) is not None:
+                yield one
+                return
 
     def _row(self, entry: SessionEntry, now: float) -> ListRow:
         if not is_over(entry.changed_ns / 1e9, now):
@@ -149,7 +168,7 @@ class SessionList:
     def _called(self, entry: SessionEntry) -> str:
         about, said = described(entry), self._index.said(entry)
         labels = "".join(f" #{label}" for label in said.labels)
-        return f"{said.title or about.list_title}{labels}\n{about.cwd}\n{AGENTS[entry.key.agent].product}".casefold()
+        return f"{said.title or about.list_title}{labels}\n{about.cwd}\n{AGENTS[entry.key.agent].product}"
 
 
 def _order(entry: SessionEntry) -> ListPosition:

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.record.personal import LONGEST_NAME
+from katod.serve.page.findview import find_in
 from katod.serve.page.frame import closing, opening
 from katod.serve.page.listview import moment, name_of, pill, recording, star, where
 from katod.serve.page.sessionlist import ListRow
@@ -65,13 +66,15 @@ def about(row: ListRow, now: float) -> Markup:
 
 def _menu(row: ListRow, beside: Beside) -> Markup:
     return fill(
-        '<ul><li><a href="/s/{name}/files">Files changed</a></li>'
+        '{find}<ul><li><a href="/s/{name}/files">Files changed</a></li>'
+        '<li><a href="/s/{name}/older" rel="prev">Older session</a> · '
+        '<a href="/s/{name}/newer" rel="next">newer</a> of the project</li>'
         '<li><katod-copy data-from="/s/{name}/markdown" data-label="Copy">'
         '<a href="/s/{name}/markdown">Markdown</a></katod-copy></li></ul>'
         '<h2>Download</h2><ul class="forms">{downloads}</ul>'
         '{resume}<div id="own">{own}</div><div id="recorded">{recorded}</div>',
-        downloads=_downloads(row), own=own(row), name=escape(row.name), resume=_resume(beside.resume),
-        recorded=recorded(row, beside.outputs),
+        find=find_in(row.name), downloads=_downloads(row), own=own(row), name=escape(row.name),
+        resume=_resume(beside.resume), recorded=recorded(row, beside.outputs),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ The sessions that it names are searched as without it: the results are the same,
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from katod.errors import SourceError
@@ -41,10 +41,12 @@ class TrigramIndex:
         if self._db is not None:
             self._db.close()
 
-    def narrowed(self, words: Iterable[str], entries: Iterable[SessionEntry]) -> list[SessionEntry]:
-        """Return the sessions of these that may have all words: those that are not in the index, or have them there."""
-        wanted = {part for word in map(fold, words) for part in _parts(word)}
-        found = [self._with(part) for part in wanted] if self._db is not None else []
+    def narrowed(self, groups: Iterable[Sequence[str]], entries: Iterable[SessionEntry]) -> list[SessionEntry]:
+        """Return the sessions of these that may have one word of each group.
+
+        Those are the sessions that are not in the index, and those that have all runs of such a word there.
+        """
+        found = [[self._pieces_with(word) for word in group] for group in groups] if self._db is not None else []
         return [entry for entry in entries if self._may_be(entry, found)]
 
     def take(self, entries: Iterable[SessionEntry]) -> Iterator[None]:
@@ -57,11 +59,19 @@ class TrigramIndex:
         known = self._sessions.get(entry.key)
         return known is not None and known[0] == _signature(entry)
 
-    def _may_be(self, entry: SessionEntry, found: list[set[int]]) -> bool:
+    def _may_be(self, entry: SessionEntry, found: list[list[list[set[int]]]]) -> bool:
         if not self._is_known(entry):
             return True
         numbers = self._sessions[entry.key][1]
-        return all(any(number in numbers for number in one) for one in found)
+
+        def has(word: list[set[int]]) -> bool:
+            return all(any(number in numbers for number in run) for run in word)
+
+        return all(any(map(has, group)) for group in found)
+
+    def _pieces_with(self, word: str) -> list[set[int]]:
+        """Return, for each run of a word, the pieces in which it is."""
+        return [self._with(part) for part in set(_parts(fold(word)))]
 
     def _with(self, part: str) -> set[int]:
         assert self._db is not None

@@ -402,15 +402,16 @@ customElements.define("katod-copy", class extends HTMLElement {
 // -- keys -----------------------------------------------------------------------------------------------------
 
 const places = () => [...document.querySelectorAll(".row>a,.result li a,.file>summary,#log>.said")];
+const prompts = () => [...document.querySelectorAll("#log>.said")].filter((one) => one.querySelector("h2.person"));
 
-function step(by) {
-  const all = places();
-  const at = all.indexOf(document.querySelector("#log") ? document.querySelector("#log>.e.here") : document.activeElement);
+function step(by, all) {
+  const log = $("log");
+  const at = all.indexOf(log ? log.querySelector(".e.here") : document.activeElement);
   const top = innerHeight / 4;
   const near = by > 0
     ? all.findIndex((one) => one.getBoundingClientRect().top > top)
     : all.findLastIndex((one) => one.getBoundingClientRect().top < 0);
-  const next = all[at < 0 && document.querySelector("#log") ? near : Math.min(Math.max(at + by, 0), all.length - 1)];
+  const next = all[at < 0 && log ? near : Math.min(Math.max(at + by, 0), all.length - 1)];
   if (!next) return;
   if (!next.matches("#log>.e")) { next.focus(); return; }
   for (const one of document.querySelectorAll(".e.here")) one.classList.remove("here");
@@ -420,9 +421,16 @@ function step(by) {
   next.scrollIntoView({ block: "start" });
 }
 
+const follow = (link) => { if (link) location.href = link.href; };
+
 const KEYS = {
-  j: () => step(1),
-  k: () => step(-1),
+  j: () => step(1, places()),
+  k: () => step(-1, places()),
+  n: () => step(1, prompts()),
+  p: () => step(-1, prompts()),
+  f: () => { if ($("more")) { $("more").open = true; $("more").querySelector("[name=q]").focus(); } },
+  "[": () => follow(document.querySelector("#more [rel=prev]")),
+  "]": () => follow(document.querySelector("#more [rel=next]")),
   "/": () => $("find").querySelector("input").select(),
   "?": () => $("keys").showModal(),
   g: () => scrollTo(0, 0),

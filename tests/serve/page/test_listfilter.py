@@ -9,15 +9,20 @@ from tests.looping import each
 ROW = ListRow("one", "Codex", "Add auth", "shop", since=1000.0, is_recorded=True, is_starred=True, labels=("auth",))
 
 
-@each("query", ["", "?agent=Codex&label=auth", "?project=a+%26+b&days=7&starred=1&recorded=1&by=project"])
+@each(
+    "query",
+    ["", "?agent=Codex&label=auth", "?project=a+%26+b&days=7&starred=1&recorded=1&state=working&by=project"],
+)
 def test_an_address_says_what_is_chosen(query: str) -> None:
-    """And what it says is what was chosen."""
-    assert ListFilter.of(dict(parse_qsl(query.removeprefix("?")))).query == query
+    """And what it says is what was chosen; what else it says comes first."""
+    chosen = ListFilter.of(dict(parse_qsl(query.removeprefix("?"))))
+    assert chosen.address("/") == f"/{query}"
+    assert chosen.address("/find", q="a b", order="") == f"/find?q=a+b{query.replace('?', '&')}"
 
 
 def test_what_is_not_known_chooses_nothing() -> None:
     """A page that is asked for by a wrong address is the whole list."""
-    assert ListFilter.of({"days": "5", "starred": "yes", "by": "x", "other": "1"}).is_empty
+    assert ListFilter.of({"days": "5", "starred": "yes", "by": "x", "state": "x", "other": "1"}).is_empty
     assert ListFilter.of({"by": "project"}).is_empty
 
 
@@ -35,6 +40,15 @@ def test_a_session_is_shown_that_has_all_of_it(chosen: dict[str, str], has: bool
     assert not ListFilter(**chosen | {"days": "1"}).has(ROW, 1001.0 + 86400)
     assert not ListFilter(starred="1").has(ROW._replace(is_starred=False), 1000.0)
     assert not ListFilter(recorded="1").has(ROW._replace(is_recorded=False), 1000.0)
+
+
+def test_a_session_has_one_state() -> None:
+    """What it did long ago is over, and is not looked up."""
+    waiting = ROW._replace(state="blocked")
+    assert ListFilter(state="waiting").has(waiting, 1001.0)
+    assert not ListFilter(state="working").has(waiting, 1001.0)
+    assert ListFilter(state="working").has(ROW._replace(state="stalled"), 1001.0)
+    assert not ListFilter(state="waiting").may_have(waiting, 1000.0 + 30 * 86400)
 
 
 def test_what_can_be_chosen_is_what_there_is() -> None:

@@ -66,8 +66,8 @@ def test_the_same_is_found_with_the_index(said, known, monkeypatch, piece):
     monkeypatch.setattr(index, "_STEP", piece)
     take(known, places())
     for words in WORDS:
-        assert found(words, known.narrowed(words, places())) == found(words, places()), words
-    assert known.narrowed(["nothing like this"], places()) == []
+        assert found(words, known.narrowed(Query(words).groups, places())) == found(words, places()), words
+    assert known.narrowed([("nothing like this",)], places()) == []
 
 
 def test_what_has_changed_is_read(said, known):
@@ -75,12 +75,12 @@ def test_what_has_changed_is_read(said, known):
     maker = said.session(4).say(user("of it"))
     take(known, places())
     maker.say(says("a banana"))
-    [place] = known.narrowed(["banana"], places())
+    [place] = known.narrowed([("banana",)], places())
     assert place.key.id.startswith("00000004")
-    assert len(known.narrowed(["nothing like this"], places())) == 1
+    assert len(known.narrowed([("nothing like this",)], places())) == 1
     take(known, places())
-    assert known.narrowed(["nothing like this"], places()) == []
-    assert len(known.narrowed(["banana"], places())) == 1
+    assert known.narrowed([("nothing like this",)], places()) == []
+    assert len(known.narrowed([("banana",)], places())) == 1
 
 
 def test_the_index_is_bounded(said, monkeypatch):
@@ -88,4 +88,4 @@ def test_the_index_is_bounded(said, monkeypatch):
     monkeypatch.setattr(index, "_MOST", 0)
     with closing(TrigramIndex()) as known:
         take(known, places())
-        assert len(known.narrowed(["nothing like this"], places())) == 3
+        assert len(known.narrowed([("nothing like this",)], places())) == 3

@@ -1,0 +1,135 @@
+"""The search of the page as HTML. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from katod.formats.stream.bridge import event_uuid
+from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
+from katod.formats.text.when import When
+from katod.search.run import Order, ShownHit
+from katod.serve.page.frame import framed
+from katod.serve.page.listfilter import ListChoices
+from katod.serve.page.listview import (
+    ALL,
+    OF_SESSIONS,
+    ListView,
+    chip,
+    filters,
+    list_row,
+    moment,
+    name_of,
+    recorded_mark,
+    where,
+)
+from katod.serve.page.searchquery import LONGEST, MOST_FOUND, SearchQuery
+from katod.serve.page.sessionlist import ListRow
+
+_ORDERS: Final[dict[Order, str]] = {"said": "Messages first", "newest": "Newest first", "best": "Best first"}
+
+
+class SearchResult(NamedTuple):
+    """One session with hits; `total`: how many there are."""
+
+    row: ListRow
+    hits: Sequence[ShownHit]
+    total: int
+
+
+def find_page(
+    asked: SearchQuery, there: ListChoices, named: Sequence[ListRow], results: Sequence[SearchResult], when: When,
+    now: float,
+) -> Markup:  # fmt: skip
+    """Return the page; without words, it asks for some. `named` are the sessions with the words in their names."""
+    chosen = filters(ListView(asked.chosen, there), asked.address, OF_SESSIONS)
+    content = fill(
+        "{}{}{}<h1>{}</h1>\n{}",
+        chosen, _orders(asked) if results else NOTHING, _named(named, now), escape(_title(asked, results)),
+        join(_result(result, asked, when, now) for result in results),
+    )  # fmt: skip
+    return framed(f"{asked.text or 'Search'} · katod", "find", content, asked.text)
+
+
+def found_in_page(asked: SearchQuery, row: ListRow, hits: Sequence[ShownHit], when: When) -> Markup:
+    """Return the page with the hits in one session."""
+    count = f"{len(hits):,} {'hit' if len(hits) == 1 else 'hits'}" if hits else "Nothing"
+    content = fill(
+        '<h1>{}</h1>\n<p class="quiet">in <a href="/s/{}">{}</a> · <a href="{}">in all sessions</a></p>\n{}\n'
+        '<article class="result"><ul>{}</ul></article>',
+        escape(f"{count} for {asked.text}" if asked.query.words else "Search in one session"),
+        escape(row.name), escape(name_of(row)), escape(asked.address()), find_in(row.name, asked.text),
+        join(_hit(row, hit, asked.query.words, when) for hit in hits),
+    )  # fmt: skip
+    return framed(f"{asked.text} · katod", "find", content, asked.text)
+
+
+def find_in(name: str, text: str = "") -> Markup:
+    """Return the field in which a person types what is looked for in one session."""
+    return fill(
+        '<form class="within" role="search" aria-label="Find in this session" action="/find">'
+        '<input type="hidden" name="in" value="{}"><input type="search" name="q" value="{}" maxlength="{}" '
+        'placeholder="Find in this session" aria-label="Find in this session" autocomplete="off"></form>',
+        escape(name), escape(text), LONGEST,
+    )  # fmt: skip
+
+
+def _orders(asked: SearchQuery) -> Markup:
+    chips = (
+        chip(asked.address(order=order), words, is_made=order == asked.order, sign="")
+        for order, words in _ORDERS.items()
+    )
+    return fill('<p class="chips"><b>Sorted</b>{}</p>\n', join(chips))
+
+
+def _named(rows: Sequence[ListRow], now: float) -> Markup:
+    if not rows:
+        return NOTHING
+    return fill(
+        '<section class="group" aria-labelledby="h-named"><h2 id="h-named">In titles and projects</h2>'
+        '<ul class="rows">{}</ul></section>\n',
+        join(list_row(row, now) for row in rows),
+    )
+
+
+def _title(asked: SearchQuery, results: Sequence[SearchResult]) -> str:
+    if not asked.query.words:
+        return "Search in all sessions"
+    where = "" if asked.chosen.is_empty else " in these sessions"
+    if not results:
+        return f"Nothing found for {asked.text}{where}"
+    first = "The first " if len(results) >= MOST_FOUND else ""
+    return f"{first}{len(results)} {'session' if len(results) == 1 else 'sessions'} with {asked.text}"
+
+
+def _result(result: SearchResult, asked: SearchQuery, when: When, now: float) -> Markup:
+    row, left, more = result.row, result.total - len(result.hits), NOTHING
+    if left > 0:
+        within = escape(asked.address(ALL, within=row.name))
+        more = fill('<p class="quiet"><a href="{}">{:,} more</a></p>', within, left)
+    hits = join(_hit(row, hit, asked.query.words, when) for hit in result.hits)
+    return fill(
+        '<article class="result"><h2><a href="/s/{name}">{title}</a></h2>'
+        '<p class="where">{where} {recording} {moment}</p>\n<ul>{hits}</ul>{more}</article>\n',
+        name=escape(row.name), title=escape(name_of(row)), where=where(row), recording=recorded_mark(row),
+        moment=moment(row.since, now), hits=hits, more=more,
+    )  # fmt: skip
+
+
+def _hit(row: ListRow, hit: ShownHit, words: Sequence[str], when: When) -> Markup:
+    speaker = join((escape(part) for part in (hit.speaker, when.stamp(hit.time, "")) if part), fill(" "))
+    return fill(
+        '<li><a href="/s/{}{}"><span class="quiet">{}</span> {}</a></li>',
+        escape(row.name), escape(f"#{event_uuid(hit.event)}" if hit.event else ""), speaker,
+        join(_marked(hit.snippet, words)),
+    )  # fmt: skip
+
+
+def _marked(snippet: str, words: Sequence[str]) -> Iterator[Markup]:
+    """Yield a snippet with the words that were looked for marked."""
+    longest_first = sorted(map(re.escape, words), key=len, reverse=True)
+    at = 0
+    for found in re.finditer("|".join(longest_first), snippet, re.IGNORECASE) if words else ():
+        yield escape(snippet[at : found.start()])
+        yield fill("<mark>{}</mark>", escape(found[0]))
+        at = found.end()
+    yield escape(snippet[at:])
