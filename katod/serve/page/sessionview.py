@@ -67,8 +67,8 @@ def about(row: ListRow, now: float) -> Markup:
 def _menu(row: ListRow, beside: Beside) -> Markup:
     return fill(
         '{find}<ul><li><a href="/s/{name}/files">Files changed</a></li>'
-        '<li><a href="/s/{name}/older" rel="prev">Older session</a> · '
-        '<a href="/s/{name}/newer" rel="next">newer</a> of the project</li>'
+        '<li>In this project: <a href="/s/{name}/older" rel="prev">older session</a>, '
+        '<a href="/s/{name}/newer" rel="next">newer session</a></li>'
         '<li><katod-copy data-from="/s/{name}/markdown" data-label="Copy">'
         '<a href="/s/{name}/markdown">Markdown</a></katod-copy></li></ul>'
         '<h2>Download</h2><ul class="forms">{downloads}</ul>'
