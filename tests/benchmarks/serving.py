@@ -29,6 +29,7 @@ from tests.support.world import World
 
 SEEN: Final = Bar(150, " ms")
 LISTED: Final = Bar(200, " ms")
+CHOSEN: Final = Bar(100, " ms")
 PAINTED: Final = Bar(1000, " ms")
 RSS: Final = Bar(60, " MB")
 PAGE: Final = Bar(200, " ms")
@@ -45,6 +46,7 @@ _LISTS: Final = {
     "/sessions/recent": "/sessions/recent?limit=50",
     "/projects/…/sessions": f"/projects/{generate.CWD.replace('/', '%2F')}/sessions?limit=100",
 }
+_CHOICES: Final = ("agent=Codex", f"project={generate.CWD.rpartition('/')[2]}", "days=30", "starred=1", "state=working")
 _MARKER: Final = re.compile(r"marker-(\d+)-end")
 # Notes when each message was painted: after the frame that it came in.
 _WATCH: Final = """
@@ -216,6 +218,10 @@ def _lists(report: Report, process: Process, mode: str) -> None:
         report.line(
             f"{name}, {mode}", f"first {first:.0f}, then {median(again):.0f}", (first, LISTED), (median(again), LISTED)
         )
+    process.rests()  # by now, it has read what each session is about
+    for choice in _CHOICES:
+        took = median(process.took(f"/?{choice}") for _ in range(9))
+        report.line(f"/?{choice}, {mode}", f"{took:.0f}", (took, CHOSEN))
     time.sleep(_SWEEP)
     late = {}
     for name, path in _LISTS.items():

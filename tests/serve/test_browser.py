@@ -295,7 +295,13 @@ def test_keys_lead_through_prompts_sessions_and_searches(everything):
     with Served(everything) as server, browsing(server) as browser:
         browser.enter().open(f"/s/{maker.session}")
         browser.sees("question 0", "#log")
-        for key, words in (("n", "question 0"), ("n", "question 1"), ("p", "question 0"), ("j", "word"), ("n", "question 1")):
+        for key, words in (
+            ("n", "question 0"),
+            ("n", "question 1"),
+            ("p", "question 0"),
+            ("j", "word"),
+            ("n", "question 1"),
+        ):
             browser.press(key)
             until(lambda words=words: words in browser.run(here), words)
         browser.press("f")

@@ -2,7 +2,7 @@
 
 import re
 
-from katod.serve.page.findview import find_in
+from katod.serve.page.frame import find_in
 from tests.serve.test_app import asked
 from tests.serve.test_page import ONE, talked
 from tests.support.records import SESSION, Claude, calls, result, says, user

@@ -99,6 +99,32 @@ def test_the_list_is_chosen_from_by_its_address(world):
     assert '<a class="chip" href="/">Show all</a>' in text
 
 
+def test_the_first_list_has_all_sessions_read(world, monkeypatch):
+    """In the background; a list of one project then looks at none of those of others that are not on the page."""
+    monkeypatch.setattr(board, "MOST", 1)
+    talked(world)
+    for number in range(3):
+        maker = world.session(number + 1, "codex")
+        maker.append(maker.meta(cwd="/home/me/shop"), maker.user("Add a cart"))
+        os.utime(maker.path, (1_700_000_000 + number, 1_700_000_000 + number))
+    looked_at = []
+    describe = board.described
+    monkeypatch.setattr(board, "described", lambda entry: looked_at.append(entry.name) or describe(entry))
+
+    async def work(app):
+        await app.ask("/")
+        async with asyncio.timeout(20):
+            while not all(entry.beginning() for entry in app.hub.index.all().values()):
+                await app.hub.reading.run(lambda: None)
+        await app.hub.reading.run(looked_at.clear)
+        return [(await app.ask(f"/?project={name}")).body.decode() for name in ("app", "none")]
+
+    page, none = run(world, work)
+    assert re.findall(r'<li id="s-([^"]+)"', page) == [SESSION]
+    assert '<li id="s-' not in none
+    assert set(looked_at) == {SESSION}
+
+
 def test_the_list_is_grouped_by_project(world):
     """Each project is a group, the one that changed last first."""
     talked(world)

@@ -76,7 +76,10 @@ class SessionEntry(FoundSession):
     @property
     def changed_ns(self) -> int:
         """When one of its files last changed (ns), 0 if it has none."""
-        return max((changed_ns for _, changed_ns, _, _ in _STAT.iter_unpack(self.stats)), default=0)
+        stats = self.stats
+        if len(stats) == _STAT.size:  # as almost always; lists compare thousands
+            return int(_STAT.unpack(stats)[1])
+        return max((changed_ns for _, changed_ns, _, _ in _STAT.iter_unpack(stats)), default=0)
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from katod.formats.stream.bridge import event_uuid
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.text.when import When
 from katod.search.run import Order, ShownHit
-from katod.serve.page.frame import framed
+from katod.serve.page.frame import find_in, framed
 from katod.serve.page.listfilter import ListChoices
 from katod.serve.page.listview import (
     ALL,
@@ -22,7 +22,7 @@ from katod.serve.page.listview import (
     recorded_mark,
     where,
 )
-from katod.serve.page.searchquery import LONGEST, MOST_FOUND, SearchQuery
+from katod.serve.page.searchquery import MOST_FOUND, SearchQuery
 from katod.serve.page.sessionlist import ListRow
 
 _ORDERS: Final[dict[Order, str]] = {"said": "Messages first", "newest": "Newest first", "best": "Best first"}
@@ -61,16 +61,6 @@ def found_in_page(asked: SearchQuery, row: ListRow, hits: Sequence[ShownHit], wh
         join(_hit(row, hit, asked.query.words, when) for hit in hits),
     )  # fmt: skip
     return framed(f"{asked.text} · katod", "find", content, asked.text)
-
-
-def find_in(name: str, text: str = "") -> Markup:
-    """Return the field in which a person types what is looked for in one session."""
-    return fill(
-        '<form class="within" role="search" aria-label="Find in this session" action="/find">'
-        '<input type="hidden" name="in" value="{}"><input type="search" name="q" value="{}" maxlength="{}" '
-        'placeholder="Find in this session" aria-label="Find in this session" autocomplete="off"></form>',
-        escape(name), escape(text), LONGEST,
-    )  # fmt: skip
 
 
 def _orders(asked: SearchQuery) -> Markup:

@@ -39,6 +39,16 @@ def closing() -> Markup:
     return fill(_CLOSING, keys)
 
 
+def find_in(name: str, text: str = "") -> Markup:
+    """Return the field in which a person types what is looked for in one session."""
+    return fill(
+        '<form class="within" role="search" aria-label="Find in this session" action="/find">'
+        '<input type="hidden" name="in" value="{}"><input type="search" name="q" value="{}" maxlength="500" '
+        'placeholder="Find in this session" aria-label="Find in this session" autocomplete="off"></form>',
+        escape(name), escape(text),
+    )  # fmt: skip
+
+
 def framed(title: str, kind: str, content: Markup, query: str = "") -> Markup:
     """Return a whole page."""
     return fill('{}<main id="main">\n{}</main>\n{}', opening(title, kind, query), content, closing())

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from katod import events as ev
 from katod.discover.found import FoundSession
-from katod.errors import KatodError
+from katod.errors import KatodError, LedgerError
 from katod.formats.redact.redactor import redact
 from katod.formats.registry import open_format
 from katod.formats.stream import bridge
@@ -73,6 +73,7 @@ class Pages:
         self._make_reader = partial(PageReader, options=options, log=hub.log)
         self._streams = Streams(hub, self._sessions, self._make_reader, partial(recording.outputs_of, state))
         self._finder = SessionSearch(hub)
+        self._beginnings: asyncio.Task[None] | None = None
         self._open = 0
 
     def routes(self) -> list[Route]:
@@ -99,6 +100,8 @@ class Pages:
 
     async def _list(self, request: Request) -> Response:
         chosen = ListFilter.of(request.query_params)
+        if self._beginnings is None:
+            self._beginnings = asyncio.create_task(self._read_beginnings())
         if given := request.query_params.get("older", ""):
             rows, older = await self._hub.reading.run(lambda: self._sessions.page(given, chosen))
             return html_response(older_page(rows, older, time.time(), chosen))
@@ -107,6 +110,12 @@ class Pages:
         if not chosen.is_empty:
             rows, older = await self._hub.reading.run(lambda: self._sessions.page("", chosen))
         return html_response(list_page(rows, older, name, time.time(), view))
+
+    async def _read_beginnings(self) -> None:
+        """Read what each session is about, so that the first choice of a project does not have to read them all."""
+        with suppress(Busy, LedgerError):
+            async for _ in self._hub.reading.stream(self._sessions.read_all()):
+                pass
 
     async def _list_live(self, request: Request) -> Response:
         return self._stream(self._streams.of_list(_since(request), ListFilter.of(request.query_params)))

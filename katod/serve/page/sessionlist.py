@@ -6,7 +6,9 @@ For the reading thread.
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
+from operator import itemgetter
 from typing import Final, NamedTuple, Protocol
 
 from katod.agents import AGENTS
@@ -82,17 +84,22 @@ class SessionList:
         Raises LedgerError.
         """
         now, begin = time.time(), _place(older)
-        main = [entry for entry in self._index.all().values() if not entry.key.subagent]
         rows, last = list[ListRow](), begin
-        for entry in sorted(main, key=_order, reverse=True):
-            if begin and _order(entry) >= begin:
+        for place, entry in self._newest_first():
+            if begin and place >= begin:
                 continue
             if len(rows) >= MOST:
                 return sorted(rows, key=lambda row: -row.since), _named(last)
-            last = _order(entry)
+            last = place
             if (row := self._shown(entry, now, chosen)) is not None:
                 rows.append(row)
         return sorted(rows, key=lambda row: -row.since), ""
+
+    def _newest_first(self) -> list[tuple[ListPosition, SessionEntry]]:
+        """Return all sessions but sub-agents, each with its place in the list. Raises LedgerError."""
+        every = self._index.all().items()
+        main = [((entry.changed_ns, name), entry) for name, entry in every if not entry.key.subagent]
+        return sorted(main, key=itemgetter(0), reverse=True)
 
     def _shown(self, entry: SessionEntry, now: float, chosen: Chosen | None) -> ListRow | None:
         """Return a session if it is shown; one that is not, by what is known of it, is not even read."""
@@ -103,11 +110,12 @@ class SessionList:
         return row if is_any and (chosen is None or chosen.has(row, now)) else None
 
     def _outline(self, entry: SessionEntry) -> ListRow:
-        """Return what is known of a session without reading it."""
-        said = self._index.said(entry)
+        """Return what is known of a session without reading it, for thousands at a time: all but its name."""
+        said, cwd = self._index.said(entry), entry.beginning().get("cwd", "")
         return ListRow(
-            entry.name, AGENTS[entry.key.agent].product, since=entry.changed_ns / 1e9, is_recorded=bool(entry.number),
-            is_starred=said.starred, labels=said.labels, own=said.title,
+            "", AGENTS[entry.key.agent].product, folder=_folder(cwd, is_redacted=self._redact),
+            since=entry.changed_ns / 1e9, is_recorded=bool(entry.number), is_starred=said.starred, labels=said.labels,
+            own=said.title,
         )  # fmt: skip
 
     def still_there(self, names: Iterable[str], chosen: Chosen) -> set[str]:
@@ -117,9 +125,8 @@ class SessionList:
 
     def named(self, query: Query, chosen: Chosen) -> list[ListRow]:
         """Return the latest `chosen` sessions with a query in title, labels, project and agent. Raises LedgerError."""
-        now, main = time.time(), (entry for entry in self._index.all().values() if not entry.key.subagent)
-        newest_first = sorted(main, key=_order, reverse=True)
-        found = (entry for entry in newest_first if query.matches(self._called(entry)))
+        now = time.time()
+        found = (entry for _, entry in self._newest_first() if query.matches(self._called(entry)))
         rows = (self._shown(entry, now, chosen) for entry in found)
         return list(islice((row for row in rows if row is not None), _NAMED))
 
@@ -144,14 +151,25 @@ class SessionList:
 
         Raises LedgerError.
         """
-        now, here, begin = time.time(), described(entry).cwd, _order(entry)
-        main = (one for one in self._index.all().values() if not one.key.subagent)
-        beyond = [one for one in main if (_order(one) < begin if is_older else _order(one) > begin)]
-        for one in sorted(beyond, key=_order, reverse=is_older):
-            yield None
-            if described(one).cwd == here and self._shown(one, now, None) is not None:
-                yield one
-                return
+        now, here, begin = time.time(), described(entry).cwd, (entry.changed_ns, entry.name)
+        newest_first = self._newest_first()
+        beyond = newest_first if is_older else newest_first[::-1]
+        for place, one in beyond:
+            if place < begin if is_older else place > begin:
+                yield None
+                if described(one).cwd == here and self._shown(one, now, None) is not None:
+                    yield one
+                    return
+
+    def read_all(self) -> Iterator[SessionEntry]:
+        """Yield each session after its beginning was read, the newest first: what is chosen by it is then known.
+
+        Raises LedgerError.
+        """
+        for _, entry in self._newest_first():
+            if entry.paths:
+                described(entry)
+                yield entry
 
     def _row(self, entry: SessionEntry, now: float) -> ListRow:
         if not is_over(entry.changed_ns / 1e9, now):
@@ -160,8 +178,8 @@ class SessionList:
         say = redact if self._redact else str
         row, is_recording, (doing, need) = self._outline(entry), self._index.is_recording(entry), _shown(state, say)
         return row._replace(
-            title=say(one_line(row.own or about.list_title, _TITLE)),
-            folder=say(os.path.basename(about.cwd.rstrip("/"))), branch=say(about.start.branch),
+            name=entry.name, title=say(one_line(row.own or about.list_title, _TITLE)),
+            folder=_folder(about.cwd, is_redacted=self._redact), branch=say(about.start.branch),
             state=doing, need=need, is_recording=is_recording, halt=self._halted() if is_recording else "",
         )  # fmt: skip
 
@@ -171,8 +189,11 @@ class SessionList:
         return f"{said.title or about.list_title}{labels}\n{about.cwd}\n{AGENTS[entry.key.agent].product}"
 
 
-def _order(entry: SessionEntry) -> ListPosition:
-    return entry.changed_ns, entry.name
+@lru_cache(maxsize=1024)  # there are many sessions, but few projects
+def _folder(cwd: str, *, is_redacted: bool) -> str:
+    """Return the name of a project's folder, as it is shown."""
+    name = os.path.basename(cwd.rstrip("/"))
+    return redact(name) if is_redacted else name
 
 
 def _named(place: ListPosition) -> str:
