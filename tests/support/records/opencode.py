@@ -69,7 +69,7 @@ class OpenCode(Maker):
     def write(self, *records: Record) -> Self:
         """Insert or update rows: a message with its parts, or one part."""
         for record in records:
-            table, name, data = record["table"], record["id"], json.dumps(record["data"])
+            table, name, data = record["table"], record["id"], json.dumps(record["data"], ensure_ascii=False)
             self.items.append(record)
             if table == "message":
                 values = (name, self.id, milliseconds(), milliseconds(), data)
@@ -188,7 +188,7 @@ class OpenCode2(OpenCode):
         """Insert messages, or update them in place."""
         for record in records:
             self.items.append(record)
-            now, data = milliseconds(), json.dumps(record["data"])
+            now, data = milliseconds(), json.dumps(record["data"], ensure_ascii=False)
             values = (record["id"], self.id, record["type"], record["seq"], now, now, data)
             changes = "data = excluded.data, time_updated = excluded.time_updated"
             insert = "INSERT INTO session_message VALUES (?,?,?,?,?,?,?)"
