@@ -46,13 +46,15 @@ class ListFilter(NamedTuple):
     def may_have(self, row: ListRow, now: float) -> bool:
         """Return whether a session may be shown, by what is known of it without reading it."""
         is_new = not self.days or now - row.since <= int(self.days) * _DAY
-        is_said = (not self.starred or row.is_starred) and (not self.label or self.label in row.labels)
-        is_of = self.agent in ("", row.agent) and self._may_be_of(row) and (not self.recorded or row.is_recorded)
-        return is_new and is_said and is_of and self._may_be_in_state(row, now)
+        is_of = self.agent in ("", row.agent) and (not self.recorded or row.is_recorded) and self._may_be_of(row)
+        return is_new and is_of and self._is_said(row) and self._may_be_in_state(row, now)
 
     def has(self, row: ListRow, now: float) -> bool:
         """Return whether a session is shown."""
         return self.may_have(row, now) and self.project in ("", row.folder) and self.state in ("", row.group)
+
+    def _is_said(self, row: ListRow) -> bool:
+        return (not self.starred or row.is_starred) and (not self.label or self.label in row.labels)
 
     def _may_be_of(self, row: ListRow) -> bool:
         return not self.project or row.folder in ("", self.project)
