@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from katod.agents import AGENTS
 from katod.events import TOOL_CALL, TOOL_RESULT, Event, SessionRef
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
@@ -19,10 +20,11 @@ from katod.serve.page import sessionlist as board
 from katod.serve.page.changedfiles import files_of
 from katod.serve.page.listfilter import ListFilter
 from katod.serve.page.reader import PageReader
-from katod.serve.page.sessionlist import SessionList
+from katod.serve.page.sessionlist import ListRow, SessionList
+from katod.serve.page.sessionview import Beside, session_head
 from tests.serve.serving import BEARER, TOKEN, asks
 from tests.serve.test_app import asked, run
-from tests.support.records import SESSION, Kimi, calls, result, says, user
+from tests.support.records import SESSION, Claude, Codex, Kimi, OpenCode, calls, result, says, user
 
 ONE = f"/s/{SESSION}"
 init = PageReader.__init__
@@ -374,6 +376,36 @@ def test_a_recording_is_asked_for_by_post_alone(world):
     assert (got.status, other.status, wrong.status, asked_for.status) == (405, 403, 404, 409)
     assert b"katod is not running" in asked_for.body
     assert not list(world.state.glob("requests/*"))
+
+
+@pytest.mark.parametrize("maker", [Claude, Codex, OpenCode])
+def test_what_an_agent_started_is_below_its_session(world, maker):
+    """Not in the list, however the agent keeps it; a search with choices finds it, and it links to what started it."""
+    main = maker(world)
+    main.say(user("Do it all"))
+    child = main.child()
+    child.say(user("Do a part"), says("a rare word"))
+
+    async def work(app):
+        listed = (await app.ask("/")).body.decode()
+        [session] = re.findall(r'<li id="s-([^"]+)"', listed)
+        page = (await app.ask(f"/s/{session}")).body.decode()
+        below = re.search(r'<details class="family"><summary>1 sub-agent</summary><ul><li><a href="([^"]+)"', page)[1]
+        part = (await app.ask(below)).body.decode()
+        product = AGENTS[maker.agent].product.replace(" ", "+")
+        return session, part, (await app.ask(f"/find?q=rare&agent={product}")).body.decode()
+
+    session, part, found = run(world, work)
+    assert f'A sub-agent of <a href="/s/{session}">this session</a>' in part
+    assert "<mark>rare</mark>" in found
+
+
+def test_what_sub_agents_started_is_below_them():
+    """Also where several start several, and whatever is deep is closed again."""
+    rows = [(depth, ListRow(name, title=name)) for depth, name in ((1, "a"), (2, "b"), (3, "c"), (2, "d"), (1, "e"))]
+    page = str(session_head(ListRow("main"), Beside(family=rows), 0.0))
+    tree = re.sub(r"<a[^>]*>|</a>|<span[^>]*></span>| ", "", re.search(r'family">.*</summary>(.*)</details>', page)[1])
+    assert tree == "<ul><li>a<ul><li>b<ul><li>c</li></ul></li><li>d</li></ul></li><li>e</li></ul>"
 
 
 def test_the_sessions_beside_one_are_those_of_its_project(world):

@@ -135,7 +135,7 @@ class CodexAdapter(Adapter):
         if self._meta is not None:
             self._meta["fork"] |= text_of(row.get("id")) not in ("", self._meta["id"])
             return []
-        parent = text_of(row.get("parent_thread_id")) or text_of(row.get("forked_from_id"))
+        parent = _parent(row)
         self._meta = {
             "id": text_of(row.get("id")) or self.new.ref.id,
             "paginated": row.get("history_mode") == "paginated",
@@ -389,6 +389,13 @@ class CodexAdapter(Adapter):
 
 def _is_spawned(row: dict[str, Any]) -> bool:
     return isinstance(row.get("source"), dict) or row.get("thread_source") == SPAWNED
+
+
+def _parent(row: dict[str, Any]) -> str:
+    """Return the id of the thread that started one, or from which it was forked. Some clients name it in `source` alone."""
+    spawn = dict_of(dict_of(dict_of(row.get("source")).get("subagent")).get("thread_spawn"))
+    named = (row.get("parent_thread_id"), spawn.get("parent_thread_id"), row.get("forked_from_id"))
+    return next(filter(None, map(text_of, named)), "")
 
 
 def _start(row: dict[str, Any], parent: str) -> dict[str, str]:

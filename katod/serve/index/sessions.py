@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from katod.agents import AGENTS
 from katod.agents.spec import SPAWNED
 from katod.discover.roots import Root
 from katod.discover.sweep import sweep, sweep_folder
@@ -54,6 +55,16 @@ def described(entry: SessionEntry) -> SessionMetadata:
     return metadata
 
 
+def starter_of(entry: SessionEntry) -> str:
+    """Return the UUID of the session whose agent started one, as far as that is known; empty if a person did."""
+    key = entry.key
+    if key.subagent:
+        return bridge.session_uuid(key._replace(subagent=""))
+    began = entry.beginning() if AGENTS[key.agent].names_parents else {}
+    is_spawned = began.get("origin") == SPAWNED and began.get("parent")
+    return bridge.session_uuid(SessionKey(key.agent, began["parent"])) if is_spawned else ""
+
+
 class SessionIndex:
     """All sessions that are served, by their UUIDs. For the reading thread; `content` is for others, too."""
 
@@ -83,9 +94,23 @@ class SessionIndex:
         return self.all().get(bridge.folded(name))
 
     def main_of(self, entry: SessionEntry) -> SessionEntry:
-        """Return the session that a sub-agent belongs to; any other session, or one without it, itself."""
-        main = self.find(bridge.session_uuid(entry.key._replace(subagent=""))) if entry.key.subagent else None
-        return main or entry
+        """Return the session of a person that a sub-agent belongs to, as far as it is there; any other session itself.
+
+        Raises LedgerError.
+        """
+        seen = {entry.name}
+        while (above := self.find(starter_of(entry))) is not None and above.name not in seen:
+            entry = above
+            seen.add(above.name)
+        return entry
+
+    def started(self, agent: str) -> dict[str, list[SessionEntry]]:
+        """Return the sessions that agents of a kind have started, by those that did. Raises LedgerError."""
+        found: dict[str, list[SessionEntry]] = {}
+        for entry in self.all().values():
+            if entry.key.agent == agent and (name := starter_of(entry)):
+                found.setdefault(name, []).append(entry)
+        return found
 
     def is_recording(self, entry: SessionEntry) -> bool:
         """Return whether a session is being recorded; its first transcript may have no name yet."""

@@ -34,6 +34,7 @@ from katod.serve.feed.hub import Hub
 from katod.serve.feed.tail import Tail
 from katod.serve.http import fields, html_response, while_there
 from katod.serve.index.entry import NotServed, SessionEntry
+from katod.serve.index.sessions import starter_of
 from katod.serve.page import recording
 from katod.serve.page.changedfiles import files_of, files_page
 from katod.serve.page.findview import SearchResult, find_page, found_in_page
@@ -166,12 +167,11 @@ class Pages:
         yield session_foot(row, last, held, prompts)
 
     def _beside(self, entry: SessionEntry) -> Beside:
-        main = self._hub.index.main_of(entry)
-        children = [] if entry.key.subagent else self._sessions.children(entry)
-        parent = main.name if main is not entry else ""
+        index, starter = self._hub.index, starter_of(entry)
+        main = index.main_of(entry)
         return Beside(
             recording.command_of(main) if main.files else "", recording.outputs_of(self._state, entry.key),
-            children, parent,
+            self._sessions.family(entry), starter if index.find(starter) is not None else "",
         )  # fmt: skip
 
     async def _session_live(self, request: Request) -> Response:

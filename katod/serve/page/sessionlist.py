@@ -24,6 +24,7 @@ MOST: Final = 200  # sessions of one list
 _NAMED: Final = 5  # of those that a search finds by their names
 _TITLE: Final = 120
 _STALLED: Final = "stalled"
+_WAITING: Final = "waiting"
 _DIGITS: Final = 20
 ListPosition = tuple[int, str] | tuple[()]  # in the list: when a session changed (ns), and which; empty: before all
 
@@ -49,7 +50,7 @@ class ListRow(NamedTuple):
     @property
     def group(self) -> str:
         """The part of the list that it is in."""
-        waits = {State.BLOCKED.value: "waiting", State.WORKING.value: "working", _STALLED: "working"}
+        waits = {State.BLOCKED.value: _WAITING, State.WORKING.value: "working", _STALLED: "working"}
         return waits.get(self.state, "recent")
 
 
@@ -107,7 +108,10 @@ class SessionList:
             return None
         row = self._row(entry, now)
         is_any = row.title or row.is_recorded or row.state
-        return row if is_any and (chosen is None or chosen.has(row, now)) else None
+        is_own = (
+            row.group == _WAITING or self._index.main_of(entry) is entry
+        )  # others are listed with what started them
+        return row if is_any and is_own and (chosen is None or chosen.has(row, now)) else None
 
     def _outline(self, entry: SessionEntry) -> ListRow:
         """Return what is known of a session without reading it, for thousands at a time: all but its name."""
@@ -138,13 +142,18 @@ class SessionList:
         """Return one session."""
         return self._row(entry, time.time())
 
-    def children(self, entry: SessionEntry) -> list[ListRow]:
-        """Return the sessions that a session started, the first one first. Raises LedgerError."""
-        mine = [
-            one for one in self._index.all().values() if one.key.subagent and one.key._replace(subagent="") == entry.key
-        ]
-        now = time.time()
-        return sorted((self._row(one, now) for one in mine), key=lambda row: row.since)
+    def family(self, entry: SessionEntry) -> list[tuple[int, ListRow]]:
+        """Return the sessions that a session's agent started, and those of these, each with its depth below the first.
+
+        Of several, the oldest one comes first. Raises LedgerError.
+        """
+        now, started, rows = time.time(), self._index.started(entry.key.agent), list[tuple[int, ListRow]]()
+        waiting = [(1, one) for one in _last_first(started.pop(entry.name, ()))]
+        while waiting and len(rows) < MOST:
+            depth, one = waiting.pop()
+            rows.append((depth, self._row(one, now)))
+            waiting += [(depth + 1, below) for below in _last_first(started.pop(one.name, ()))]
+        return rows
 
     def beside(self, entry: SessionEntry, *, is_older: bool) -> Iterator[SessionEntry | None]:
         """Yield None for each session that is looked at, and last the one of the same project that is next in the list.
@@ -187,6 +196,10 @@ class SessionList:
         about, said = described(entry), self._index.said(entry)
         labels = "".join(f" #{label}" for label in said.labels)
         return f"{said.title or about.list_title}{labels}\n{about.cwd}\n{AGENTS[entry.key.agent].product}"
+
+
+def _last_first(entries: Iterable[SessionEntry]) -> list[SessionEntry]:
+    return sorted(entries, key=lambda one: (one.changed_ns, one.name), reverse=True)
 
 
 @lru_cache(maxsize=1024)  # there are many sessions, but few projects

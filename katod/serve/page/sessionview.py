@@ -28,7 +28,7 @@ class Beside(NamedTuple):
 
     resume: str = ""  # the command with which its agent goes on
     outputs: Sequence[OutputLink] = ()
-    children: Sequence[ListRow] = ()
+    family: Sequence[tuple[int, ListRow]] = ()  # the sessions that it started, each with its depth below it
     parent: str = ""  # the session that started it
 
 
@@ -135,16 +135,24 @@ def _family(beside: Beside) -> Markup:
     parent = NOTHING
     if beside.parent:
         parent = fill('<p class="quiet">A sub-agent of <a href="/s/{}">this session</a></p>\n', escape(beside.parent))
-    if not beside.children:
+    if not beside.family:
         return parent
-    rows = join(
-        fill('<li><a href="/s/{}">{}</a></li>', escape(row.name), escape(name_of(row))) for row in beside.children
-    )
-    count = len(beside.children)
+    count = len(beside.family)
     return fill(
         '{}<details class="family"><summary>{}</summary><ul>{}</ul></details>\n',
-        parent, escape(f"{count} sub-agent{'s' if count > 1 else ''}"), rows,
+        parent, escape(f"{count} sub-agent{'s' if count > 1 else ''}"), _tree(beside.family),
     )  # fmt: skip
+
+
+def _tree(family: Sequence[tuple[int, ListRow]]) -> Markup:
+    """Return the items of a list in which each session has a list of those below it."""
+    pieces, at = list[Markup](), 1
+    for number, (depth, row) in enumerate(family):
+        opened = fill("<ul>") if depth > at else join([fill("</li></ul>")] * (at - depth) + [fill("</li>")])
+        at = depth
+        pieces.append(opened if number else NOTHING)
+        pieces.append(fill('<li><a href="/s/{}">{}</a> {}', escape(row.name), escape(name_of(row)), pill(row)))
+    return join([*pieces, *[fill("</li></ul>")] * (at - 1), fill("</li>")])
 
 
 def gone(row: ListRow, outputs: Sequence[OutputLink]) -> Markup:
