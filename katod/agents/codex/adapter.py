@@ -392,7 +392,7 @@ def _is_spawned(row: dict[str, Any]) -> bool:
 
 
 def _parent(row: dict[str, Any]) -> str:
-    """Return the id of the thread that started one, or from which it was forked. Some clients name it in `source` alone."""
+    """Return the id of the thread that started one, or from which it was forked; some clients name it in `source`."""
     spawn = dict_of(dict_of(dict_of(row.get("source")).get("subagent")).get("thread_spawn"))
     named = (row.get("parent_thread_id"), spawn.get("parent_thread_id"), row.get("forked_from_id"))
     return next(filter(None, map(text_of, named)), "")
