@@ -13,6 +13,7 @@ _MOST_CALLS: Final = 256
 _FEWEST: Final = 12  # events: fewer prove nothing
 # What a sub-agent was given is what its own session is about.
 _SLASH: Final = "slash-command"  # one with arguments names a session of which nothing else does
+_TELLING: Final = 5  # words of a slash command that say what it is about, itself included
 _SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context", *ev.BETWEEN}) - {ev.Between.TASK}
 
 
@@ -94,13 +95,18 @@ class SessionMetadata:
         """Set the title, whatever it was."""
         self.names = self.names._replace(title=title)
 
+    def set_plan(self, words: str) -> None:
+        """Set the title, if there is none, to the heading of a plan that the conversation begins with."""
+        if not self.title and (title := title_of(words)):
+            self.rename(title)
+
     def set_title(self, words: str, event: Event) -> None:
         """Set the title, if there is none, to what these words say, which are those of a message before it is split."""
         subtype = event.payload.get("subtype")
         is_apart = subtype in _SUBTYPES_WITHOUT_TITLE and not reviewed_in(words)
         if self.title or (is_apart and subtype != _SLASH) or not (title := title_of(words)):
             return
-        if not is_apart and self._is_said_here(event):
+        if (not is_apart and self._is_said_here(event)) or (subtype == _SLASH and len(title.split()) >= _TELLING):
             self.rename(title)
         else:
             self._draft(title, is_better=not is_apart)

@@ -171,6 +171,26 @@ def test_what_was_typed_for_the_client_is_no_title(subtype, words, draft):
     assert (metadata.title, metadata.best_title) == ("typed words", "typed words")
 
 
+def test_a_slash_command_that_tells_what_it_is_about_is_a_title():
+    """With a few words of its own; what is typed afterwards does not change it."""
+    metadata = SessionMetadata(KEY)
+    words = "/brainstorm how to draw the logo"
+    metadata.set_title(words, event(payload={"text": words, "subtype": "slash-command"}))
+    metadata.set_title("typed words", event())
+    assert metadata.title == words
+
+
+def test_a_plan_that_a_conversation_begins_with_names_it():
+    """By its heading; one that comes later, or has none, does not."""
+    metadata = SessionMetadata(KEY)
+    metadata.set_plan("\n")
+    assert metadata.title == ""
+    metadata.set_plan("# Login\n\n1. Add a page")
+    metadata.set_title("commit and update the changelog", event())
+    metadata.set_plan("# Another")
+    assert metadata.title == "Login"
+
+
 def test_fresh_facts_have_no_state():
     """Unknown values are left out of the state."""
     assert SessionMetadata(KEY).state() == {}

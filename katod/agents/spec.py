@@ -140,6 +140,7 @@ class AgentSpec:
     container: Container | None = None
     stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat
     spills: bytes = b""  # what a line contains if a part of its text is in another file
+    renames: bytes = b""  # what a line contains that names its session, where that may be in the middle of a file
     # How a session is called, as the agent says beside its records, given a source of the session and its id; empty if
     # it does not, or only repeats the first words.
     name_beside: Callable[[Path, str], str] = lambda _path, _session: ""

@@ -15,7 +15,7 @@ from katod.errors import SourceError
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Cursor, Line
-from katod.record.beginning import read_beginning
+from katod.record.beginning import name_within, read_beginning
 from katod.record.currentstate import current_state
 from katod.record.export import Stretch
 from katod.record.stream import NoDedup, SessionStream
@@ -85,7 +85,7 @@ def read_end(found: FoundSession) -> SessionEnd:
             begin = 0 if file.is_document else file.last_newline(max(0, file.size - far))
             end = _end_of(found, Stretch(path, identity), file.read(Cursor(begin), file.size - begin).lines)
             if end.time or not begin:
-                return end
+                return end if end.name else end._replace(name=name_within(found, file))
     return SessionEnd()
 
 

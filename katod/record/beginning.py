@@ -10,11 +10,15 @@ from katod.formats.redact.redactor import redact
 from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
+from katod.model import Cursor
 from katod.record.export import Stretch, replay
+from katod.record.stream import NoDedup, SessionStream
+from katod.tail.reader import SourceFile
 from katod.titles import title_of
 
 _SPOKEN: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.USER_COMMAND})
 _LOOK_AHEAD: Final = 400  # events
+_FAR: Final = 1024 * 1024  # bytes in which a name is looked for
 
 
 def read_beginning(found: FoundSession) -> tuple[SessionMetadata, bool]:
@@ -31,6 +35,23 @@ def read_beginning(found: FoundSession) -> tuple[SessionMetadata, bool]:
     if name := name_beside(found):
         metadata.set_named(name)
     return metadata, spoken
+
+
+def name_within(found: FoundSession, file: SourceFile) -> str:
+    """Return the last name that the records of a session's file give it, as it is shown; empty if they give none.
+
+    Only the first MB is searched, by a native pass: newer clients repeat a name at the end of the file, where it is found
+    without this. Raises SourceError.
+    """
+    marker = AGENTS[found.key.agent].renames
+    if not marker or not file.find(marker, _FAR):
+        return ""
+    path, identity, _ = found.files[-1]
+    lines = [line for line in file.read(Cursor(), _FAR).lines if marker in line.data]
+    stream = SessionStream(found.key, NoDedup(), EventLog(), whole=False)
+    for _ in stream.events(Stretch(path, identity), lines):
+        pass
+    return stream.metadata.names.named
 
 
 def name_beside(found: FoundSession) -> str:

@@ -270,8 +270,7 @@ class Translation:
 
     def _message(self, event: Event) -> Message:
         if event.kind != ev.USER_MESSAGE:
-            if event.kind == ev.CONFIG_CHANGE and event.payload["what"] == "title":
-                self._metadata.set_named(clean(redact(event.payload["after"])))
+            self._take_name(event)
             return (event,)
         heard = event if self._spec.commands else event._replace(typed=False)
         parts = split(heard, marks_pastes=self._spec.marks_pastes)
@@ -279,6 +278,14 @@ class Translation:
         if event.session.subagent == self._metadata.key.subagent:
             set_title(self._metadata, parts.words, event)
         return tuple(parts.events)
+
+    def _take_name(self, event: Event) -> None:
+        """Note the name that an agent gives the session, and the heading of a plan that it begins with."""
+        payload, metadata = event.payload, self._metadata
+        if event.kind == ev.CONFIG_CHANGE and payload["what"] == "title":
+            metadata.set_named(clean(redact(payload["after"])))
+        elif payload.get("phase") == "plan" and not metadata.title and event.session.subagent == metadata.key.subagent:
+            metadata.set_plan(clean(redact(payload["text"])))
 
 
 def set_title(metadata: SessionMetadata, words: str, event: Event) -> None:

@@ -220,7 +220,7 @@ def _lists(report: Report, process: Process, mode: str) -> None:
         )
     process.rests()  # by now, it has read what each session is about
     for choice in _CHOICES:
-        took = median(process.took(f"/?{choice}") for _ in range(9))
+        took = median([process.took(f"/?{choice}") for _ in range(9)])
         report.line(f"/?{choice}, {mode}", f"{took:.0f}", (took, CHOSEN))
     time.sleep(_SWEEP)
     late = {}

@@ -53,6 +53,15 @@ def test_a_session_has_the_name_that_it_has_by_now(world):
     assert named == ["app 2026-02-10", "Add a login page", "Login page of the shop", "Login", "Login"]
 
 
+def test_a_name_is_found_where_only_the_middle_of_a_file_has_it(world):
+    """As clients wrote it that did not repeat it; a name that a tool returned is none."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("commit it all"), {"type": "custom-title", "customTitle": "Login"})
+    source.append(*(make.says("more " * 5000) for _ in range(9)))
+    source.append(make.result("c", '{"type":"custom-title","customTitle":"Wrong"}'), make.says("Done."))
+    assert orjson.loads(world.cli("sessions", "--json"))["title"] == "Login"
+
+
 def test_a_pipe_gets_one_line_a_session(world):
     """Fields are separated by tabs, and nothing is cut; the state is empty where it is not known."""
     source = world.claude().append(Claude().user("What is this?"))

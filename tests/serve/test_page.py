@@ -110,8 +110,8 @@ def test_the_first_list_has_all_sessions_read(world, monkeypatch):
         maker.append(maker.meta(cwd="/home/me/shop"), maker.user("Add a cart"))
         os.utime(maker.path, (1_700_000_000 + number, 1_700_000_000 + number))
     looked_at = []
-    describe = board.described
-    monkeypatch.setattr(board, "described", lambda entry: looked_at.append(entry.name) or describe(entry))
+    describe = board.called
+    monkeypatch.setattr(board, "called", lambda entry: looked_at.append(entry.name) or describe(entry))
 
     async def work(app):
         await app.ask("/")
@@ -125,6 +125,23 @@ def test_the_first_list_has_all_sessions_read(world, monkeypatch):
     assert re.findall(r'<li id="s-([^"]+)"', page) == [SESSION]
     assert '<li id="s-' not in none
     assert set(looked_at) == {SESSION}
+
+
+def test_the_list_has_names_from_the_middle_of_files(world):
+    """As the shell has; they are looked for again when a file has changed."""
+    maker = world.claude()
+    maker.write(maker.user("commit it all"), *(maker.says("more " * 5000) for _ in range(9)))
+
+    async def work(app):
+        before = (await app.ask("/")).body.decode()
+        maker.append({"type": "custom-title", "customTitle": "Login"})
+        maker.say(*(says("more " * 5000) for _ in range(9)))
+        app.hub._changed({str(maker.path)})
+        return before, (await app.ask("/")).body.decode()
+
+    before, after = run(world, work)
+    assert "commit it all</a>" in before
+    assert "Login</a>" in after
 
 
 def test_the_list_is_grouped_by_project(world):

@@ -43,6 +43,7 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     marks_pastes=True,
     spills=SPILLED.encode(),
+    renames=b'"type":"custom-title"',
     retention=later("agents.claude.cleanup.retention"),
     answers=Answers(usage_is_last=False, usage_signs=(b'"usage"', b'"cost-state"'), usage_stands_alone=True),
     reported=later("agents.claude.running.reported"),

@@ -39,7 +39,7 @@ class SessionContent(NamedTuple):
 class SessionEntry(FoundSession):
     """One session, and what is known of it without reading it all. `files` is a copy: `take` and `renew` change it."""
 
-    __slots__ = ("_about", "_counted", "_packed", "count", "is_open", "number", "swept")
+    __slots__ = ("_about", "_counted", "_named", "_packed", "count", "is_open", "number", "swept")
 
     def __init__(self, key: SessionKey, number: int = 0) -> None:
         self.key = key
@@ -49,6 +49,7 @@ class SessionEntry(FoundSession):
         self.swept = 0.0  # when the last sweep began that found one of its files
         self._counted: bytes | None = None  # what `stats` were when all messages were counted
         self._about = "", b""  # JSON, empty until it is read; what `stats` were then
+        self._named = b""  # what `stats` were when a name was looked for in its records
         self._packed: Packed = (), (), b""
 
     @property
@@ -122,6 +123,11 @@ class SessionEntry(FoundSession):
     def has_changed(self) -> bool:
         """Whether its files have changed since what it is about was read."""
         return self._about[1] != self.stats
+
+    def look_for_name(self) -> bool:
+        """Return whether a name has to be looked for in its records as they are now; it counts as done."""
+        is_old, self._named = self._named != self.stats, self.stats
+        return is_old
 
     def beginning(self) -> dict[str, Any]:
         """Return the metadata as names and values, empty if there is none: faster than `metadata`."""

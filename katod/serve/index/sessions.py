@@ -16,11 +16,12 @@ from katod.agents import AGENTS
 from katod.agents.spec import SPAWNED
 from katod.discover.roots import Root
 from katod.discover.sweep import sweep, sweep_folder
+from katod.errors import SourceError
 from katod.formats.redact.redactor import redact
 from katod.formats.stream import bridge
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey, Stat
-from katod.record.beginning import name_beside, read_beginning
+from katod.record.beginning import name_beside, name_within, read_beginning
 from katod.serve.index.entry import File, NotServed, Numbers, SessionContent, SessionEntry, numbers_of, stat_of
 from katod.serve.index.ledger import LedgerSessions
 from katod.states import is_over
@@ -52,6 +53,17 @@ def described(entry: SessionEntry) -> SessionMetadata:
         if name := name_beside(entry):
             metadata.set_named(name)
         entry.set_metadata(metadata.state())
+    return metadata
+
+
+def called(entry: SessionEntry) -> SessionMetadata:
+    """Return the metadata of a session that is shown, with the name that its records give it anywhere."""
+    metadata = described(entry)
+    if entry.paths and entry.look_for_name():
+        with suppress(SourceError), AGENTS[entry.key.agent].open(entry.paths[-1]) as file:
+            if name := name_within(entry, file):
+                metadata.set_named(name)
+                entry.set_metadata(metadata.state())
     return metadata
 
 

@@ -17,7 +17,7 @@ from katod.formats.redact.redactor import redact
 from katod.record.currentstate import current_state
 from katod.search.query import Query
 from katod.serve.index.entry import SessionEntry
-from katod.serve.index.sessions import SessionIndex, described
+from katod.serve.index.sessions import SessionIndex, called, described
 from katod.states import Doing, State, is_over
 
 MOST: Final = 200  # sessions of one list
@@ -183,7 +183,7 @@ class SessionList:
     def _row(self, entry: SessionEntry, now: float) -> ListRow:
         if not is_over(entry.changed_ns / 1e9, now):
             entry.refresh()
-        about, state = described(entry), _doing(entry, now)
+        about, state = called(entry), _doing(entry, now)
         say = redact if self._redact else str
         row, is_recording, (doing, need) = self._outline(entry), self._index.is_recording(entry), _shown(state, say)
         return row._replace(
