@@ -40,8 +40,8 @@ def read_beginning(found: FoundSession) -> tuple[SessionMetadata, bool]:
 def name_within(found: FoundSession, file: SourceFile) -> str:
     """Return the last name that the records of a session's file give it, as it is shown; empty if they give none.
 
-    Only the first MB is searched, by a native pass: newer clients repeat a name at the end of the file, where it is found
-    without this. Raises SourceError.
+    Only the first MB is searched, by a native pass: newer clients repeat a name at the end of the file, where it is
+    found without this. Raises SourceError.
     """
     marker = AGENTS[found.key.agent].renames
     if not marker or not file.find(marker, _FAR):
