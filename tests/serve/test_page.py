@@ -355,6 +355,20 @@ def test_a_message_can_be_copied_as_it_was_written(world):
     assert {found.headers["content-type"] for found in (one, whole)} == {"text/markdown; charset=utf-8"}
 
 
+def test_a_message_has_the_record_that_it_was_made_of(world):
+    """As text, with its secrets redacted; nothing else has one."""
+    maker = world.claude()
+    maker.write(maker.user("take ghp_16C7e42F292c6912E7710c838347Ae178B4a"))
+    page = asked(world, ONE)[0].body.decode()
+    name = re.search(r'<a class="at" href="#([0-9a-f-]{36})"', page)[1]
+    one, none, unnamed, other = asked(
+        world, f"{ONE}/record?only={name}", f"{ONE}/record?only=x", f"{ONE}/record", f"/s/x/record?only={name}"
+    )
+    assert one.headers["content-type"] == "text/plain; charset=utf-8"
+    assert json.loads(one.body)["message"]["content"] == "take [REDACTED:github-token]"
+    assert [page.status for page in (none, unnamed, other)] == [404, 404, 404]
+
+
 def test_what_is_not_there_is_not_served(world):
     """Neither a session by a path, nor a transcript of another one, nor a session that is not recorded."""
     talked(world)

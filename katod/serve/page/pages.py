@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 from urllib.parse import quote
 
+import orjson
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -17,7 +18,7 @@ from starlette.routing import Route
 from katod import events as ev
 from katod.discover.found import FoundSession
 from katod.errors import KatodError, LedgerError
-from katod.formats.redact.redactor import redact
+from katod.formats.redact.redactor import redact, redact_json
 from katod.formats.registry import open_format
 from katod.formats.stream import bridge
 from katod.formats.stream.bridge import event_uuid
@@ -29,6 +30,7 @@ from katod.log import EventLog
 from katod.metadata import Replay
 from katod.model import Options, Saying, SessionKey
 from katod.record.export import Stretch, render_all, replay
+from katod.record.native import native_record
 from katod.serve import failures
 from katod.serve.feed.hub import Hub
 from katod.serve.feed.tail import Tail
@@ -54,6 +56,9 @@ from katod.store.rows import OutputRow, PersonalRow
 _WORDS: Final = {"start": "start", "stop": "stop", "capture": "capture"}
 _UNREDACTED: Final = (
     "Secrets were not redacted when this transcript was written, so it is not shown here. Open the file itself."
+)
+_NO_RECORD: Final = (
+    "There is no record of its own for this: its agent keeps the session as one document, or katod put it together."
 )
 _PATIENCE: Final = 10.0  # seconds for katod's answer
 _POLL: Final = 0.02
@@ -90,6 +95,7 @@ class Pages:
             f"{one}/newer": partial(self._neighbour, is_older=False),
             f"{one}/files": self._files,
             f"{one}/markdown": self._markdown,
+            f"{one}/record": self._native,
             f"{one}/download/{{form}}": self._download,
             f"{one}/transcripts/{{number}}": self._transcript,
         }
@@ -208,6 +214,17 @@ class Pages:
             return Response(message or "", 200 if message else 404, media_type="text/markdown")
         pieces = self._hub.reading.stream(render_all(_events(entry), "markdown", self._options))
         return StreamingResponse(_joined(pieces), media_type="text/markdown")
+
+    async def _native(self, request: Request) -> Response:
+        """Return the native record of one event, with its secrets redacted."""
+        entry, wanted = await self._entry(request), bridge.folded(request.query_params.get("only", ""))
+        if entry is None or not wanted:
+            return _missing()
+        steps = self._hub.searching.last(_record_of(entry, wanted))
+        if (found := await while_there(request, steps)) is None:
+            return html_response(plain("Not shown", _NO_RECORD, f"/s/{entry.name}"), 404)
+        text = await self._hub.searching.run(lambda: _indented(found, redacted=self._options.redact))
+        return Response(text, media_type="text/plain; charset=utf-8")
 
     async def _download(self, request: Request) -> Response:
         """Return a session as a file of its own, in the form that is named."""
@@ -363,6 +380,20 @@ def guarded(answer: Handler) -> Handler:
             return html_response(plain("Not now", message), 503, {"Retry-After": "1"})
 
     return page
+
+
+def _record_of(entry: SessionEntry, wanted: str) -> Iterator[list[Any] | None]:
+    stretches = [Stretch(path, identity) for path, identity, _ in entry.files]
+    return native_record(entry.key, stretches, lambda event: event_uuid(event.id) == wanted)
+
+
+def _indented(records: list[Any], *, redacted: bool) -> bytes:
+    """Return native records as people can read them."""
+    shown = records[0] if len(records) == 1 else records
+    try:
+        return orjson.dumps(redact_json(shown) if redacted else shown, option=orjson.OPT_INDENT_2) + b"\n"
+    except TypeError:  # only hostile files have that
+        return b"This record is nested too deep to be shown.\n"
 
 
 def _one_message(events: Replay, wanted: str, options: Options) -> Iterator[str | None]:

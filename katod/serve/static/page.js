@@ -355,7 +355,9 @@ function dress(section) {
   const copy = make("button", "Copy", { type: "button", title: "Copy this message as Markdown" });
   copy.onclick = () => copyFrom(copy, () => read(`${location.pathname}/markdown?only=${section.id}`));
   const acts = make("span", "", { className: "acts" });
-  acts.append(copy);
+  const record = make("a", "Record", { href: `${location.pathname}/record?only=${section.id}` });
+  record.title = "The record in the agent's file, with secrets removed";
+  acts.append(copy, record);
   section.append(acts);
 }
 
