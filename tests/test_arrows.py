@@ -141,7 +141,7 @@ IMPURE = {
     "archive": ".drop .folder .folders .naming",
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".deliveries .integrity .ledger .personal .projects .tombstones .usagecache",
-    "record": ".backfill .catchup .currentstate .delivery .export .follow .history .naming .policy .sample .session .stream",
+    "record": ".backfill .catchup .currentstate .delivery .export .follow .history .naming .native .policy .sample .session .stream",
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .since",
