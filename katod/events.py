@@ -159,6 +159,11 @@ def is_between(event: Event) -> bool:
     return event.kind in (USER_MESSAGE, SYSTEM_MESSAGE) and event.payload.get("subtype") in BETWEEN
 
 
+def is_plan(event: Event) -> bool:
+    """Return whether a message is a plan that the person accepted."""
+    return event.kind == ASSISTANT_MESSAGE and event.payload.get("phase") == "plan"
+
+
 def is_summary(event: Event) -> bool:
     """Return whether an event is a summary of the conversation, made for the model."""
     return event.kind == COMPACTION or (is_between(event) and event.payload["subtype"] in _SUMMARIES)

@@ -262,12 +262,13 @@ class Controller:
     # -- names that wait for words --------------------------------------------------------------------
 
     def name(self, session: ActiveSession, output: Output, event: Event) -> None:
-        """Name an output that waits for its first words, if this event has them.
+        """Name an output that waits for its first words, if this event has them: typed ones, or a plan with a heading.
 
         Words that say nothing, a picture, a sub-agent or much text end the wait without a title.
         Raises OSError for a temporary problem of the machine, as `carry_out` does.
         """
-        words = event.payload["text"] if event.kind == ev.USER_MESSAGE and event.typed else ""
+        is_typed = event.kind == ev.USER_MESSAGE and event.typed
+        words = event.payload["text"] if is_typed or ev.is_plan(event) else ""
         named = self.naming.titled(session.metadata, words) if words else None
         if named is not None:
             output.release(lambda row: self._rename(session, row, named))

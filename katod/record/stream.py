@@ -284,7 +284,7 @@ class Translation:
         payload, metadata = event.payload, self._metadata
         if event.kind == ev.CONFIG_CHANGE and payload["what"] == "title":
             metadata.set_named(clean(redact(payload["after"])))
-        elif payload.get("phase") == "plan" and not metadata.title and event.session.subagent == metadata.key.subagent:
+        elif ev.is_plan(event) and not metadata.title and event.session.subagent == metadata.key.subagent:
             metadata.set_plan(clean(redact(payload["text"])))
 
 

@@ -48,6 +48,15 @@ def test_nothing_is_written_until_words_are_typed(world, source):
     assert "first answer" in world.cli("export", "--recording", str(recording["id"]))
 
 
+def test_a_plan_names_it_by_its_heading(world, source, make):
+    """As the words do with which a client has it carried out; what is typed next no longer does."""
+    plan = "# Plan: a new matter\n\n1. Begin."
+    source.append(make.user(f"Implement the following plan:\n\n{plan}", planContent=plan), make.says("second answer"))
+    source.append(make.user("commit and update the changelog"), make.says("third answer"))
+    world.once()
+    assert only(world).name == "2026-02-10-plan-a-new-matter-6f1c2c1e.md"
+
+
 def test_the_first_words_name_it(world, source, make):
     """Words from before the recording never do; what was said since `::start` stands in the file, below one head."""
     source.append(make.user("a new matter"), make.says("second answer"))
