@@ -22,6 +22,7 @@ class Answers(NamedTuple):
     usage_is_last: bool = True  # after all of the answer: no call of it is recorded later
     # What a line contains that has usage, or a setting on which that depends; nothing, if any line may have it.
     usage_signs: tuple[bytes, ...] = ()
+    usage_from_start: bool = False  # each line counts as one up to that which starts the session: it has no sign
     usage_stands_alone: bool = False  # so that what was appended can be read without what is before it
     usage_is_apart: bool = False  # in a record of its own that names no message, beside that of its answer
 

@@ -15,7 +15,7 @@ from katod.model import UUID, Identity, Record, TypedText
 State = Mapping[str, Any]
 # Of an adapter.
 _GUARDED: Final = {
-    "__init__", "feed", "state", "has_pending", "finish", "typed_texts", "usage_in", "recognises",
+    "__init__", "feed", "feed_usage", "state", "has_pending", "finish", "typed_texts", "recognises",
 }  # fmt: skip
 UNEXPECTED: Final = "unexpected shape"  # the raw type of a record, or a part of one, that broke its translation
 _DERIVED: Final = ("family", "description")
@@ -223,6 +223,13 @@ class Adapter:
         """Return whether text is held back until a later record decides about it."""
         return False
 
+    def feed_usage(self, record: Record) -> list[Event]:
+        """Return at least the events of a decoded record that say what was used, and how the session starts.
+
+        A source is fed either like this, or in full: an adapter may pass over all else that it remembers.
+        """
+        return self.feed(record)
+
     def finish(self) -> list[Event]:
         """Return the pending events, for a source that is known to be complete."""
         return []
@@ -231,11 +238,6 @@ class Adapter:
     def typed_texts(fields: dict[str, Any]) -> list[TypedText]:
         """Return the texts of one record that a person may have typed, judged by the record alone."""
         raise NotImplementedError
-
-    @staticmethod
-    def usage_in(fields: dict[str, Any]) -> dict[str, Any]:
-        """Return as much of a record as its usage needs, for a reader that wants nothing else of it."""
-        return fields
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:

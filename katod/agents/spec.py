@@ -129,6 +129,8 @@ class AgentSpec:
     suffixes: tuple[str, ...]
     identity_of: Callable[[Path], Identity | None]  # what the path of a file with such a suffix says
     open: Callable[[str], AbstractContextManager["SourceFile"]] = _OPEN_SOURCE
+    # The same for a reader of its usage, which needs nothing that was said: that may be left out.
+    open_usage: Callable[[str], AbstractContextManager["SourceFile"]] | None = None
     short_id: Callable[[str], str] = str  # the part of an id that distinguishes sessions
     separate_subagents: bool = True  # sub-agents have session files of their own
     form: str = ""  # the agent whose records it writes, if not its own
@@ -178,6 +180,7 @@ class AgentSpec:
             identity_of=or_else(lambda _path: None, self.identity_of, self.name),
             stat_of=or_else(lambda _path, own: own, self.stat_of, self.name),
             open=opened(self.open),
+            open_usage=self.open_usage and opened(self.open_usage),
             container=container,
             short_id=or_else(str, self.short_id, self.name),
             name_beside=or_else(lambda _path, _session: "", self.name_beside, self.name),

@@ -66,6 +66,7 @@ class Table(Generic[R]):
         self._row = row
         self._columns = [_column(name, hint) for name, hint in hints.items() if name != without]
         self._decoders = [(n, column.decode) for n, column in enumerate(self._columns) if column.decode is not None]
+        self._types: set[tuple[type, ...]] = set()  # those of rows that were read
         self._changing = [column for column in self._columns if column.name not in {"id", *fixed}]
         self.create = _create(name, self._columns, key, index)
         names = ", ".join(f'"{column.name}"' for column in self._columns)
@@ -79,8 +80,11 @@ class Table(Generic[R]):
 
         Raises LedgerDamaged if katod did not write it, LedgerError if a newer katod did.
         """
-        if len(values) != len(self._columns) or any(map(_is_strange, self._columns, values)):
-            raise LedgerDamaged(STRANGE)
+        kinds = tuple(map(type, values))
+        if kinds not in self._types:
+            if len(kinds) != len(self._columns) or any(map(_is_strange, self._columns, kinds)):
+                raise LedgerDamaged(STRANGE)
+            self._types.add(kinds)
         try:
             row = list(values)
             for number, decode in self._decoders:
@@ -102,9 +106,9 @@ class Table(Generic[R]):
         return [*_encoded(row, self._changing), row.id]
 
 
-def _is_strange(column: Column, value: Any) -> bool:
+def _is_strange(column: Column, kind: type) -> bool:
     """Return whether katod writes no value of this type to a column."""
-    return type(value) not in column.kinds
+    return kind not in column.kinds
 
 
 def _create(name: str, columns: list[Column], key: str, index: str) -> str:

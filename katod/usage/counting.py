@@ -65,6 +65,8 @@ class _Lineage:
 
     def owner(self, source: CountedSource) -> bytes:
         """Return the session that a source counts for: of a sub-agent, the one that it works for."""
+        if source.session not in self._parents:  # as most are
+            return source.session
         *_, last = self._above(source.session, spawned_only=True)
         return last
 
@@ -75,7 +77,7 @@ class _Lineage:
 
     def order(self, source: CountedSource) -> tuple[int, bool, int, bytes]:
         """Return a key that sorts what was copied before its copies."""
-        depth = sum(1 for _ in self._above(source.session))
+        depth = sum(1 for _ in self._above(source.session)) if source.session in self._parents else 1
         return depth, source.is_subagent, source.changed_ns, source.path
 
     def _above(self, session: bytes, *, spawned_only: bool = False) -> Iterator[bytes]:
@@ -106,12 +108,15 @@ def _of_session(owner: bytes, members: list[tuple[CountedSource, list[UsageCell]
     """Yield the cells of a session, its recorded cost among them."""
     agent, project = members[0][0].agent, next((source.project for source, _ in members if source.project), b"")
     costs, day = _session_costs(members)
-    sharing = [cell for source, _ in members for cell in source.cells if _shares(source, cell, day)]
-    shares = [_Share(name, cost, sharing) for name, cost in costs.items()]
+    shares = [_Share(name, cost, _sharing(members, day)) for name, cost in costs.items()]
     for source, cells in members:
         for cell in cells:
             yield SpentCell(agent, owner, source.project or project, _with_cost(source, cell, shares, day))
     yield from (SpentCell(agent, owner, project, share.alone(day)) for share in shares if not share.weight)
+
+
+def _sharing(members: Iterable[tuple[CountedSource, list[UsageCell]]], day: int) -> list[UsageCell]:
+    return [cell for source, _ in members for cell in source.cells if _shares(source, cell, day)]
 
 
 def _session_costs(members: Iterable[tuple[CountedSource, list[UsageCell]]]) -> tuple[dict[str, float], int]:

@@ -1,5 +1,6 @@
 """The tokens of one answer or of many, counted alike for all agents. Pure."""
 
+from operator import add
 from typing import Any, Final, NamedTuple
 
 from katod.agents.answers import Answers
@@ -32,10 +33,7 @@ class TokenCounts(NamedTuple):
 
     def plus(self, other: "TokenCounts") -> "TokenCounts":
         """Return the sum of both."""
-        return TokenCounts(
-            self.input + other.input, self.output + other.output, self.cache_read + other.cache_read,
-            self.cache_write + other.cache_write, self.cache_hour + other.cache_hour, self.reasoning + other.reasoning,
-        )  # fmt: skip
+        return TokenCounts(*map(add, self, other))
 
     def less(self, other: "TokenCounts") -> "TokenCounts":
         """Return what is left without the other; no count is below 0."""
@@ -44,7 +42,7 @@ class TokenCounts(NamedTuple):
 
 def counted(payload: dict[str, Any], answers: Answers, most: int = MOST_IN_ANSWER) -> TokenCounts:
     """Return the tokens of a `usage` event, at most so many of each kind, whatever its agent counts as which."""
-    counts = (min(_count(payload.get(name)), most) for name in _NAMES)
+    counts = [_count(payload[name], most) if name in payload else 0 for name in _NAMES]
     given, made, read, written, hour, reasoning = counts
     if answers.input_has_cached:
         given = max(0, given - read - written)
@@ -58,5 +56,7 @@ def is_complete(payload: dict[str, Any]) -> bool:
     return type(payload.get("input")) is int and type(payload.get("output")) is int
 
 
-def _count(value: Any) -> int:
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
+def _count(value: Any, most: int) -> int:
+    if type(value) is not int or not 0 <= value <= MOST_TOKENS:
+        return 0
+    return min(most, value)

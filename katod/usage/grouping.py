@@ -1,13 +1,15 @@
 """What was used, by day, project, model or agent. Pure."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import date
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from katod.usage.cells import CostState
 from katod.usage.counting import SpentCell
 from katod.usage.counts import TokenCounts
-from katod.usage.pricing import PriceTable, price_of
+from katod.usage.pricing import CellPrices, PriceTable
 
 BY: Final = ("day", "project", "model", "agent")
 
@@ -30,12 +32,12 @@ class UsageSum:
         self.recorded: float | None = None
         self.computed: float | None = None
         self.unpriced = 0  # tokens
-        self._sessions: set[bytes] = set()
+        self.owners: set[bytes] = set()  # the sessions, sub-agents not counted
 
     @property
     def sessions(self) -> int:
         """How many sessions there are, sub-agents not counted."""
-        return len(self._sessions)
+        return len(self.owners)
 
     @property
     def cost(self) -> float | None:
@@ -48,13 +50,23 @@ class UsageSum:
         used = cell.spent.cell
         self.tokens = self.tokens.plus(used.tokens)
         self.answers += used.answers
-        self._sessions.add(cell.spent.session)
+        self.owners.add(cell.spent.session)
         if cell.recorded is not None:
             self.recorded = (self.recorded or 0.0) + cell.recorded
         elif cell.computed is not None:
             self.computed = (self.computed or 0.0) + cell.computed
         else:
             self.unpriced += used.tokens.total
+
+    def include(self, other: "UsageSum") -> None:
+        """Add what another one has."""
+        self.tokens, self.answers = self.tokens.plus(other.tokens), self.answers + other.answers
+        self.owners |= other.owners
+        if other.recorded is not None:
+            self.recorded = (self.recorded or 0.0) + other.recorded
+        if other.computed is not None:
+            self.computed = (self.computed or 0.0) + other.computed
+        self.unpriced += other.unpriced
 
     def to_json(self) -> dict[str, Any]:
         """Return the sum as it is printed for programs."""
@@ -94,29 +106,31 @@ class Period(NamedTuple):
 def priced(cells: Iterable[SpentCell], prices: PriceTable, name_of: Callable[[bytes], str]) -> list[PricedCell]:
     """Return the cells with their costs; `name_of` returns the name of a project, and is called once for each."""
     names: dict[bytes, str] = {}
+    price = CellPrices(prices)
     out = []
     for spent in cells:
         if spent.project not in names:
             names[spent.project] = name_of(spent.project)
         is_recorded = spent.cell.key.state == CostState.RECORDED
         recorded = spent.cell.cost if is_recorded else None
-        computed = None if is_recorded else price_of(spent.cell, prices)
+        computed = None if is_recorded else price.of(spent.cell)
         out.append(PricedCell(spent, names[spent.project], recorded, computed))
     return out
 
 
 def grouped(cells: Iterable[PricedCell], by: str) -> UsageTable:
     """Return the sums: days in their order, everything else with the most expensive first."""
-    sums: dict[str, UsageSum] = {}
-    total = UsageSum()
+    sums: dict[str, UsageSum] = defaultdict(UsageSum)
+    total, name_of = UsageSum(), _NAMES[by]
     for cell in cells:
-        name = _NAMES[by](cell)
-        sums.setdefault(name, UsageSum()).add(cell)
-        total.add(cell)
+        sums[name_of(cell)].add(cell)
+    for found in sums.values():
+        total.include(found)
     rows = sorted(sums.items(), key=(lambda row: row[0]) if by == "day" else _largest_first)
     return UsageTable(by, rows, total)
 
 
+@cache
 def _iso(day: int) -> str:
     """Return a day as `2026-02-10`, empty if it is unknown."""
     return date.fromordinal(day).isoformat() if day else ""

@@ -14,6 +14,7 @@ from katod.usage.source import AnswerUsage, CostMark, SourceUsage
 VERSION: Final = 2  # rises when the same source would be read, or kept, in another way
 _ANSWER: Final = struct.Struct("<qiH6qdB")  # key, day, number of the model, counts, cost, flags
 _HAS_COST, _IS_COMPLETE = 1, 2
+_STATES: Final = {int(state): state for state in CostState}  # `CostState(number)` takes ten times as long
 
 
 class PackedUsage(NamedTuple):
@@ -67,7 +68,7 @@ def unpack_keys(data: bytes) -> Sequence[int]:
 def unpack_cells(data: bytes) -> list[UsageCell]:
     """Return the sums over the answers of a source."""
     return [
-        UsageCell(CellKey(day, model, size, CostState(state)), answers, TokenCounts(*tokens), cost)
+        UsageCell(CellKey(day, model, size, _STATES[state]), answers, TokenCounts(*tokens), cost)
         for day, model, size, state, answers, tokens, cost in orjson.loads(data)
     ]
 

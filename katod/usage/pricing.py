@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, Protocol
 
-from katod.usage.cells import STEPS, CostState, UsageCell
+from katod.usage.cells import STEPS, CellKey, CostState, UsageCell
 
 
 class PriceSteps(NamedTuple):
@@ -48,20 +48,34 @@ class NoPrices:
         return None
 
 
-def price_of(cell: UsageCell, prices: PriceTable) -> float | None:
-    """Return what the answers of a cell cost, None if that cannot be computed."""
-    key = cell.key
-    has_price = key.state == CostState.OPEN and key.model and key.day
-    rates = prices.rates(key.model, key.day) if has_price else None
-    if rates is None:
-        return None
-    prompt = STEPS[key.size - 1] + 1 if key.size else 0
-    tokens = cell.tokens
-    reasoning = tokens.reasoning if rates.reasoning is not None else 0
-    parts = (
-        (tokens.input, rates.input), (tokens.output - reasoning, rates.output),
-        (reasoning, rates.reasoning or rates.output),
-        (tokens.cache_read, rates.cache_read), (tokens.cache_write - tokens.cache_hour, rates.cache_write),
-        (tokens.cache_hour, rates.cache_hour),
-    )  # fmt: skip
-    return sum(count * steps.at(prompt) for count, steps in parts) / 1_000_000
+class CellPrices:
+    """Computes what the answers of cells cost; the prices of each kind of cell are looked up once."""
+
+    def __init__(self, prices: PriceTable) -> None:
+        self._prices = prices
+        self._known: dict[CellKey, tuple[float, ...]] = {}  # empty: no price
+
+    def of(self, cell: UsageCell) -> float | None:
+        """Return what the answers of a cell cost, None if that cannot be computed."""
+        key, tokens = cell.key, cell.tokens
+        if key not in self._known:
+            self._known[key] = self._looked_up(key)
+        if not (known := self._known[key]):
+            return None
+        given, made, reasoned, read, written, hour = known
+        return (
+            tokens.input * given + (tokens.output - tokens.reasoning) * made + tokens.reasoning * reasoned
+            + tokens.cache_read * read + (tokens.cache_write - tokens.cache_hour) * written + tokens.cache_hour * hour
+        ) / 1_000_000  # fmt: skip
+
+    def _looked_up(self, key: CellKey) -> tuple[float, ...]:
+        has_price = key.state == CostState.OPEN and key.model and key.day
+        rates = self._prices.rates(key.model, key.day) if has_price else None
+        if rates is None:
+            return ()
+        prompt = STEPS[key.size - 1] + 1 if key.size else 0
+        kinds = (
+            rates.input, rates.output, rates.reasoning or rates.output, rates.cache_read, rates.cache_write,
+            rates.cache_hour,
+        )  # fmt: skip
+        return tuple(steps.at(prompt) for steps in kinds)

@@ -58,11 +58,12 @@ class UsageReader:
         """
         spec, source = AGENTS[identity.key.agent], _UsageSource(path, identity)
         changed = self._day(_time_of(changed_ns))
-        names: dict[str, str] = {}
-        with spec.open(path) as file:
+        keys: dict[str, int] = {}
+        with (spec.open_usage or spec.open)(path) as file:
             for event in source.events(file, start):
-                key = self._key_of(names.setdefault(event.id, event.dedup_key or event.id))
-                usage.take(key, self._day(event.time) or changed, event.model, event.payload, spec.answers)
+                if event.id not in keys:  # a record that is written again keeps its id, and may be said to be newer
+                    keys[event.id] = self._key_of(event.dedup_key or event.id)
+                usage.take(keys[event.id], self._day(event.time) or changed, event.model, event.payload, spec.answers)
         return SourceHead.of(source.metadata, source.name), source.cursor
 
     def _day(self, time: str) -> int:
@@ -103,8 +104,9 @@ class _UsageSource:
 
     def events(self, file: SourceFile, start: Cursor) -> Iterator[Event]:
         """Yield the events about usage after a cursor, and observe how the session starts."""
-        signs = self._spec.answers.usage_signs
-        for event in self._some(_SomeLines(file, signs), start) if signs else self._whole():
+        answers = self._spec.answers
+        lines = _SomeLines(file, answers.usage_signs, all_to_start=answers.usage_from_start and not start.offset)
+        for event in self._some(lines, start) if answers.usage_signs else self._whole():
             if event.kind == ev.USAGE:
                 yield event
             elif event.kind == ev.SESSION_START:
@@ -115,25 +117,29 @@ class _UsageSource:
         return (event for event, _ in replay(self.metadata.key, [self._stretch], EventLog()))
 
     def _some(self, lines: "_SomeLines", start: Cursor) -> Iterator[Event]:
-        translate = self._spec.adapter
-        adapter = translate(Origin(self._stretch.identity, Path(self._stretch.path)))
+        adapter = self._spec.adapter(Origin(self._stretch.identity, Path(self._stretch.path)))
         for line in lines.after(start):
             for record in decode(line):
                 try:
-                    value = record.value
-                    events = [] if value is None else adapter.feed(record._replace(value=translate.usage_in(value)))
+                    events = [] if record.value is None else adapter.feed_usage(record)
                 except AgentFailed:  # it affects only one record
                     continue
-                yield from events
+                for event in events:
+                    lines.all_to_start = lines.all_to_start and event.kind != ev.SESSION_START
+                    yield event
         self.cursor = lines.cursor
         yield from adapter.finish()
 
 
 class _SomeLines:
-    """The lines of a file that contain one of some bytes; `cursor` is after the last complete line."""
+    """The lines of a file that contain one of some bytes; `cursor` is after the last complete line.
 
-    def __init__(self, file: SourceFile, signs: tuple[bytes, ...]) -> None:
+    All lines are yielded as long as `all_to_start` is true.
+    """
+
+    def __init__(self, file: SourceFile, signs: tuple[bytes, ...], *, all_to_start: bool) -> None:
         self.cursor = START
+        self.all_to_start = all_to_start
         self._file = file
         self._signs = signs
 
@@ -147,22 +153,30 @@ class _SomeLines:
             yield from self._in(batch)
             more, self.cursor = batch.more and batch.cursor != self.cursor, batch.cursor
         last = self._file.rest(self.cursor.offset)
-        if last is not None and any(sign in last.data for sign in self._signs):
+        if last is not None and self._has_sign(last):
             yield last
+
+    def _has_sign(self, line: Line) -> bool:
+        return self.all_to_start or any(sign in line.data for sign in self._signs)
 
     def _in(self, batch: Batch) -> Iterator[Line]:
         if not batch.data:
-            yield from (line for line in batch.lines if any(sign in line.data for sign in self._signs))
+            yield from (line for line in batch.lines if self._has_sign(line))
             return
-        spans = {span for sign in self._signs for span in _around(batch.data, sign)}
+        after = 0
+        for line in batch.lines if self.all_to_start else ():
+            yield line
+            after = line.end - batch.start
+            if not self.all_to_start:
+                break
+        spans = {span for sign in self._signs for span in _around(batch.data, sign, after)}
         for begin, end in sorted(spans):
             offset = batch.start + begin
             yield Line(offset, batch.start + end + 1, strip_record(batch.data[begin:end], offset))
 
 
-def _around(data: bytes, sign: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where the lines that contain a sign begin and end."""
-    at = 0
+def _around(data: bytes, sign: bytes, at: int) -> Iterator[tuple[int, int]]:
+    """Yield where the lines that contain a sign begin and end, from a place on."""
     while (found := data.find(sign, at)) >= 0:
         begin, end = data.rfind(b"\n", 0, found) + 1, data.find(b"\n", found)
         at = len(data) if end < 0 else end

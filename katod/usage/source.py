@@ -47,13 +47,13 @@ class SourceUsage:
         if payload.get("scope") == "session":
             self._take_sum(day, payload, answers)
             return
-        tokens = counted(payload, answers)
-        used = AnswerUsage(key, day, model or self._last_model(), tokens, cost(payload), is_complete(payload))
-        known = self.answers.get(key)
-        if not tokens.total and not used.cost:
+        tokens, known = counted(payload, answers), self.answers.get(key)
+        if known is not None and _size(known.tokens) >= _size(tokens):
+            return
+        spent = cost(payload)
+        if not tokens.total and not spent:
             return  # an answer that failed
-        if known is None or _size(known) < _size(used):
-            self.answers[key] = used
+        self.answers[key] = AnswerUsage(key, day, model or self._last_model(), tokens, spent, is_complete(payload))
 
     def restore(self, answers: Iterable[AnswerUsage], mark: CostMark, total: TokenCounts | None) -> None:
         """Take up what was taken before."""
@@ -101,5 +101,5 @@ class SourceUsage:
         return {name: spent - self.mark.closed.get(name, 0.0) for name, spent in self.mark.costs.items()}
 
 
-def _size(answer: AnswerUsage) -> tuple[int, int]:
-    return answer.tokens.output, answer.tokens.prompt
+def _size(tokens: TokenCounts) -> tuple[int, int]:
+    return tokens.output, tokens.prompt

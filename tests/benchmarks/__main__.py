@@ -12,10 +12,10 @@ from types import FrameType
 from typing import Final
 
 from katod import __version__
-from tests.benchmarks import archive, commands, database, idle, latency, memory, serving, throughput
+from tests.benchmarks import archive, commands, database, idle, latency, memory, serving, throughput, usage
 from tests.benchmarks.report import Report
 
-PARTS: Final = ("throughput", "latency", "idle", "commands", "database", "memory", "archive", "serve")
+PARTS: Final = ("throughput", "latency", "idle", "commands", "database", "memory", "archive", "serve", "usage")
 
 
 def main() -> int:
@@ -53,6 +53,8 @@ def _measure(part: str, report: Report, folder: Path, options: argparse.Namespac
         database.measure(report, folder / part, options.database_mb, options.seconds, 20 if quick else 100)
     elif part == "memory":
         memory.measure(report, folder / part, options.big_mb)
+    elif part == "usage":
+        usage.measure(report, folder / part, options.usage_mb, options.sessions, 3 if quick else 9)
     elif part == "serve":
         serving.measure(report, _made(folder / part), options.sessions, 4 if quick else 25, 20 if quick else 100)
     else:
@@ -73,6 +75,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--big-mb", type=int, help="the size of the exported session in MB (1000; quick: 60)")
     parser.add_argument("--database-mb", type=int, help="the size of the database in MB (2000; quick: 100)")
     parser.add_argument("--archive-mb", type=int, help="the size of all exported sessions in MB (1000; quick: 25)")
+    parser.add_argument("--usage-mb", type=int, help="the size of each agent's sessions in MB (100; quick: 20)")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="only these parts")
     options = parser.parse_args()
     for name, full, quick in (
@@ -81,6 +84,7 @@ def _options() -> argparse.Namespace:
         ("big_mb", 1000, 60),
         ("database_mb", 2000, 100),
         ("archive_mb", 1000, 25),
+        ("usage_mb", 100, 20),
     ):
         if getattr(options, name) is None:
             setattr(options, name, quick if options.quick else full)

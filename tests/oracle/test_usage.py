@@ -13,7 +13,7 @@ from katod.usage.cells import CellKey, CostState, UsageCell, size_of
 from katod.usage.collect import UsageCollector
 from katod.usage.counting import spent
 from katod.usage.pricetable import open_table
-from katod.usage.pricing import PriceTable, price_of
+from katod.usage.pricing import CellPrices, PriceTable
 from katod.usage.reading import UsageReader
 from katod.usage.source import SourceUsage
 from tests.oracle import usage
@@ -92,7 +92,7 @@ def ratios_of(sources: list[tuple[str, Path]], prices: PriceTable) -> dict[str, 
         reader.read(str(path), AGENTS[agent].named(path), 0, used)
         for answer in used.answers.values():
             key = CellKey(answer.day, answer.model, size_of(answer.tokens.prompt), CostState.OPEN)
-            price = price_of(UsageCell(key, 1, answer.tokens, 0.0), prices)
+            price = CellPrices(prices).of(UsageCell(key, 1, answer.tokens, 0.0))
             if answer.cost and price is not None and answer.key not in seen:
                 ratios[f"{agent} {answer.model}"].append(price / answer.cost)
             seen.add(answer.key)

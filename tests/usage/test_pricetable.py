@@ -10,7 +10,7 @@ from katod.usage import pricetable
 from katod.usage.cells import STEPS, CellKey, CostState, UsageCell, size_of
 from katod.usage.counts import TokenCounts
 from katod.usage.pricetable import InstalledPrices, open_table
-from katod.usage.pricing import ModelRates, PriceSteps, price_of
+from katod.usage.pricing import CellPrices, ModelRates, PriceSteps
 
 DAY = date(2026, 3, 1).toordinal()
 NAMES = ("input", "output", "cache_read", "cache_write", "cache_write_1h", "output_reasoning")
@@ -81,7 +81,7 @@ def test_a_price_is_that_of_the_package(model, scale):
     )  # fmt: skip
     theirs = package.calc_price(usage, model, genai_request_timestamp=pricetable.noon(DAY)).total_price
     cell = UsageCell(CellKey(DAY, model, size_of(tokens.prompt), CostState.OPEN), 1, tokens, 0.0)
-    assert price_of(cell, open_table("auto")) == pytest.approx(float(theirs))
+    assert CellPrices(open_table("auto")).of(cell) == pytest.approx(float(theirs))
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import pytest
 
 from katod.usage.cells import CellKey, CostState, UsageCell, size_of
 from katod.usage.counts import TokenCounts
-from katod.usage.pricing import ModelRates, NoPrices, PriceSteps, price_of
+from katod.usage.pricing import CellPrices, ModelRates, NoPrices, PriceSteps
 
 FLAT = ModelRates(PriceSteps(1), PriceSteps(10), PriceSteps(0.5), PriceSteps(2), PriceSteps(4))
 TOKENS = TokenCounts(input=1_000_000, output=100_000, cache_read=10_000, cache_write=3_000, cache_hour=1_000, reasoning=40_000)  # fmt: skip
@@ -24,6 +24,10 @@ class Prices:
 
 def cell(tokens, prompt=0, model="m", state=CostState.OPEN):
     return UsageCell(CellKey(7, model, size_of(prompt), state), 1, tokens, 0.0)
+
+
+def price_of(cell, prices):
+    return CellPrices(prices).of(cell)
 
 
 def test_each_kind_of_token_has_its_price():

@@ -11,7 +11,24 @@ from katod.model import START
 from katod.usage.reading import SourceHead, UsageReader, read_head
 from katod.usage.source import SourceUsage
 from tests.oracle.corpus import corpus_sources, fixture_sources
-from tests.support.records import SESSION, Claude, Codex, CodexLegacy, OpenCode, Pi, calls, line, result, says, user
+from tests.support.records import (
+    SESSION,
+    Claude,
+    Codex,
+    CodexLegacy,
+    Gemini,
+    GeminiDocument,
+    Kimi,
+    OpenCode,
+    OpenCode2,
+    Pi,
+    Qwen,
+    calls,
+    line,
+    result,
+    says,
+    user,
+)
 
 
 def read(maker, start=START, usage=None, zone="UTC"):
@@ -140,7 +157,9 @@ def test_a_session_in_a_database_says_where_it_works(world):
     assert (head.project, head.session) == ("/home/me/app", session.id)
 
 
-@pytest.mark.parametrize("make", [Claude, CodexLegacy, Pi], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", [Claude, CodexLegacy, Gemini, GeminiDocument, Kimi, Pi, Qwen], ids=lambda make: make.__name__
+)
 def test_the_lines_that_are_left_out_have_no_usage(world, make, monkeypatch):
     """It is the same as if every record was translated."""
     session = make(world).say(
@@ -150,6 +169,48 @@ def test_the_lines_that_are_left_out_have_no_usage(world, make, monkeypatch):
     every_record(monkeypatch)
     whole, same, _ = read(session)
     assert (some.answers, some.mark, head) == (whole.answers, whole.mark, same)
+
+
+def test_the_first_record_names_the_project(world):
+    """Qwen Code names a directory in each record: that of the first one counts, also if it has no usage."""
+    make = Qwen(world)
+    make.append(make.record("user", "real_user", cwd="/home/me/first"), make.says({"text": "a"}))
+    assert read(make)[1] == SourceHead("/home/me/first", SESSION)
+
+
+def test_two_parts_of_one_answer_of_qwen_are_two(world):
+    """They have one id; a record that is written again is one."""
+    make = Qwen(world)
+    one = make.says({"text": "a"})
+    make.append(one, one, one | {"message": {"role": "model", "parts": [{"text": "b"}]}})
+    assert tokens(read(make)[0]) == [(10, 5), (10, 5)]
+
+
+def test_a_checkpoint_of_gemini_counts_only_before_any_message(world):
+    """It has the messages of the session that this one goes on from; later, it repeats them or has summaries."""
+    for opening, number in (([], 2), ([user("hi")], 1)):
+        make = Gemini(world, f"{number:08}-9d1e-4b7a-8c66-0123456789ab")
+        said, copied = make.records(says("yes"))[0], make.records(says("before"))[0]
+        first = [record for item in opening for record in make.records(item)]
+        make.put(*first, {"$set": {"messages": [copied, {"type": "user", "id": "u", "content": "hm"}]}}, said)
+        assert len(read(make)[0].answers) == number
+
+
+@pytest.mark.parametrize("make", [OpenCode, OpenCode2], ids=lambda make: make.__name__)
+def test_the_usage_of_a_database_is_read_without_its_parts(world, make, monkeypatch):
+    """It is the same as if all of the session was translated."""
+    session = make(world).say(user("hi"), says("yes"), calls("c", "ls"), result("c", "a"), says("b"))
+    place = Path(f"{session.path}#{session.id}")
+
+    def usage():
+        found = SourceUsage()
+        head, _ = UsageReader("UTC", hash).read(str(place), AGENTS["opencode"].identify(place), 0, found)
+        return found.answers, head
+
+    some = usage()
+    assert some[0]
+    every_record(monkeypatch)
+    assert usage() == some
 
 
 @pytest.mark.slow

@@ -83,6 +83,13 @@ class ClaudeAdapter(Adapter):
         self.new.ancestors.take(fields.get("uuid"), fields.get("parentUuid"), out)
         return out
 
+    def feed_usage(self, record: Record) -> list[Event]:
+        """Translate a record without what was said in it."""
+        fields, message = record.value, record.value.get("message")
+        if isinstance(message, dict):
+            fields = fields | {"message": message | {"content": []}}
+        return self.feed(record._replace(value=fields))
+
     def finish(self) -> list[Event]:
         """Return the pending usage and texts, which no further record will decide."""
         self.new.take_up({})
@@ -210,12 +217,6 @@ class ClaudeAdapter(Adapter):
 
     def _told(self, items: list[Item], offset: int) -> list[Event]:
         return [event for item in items for event in self._users.queued(offset, item.text, item.time)]
-
-    @staticmethod
-    def usage_in(fields: dict[str, Any]) -> dict[str, Any]:
-        """Return a record without what was said in it."""
-        message = fields.get("message")
-        return fields | {"message": message | {"content": []}} if isinstance(message, dict) else fields
 
     @staticmethod
     def typed_texts(fields: dict[str, Any]) -> list[TypedText]:

@@ -43,7 +43,12 @@ SPEC: Final = AgentSpec(
     suffixes=(".jsonl", ".json"),
     identity_of=_identity,
     cuts_ids=True,
-    answers=Answers(input_has_cached=True, output_has_reasoning=False, usage_is_last=False),
+    answers=Answers(
+        input_has_cached=True,
+        output_has_reasoning=False,
+        usage_is_last=False,
+        usage_signs=(b'"type"', b'"sessionId"'),  # of each message, also of one without usage, which has the first word
+    ),
     runs=later("agents.processes.client_in_folder", frozenset({"gemini", "gemini.js"})),
     retention=later("agents.gemini.retention.retention"),
     instructions=lambda: Instructions(_roots()[0] / "GEMINI.md"),

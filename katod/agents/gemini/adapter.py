@@ -136,11 +136,15 @@ class GeminiMessages:
             yield from self._thought(record, dict_of(thought), n)
         if (text := _answer_of(fields.get("content"))).strip():
             yield self._event(ev.ASSISTANT_MESSAGE, {"text": text}, record, "text")
-        counts = dict_of(fields.get("tokens"))
-        if usage := {name: counts[key] for name, key in _COUNTS if isinstance(counts.get(key), int)}:
-            yield self._event(ev.USAGE, {"scope": "message"} | usage, record, "usage")
+        yield from self.used(record)
         for n, call in enumerate(list_of(fields.get("toolCalls"))):
             yield from self._call(record, dict_of(call), n)
+
+    def used(self, record: Record) -> list[Event]:
+        """Return what one message of the agent used."""
+        counts = dict_of(record.value.get("tokens"))
+        usage = {name: counts[key] for name, key in _COUNTS if isinstance(counts.get(key), int)}
+        return [self._event(ev.USAGE, {"scope": "message"} | usage, record, "usage")] if usage else []
 
     def _thought(self, record: Record, thought: Value, n: int) -> Iterator[Event]:
         subject, text = text_of(thought.get("subject")), text_of(thought.get("description"))
@@ -199,6 +203,22 @@ class GeminiAdapter(Adapter):
             "person": self._messages.person, "title": self.new.now.get("title", ""), "cwd": self._messages.cwd,
             "ids": self._ids, "left": self._left,
         }  # fmt: skip
+
+    def feed_usage(self, record: Record) -> list[Event]:
+        """Return what the messages of a record used, and the start of the session: nearly all of a file is results."""
+        fields = record.value
+        if isinstance(patch := fields.get("$set"), dict):
+            return self._used(record, [] if self._own else dicts_of(patch.get("messages")))
+        if "sessionId" in fields and "id" not in fields:
+            return self._start(record) + self._used(record, dicts_of(fields.get("messages")))
+        if "id" not in fields or "type" not in fields:
+            return []
+        self._own = True
+        return self._used(record, [fields])
+
+    def _used(self, record: Record, messages: list[Value]) -> list[Event]:
+        used = (self._messages.used(record._replace(value=row)) for row in messages if row.get("type") == "gemini")
+        return [event for events in used for event in events]
 
     def has_pending(self) -> bool:
         """Return whether an interruption waits for the call that it interrupted."""

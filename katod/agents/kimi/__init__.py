@@ -3,12 +3,15 @@
 from pathlib import Path
 from typing import Final
 
+from katod.agents.answers import Answers
 from katod.agents.spec import AgentSpec, Instructions, Nature, from_environment, later
 from katod.model import Identity, SessionKey
 
 _PREFIX: Final = "session_"
 _FILE: Final = "wire.jsonl"
 _MAIN: Final = "main"
+# What an answer used, whether the steps say that, too, and which model it was.
+_SIGNS: Final = (b'"step.', b'"usage.record"', b'"llm.request"')
 
 
 def _roots() -> list[Path]:
@@ -37,6 +40,7 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     folders_of_session=3,
     short_id=lambda session: session.removeprefix(_PREFIX),
+    answers=Answers(usage_signs=_SIGNS, usage_from_start=True),
     name_beside=later("agents.kimi.places.name_of"),
     runs=later("agents.processes.client_in_folder", frozenset({"kimi-code"})),
     instructions=lambda: Instructions(_roots()[0] / "AGENTS.md"),

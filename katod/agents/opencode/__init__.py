@@ -48,6 +48,7 @@ SPEC: Final = AgentSpec(
     suffixes=(".json",),
     identity_of=_identity,
     open=later("agents.opencode.opening.open_session"),
+    open_usage=later("agents.opencode.opening.open_usage"),
     short_id=lambda session: session.removeprefix(_PREFIX),
     container=Container(
         DATABASE,

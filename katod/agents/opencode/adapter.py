@@ -64,6 +64,14 @@ class OpenCodeAdapter(Adapter):
         """Return the parent session, the working directory and where the provider changed."""
         return {"parent": self.new.ref.parent, "cwd": self._cwd, "providers": self._providers.state()}
 
+    def feed_usage(self, record: Record) -> list[Event]:
+        """Return the start of a session and what its answers used, final or not."""
+        self._document, info, messages = record, dict_of(record.value.get("info")), record.value.get("messages")
+        if not info or not isinstance(messages, list):
+            return []
+        answers = [dict_of(message.get("info")) for turn in turns_of(messages) for message in turn.answers]
+        return [self._start(info), *(event for answer in answers for event in self._used(answer))]
+
     def finish(self) -> list[Event]:
         """Return everything in the document, final or not; known ids are skipped downstream."""
         return list(self._said(complete=True))
@@ -279,15 +287,8 @@ class OpenCodeAdapter(Adapter):
         return True
 
     def _end(self, info: Value, *, stopped: bool) -> Iterator[Event]:
+        yield from self._used(info)
         native, time = text_of(info.get("id")), iso_time(dict_of(info.get("time")).get("completed"))
-        usage = _counts(dict_of(info.get("tokens")))
-        if any(usage.values()):
-            cost = info.get("cost")
-            usage |= {"costUsd": cost} if isinstance(cost, int | float) and cost else {}
-            model = text_of(info.get("modelID"))
-            event = self._event(f"{native}:usage", ev.USAGE, {"scope": "message"} | usage, time, model)
-            # A fork copies messages under new ids, with their times.
-            yield event._replace(dedup_key=f"{event.session.agent}:~{digest(time, model, safe_repr(usage))}")
         problem = dict_of(info.get("error"))
         if problem.get("name") == "MessageAbortedError" or (stopped and not problem):
             yield self._event(f"{native}:end", ev.TURN_END, {"reason": "aborted"}, time)
@@ -297,6 +298,17 @@ class OpenCodeAdapter(Adapter):
             if isinstance(status := data.get("statusCode"), int):
                 payload["httpStatus"] = status
             yield self._event(f"{native}:end", ev.ERROR, payload, time)
+
+    def _used(self, info: Value) -> list[Event]:
+        usage = _counts(dict_of(info.get("tokens")))
+        if not any(usage.values()):
+            return []
+        cost, model = info.get("cost"), text_of(info.get("modelID"))
+        time = iso_time(dict_of(info.get("time")).get("completed"))
+        usage |= {"costUsd": cost} if isinstance(cost, int | float) and cost else {}
+        event = self._event(f"{text_of(info.get('id'))}:usage", ev.USAGE, {"scope": "message"} | usage, time, model)
+        # A fork copies messages under new ids, with their times.
+        return [event._replace(dedup_key=f"{event.session.agent}:~{digest(time, model, safe_repr(usage))}")]
 
     # -- shared helpers -----------------------------------------------------------------------------
 
@@ -315,11 +327,6 @@ class OpenCodeAdapter(Adapter):
         self, native: str, kind: str, payload: Value, time: str = "", model: str = "", *, typed: bool = False
     ) -> Event:
         return self.new.event(kind, payload, self._document, native, time=time, model=model, typed=typed)
-
-    @staticmethod
-    def usage_in(fields: Value) -> Value:
-        """Return a document without the parts of its messages."""
-        return fields | {"messages": [row | {"parts": []} for row in dicts_of(fields.get("messages"))]}
 
     @staticmethod
     def typed_texts(fields: Value) -> list[TypedText]:

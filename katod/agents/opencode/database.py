@@ -26,13 +26,16 @@ Row = dict[str, Any]
 
 
 class DatabaseSession(DocumentFile):
-    """One session, read from its database for the duration of a step."""
+    """One session, read from its database for the duration of a step; if it says so, without parts.
 
-    def __init__(self, path: str) -> None:
+    The messages of OpenCode 2 have their parts in them in any case.
+    """
+
+    def __init__(self, path: str, *, has_parts: bool = True) -> None:
         self.path = path
         self._database, _, session = path.rpartition("#")
         with reading(self._database) as database:
-            found = SecondRows.find(session, database) or _Rows.find(session, database)
+            found = SecondRows.find(session, database) or _Rows.find(session, database, has_parts=has_parts)
         if found is None:
             raise SourceGone("no longer exists", path=path)
         self._rows = found
@@ -63,8 +66,8 @@ class DatabaseSession(DocumentFile):
 class _Rows:
     """The rows of one session of OpenCode 1, read on demand."""
 
-    def __init__(self, session: str, info: Row, database: sqlite3.Connection) -> None:
-        self._info = info
+    def __init__(self, session: str, info: Row, database: sqlite3.Connection, *, has_parts: bool) -> None:
+        self._info, self._has_parts = info, has_parts
         rows = [row for row in database.execute(_MESSAGES, (session,)) if isinstance(row[0], str)]
         self._messages = [(row[0], row_time(row[1]), decoded(row[2]) | {"id": row[0]}) for row in rows]
         self._settled = _settled([message for _, _, message in self._messages])
@@ -74,10 +77,12 @@ class _Rows:
         self.latest: int = max([*times, *(time for parts in self._parts.values() for _, time, _ in parts)])
 
     @classmethod
-    def find(cls, session: str, database: sqlite3.Connection) -> "_Rows | None":
+    def find(cls, session: str, database: sqlite3.Connection, *, has_parts: bool) -> "_Rows | None":
         """Return a session, None if there is none. Raises sqlite3.Error."""
         found = database.execute(_SESSION, (session,)).fetchone() if "session" in generations(database) else None
-        return None if found is None else cls(session, dict(zip(_COLUMNS, found, strict=True)), database)
+        if found is None:
+            return None
+        return cls(session, dict(zip(_COLUMNS, found, strict=True)), database, has_parts=has_parts)
 
     def document(self, database: sqlite3.Connection, *, since: int) -> bytes:
         """Return the session as `opencode export` prints it: what changed since a time, and what is not settled."""
@@ -104,7 +109,7 @@ class _Rows:
         return self._messages[number][2].get("role") if number < len(self._messages) else None
 
     def _load(self, database: sqlite3.Connection, start: int) -> None:
-        for name, _, _ in self._messages[start:]:
+        for name, _, _ in self._messages[start:] if self._has_parts else ():
             if name not in self._parts:
                 rows = database.execute(_PARTS, (name,)).fetchall()
                 self._parts[name] = [(str(row[0]), row_time(row[1]), decoded(row[2])) for row in rows]

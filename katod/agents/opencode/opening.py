@@ -11,6 +11,16 @@ from katod.tail.source import open_source
 
 
 @contextmanager
+def open_usage(path: str) -> Iterator[SourceFile]:
+    """Open a session for its usage: one in a database is read without the parts of its messages."""
+    if f"{DATABASE}#" in path:
+        yield DatabaseSession(path, has_parts=False)
+        return
+    with open_session(path) as file:
+        yield file
+
+
+@contextmanager
 def open_session(path: str) -> Iterator[SourceFile]:
     """Open a session: in a database, in a tree of files, or in a single document."""
     if f"{DATABASE}#" in path:

@@ -35,7 +35,7 @@ SPEC: Final = AgentSpec(
     folders=("projects",),
     suffixes=(".jsonl",),
     identity_of=_identity,
-    answers=Answers(input_has_cached=True),
+    answers=Answers(input_has_cached=True, usage_signs=(b'"assistant"',), usage_from_start=True),
     runs=later("agents.processes.client_in_folder", frozenset({"qwen", "cli-entry.js"})),
     instructions=lambda: Instructions(_home() / "QWEN.md"),
     resume=lambda session, _path: ("qwen", "--resume", session),

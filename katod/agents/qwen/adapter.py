@@ -84,6 +84,13 @@ class QwenAdapter(Adapter):
         self.new.ancestors.take(fields.get("uuid"), fields.get("parentUuid"), out)
         return self._settled(record) + out if fields else out
 
+    def feed_usage(self, record: Record) -> list[Event]:
+        """Translate a record without what was said in it; two parts of one answer are still told apart."""
+        message, parts = record.value.get("message"), _parts(record.value)
+        unspoken = [{"text": ""} for _ in parts]
+        fields = record.value | {"message": {"parts": unspoken, "said": digest(safe_repr(message))}}
+        return self.feed(record._replace(value=fields))
+
     def _take_up(self, fields: Value) -> str:
         return _kind_of(fields)
 

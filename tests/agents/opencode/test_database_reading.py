@@ -32,6 +32,15 @@ def test_a_session_is_read_whole_at_first(store):
     assert read(store)[0] == ["one", "first"]
 
 
+def test_for_its_usage_it_is_read_without_parts(store):
+    """They are nearly all of a database."""
+    with AGENTS["opencode"].open_usage(f"{store.path}#{store.id}") as file:
+        (line,) = file.read(Cursor(), 1).lines
+    messages = json.loads(line.data)["messages"]
+    assert [message["info"]["role"] for message in messages] == ["user", "assistant"]
+    assert [message["parts"] for message in messages] == [[], []]
+
+
 def test_what_did_not_change_is_not_read_again(store):
     """A read without changes returns nothing; a new row of another session is not a change."""
     _, cursor = read(store)
