@@ -62,7 +62,7 @@ ARROWS = {
     "mcp": "agents errors formats formatspec log metadata model record search store",
     # sessions for clients and browsers
     "serve": (
-        "agents discover errors events formats log metadata model preload record search service shell slug smallfile states store"
+        "agents discover errors events formats log metadata model preload record search service shell slug smallfile states store usage"
     ),
     "daemon": "agents config discover errors log matrix model pipeline preload record schedule service shellrequests store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",
@@ -145,7 +145,7 @@ IMPURE = {
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .since",
-    "usage": ".pricetable",
+    "usage": ".overall .pricetable",
     "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "mcp": ".recordings .server",
     "seal": ".keys",

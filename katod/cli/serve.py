@@ -8,7 +8,7 @@ import click
 
 from katod.cli.context import Context
 from katod.cli.printing import say, say_as_it_is
-from katod.config import ServeSettings
+from katod.config import ServeSettings, local_zone
 from katod.errors import ServeError, with_extra
 
 _EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - they are refused
@@ -41,7 +41,8 @@ def serve(
 
     Prints the address, and serves until Ctrl-C. Only programs on this machine that know the token have access, unless
     you set more. As long as that is so, every session is served, recorded or not; `serve.sessions` changes that. katod
-    writes nothing but the token and the address, in its state directory. The daemon does not have to be running.
+    writes nothing but the token, the address, and the numbers of `katod usage`, in its state directory. The daemon does
+    not have to be running.
     """
     require_extra()
     given = context.usable_settings().serve
@@ -145,6 +146,7 @@ def _application(context: Context, place: _ServeAddress, token: str) -> Any:
     from katod.serve.index.changes import FileChanges  # noqa: PLC0415
     from katod.serve.index.sessions import IndexScope, SessionIndex  # noqa: PLC0415
     from katod.serve.page.pages import Pages  # noqa: PLC0415
+    from katod.serve.page.usage import UsagePages  # noqa: PLC0415
 
     settings, roots = context.settings, tuple(context.roots())
     log = EventLog(late_stderr_sink(), settings.log.level)
@@ -154,7 +156,9 @@ def _application(context: Context, place: _ServeAddress, token: str) -> Any:
     is_open = settings.serve.bridge_open and place.is_here
     policy = AccessPolicy(place.names(), token, is_open, frozenset(settings.serve.origins))
     hub = Hub(index, FileChanges(roots, log, watch=settings.watch.use_events), log)
-    return application(hub, options, policy, Pages(hub, options, context.state).routes())
+    usage = UsagePages(hub, context.state, settings.prices.source, local_zone(), redacted=settings.content.redact)
+    routes = [*Pages(hub, options, context.state).routes(), *usage.routes()]
+    return application(hub, options, policy, routes)
 
 
 def serves_all(settings: ServeSettings, *, is_here: bool) -> bool:

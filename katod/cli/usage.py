@@ -2,10 +2,9 @@
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,19 +17,16 @@ from katod.cli.groups import Choice
 from katod.cli.layout import Line, TextSpan, in_home, line, one_text, show, table, terminal_width
 from katod.cli.printing import say, say_as_it_is
 from katod.config import local_zone
-from katod.errors import SelectionError, with_extra
-from katod.model import SessionKey
+from katod.errors import SelectionError
 from katod.search.since import since_seconds
 from katod.usage.grouping import BY, Period, PricedCell, UsageSum, UsageTable, document, grouped, priced
-from katod.usage.packed import VERSION
-from katod.usage.pricetable import EXTRA, open_table
+from katod.usage.pricetable import open_table
 from katod.usage.pricing import PriceTable
+from katod.usage.shown import notes, short_number, shown_cost
 
 _NUMBERS: Final = ("sessions", "input", "cache read", "cache write", "output", "cost")
 _OPTIONAL: Final = (4, 3, 1, 2)  # columns that may be left out, in this order
-_UNITS: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _WHEN: Final = "today, yesterday, an age (7d, 2w) or a date (2026-02-01)."
-_UNPRICED: Final = "unpriced"
 _UNKNOWN: Final = "unknown"
 
 
@@ -108,31 +104,17 @@ def _day(when: str | None, option: str) -> int:
 
 def _cells(context: Context, zone: str, wanted: WantedUsage, prices: PriceTable, *, named: bool) -> list[PricedCell]:
     """Return what is counted. Projects have names only if that is needed: a session is opened for each."""
-    from katod.store.usagecache import UsageCache  # noqa: PLC0415 - `katod usage --help` needs none of it
-    from katod.usage.collect import UsageCollector  # noqa: PLC0415
-    from katod.usage.counting import spent  # noqa: PLC0415
+    from katod.usage.overall import collected  # noqa: PLC0415 - `katod usage --help` needs none of it
 
     sessions = [found for found in context.found().values() if wanted.agent in (None, found.key.agent)]
-    cache = UsageCache.open(context.state, VERSION, zone)
-    with closing(cache) if cache is not None else nullcontext():
-        collector = UsageCollector(zone, cache, partial(_forgotten, context))
-        sources = collector.collect(sessions, everything=wanted.agent is None and not context.problems)
-        context.problems.update(collector.problems)
-        cells = [cell for cell in spent(sources, _has_ids) if wanted.period.has(cell.cell.key.day)]
-        names = collector.project if named or wanted.project else _no_name
-        return [cell for cell in priced(cells, prices, names) if wanted.has(cell)]
-
-
-def _forgotten(context: Context, keys: Iterable[SessionKey]) -> set[SessionKey]:
-    """Return which of these sessions are forgotten by now."""
-    with context.reading() as ledger:
-        if ledger is None or not ledger.has_tombstones():
-            return set()
-        return {key for key in keys if ledger.tombstones.of_session(key) is not None}
-
-
-def _has_ids(agent: str) -> bool:
-    return AGENTS[agent].nature.has_native_ids
+    everything = wanted.agent is None and not context.problems
+    for found in collected(sessions, context.state, zone, everything=everything):
+        if found is not None:
+            context.problems.update(found.problems)
+            cells = [cell for cell in found.cells if wanted.period.has(cell.cell.key.day)]
+            names = found.collector.project if named or wanted.project else _no_name
+            return [cell for cell in priced(cells, prices, names) if wanted.has(cell)]
+    return []
 
 
 def _no_name(_project: bytes) -> str:
@@ -150,7 +132,7 @@ def _print(sums: UsageTable, prices: PriceTable, source: str) -> None:
             say_as_it_is("\t".join([one_text(name), *_plain(found)]))
         return
     show(usage_table(sums, width, str(Path.home())))
-    show([(), *(line(text, "dim") for text in _notes(sums.total, prices, source))])
+    show([(), *(line(text, "dim") for text in notes(sums.total, prices, source))])
 
 
 def usage_table(sums: UsageTable, width: int, home: str) -> list[Line]:
@@ -204,39 +186,3 @@ def _plain(found: UsageSum) -> Iterator[str]:
     tokens = found.tokens
     yield from map(str, (found.sessions, tokens.input, tokens.cache_read, tokens.cache_write, tokens.output))
     yield shown_cost(found)
-
-
-def short_number(number: int) -> str:
-    """Return a number in at most five characters: `999`, `1.2k`, `34M`."""
-    for unit, sign in _UNITS:
-        if number >= 0.9995 * unit:
-            scaled = number / unit
-            return f"{scaled:.1f}{sign}" if scaled < 99.95 else f"{scaled:.0f}{sign}"
-    return str(number)
-
-
-def shown_cost(found: UsageSum) -> str:
-    """Return a cost, with ~ if a part of it is computed, and + if some tokens have no price."""
-    if found.cost is None:
-        return _UNPRICED if found.tokens.total else ""
-    begin = "~" if found.computed is not None else ""
-    return f"{begin}${found.cost:,.2f}{'+' if found.unpriced else ''}"
-
-
-def _notes(total: UsageSum, prices: PriceTable, source: str) -> Iterator[str]:
-    """Yield what the signs in the table mean."""
-    if total.recorded is not None:
-        yield "A cost without ~ is as the agents recorded it."
-    if total.computed is not None:
-        yield f"~ is computed, in part or as a whole, with the prices of each day ({prices.label})."
-    if total.unpriced:
-        sign = "+ and unpriced: " if total.cost is not None else ""
-        yield f"{sign}{short_number(total.unpriced)} tokens have no price{_why(prices, source)}."
-
-
-def _why(prices: PriceTable, source: str) -> str:
-    if prices.label:
-        return f" in {prices.label}"
-    if source == "none":
-        return ": `prices.source` is none"
-    return f": the extra `{EXTRA}` is not installed ({with_extra(EXTRA)})"

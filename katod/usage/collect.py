@@ -51,16 +51,31 @@ class UsageCollector:
         self._known = cache.sources() if cache is not None else {}
         self._forgotten = forgotten
         self._reader = UsageReader(zone, self.hashes.number)
+        self._rows: list[tuple[SourceFound, UsageSourceRow]] = []
         self._projects: dict[bytes, list[SourceFound]] = {}
         self._new: dict[bytes, tuple[UsageSourceRow, bytes]] = {}  # what was read now, with its packed answers
 
     def collect(self, sessions: Iterable[FoundSession], *, everything: bool) -> list[CountedSource]:
-        """Return the sources of these sessions; if they are `everything`, what is known of others is dropped."""
-        found = [SourceFound(*file) for session in sessions for file in session.files]
-        rows = [(source, row) for source in found if (row := self._row(source)) is not None]
+        """Return the sources of these sessions, as `take` and `finish` do."""
+        for session in sessions:
+            self.take(session)
+        return self.finish(everything=everything)
+
+    def take(self, session: FoundSession) -> None:
+        """Read what is new in a session."""
+        for found in session.files:
+            source = SourceFound(*found)
+            if (row := self._row(source)) is not None:
+                self._rows.append((source, row))
+
+    def finish(self, *, everything: bool) -> list[CountedSource]:
+        """Return the sources of all sessions, and keep what is new.
+
+        If they are `everything`, what is known of others is dropped.
+        """
         if self._cache is not None:
-            self._store(self._cache, rows, everything=everything)
-        return [self._counted(source, row) for source, row in rows]
+            self._store(self._cache, self._rows, everything=everything)
+        return [self._counted(source, row) for source, row in self._rows]
 
     def _store(self, cache: UsageCache, rows: list[tuple[SourceFound, UsageSourceRow]], *, everything: bool) -> None:
         """Keep what is new; drop what is known of sources that are gone, and of forgotten sessions."""

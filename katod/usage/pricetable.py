@@ -9,7 +9,6 @@ from typing import Any, Final
 from katod.usage.pricing import ModelRates, NoPrices, PriceSteps, PriceTable
 
 PACKAGE: Final = "genai-prices"
-EXTRA: Final = "prices"
 _FREE: Final = re.compile(r"[-:]free\Z")  # the same model without a price, which the table may take for that with one
 
 

@@ -1,8 +1,10 @@
 """What tokens cost by the prices of a day. Pure: the prices themselves come from `pricetable`."""
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from katod.usage.cells import STEPS, CellKey, CostState, UsageCell
+
+EXTRA: Final = "prices"  # has the table of prices
 
 
 class PriceSteps(NamedTuple):

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from katod import daemon
 from katod.cli import usage
-from katod.cli.usage import short_number, short_paths, usage_table
+from katod.cli.usage import short_paths, usage_table
 from katod.store.ledger import LEDGER_NAME
 from katod.store.usagecache import CACHE_NAME, UsageCache
 from katod.usage import collect, pricetable
@@ -196,14 +196,6 @@ def test_columns_are_left_out_before_two_names_look_alike(used, monkeypatch):
     assert len({line.split()[0] for line in shown[70]}) == 6
     assert ("cache read" in shown[70][0], "input" in shown[70][0], "cache read" in shown[120][0]) == (False, True, True)
     assert shown[30][0].split() == ["project", "output", "cost"]
-
-
-def test_numbers_are_short():
-    """At most five characters, up to a thousand billions."""
-    numbers = (0, 999, 1000, 1234, 99_949, 99_950, 999_499, 999_500, 12_345_678, 5_000_000_000)
-    assert [short_number(number) for number in numbers] == [
-        "0", "999", "1.0k", "1.2k", "99.9k", "100k", "999k", "1.0M", "12.3M", "5.0G",
-    ]  # fmt: skip
 
 
 def test_without_sessions_there_is_nothing_to_count(world):

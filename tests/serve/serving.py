@@ -17,7 +17,7 @@ import httpx
 from websockets.asyncio.client import connect
 
 from katod.agents import AGENTS
-from katod.config import Settings
+from katod.config import Settings, local_zone
 from katod.discover.roots import find_roots
 from katod.log import EventLog
 from katod.model import Options
@@ -27,6 +27,7 @@ from katod.serve.feed.hub import Hub
 from katod.serve.index.changes import FileChanges
 from katod.serve.index.sessions import IndexScope, SessionIndex
 from katod.serve.page.pages import Pages
+from katod.serve.page.usage import UsagePages
 from tests.support import program
 from tests.support.live import PATIENCE, memory, until
 
@@ -46,7 +47,9 @@ async def serving(world, *, everything=True, policy=POLICY, log=None):
     await hub.start()
     try:
         options = Options(time_zone="Europe/Berlin")
-        yield App(application(hub, options, policy, Pages(hub, options, world.state).routes()), hub)
+        usage = UsagePages(hub, world.state, "none", local_zone(), redacted=True)
+        routes = [*Pages(hub, options, world.state).routes(), *usage.routes()]
+        yield App(application(hub, options, policy, routes), hub)
     finally:
         hub.close()
 

@@ -36,6 +36,7 @@ def test_no_page_has_a_barrier(world, width, dark):
                 "/": "#filters summary", "/?label=design&by=project": "", f"/s/{session}": "#more>summary",
                 f"/s/{demo}": "", f"/s/{demo}/files": "", "/find?q=session": "#filters summary",
                 "/find?q=nowhere&state=waiting": "", f"/find?in={demo}&q=session": "",
+                "/usage": "", "/usage?since=30d": "",
             }  # fmt: skip
             for path, opened in pages.items():
                 browser.open(path)

@@ -132,7 +132,7 @@ def test_cross_site_reads(world):
     talked(world)
     wanted = [
         (path, "GET", BROWSER | COOKIES | {"sec-fetch-site": where, "sec-fetch-mode": mode, "sec-fetch-dest": dest})
-        for path in ("/", ONE, "/sessions/recent", "/static/page.js", f"{ONE}/live", "/find?q=pleasure")
+        for path in ("/", ONE, "/sessions/recent", "/static/page.js", f"{ONE}/live", "/find?q=pleasure", "/usage")
         for where in ("cross-site", "same-site")
         for mode, dest in (
             ("no-cors", "script"), ("no-cors", "image"), ("cors", "empty"), ("navigate", "iframe"), ("navigate", "object"),
@@ -174,7 +174,7 @@ def test_a_link_from_another_site(world):
     talked(world)
     paths = ["/", ONE, f"{ONE}/files"]
     others = [
-        "/find", "/find?q=pleasure", f"{ONE}?after=x", "/?q=1", f"{ONE}/markdown", "/sessions/recent", f"{ONE}/live", "//evil.example/",
+        "/find", "/usage", "/find?q=pleasure", f"{ONE}?after=x", "/?q=1", f"{ONE}/markdown", "/sessions/recent", f"{ONE}/live", "//evil.example/",
         f"{ONE}/transcripts/1", "/s/../x", "/login",
     ]  # fmt: skip
     for headers in (
@@ -213,7 +213,7 @@ CREDENTIALS = {
 def test_no_token_or_a_wrong_one(world):
     """Nothing but the token or its cookie lets anybody in: pages, REST, the socket, and requests to record."""
     talked(world)
-    paths = ("/", ONE, f"{ONE}/files", f"{ONE}/transcripts/1", REST, "/search?q=a", "/live", "/health")
+    paths = ("/", ONE, f"{ONE}/files", f"{ONE}/transcripts/1", REST, "/search?q=a", "/usage", "/live")
 
     async def work(app):
         found = {

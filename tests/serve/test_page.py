@@ -261,7 +261,7 @@ def test_nothing_that_was_said_runs_or_poses_as_the_page(world):
     )
     edit = maker.calls("d", "Write", file_path=f"/home/me/app/{NASTY}", content=NASTY)
     maker.write(edit, maker.result("d", "ok"))
-    for page in asked(world, "/", ONE, f"{ONE}/files", "/find?q=evil", "/find?q=%3Cscript%3E"):
+    for page in asked(world, "/", ONE, f"{ONE}/files", "/usage", "/find?q=evil", "/find?q=%3Cscript%3E"):
         elements = Elements(page.body.decode()).found
         counted = {tag: sum(found == tag for found, _ in elements) for tag in FRAME}
         assert counted["script"] == 1
@@ -283,7 +283,7 @@ def test_secrets_are_on_no_page(world):
     maker.write(
         maker.calls("d", "Write", file_path="/home/me/app/a", content=f"x = '{secret}'"), maker.result("d", "ok")
     )
-    pages = asked(world, "/", ONE, f"{ONE}/files", f"{ONE}/markdown", "/find?q=take")
+    pages = asked(world, "/", ONE, f"{ONE}/files", f"{ONE}/markdown", "/usage", "/find?q=take")
     assert all(page.status == 200 for page in pages)
     assert not [page.body for page in pages if secret.encode() in page.body]
 
@@ -291,7 +291,7 @@ def test_secrets_are_on_no_page(world):
 def test_pages_need_nothing_inline_and_nothing_from_elsewhere(world):
     """The policy allows no inline script or style; the one script and the styles are katod's own, and small."""
     talked(world)
-    for page in asked(world, "/", ONE, f"{ONE}/files", "/find", "/login"):
+    for page in asked(world, "/", ONE, f"{ONE}/files", "/usage", "/find", "/login"):
         policy = page.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy

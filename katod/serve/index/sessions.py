@@ -89,6 +89,11 @@ class SessionIndex:
         self._databases: Numbers = ()
         self._looked = self._swept = -SWEEP_EVERY
 
+    @property
+    def serves_everything(self) -> bool:
+        """Whether sessions that were not recorded are served, too."""
+        return self._scope.everything
+
     def all(self) -> dict[str, SessionEntry]:
         """Return all sessions, as they were at most a second ago. Raises LedgerError."""
         now = time.monotonic()

@@ -44,7 +44,7 @@ class ListView(NamedTuple):
 def list_page(rows: Sequence[ListRow], older: str, name: str, now: float, view: ListView) -> Markup:
     """Return the list over all agents; `name` is what a stream goes on from, `older` what the next page begins with."""
     content = fill(
-        '<h1 class="unseen">Sessions</h1>\n{}'
+        '<h1 class="unseen">Sessions</h1>\n<div class="choices">{}<a href="/usage">Tokens and cost</a></div>\n'
         '<katod-board data-live="{}" data-last="{}"><div id="groups">\n{}</div></katod-board>\n{}',
         filters(view, list_address), escape(view.chosen.address("/live")), escape(name), groups(rows, now, view.chosen),
         _rest(older, view.chosen),

@@ -1,0 +1,56 @@
+"""What many sessions used: read from their files, or taken from what is kept of them in the state directory."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from katod.agents import AGENTS
+from katod.discover.found import FoundSession
+from katod.model import SessionKey
+from katod.store.ledger import Ledger
+from katod.store.usagecache import UsageCache
+from katod.usage.collect import UsageCollector
+from katod.usage.counting import SpentCell, spent
+from katod.usage.packed import VERSION
+
+
+class CollectedUsage(NamedTuple):
+    """What sessions used, what names their projects, and why files could not be read, by their paths."""
+
+    cells: list[SpentCell]
+    collector: UsageCollector
+    problems: dict[str, str]
+
+
+def collected(
+    sessions: Iterable[FoundSession], state: Path, zone: str, *, everything: bool = False
+) -> Iterator[CollectedUsage | None]:
+    """Yield None after each session, and what all of them used at the end; days are those of a time zone.
+
+    If they are `everything`, what is known of others is dropped. Raises LedgerError.
+    """
+    cache = UsageCache.open(state, VERSION, zone)
+    with closing(cache) if cache is not None else nullcontext():
+        collector = UsageCollector(zone, cache, partial(_forgotten, state))
+        for session in sessions:
+            collector.take(session)
+            yield None
+        sources = collector.finish(everything=everything)
+    yield CollectedUsage(spent(sources, _has_ids), collector, collector.problems)
+
+
+def _forgotten(state: Path, keys: Iterable[SessionKey]) -> set[SessionKey]:
+    """Return which of these sessions are forgotten by now."""
+    ledger = Ledger.read(state)
+    if ledger is None:
+        return set()
+    with closing(ledger):
+        if not ledger.has_tombstones():
+            return set()
+        return {key for key in keys if ledger.tombstones.of_session(key) is not None}
+
+
+def _has_ids(agent: str) -> bool:
+    return AGENTS[agent].nature.has_native_ids
