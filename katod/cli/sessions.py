@@ -26,14 +26,18 @@ from katod.model import SessionKey
 from katod.paths import name_of
 from katod.search.since import since_seconds, until_seconds
 from katod.store.rows import UNNAMED, PersonalRow
+from katod.usage.grouping import UsageSum
+from katod.usage.shown import short_number, shown_cost
 
 _MOST: Final = 50
-_HEADER: Final = ("", "last", "state", "agent", "session", "project", "title")
-_OPTIONAL: Final = (1, 5, 6, 2)  # those that are left out where the terminal is narrow, in this order
+_HEADER: Final = ("", "last", "state", "agent", "session", "project", "used", "title")
+_OPTIONAL: Final = (1, 5, 7, 2, 6)  # those that are left out where the terminal is narrow, in this order
 _LONGEST_PROJECT: Final = 16  # cells
+_LONGEST_WITH_USAGE: Final = 9  # of a project, so that 80 cells have room for a title
 _ID: Final = 4  # the column of ids; a longer one than this many cells takes the room from its own title alone
 _LONGEST_ID: Final = 17
 _INDENT: Final = "   "
+Used = Mapping[SessionKey, UsageSum]  # what each session used
 
 
 @click.command()
@@ -49,9 +53,12 @@ _INDENT: Final = "   "
 )
 @click.option("--starred", is_flag=True, help="Show only sessions with a star.")
 @click.option("--label", multiple=True, help="Show only sessions with this label; of several, with all of them.")
+@click.option("--usage", "with_usage", is_flag=True, help="Show what each session cost, or its tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_obj
-def sessions(context: Context, /, as_json: bool, everything: bool, since: str | None, **given: Any) -> None:
+def sessions(
+    context: Context, /, as_json: bool, everything: bool, since: str | None, with_usage: bool, **given: Any
+) -> None:
     """List the sessions on this machine, newest first.
 
     ● marks sessions that are being recorded, ○ sessions that were recorded; the path of the transcript follows. The
@@ -59,7 +66,11 @@ def sessions(context: Context, /, as_json: bool, everything: bool, since: str | 
     A blocked session waits for your answer or for a permission. ★ and #labels are yours (`katod star`, `katod label`);
     in a pipe, only --json has them.
 
-    In a pipe, the columns are separated by tabs: last, state, agent, session, project, title, transcript.
+    With --usage, a session has the cost that its agent recorded, or a computed one (~), + if some tokens have no price;
+    if no cost is known, its tokens (`katod usage` says more). The first time, all sessions are read.
+
+    In a pipe, the columns are separated by tabs: last, state, agent, session, project, title, with --usage tokens and
+    cost, transcript.
     """
     known = context.found(with_words=True)
     chosen = Wanted(oldest=since_time(since), everything=everything, label=typed_labels(given.pop("label")), **given)
@@ -67,15 +78,33 @@ def sessions(context: Context, /, as_json: bool, everything: bool, since: str | 
     most = None if everything or as_json else _MOST
     rows = list(islice(_listed(newest_first, chosen, recorded_by_session(context)), None if most is None else most + 1))
     shown = sorted(rows[:most], key=lambda row: row["last"], reverse=True)  # a file may be newer than what was said
+    used = _used(context, known) if with_usage else None
     for folder, problem in context.problems.items():
         say(f"katod: {folder}: {problem}", err=True)
     if as_json:
         for row in shown:
-            click.echo(orjson.dumps(row))
+            click.echo(orjson.dumps(row | _counts(row, used)))
         return
-    _print(shown, short_ids(known))
+    _print(shown, short_ids(known), used)
     if most is not None and len(rows) > most:
         say(f"katod: only the latest {most} are shown; --all shows the rest", err=True)
+
+
+def _used(context: Context, known: Mapping[SessionKey, FoundSession]) -> Used:
+    from katod.cli.usage import usage_of  # noqa: PLC0415 - few lists need it
+
+    return usage_of(context, known.values())
+
+
+def _sum_of(row: Mapping[str, Any], used: Used | None) -> UsageSum | None:
+    return None if used is None else used.get(SessionKey(row["agent"], row["session"], row.get("subagent", "")))
+
+
+def _counts(row: Mapping[str, Any], used: Used | None) -> dict[str, Any]:
+    """Return the tokens and the cost of a session, if they are wanted and known."""
+    found = _sum_of(row, used)
+    counts = found.to_json() if found is not None else {}
+    return {name: counts[name] for name in ("tokens", "cost") if counts.get(name)}
 
 
 class Wanted(NamedTuple):
@@ -172,7 +201,7 @@ def _alike(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _print(rows: list[dict[str, Any]], short: dict[str, str]) -> None:
+def _print(rows: list[dict[str, Any]], short: dict[str, str], used: Used | None) -> None:
     """Print a table on a terminal; in a pipe, one tab-separated line per session with nothing cut."""
     if not rows:
         say("katod: no sessions found", err=True)
@@ -180,10 +209,10 @@ def _print(rows: list[dict[str, Any]], short: dict[str, str]) -> None:
     zone, width = When(local_zone()), terminal_width()
     if width is None:
         for row in rows:
-            cells = [zone.stamp(row["last"], ""), state_span(row).text, *_cells(row, short)]
+            cells = [zone.stamp(row["last"], ""), state_span(row).text, *_cells(row, short), *_in_full(row, used)]
             say_as_it_is("\t".join([*cells, *row["outputs"][-1:]]))
         return
-    lines = session_table(rows, short, zone, width)
+    lines = session_table(rows, short, zone, width, used)
     home = str(Path.home())
     show([lines[0]])
     for row, shown in zip(rows, lines[1:], strict=True):
@@ -192,8 +221,11 @@ def _print(rows: list[dict[str, Any]], short: dict[str, str]) -> None:
         show([shown, *needs, *(line(f"{_INDENT}{path}", "dim") for path in paths)])
 
 
-def session_table(rows: Sequence[Mapping[str, Any]], short: dict[str, str], zone: When, width: int) -> list[Line]:
+def session_table(
+    rows: Sequence[Mapping[str, Any]], short: dict[str, str], zone: When, width: int, used: Used | None = None
+) -> list[Line]:
     """Return the header, and a line for each session."""
+    most = _LONGEST_PROJECT if used is None else _LONGEST_WITH_USAGE
     now, cells = time.time(), [[TextSpan(name, "dim") for name in _HEADER]]
     for row in rows:
         agent, name, project, title = _cells(row, short)
@@ -202,9 +234,25 @@ def session_table(rows: Sequence[Mapping[str, Any]], short: dict[str, str], zone
         shown = " ".join(
             [*(["★"] if row.get("starred") else []), title, *(f"#{label}" for label in row.get("labels", ()))]
         )
-        named = [TextSpan(agent), TextSpan(name), TextSpan(cut(project, _LONGEST_PROJECT)), TextSpan(shown, "bold")]
-        cells.append([sign, last, state_span(row), *named])
+        named = [TextSpan(agent), TextSpan(name), TextSpan(cut(project, most)), TextSpan(_in_short(row, used))]
+        cells.append([sign, last, state_span(row), *named, TextSpan(shown, "bold")])
     return table(cells, width=width, flexible=(len(_HEADER) - 1,), optional=_OPTIONAL, loose={_ID: _LONGEST_ID})
+
+
+def _in_short(row: Mapping[str, Any], used: Used | None) -> str:
+    """Return what a session cost, or its tokens if that is unknown; empty if it used none."""
+    found = _sum_of(row, used)
+    if found is None or not (found.tokens.total or found.cost):
+        return ""
+    return short_number(found.tokens.total) if found.cost is None else shown_cost(found)
+
+
+def _in_full(row: Mapping[str, Any], used: Used | None) -> list[str]:
+    """Return the tokens and the cost of a session for a pipe, nothing if they are not wanted."""
+    if used is None:
+        return []
+    found = _sum_of(row, used) or UsageSum()
+    return [str(found.tokens.total), shown_cost(found)]
 
 
 def _cells(row: Mapping[str, Any], short: dict[str, str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,9 @@ from katod.cli.groups import Choice
 from katod.cli.layout import Line, TextSpan, in_home, line, one_text, show, table, terminal_width
 from katod.cli.printing import say, say_as_it_is
 from katod.config import local_zone
+from katod.discover.found import FoundSession
 from katod.errors import SelectionError
+from katod.model import SessionKey
 from katod.search.since import since_seconds
 from katod.usage.grouping import BY, Period, PricedCell, UsageSum, UsageTable, document, grouped, priced
 from katod.usage.pricetable import open_table
@@ -115,6 +117,17 @@ def _cells(context: Context, zone: str, wanted: WantedUsage, prices: PriceTable,
             names = found.collector.project if named or wanted.project else _no_name
             return [cell for cell in priced(cells, prices, names) if wanted.has(cell)]
     return []
+
+
+def usage_of(context: Context, sessions: Collection[FoundSession]) -> dict[SessionKey, UsageSum]:
+    """Return what each session used. All of them are read for that, as an answer counts where it was first."""
+    from katod.usage.overall import collected, used_by_session  # noqa: PLC0415 - few lists need it
+
+    prices = open_table(context.settings.prices.source)
+    with uncollected():
+        found = [used for used in collected(sessions, context.state, local_zone()) if used is not None]
+        context.problems.update(found[0].problems)
+        return used_by_session(found[0], prices)
 
 
 def _no_name(_project: bytes) -> str:

@@ -90,6 +90,10 @@ class UsageCollector:
         forgotten = self._forgotten({source.key for source, _ in rows})
         return {row.path for source, row in rows if source.key in forgotten}
 
+    def names(self) -> dict[SessionKey, bytes]:
+        """Return the hash by which each session is counted; sub-agents have those of their sessions."""
+        return {source.key: row.named or row.session for source, row in self._rows if not source.key.subagent}
+
     def project(self, project: bytes) -> str:
         """Return the directory of a project, read from one of its sessions; empty if it is unknown."""
         for source in self._projects.get(project, [])[:_MOST] if project else ():

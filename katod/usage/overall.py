@@ -1,5 +1,6 @@
 """What many sessions used: read from their files, or taken from what is kept of them in the state directory."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from functools import partial
@@ -13,7 +14,9 @@ from katod.store.ledger import Ledger
 from katod.store.usagecache import UsageCache
 from katod.usage.collect import UsageCollector
 from katod.usage.counting import SpentCell, spent
+from katod.usage.grouping import UsageSum, priced
 from katod.usage.packed import VERSION
+from katod.usage.pricing import PriceTable
 
 
 class CollectedUsage(NamedTuple):
@@ -22,6 +25,14 @@ class CollectedUsage(NamedTuple):
     cells: list[SpentCell]
     collector: UsageCollector
     problems: dict[str, str]
+
+
+def used_by_session(found: CollectedUsage, prices: PriceTable) -> dict[SessionKey, UsageSum]:
+    """Return what each session used, its sub-agents included; a session that works for another one is a part of it."""
+    sums: dict[bytes, UsageSum] = defaultdict(UsageSum)
+    for cell in priced(found.cells, prices, lambda _project: ""):
+        sums[cell.spent.session].add(cell)
+    return {key: sums[name] for key, name in found.collector.names().items() if name in sums}
 
 
 def collected(

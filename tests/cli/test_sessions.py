@@ -8,13 +8,14 @@ import orjson
 import pytest
 from rich.cells import cell_len
 
-from katod.cli import sessionrow, sessions
+from katod.cli import sessionrow, sessions, usage
 from katod.cli.context import Context
 from katod.model import SessionKey
 from katod.record import currentstate
 from katod.search import since as moments
 from katod.states import RUNS
-from tests.support.records import Claude, Cline, Codex, GeminiDocument, says, user
+from katod.usage.pricing import NoPrices
+from tests.support.records import Claude, Cline, Codex, GeminiDocument, Pi, says, user
 
 
 @pytest.mark.parametrize("width", [50, 80, 200])
@@ -274,3 +275,70 @@ def test_a_recording_that_waits_for_its_name_is_one(world, monkeypatch):
     row = orjson.loads(world.cli("sessions", "--json", "--all"))
     assert (row["recording"], row["waiting"], row["outputs"]) == (True, True, [])
     assert "the file gets its name" in world.cli("sessions", "--all")
+
+
+def answered(world, session="6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", **message):
+    """Write a session with one answer of 15 tokens."""
+    make = world.claude(session)
+    make.append(make.user("Add a login page to this shop"), make.says("a", message=message))
+    return make
+
+
+@pytest.fixture
+def without_prices(monkeypatch):
+    """Have no prices, whatever is installed where the tests run."""
+    monkeypatch.setattr(usage, "open_table", lambda _source: NoPrices())
+
+
+def test_a_session_says_what_it_used_if_that_is_wanted(world, without_prices):
+    """With its sub-agents, in JSON; a recorded cost, or none: a session without a price does not cost 0."""
+    make = answered(world)
+    helper = Claude(world, make.session, subagent="helper")
+    helper.append(helper.says("b"))
+    paid = Pi(world, "88888888-9d1e-4b7a-8c66-0123456789ab")
+    entries = paid.records(says("c"))
+    entries[0]["message"]["usage"] = {
+        "input": 1000,
+        "output": 7,
+        "cacheRead": 20,
+        "cacheWrite": 3,
+        "cost": {"total": 0.5},
+    }
+    paid.put(*entries)
+    rows = {row["agent"]: row for row in map(orjson.loads, world.cli("sessions", "--json", "--usage").splitlines())}
+    assert rows["claude"]["tokens"]["total"] == 30
+    assert "cost" not in rows["claude"]
+    assert (rows["pi"]["tokens"]["total"], rows["pi"]["cost"]) == (1030, {"recorded": 0.5})
+    plain = [orjson.loads(row) for row in world.cli("sessions", "--json").splitlines()]
+    assert not [row for row in plain if {"tokens", "cost"} & row.keys()]
+
+
+def test_the_list_with_usage_has_room_for_titles(world, monkeypatch, without_prices):
+    """In 80 cells, too; without a price, there are the tokens."""
+    answered(world)
+    monkeypatch.setattr(sessions, "terminal_width", lambda: 80)
+    header, row = world.cli("sessions", "--usage").splitlines()
+    assert header.split()[-2:] == ["used", "title"]
+    assert " 15 " in row
+    assert "Add a login page" in row
+    assert cell_len(row) <= 80
+
+
+def test_a_pipe_has_tokens_and_cost_before_the_transcript(world, without_prices):
+    """Only with --usage: otherwise the columns stay as they were."""
+    answered(world)
+    assert world.cli("sessions", "--usage").rstrip("\n").split("\t")[-3:] == [
+        "Add a login page to this shop",
+        "15",
+        "unpriced",
+    ]
+    assert world.cli("sessions").rstrip("\n").split("\t")[-1] == "Add a login page to this shop"
+
+
+def test_a_fork_used_what_is_new_in_it(world, without_prices):
+    """What it copied was used in the session that it goes on from."""
+    first = answered(world, id="msg_0123456789abcdef")
+    other = world.claude("77777777-9d1e-4b7a-8c66-0123456789ab")
+    other.append(first.path.read_bytes(), other.says("new", message={"id": "msg_fedcba9876543210"}))
+    rows = [orjson.loads(row) for row in world.cli("sessions", "--json", "--usage").splitlines()]
+    assert [row["tokens"]["total"] for row in rows] == [15, 15]
