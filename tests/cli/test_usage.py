@@ -225,6 +225,18 @@ def test_a_fork_of_claude_code_counts_what_is_new_in_it(world):
     assert (found["answers"], found["sessions"], found["tokens"]["total"]) == (2, 2, 30)
 
 
+def test_short_ids_of_one_hour_are_one_answer(world):
+    """A scripted model numbers its messages in each session: those of one number and hour cannot be told from copies.
+
+    The one in the older file counts, so that a sum over such sessions, with the larger one of each, may be larger.
+    """
+    for number, (session, given) in enumerate(((Claude().session, 120), (OTHER, 250))):
+        make = world.claude(session)
+        make.append(make.says("a", message={"id": "msg_000001", "usage": {"input_tokens": given, "output_tokens": 5}}))
+        os.utime(make.path, (number, number))
+    assert tokens(world) == {"2026-02-10": 125}
+
+
 def test_a_fork_of_zot_counts_what_is_new_in_it(world):
     """Its rows have no ids; alike ones in one session are several."""
     make = Zot(world).say(user("hi"), says("a"), says("b"))
