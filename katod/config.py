@@ -130,7 +130,7 @@ class ServeSettings:
 class PricesSettings:
     """`[prices]`: where prices come from, for costs that no agent recorded."""
 
-    source: Literal["auto", "none"] = "auto"
+    source: str = "auto"  # or "none", or a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +324,11 @@ class SettingsReader:
         self._check_filename(settings)
         self._check_matrix(settings.matrix)
         self._check_serve(settings.serve)
+        self._check_prices(settings.prices.source)
+
+    def _check_prices(self, source: str) -> None:
+        if source not in ("auto", "none") and not _is_absolute(source):
+            raise self.wrong(("prices", "source"), "must be auto, none, or a file: an absolute path, or one with ~/")
 
     def _check_paths(self, where: tuple[str, ...], paths: tuple[str, ...]) -> None:
         if not all(map(_is_absolute, paths)):

@@ -155,6 +155,10 @@ class ServeError(KatodError):
     """Sessions cannot be served: an extra, a token, an address or a choice is missing or cannot be used."""
 
 
+class PricesError(KatodError):
+    """A table of prices cannot be read."""
+
+
 class SetupError(KatodError):
     """A file of an agent cannot be read, is not what it should be, or cannot be changed safely; nothing was changed."""
 

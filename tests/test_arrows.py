@@ -43,7 +43,7 @@ ARROWS = {
     "formats": "agents events formatspec lifecycle metadata model paths slug states titles",
     "write": "errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model paths record store tail write",
-    "usage": "agents discover errors events formats log metadata model record store tail",
+    "usage": "agents discover errors events formats log metadata model record smallfile store tail",
     # the stages put together
     "pipeline": "command discover errors events log record store tail",
     "schedule": "backoff discover",

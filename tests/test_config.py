@@ -22,6 +22,7 @@ REFERENCE = Path(__file__).parent.parent / "config" / "katod.toml"
 # section, key, a value as TOML, the value as it is read
 KEYS = [
     ("prices", "source", '"none"', "none"),
+    ("prices", "source", '"~/prices.json"', "~/prices.json"),
     ("output", "directory", '"/srv/chats"', "/srv/chats"),
     ("output", "filename", '"{agent}/{session}"', "{agent}/{session}"),
     ("output", "format", '"jsonl"', "jsonl"),
@@ -212,6 +213,7 @@ def test_key_like_no_other_gets_the_list():
         ("serve", "port", "65536", "at most"),
         ("serve", "host", '"http://localhost"', "address"),
         ("serve", "token_file", '"token"', "absolute"),
+        ("prices", "source", '"prices.json"', "absolute"),
         ("serve", "origins", '["http://laptop.example.net"]', "addresses like"),
         ("serve", "origins", '["https://laptop.example.net/"]', "addresses like"),
         ("serve", "origins", '["https://laptop.example.net:443"]', "addresses like"),

@@ -44,4 +44,6 @@ def _why(prices: PriceTable, source: str) -> str:
         return f" in {prices.label}"
     if source == "none":
         return ": `prices.source` is none"
+    if source != "auto":
+        return ": the table of `prices.source` cannot be read"
     return f": the extra `{EXTRA}` is not installed ({with_extra(EXTRA)})"

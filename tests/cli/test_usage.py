@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from contextlib import closing, suppress
+from unittest.mock import MagicMock
 
 import orjson
 import pytest
@@ -130,7 +131,8 @@ def test_the_source_of_prices_is_configured(used, monkeypatch):
     monkeypatch.setattr(usage, "terminal_width", lambda: 100)
     assert "30 tokens have no price: `prices.source` is none." in used.cli("usage", "--agent", "claude")
     used.configure(**{"prices.source": "auto"})
-    monkeypatch.setattr(pricetable, "_rates", lambda _model, _when: None)
+    monkeypatch.setattr(pricetable, "_rates", lambda _snapshot, _model, _when: None)
+    monkeypatch.setattr(pricetable, "_package", MagicMock)
     assert orjson.loads(used.cli("usage", "--json", "--agent", "claude"))["prices"] == "genai-prices 7.1"
 
 

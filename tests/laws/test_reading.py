@@ -42,6 +42,7 @@ OPENS = {
     "katod.service.home": "whose state it is, and the id of the machine",
     "katod.service.recordingfiles": "what status lines show",
     "katod.setup.files": "the agents' own files",
+    "katod.usage.pricetable": "a file with prices that a person named",
     "katod.smallfile": "small files, for the others",
     "katod.store.integrity": "the ledger",
     "katod.archive.drop": "the list in a directory of exports",

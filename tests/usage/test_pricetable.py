@@ -1,11 +1,14 @@
 """The table of prices inside an installed package."""
 
+import os
 from datetime import date
 from decimal import Decimal
 from types import SimpleNamespace
 
+import orjson
 import pytest
 
+from katod.errors import PricesError
 from katod.usage import pricetable
 from katod.usage.cells import STEPS, CellKey, CostState, UsageCell, size_of
 from katod.usage.counts import TokenCounts
@@ -23,14 +26,15 @@ def asked(monkeypatch):
     tiers = SimpleNamespace(base=Decimal(3), tiers=[SimpleNamespace(start=200_000, price=Decimal(6))])
     known = dict.fromkeys((f"{name}_mtok" for name in NAMES), None) | {"input_mtok": tiers, "output_mtok": Decimal(15)}
 
-    def calc_price(_usage, model, *, genai_request_timestamp):
-        days.append(genai_request_timestamp.date())
+    def calc(_usage, model, _provider, _url, when):
+        days.append(when.date())
         if model not in ("known", "known-free", "unpriced"):
             raise LookupError(model)
         prices = dict.fromkeys(known, None) if model == "unpriced" else known
         return SimpleNamespace(model_price=SimpleNamespace(**prices))
 
-    package = SimpleNamespace(calc_price=calc_price, Usage=lambda **_: None)
+    snapshot = SimpleNamespace(get_snapshot=lambda: SimpleNamespace(calc=calc))
+    package = SimpleNamespace(data_snapshot=snapshot, Usage=lambda **_: None)
     monkeypatch.setattr(pricetable, "_package", lambda: package)
     return days
 
@@ -66,6 +70,56 @@ def test_without_the_package_there_are_no_prices(monkeypatch):
     assert open_table("none").label == ""
     monkeypatch.setattr(pricetable, "version", version)
     assert open_table("auto").label == ""
+
+
+PRICES = [
+    {
+        "id": "mine", "name": "Mine", "api_pattern": "https://mine", "models": [
+            {"id": "known", "match": {"equals": "known"}, "prices": {"input_mtok": 3, "output_mtok": 15}},
+            {"id": "odd", "match": {"equals": "odd"}, "prices": {
+                "input_mtok": {"base": 1, "tiers": [{"start": 12345, "price": 2}]}, "output_mtok": 15
+            }},
+        ], "model_match": {"or": [{"equals": "known"}, {"equals": "odd"}]},
+    }
+]  # fmt: skip
+
+
+def test_prices_may_be_in_a_file(tmp_path):
+    """In the JSON of the package; the label says of which day it is."""
+    pytest.importorskip("genai_prices")
+    path = tmp_path / "prices.json"
+    path.write_bytes(orjson.dumps(PRICES))
+    os.utime(path, (86_400 * 365, 86_400 * 365))
+    table, flat = open_table(str(path)), PriceSteps(3.0)
+    assert table.label == "prices.json of 1971-01-01"
+    assert table.rates("known", DAY) == ModelRates(flat, PriceSteps(15.0), flat, flat, flat, None)
+    assert table.rates("claude-opus-4-6", DAY) is None
+    assert table.rates("odd", DAY) is None, "its tier begins between two steps"
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"[1]", b'[{"id": 1}]', b"\xff"])
+def test_another_file_is_refused(tmp_path, content):
+    """By its name, and without what is in it."""
+    pytest.importorskip("genai_prices")
+    path = tmp_path / "prices.json"
+    path.write_bytes(content)
+    with pytest.raises(PricesError, match="has no prices in the JSON of genai-prices"):
+        open_table(str(path))
+
+
+def test_a_file_that_is_missing_is_named(tmp_path, monkeypatch):
+    """So is a package that is."""
+    monkeypatch.setattr(pricetable, "_package", SimpleNamespace)
+    with pytest.raises(PricesError, match=r"prices\.json: No such file"):
+        open_table(str(tmp_path / "prices.json"))
+
+    def missing():
+        raise ImportError
+
+    (tmp_path / "prices.json").write_text("[1]")
+    monkeypatch.setattr(pricetable, "_package", missing)
+    with pytest.raises(PricesError, match="which is not installed"):
+        open_table(str(tmp_path / "prices.json"))
 
 
 @pytest.mark.slow

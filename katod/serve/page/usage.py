@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from katod.discover.found import FoundSession
-from katod.errors import SelectionError
+from katod.errors import PricesError, SelectionError
 from katod.formats.redact.redactor import redact
 from katod.search.since import since_seconds
 from katod.serve.feed.hub import Hub
@@ -22,6 +22,7 @@ from katod.serve.page.usageview import UsageFigures, usage_page
 from katod.usage.grouping import BY, Period, UsageTable, grouped, priced
 from katod.usage.overall import CollectedUsage, collected
 from katod.usage.pricetable import open_table
+from katod.usage.pricing import NoPrices, PriceTable
 from katod.usage.shown import notes
 
 _LONGEST: Final = 40  # characters of a time in an address
@@ -62,11 +63,18 @@ class UsagePages:
         for found in collected(sessions, self._state, self._zone):
             yield self._of(found, since, period) if found is not None else None
 
+    def _table(self) -> tuple[PriceTable, list[str]]:
+        """Return the prices, and why there are none if their file cannot be read."""
+        try:
+            return open_table(self._prices), []
+        except PricesError as error:
+            return NoPrices(), [f"{error.what}."]
+
     def _of(self, found: CollectedUsage, since: str, period: Period) -> UsageFigures:
-        prices = open_table(self._prices)
+        prices, problems = self._table()
         chosen = [cell for cell in found.cells if period.has(cell.cell.key.day)]
         cells = priced(chosen, prices, lambda project: self._shown(found.collector.project(project)))
         tables: list[UsageTable] = [grouped(cells, by) for by in BY]
         first = date.fromordinal(period.first).isoformat() if period.first else ""
-        said = list(notes(tables[0].total, prices, self._prices))
+        said = [*problems, *notes(tables[0].total, prices, self._prices)]
         return UsageFigures(since, first, tables, said, self._zone, self._hub.index.serves_everything)
