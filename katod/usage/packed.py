@@ -11,7 +11,7 @@ from katod.usage.cells import CellKey, CostState, UsageCell
 from katod.usage.counts import TokenCounts
 from katod.usage.source import AnswerUsage, CostMark, SourceUsage
 
-VERSION: Final = 2  # rises when the same source would be read, or kept, in another way
+VERSION: Final = 3  # rises when the same source would be read, or kept, in another way
 _ANSWER: Final = struct.Struct("<qiH6qdB")  # key, day, number of the model, counts, cost, flags
 _HAS_COST, _IS_COMPLETE = 1, 2
 _STATES: Final = {int(state): state for state in CostState}  # `CostState(number)` takes ten times as long

@@ -28,6 +28,7 @@ _IGNORED: Final = frozenset({
 # What hooks add to a prompt, each as a part of its own.
 _HOOKS: Final = ("<qwen:user-prompt-submit-context", "<qwen:session-start-context")
 _TYPED: Final = ("user", "user/mid_turn_user_message")
+_ANSWERS: Final = ("assistant", "assistant/realtime_message")
 _PERSON: Final = "real_user"
 # Who else than the person may speak as the user in a session: a chat's channel, or a timer.
 _OTHERS: Final = frozenset({"channel", "scheduled_task"})
@@ -85,11 +86,11 @@ class QwenAdapter(Adapter):
         return self._settled(record) + out if fields else out
 
     def feed_usage(self, record: Record) -> list[Event]:
-        """Translate a record without what was said in it; two parts of one answer are still told apart."""
-        message, parts = record.value.get("message"), _parts(record.value)
-        unspoken = [{"text": ""} for _ in parts]
-        fields = record.value | {"message": {"parts": unspoken, "said": digest(safe_repr(message))}}
-        return self.feed(record._replace(value=fields))
+        """Return what an answer used, and the start of the session; two parts of one answer are told apart as ever."""
+        start = [] if self._started else self._settled(record)
+        if _kind_of(record.value) not in _ANSWERS:
+            return start
+        return start + self._used(record, self._first_part(record.value))
 
     def _take_up(self, fields: Value) -> str:
         return _kind_of(fields)
@@ -153,7 +154,7 @@ class QwenAdapter(Adapter):
 
     # -- what the model says ------------------------------------------------------------------------
 
-    @handles("assistant", "assistant/realtime_message")
+    @handles(*_ANSWERS)
     def _assistant(self, record: Record) -> list[Event]:
         fields, model = record.value, text_of(record.value.get("model"))
         first = self._first_part(fields)
@@ -161,10 +162,14 @@ class QwenAdapter(Adapter):
         out: list[Event] = []
         for n, part in enumerate(_parts(fields), first):
             out += self._part(record, part, n, model)
-        counts = dict_of(fields.get("usageMetadata"))
-        if usage := {name: counts[key] for name, key in _COUNTS if isinstance(counts.get(key), int)}:
-            out.append(self.new.event(ev.USAGE, {"scope": "message"} | usage, record, f"u{first or ''}", model=model))
-        return out
+        return out + self._used(record, first)
+
+    def _used(self, record: Record, first: int) -> list[Event]:
+        """Return what an answer used, given the number of its first part."""
+        counts, model = dict_of(record.value.get("usageMetadata")), text_of(record.value.get("model"))
+        usage = {name: counts[key] for name, key in _COUNTS if isinstance(counts.get(key), int)}
+        about = {"scope": "message"} | usage
+        return [self.new.event(ev.USAGE, about, record, f"u{first or ''}", model=model)] if usage else []
 
     def _first_part(self, fields: Value) -> int:
         """Return the number of an answer's first part: two records with one id are two parts of one answer."""
