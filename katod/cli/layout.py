@@ -97,8 +97,13 @@ def cropped(spans: Line, width: int) -> Line:
 
 
 def cut(text: str, width: int) -> str:
-    """Return text in at most `width` cells, with an ellipsis where it is cut."""
-    return text if cell_len(text) <= width else f"{set_cell_size(text, max(0, width - 1)).rstrip()}…"
+    """Return text in at most `width` cells, with an ellipsis where it is cut: after a word, if one ends near there."""
+    if cell_len(text) <= width:
+        return text
+    kept = set_cell_size(text, max(0, width - 1)).rstrip()
+    words, _, rest = kept.rpartition(" ")
+    is_split = text[len(kept) : len(kept) + 1].strip() and len(rest) * 3 <= len(kept)
+    return f"{words.rstrip() if is_split else kept}…"
 
 
 def table(

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from katod.cli import layout
 from katod.cli.layout import TextSpan, cropped, cut, line, table
 from tests.examples import texts
+from tests.looping import each
 
 
 def plain(lines):
@@ -68,3 +69,16 @@ def test_no_control_character_reaches_the_terminal(capsys):
     layout.show([line("a\x1b[31mb\nc", "red")])
     assert capsys.readouterr().out == "ab c\n"
     assert click.style("x", **layout._STYLES["red"]) == "\x1b[31mx\x1b[0m"
+
+
+@each(
+    ("text", "width", "shown"),
+    [
+        ("one two three", 13, "one two three"), ("one two three", 12, "one two…"), ("one two three", 8, "one two…"),
+        ("one two three", 5, "one…"), ("onetwothree", 5, "onet…"), ("a onetwothree", 9, "a onetwo…"), ("one", 1, "…"),
+        ("one", 0, "…"),
+    ],
+)  # fmt: skip
+def test_a_text_is_cut_after_a_word_that_ends_near_there(text: str, width: int, shown: str) -> None:
+    """In the last third; a long word is cut itself, so that most of the room is used."""
+    assert cut(text, width) == shown
