@@ -45,7 +45,7 @@ _ROWS: Final = (
         "html", ".html", "transcript.html.Html", "the transcript as one page, with its pictures",
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
-        version=2,
+        version=3,
     ),
     FormatSpec(
         "stream", ".stream.jsonl", "stream.printer.Stream", "the messages of CodingBridge, one per line",

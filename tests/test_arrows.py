@@ -51,7 +51,7 @@ ARROWS = {
     "shellrequests": "discover errors log model pipeline record store",
     "service": "errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
-    "archive": "agents command discover errors events formatspec log metadata model paths record slug smallfile write",
+    "archive": "agents command discover errors events formats formatspec log metadata model paths record slug smallfile write",
     # signatures of what was exported
     "seal": "errors events formats model smallfile",
     # what katod adds to the agents' own files

@@ -6,8 +6,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from katod.archive.folder import opened
-from katod.archive.manifest import MANIFEST, Entry, Manifest
+from katod.archive.folder import ExportFolder, opened
+from katod.archive.indexfile import update_index
+from katod.archive.manifest import INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest
 from katod.errors import KatodError, OutputError
 from katod.formatspec import split_name
 from katod.model import SessionKey
@@ -35,7 +36,8 @@ def _of(manifest: Manifest, wanted: Wanted) -> list[Entry]:
 def drop(root: Path, wanted: Wanted) -> list[Path]:
     """Delete the files of some sessions, and all that the list says of them; return the files that stay.
 
-    A file goes also if it was changed since. One that cannot be deleted stays. Raises AlreadyRunning, OutputError or
+    A file goes also if it was changed since. One that cannot be deleted stays, and an index that names them if it was
+    changed. Raises AlreadyRunning, OutputError or
     OSError.
     """
     left: list[Path] = []
@@ -46,8 +48,17 @@ def drop(root: Path, wanted: Wanted) -> list[Path]:
         for project in folder.drop(entries):
             with suppress(OutputError):
                 remove_empty(OutputPath(root, (project,)))
+        left += _unlisted(folder, entries)
         folder.compact()
     return left
+
+
+def _unlisted(folder: ExportFolder, entries: list[Entry]) -> list[Path]:
+    """Take transcripts out of the index; return it if it stays as it is."""
+    is_listed = any(entry.name and entry.slot[1] == INDEX_SLOT[1] for entry in entries)
+    if not is_listed or INDEX_SLOT not in folder.manifest.entries:
+        return []
+    return [folder.root / INDEX] if update_index(folder) == "left alone" else []
 
 
 def _delete(root: Path, entry: Entry) -> list[Path]:

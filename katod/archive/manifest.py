@@ -15,6 +15,7 @@ from katod.errors import KatodError
 from katod.model import SessionKey
 
 MANIFEST: Final = ".katod-export.jsonl"
+INDEX: Final = "index.html"  # of the pages in a folder: no export has this name
 VERSION: Final = 1
 _HEADER: Final = "katodExport"
 # What an entry consists of, in the order of its fields. There may be ten thousand of them: this is the fast way.
@@ -24,6 +25,7 @@ _SAFE: Final = re.compile(r"[^./\0][^/\0]*(?:/[^./\0][^/\0]*)*")
 Sources = list[list[str | int]]
 # Which line of the list counts: a session may be there once for each format.
 Slot = tuple[SessionKey, str]
+INDEX_SLOT: Final[Slot] = (SessionKey("", ""), "html")  # of the index, which is of no session
 
 
 class Entry(NamedTuple):

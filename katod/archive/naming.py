@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from katod.archive.folder import ExportFolder, is_inside
+from katod.archive.manifest import INDEX
 from katod.command.target import TargetScope, generated, numbered
 from katod.errors import TargetRefused
 from katod.metadata import SessionMetadata
@@ -23,7 +24,7 @@ class ExportNaming:
         self._folder = folder
         self._policy = policy
         self._form = form
-        self._taken = folder.manifest.names()
+        self._taken = folder.manifest.names() | {INDEX}
 
     def target(self, metadata: SessionMetadata) -> Target:
         """Return the first name that is no other export's; a file may have it. Raises TargetRefused."""

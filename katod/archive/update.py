@@ -10,7 +10,8 @@ from typing import Final
 from katod.agents import AGENTS
 from katod.archive.excluded import Exclusion
 from katod.archive.folder import ExportFolder
-from katod.archive.manifest import Sources
+from katod.archive.indexfile import update_index
+from katod.archive.manifest import INDEX, INDEX_SLOT, Sources
 from katod.archive.plan import Outcome, Task, decide, is_current
 from katod.discover.found import FoundSession
 from katod.errors import KatodError, OutputError, SourceGone
@@ -31,6 +32,7 @@ class Result:
     left: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    index: Outcome | None = None  # what became of the index of HTML transcripts
 
     def count(self, outcome: Outcome, name: str = "") -> None:
         """Note what became of a session, of which there is a file with this name."""
@@ -72,11 +74,30 @@ def bring_up_to_date(
             except (KatodError, OSError) as error:
                 result.fail(task.found, error)
         result.notes += writer.notes
+    if form == INDEX_SLOT[1]:
+        _index(folder, result)
     try:
         folder.compact()
     except OSError as error:
         raise OutputError(f"cannot be written: {error.strerror}", path=folder.root) from error
     return result
+
+
+def _index(folder: ExportFolder, result: Result) -> None:
+    """Bring the index up to date. Raises OutputError if nothing more can be written."""
+    try:
+        result.index = update_index(folder)
+    except (KatodError, OSError) as error:
+        _require_disk(error)
+        result.index = "failed"
+        result.failures.append(f"{INDEX}: {_line(error)}")
+    if result.index != "left alone":
+        return
+    if INDEX_SLOT in folder.manifest.entries:
+        result.count(result.index, INDEX)
+        return
+    result.counts[result.index] += 1
+    result.notes.append(f"{folder.root / INDEX} is not katod's and was left alone: rename it to get an index")
 
 
 def _line(error: KatodError | OSError) -> str:

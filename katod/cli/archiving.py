@@ -11,6 +11,7 @@ import click
 
 from katod.archive.folder import opened, require_allowed
 from katod.archive.folders import remember
+from katod.archive.manifest import INDEX
 from katod.archive.plan import Outcome, Task
 from katod.archive.update import Result, bring_up_to_date
 from katod.cli.context import Context
@@ -56,8 +57,10 @@ def export_everything(
     for path, problem in context.problems.items():
         say(f"katod: {path}: {problem}", err=True)
     _print(result, root)
+    if result.counts["failed"]:
+        raise KatodError(f"{result.counts['failed']} of {len(sessions)} sessions could not be exported")
     if result.failures:
-        raise KatodError(f"{len(result.failures)} of {len(sessions)} sessions could not be exported")
+        raise KatodError("the index could not be written")
 
 
 def _print(result: Result, root: Path) -> None:
@@ -65,6 +68,8 @@ def _print(result: Result, root: Path) -> None:
         say(f"katod: {line}", err=True)
     counted = (f"{outcome} {result.counts[outcome]:,}" for outcome in _ORDER if result.counts[outcome])
     say(", ".join(counted) or "no sessions found")
+    if result.index in ("wrote", "updated"):
+        say(f"{result.index} the index, {root / INDEX}")
     if result.left:
         say(_LEFT)
     for name in result.left:

@@ -16,6 +16,7 @@ from katod.formats.transcript.content import (
     Delegation,
     Fold,
     Footer,
+    Head,
     Line,
     Link,
     MarkLine,
@@ -45,7 +46,7 @@ _HEAD: Final = (
     '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     '<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" '
-    'content="no-referrer">\n<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n'
+    'content="no-referrer">\n{facts}<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n'
     '<h1>{title}</h1>\n<p class="about">{about}</p>\n'
 )
 _LINE_END: Final = fill("\n")
@@ -74,8 +75,8 @@ class Html:
         labels = " ".join([*(["★"] if head.is_starred else []), *(f"#{label}" for label in head.labels)])
         about = (escape(part) for part in (head.product, head.project, head.branch, head.when, labels) if part)
         return fill(
-            _HEAD, policy=_POLICY, title=escape(head.title), style=STYLE, about=join(about, _DOT)
-        )  # fmt: skip
+            _HEAD, policy=_POLICY, facts=_facts(head), title=escape(head.title), style=STYLE, about=join(about, _DOT)
+        )
 
     def event(self, event: Event, metadata: SessionMetadata) -> Markup:
         """Return one event; pictures are in the page itself."""
@@ -120,6 +121,15 @@ class Html:
         if isinstance(piece, Attachment):
             return _attachment(piece, blobs.get(piece.sha256, ""))
         return _PRINTERS[type(piece)](piece)
+
+
+def _facts(head: Head) -> Markup:
+    """Return what the front matter of a transcript says, for programs: an index of pages is made of it."""
+    rows = [
+        ("generator", "katod"), ("date", head.when), ("agent", head.product), ("project", head.project),
+        ("starred", "true" if head.is_starred else ""), *(("label", label) for label in head.labels),
+    ]  # fmt: skip
+    return join(fill('<meta name="{}" content="{}">\n', escape(name), escape(value)) for name, value in rows if value)
 
 
 def _person(person: Person, number: int) -> Markup:

@@ -53,3 +53,15 @@ main{padding:1rem 1rem 4rem}body{display:flex;flex-direction:column}nav{order:-1
 body{display:block;font-size:11pt}main{max-width:none;padding:0}pre{max-height:none;
 white-space:pre-wrap}details{break-inside:avoid}h2,h3{break-after:avoid}}
 """)
+# What an index of pages has in addition.
+INDEX_STYLE: Final = Markup("""
+main h2{margin:2rem 0 .3rem;padding-bottom:.3rem;border-bottom:1px solid var(--line);scroll-margin-top:1rem}
+nav ol{list-style:none;padding:0}nav .about{float:right;margin-left:.5rem}
+.pages,.pages ul{list-style:none;margin:0;padding:0}.pages>li{padding:.55rem 0;border-bottom:1px solid var(--line)}
+.pages>li:last-child{border:0}.pages a{font-weight:600;text-decoration:none}.pages a:hover{text-decoration:underline}
+.pages .about{display:block;line-height:1.45}.pages details .about{display:inline}.pages details li{padding:.15rem 0}
+.pages details a{font-weight:400}a:focus-visible,summary:focus-visible{outline:2px solid var(--link);outline-offset:2px}
+@media(max-width:60rem){nav{max-height:none;padding:.9rem 1rem}nav b{display:none}
+nav ol{display:flex;flex-wrap:wrap;gap:.2rem 1rem}nav li{margin:0}nav .about{float:none}}
+@media print{.pages>li{break-inside:avoid}}
+""")
