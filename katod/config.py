@@ -16,7 +16,7 @@ from katod.agents import AGENTS
 from katod.errors import ConfigError
 from katod.formatspec import MARKDOWN, FormatName, format_of, recorded_formats
 from katod.log import LEVELS
-from katod.model import Attachments, Tools
+from katod.model import Attachments, ToolsSetting
 from katod.smallfile import read_small
 
 CONFIG_NAME: Final = "katod.toml"
@@ -60,7 +60,7 @@ class ContentSettings:
     """`[content]`: what a transcript shows."""
 
     thinking: bool = False
-    tools: Tools = "summary"
+    tools: ToolsSetting = "auto"
     attachments: Attachments = "save"
     max_result: int = 200
     usage: bool = False

@@ -20,6 +20,7 @@ class FormatSpec(NamedTuple):
     in_chat: bool = False  # whether a name typed in the chat may have its suffix
     has_end: bool = False  # nothing can be appended to a file of it
     carries_pictures: bool = False  # the content of pictures is in its lines
+    shows_results: bool = False  # of tools, collapsed, unless the settings say something else
     is_document: bool = False  # made of a conversation as a whole, not event by event
 
     @property
@@ -45,7 +46,7 @@ _ROWS: Final = (
         "html", ".html", "transcript.html.Html", "the transcript as one page, with its pictures",
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
-        version=3,
+        version=3, shows_results=True,
     ),
     FormatSpec(
         "stream", ".stream.jsonl", "stream.printer.Stream", "the messages of CodingBridge, one per line",

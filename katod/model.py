@@ -13,6 +13,7 @@ LONGEST_NAME: Final = 2048
 UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 Tools = Literal["none", "summary", "full"]
+ToolsSetting = Literal["auto", "none", "summary", "full"]  # "auto": as suits the format
 Attachments = Literal["save", "name"]
 Word = Literal["start", "stop", "capture", "export"]
 # What a person says of a session, by a request: in a chat, it cannot be typed.

@@ -180,7 +180,7 @@ def test_key_like_no_other_gets_the_list():
         ("recording", "exclude", "true", "a list of strings"),
         ("recording", "subagents", '"yes"', "true or false"),
         ("content", "thinking", "1", "true or false"),
-        ("content", "tools", "true", "one of none, summary, full"),
+        ("content", "tools", "true", "one of auto, none, summary, full"),
         ("content", "attachments", '"link"', "one of save, name"),
         ("content", "redact", '"false"', "true or false"),
         ("content", "max_result", "-1", "a number, 0 or more"),

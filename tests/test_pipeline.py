@@ -25,6 +25,7 @@ from tests.support.records import (
     says,
     user,
 )
+from tests.support.records.base import calls, result
 from tests.support.world import World
 
 PIXEL = base64.b64encode(b"\x89PNG not really").decode()
@@ -518,6 +519,21 @@ def test_an_export_of_a_file_that_is_truncated_for_a_while_is_whole_or_says_so(w
     run.stop()
     text = only(world)
     assert sum(f"word {n} x" in text for n in range(400)) == 400 or "missing" in text
+
+
+def test_an_exported_page_has_results(world: World) -> None:
+    """They are collapsed and without secrets, live as from the shell; the options of a command decide, as in Markdown."""
+    source = world.session(1)
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    source.say(user("hello"), calls("1", "ls"), result("1", f"found.txt {secret[:40]}"), user("::export talk.html"))
+    source.say(user("::export less.html -tools"), user("::export more.md +tools"))
+    world.once()
+    assert world.assert_live_is_batch() == 3
+    assert "found.txt [REDACTED" in world.written()["talk.html"]
+    assert "found.txt" not in world.written()["less.html"]
+    assert "found.txt" in world.written()["more.md"]
+    assert "found.txt [REDACTED" in world.cli("export", source.session, "-f", "html")
+    assert "found.txt" not in world.cli("export", source.session, "-f", "html", "--tools", "summary")
 
 
 def test_an_export_may_be_a_page(world: World) -> None:

@@ -51,7 +51,7 @@ class ExportNaming:
         parent = self._folder.manifest.entries.get((SessionKey(key.agent, key.id), self._form))
         if key.subagent and parent is not None and parent.name:
             at = Target(self._folder.root, parent.parts, self._form)
-            options = beside(at, self._policy.options())
+            options = beside(at, self._policy.options(self._form))
             return self._outside(target_of_subagent(at, options.subagents_folder, key.subagent))
         fields = name_fields(metadata, self._policy.zone)
         scope = self._scope(self._project_folder(metadata.cwd))

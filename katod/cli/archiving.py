@@ -17,6 +17,7 @@ from katod.archive.update import Result, bring_up_to_date
 from katod.cli.context import Context
 from katod.cli.printing import say
 from katod.errors import KatodError
+from katod.formatspec import MARKDOWN
 from katod.record.policy import Policy
 
 _ORDER: Final[tuple[Outcome, ...]] = ("wrote", "updated", "unchanged", "empty", "excluded", "left alone", "failed")
@@ -41,7 +42,8 @@ def export_everything(
     with context.reading() as ledger:
         known = ledger.projects.worktrees if ledger else {}
     policy = Policy.here(context.settings, context.roots(), context.state, worktrees=known)
-    options = policy.export_options(thinking=thinking, tools=tools, redact=redact)
+    form = format_name or MARKDOWN
+    options = policy.export_options(form, thinking=thinking, tools=tools, redact=redact)
     root = Path(os.path.realpath(Path(output).expanduser()))
     require_allowed(root, policy.output_directory, policy.protected)
     with opened(root) as folder:
@@ -51,7 +53,7 @@ def export_everything(
                 err=True,
             )
         sessions = context.found(with_words=True).values()
-        result = bring_up_to_date(folder, sessions, policy, format_name or "markdown", options, _progress)
+        result = bring_up_to_date(folder, sessions, policy, form, options, _progress)
     with suppress(OSError):  # it is only needed to forget
         remember(context.state, root)
     for path, problem in context.problems.items():

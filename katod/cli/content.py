@@ -10,7 +10,11 @@ from katod.cli.groups import Choice
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS: Final = (
     click.option("--thinking", is_flag=True, help="Include the agent's thinking."),
-    click.option("--tools", type=Choice(["none", "summary", "full"]), help="How to show tool calls."),
+    click.option(
+        "--tools",
+        type=Choice(["none", "summary", "full"]),
+        help="How to show tool calls. Default: summary; in HTML, full.",
+    ),
     click.option("--no-redact", "redact", is_flag=True, flag_value=False, default=True, help="Do not redact secrets."),
 )
 

@@ -19,7 +19,7 @@ from katod.discover.found import FoundSession
 from katod.errors import LedgerError, SelectionError
 from katod.formats.transcript.pullrequest import pull_request
 from katod.formats.transcript.turns import gathered
-from katod.formatspec import FORMATS, format_of, split_name
+from katod.formatspec import FORMATS, MARKDOWN, format_of, split_name
 from katod.metadata import Replay
 from katod.model import Options, SessionKey
 from katod.record.export import (
@@ -58,8 +58,8 @@ def export_chosen(
         row, pieces = _recording(context, recording)
         _write(output, pieces, row.path.name)
         return
-    options = options_of(context, thinking=thinking, tools=tools, redact=redact)
     chosen = format_name or _by_suffix(Path(output))
+    options = options_of(context, chosen, thinking=thinking, tools=tools, redact=redact)
     if purpose == "pr" and chosen != "markdown":
         raise click.UsageError("--for pr writes Markdown: omit -f and other file extensions")
     _one(context, what or "", output, chosen, options, for_pull_request=purpose == "pr")
@@ -200,9 +200,9 @@ def _file_name(key: SessionKey) -> str:
     return f"{key.id}-agent-{key.subagent}" if key.subagent else key.id
 
 
-def options_of(context: Context, *, thinking: bool = False, tools: Any = None, redact: bool = True) -> Options:
-    """Return the options of an export: the configured ones, unless others are given."""
-    return Policy.of(context.settings, ()).export_options(thinking=thinking, tools=tools, redact=redact)
+def options_of(context: Context, form: str = MARKDOWN, **content: Any) -> Options:
+    """Return the options of an export in a format: the configured ones, unless others are given."""
+    return Policy.of(context.settings, ()).export_options(form, **content)
 
 
 def _rendered(events: Replay, format_name: str, options: Options, target: Path | None) -> Iterator[str]:

@@ -68,10 +68,11 @@ def _follow(
     from katod.record.follow import printed  # noqa: PLC0415
 
     is_terminal = terminal_width() is not None
-    options = options_of(context, **content)
-    if format_name is None or not FORMATS[format_name].carries_pictures:
+    chosen = format_name or ("markdown" if is_terminal else "jsonl")
+    options = options_of(context, chosen, **content)
+    if not FORMATS[chosen].carries_pictures:
         options = replace(options, attachments="name")
-    printer = open_format(format_name or ("markdown" if is_terminal else "jsonl"), options)
+    printer = open_format(chosen, options)
     show = _shower(in_colour=is_terminal and format_name is None)
     with (
         closing(

@@ -52,7 +52,7 @@ class ReadTranscript(NamedTuple):
         if not self.source:
             raise SelectionError("is not a transcript that katod knows", path=self.file)
         name, events = events_of(context, self.source)
-        options = replace(options_of(context, **content), attachments="name")
+        options = replace(options_of(context, format_name, **content), attachments="name")
         return name, render_all(events, format_name, options)
 
 

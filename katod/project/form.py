@@ -9,7 +9,7 @@ from katod.command.target import folder_parts
 from katod.config import Settings, SettingsReader, is_key, open_toml
 from katod.errors import ConfigError, TargetRefused
 from katod.formatspec import FormatName
-from katod.model import Tools
+from katod.model import Tools, ToolsSetting
 
 NAME: Final = ".katod.toml"
 LARGEST: Final = 64 * 1024  # bytes
@@ -20,7 +20,7 @@ _FORM: Final[dict[str, dict[str, Any]]] = {
     "recording": {"exclude": bool},
     "content": {"thinking": bool, "tools": Tools},
 }
-_LEAST_FIRST: Final[tuple[Tools, ...]] = ("none", "summary", "full")
+_LEAST_FIRST: Final[tuple[ToolsSetting, ...]] = ("none", "summary", "auto", "full")
 _MOST_REFUSED: Final = 20  # that are listed
 _LONGEST_REFUSAL: Final = 300
 _MOST_DOTS: Final = 32  # in a line: the time to parse a key grows with the square of its parts
@@ -47,7 +47,8 @@ class ProjectFile:
     def reduced(self, settings: Settings) -> Settings:
         """Return settings as they are in this project: never with more content."""
         content, output = settings.content, settings.output
-        tools = min(content.tools, self.tools or content.tools, key=_LEAST_FIRST.index)
+        wanted: ToolsSetting = self.tools or content.tools
+        tools = min(content.tools, wanted, key=_LEAST_FIRST.index)
         thinking = content.thinking and not self.hides_thinking
         return replace(
             settings,

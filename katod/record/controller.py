@@ -399,7 +399,8 @@ class _Act:
             return session.outputs[own.id]
         if refused := naming.refused_for(chosen):
             self._refused = "; ".join(filter(None, (self._refused, refused)))
-        output = Output(naming.make(session.row, chosen, metadata))
+        switches = command.switches if action.copy else ()  # no mark in a copy begins a range with them
+        output = Output(naming.make(session.row, chosen, metadata, switches))
         if named is None:
             output.hold(self._time)
         return session.keep(output)

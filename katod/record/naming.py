@@ -23,6 +23,7 @@ from katod.write.moved import find_moved
 from katod.write.output import FileFingerprint, OutputPath
 from katod.write.safe import examine
 
+Switches = tuple[tuple[str, bool], ...]
 _MOST_NUMBERS: Final = 1000
 _AGENT: Final = "agent-"  # before the name of a sub-agent in the name of its file, once
 _IN_HEAD: Final = frozenset(
@@ -146,11 +147,16 @@ class OutputNaming:
         place, known = OutputPath(row.root, row.parts), FileFingerprint(row.dev, row.ino, row.committed, row.tail)
         return find_moved(place, known, row.intent or b"", [OutputPath(directory, ())]) is None
 
-    def make(self, session: SessionRow, target: Target, metadata: SessionMetadata) -> OutputRow:
-        """Store a new output with its options and head fixed, and the folder of its project permanently."""
+    def make(
+        self, session: SessionRow, target: Target, metadata: SessionMetadata, switches: Switches = ()
+    ) -> OutputRow:
+        """Store a new output with its options and head fixed, and the folder of its project permanently.
+
+        The switches apply to all of it.
+        """
         if metadata.cwd:
             self._remember(metadata.cwd)
-        options = beside(target, self.policy.options())
+        options = beside(target, self.policy.options(target.format).with_switches(dict(switches)))
         said = self._ledger.personal.of(metadata.key).metadata
         shown = {name: value for name, value in (said | metadata.state()).items() if name in _IN_HEAD}
         head = {"key": list(metadata.key), "metadata": shown}

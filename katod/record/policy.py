@@ -13,6 +13,7 @@ from katod.config import Settings, local_zone
 from katod.discover.roots import Root
 from katod.errors import TargetRefused
 from katod.formats.redact.version import RULES_VERSION
+from katod.formatspec import FORMATS, MARKDOWN
 from katod.model import Options, Tools
 from katod.paths import comparable
 from katod.project.allowed import Allowed, in_effect, may_exclude
@@ -158,18 +159,27 @@ class Policy:
         places = [comparable(place) for place in (cwd, self.repository(cwd)) if place]
         return any(fnmatchcase(place, p) or fnmatchcase(place, f"{p}/*") for place in places for p in patterns)
 
-    def options(self) -> Options:
-        """Return the options for a new recording, which keeps them."""
+    def options(self, form: str = MARKDOWN) -> Options:
+        """Return the options for a new recording in a format, which keeps them."""
         content, recording = self.settings.content, self.settings.recording
         return Options(
-            content.thinking, content.tools, content.attachments, content.redact, self.zone,
+            content.thinking, self._tools(form), content.attachments, content.redact, self.zone,
             recording.subagents, recorder=f"katod {__version__}", max_result=content.max_result,
             usage=content.usage, subagent_reports=content.subagent_reports, rules=RULES_VERSION,
         )  # fmt: skip
 
-    def export_options(self, *, thinking: bool, tools: Tools | None, redact: bool) -> Options:
-        """Return the options of an export: the configured ones, unless others are given."""
-        base = self.options()
+    def _tools(self, form: str) -> Tools:
+        """Return how a format shows tools."""
+        tools = self.settings.content.tools
+        if tools != "auto":
+            return tools
+        return "full" if FORMATS[form].shows_results else "summary"
+
+    def export_options(
+        self, form: str = MARKDOWN, *, thinking: bool = False, tools: Tools | None = None, redact: bool = True
+    ) -> Options:
+        """Return the options of an export in a format: the configured ones, unless others are given."""
+        base = self.options(form)
         return replace(
             base,
             thinking=thinking or base.thinking,

@@ -71,6 +71,26 @@ def test_a_recording_freezes_the_options_of_its_time():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("configured", "given", "shown"),
+    [
+        ("auto", None, ("full", "summary", "summary")),
+        ("auto", "none", ("none", "none", "none")),
+        ("summary", None, ("summary", "summary", "summary")),
+        ("none", None, ("none", "none", "none")),
+        ("full", None, ("full", "full", "full")),
+        ("none", "full", ("full", "full", "full")),
+    ],
+)
+def test_pages_have_results_unless_something_else_is_configured(configured, given, shown):
+    """What is configured counts for every format, and what a command says more than that."""
+    found = Policy.of(Settings(content=ContentSettings(tools=configured)), ())
+    forms = ("html", "markdown", "jsonl")
+    assert tuple(found.export_options(form, tools=given).tools for form in forms) == shown
+    if given is None:
+        assert tuple(found.options(form).tools for form in forms) == shown
+
+
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
 def test_the_local_zone_is_resolved_once(monkeypatch, zone):
     """A later change of the system's time zone does not affect a recording."""
