@@ -49,6 +49,12 @@ _HEAD: Final = (
     'content="no-referrer">\n{facts}<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n'
     '<h1>{title}</h1>\n<p class="about">{about}</p>\n'
 )
+# Once its source is open, the rendered prompt is hidden by the style sheet: no script is needed to switch.
+_WRITTEN: Final = (
+    '<div class="typed written"><details class="source"><summary>As typed</summary><div class="plain">{}</div>'
+    "</details>\n"
+    '<div class="shown">{}</div></div>'
+)
 _LINE_END: Final = fill("\n")
 _BLANK: Final = fill(" ")
 _DOT: Final = fill(" · ")
@@ -141,7 +147,11 @@ def _person(person: Person, number: int) -> Markup:
 
 
 def _typed(words: str) -> Markup:
-    return fill('<div class="typed">{}</div>', escape(words))
+    """Return what a person typed; Markdown as it looks, with a switch to it as it was typed."""
+    from katod.formats.transcript.messages import typed_as_html  # noqa: PLC0415 - only HTML needs these libraries
+
+    shown = typed_as_html(words, _SPEAKER - 1)
+    return fill(_WRITTEN, escape(words), shown) if shown else fill('<div class="typed">{}</div>', escape(words))
 
 
 def _agent(agent: AgentHeading, level: int) -> Markup:

@@ -16,11 +16,14 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from katod.formats.text.controls import clean
-from katod.formats.text.markup import Markup, fill
+from katod.formats.text.markup import NOTHING, Markup, fill
 
 _SCHEMES: Final = ("http:", "https:", "mailto:")
 _LONGEST_CODE: Final = 100_000  # characters that are coloured
 _DEEPEST: Final = 200  # levels of quotations and lists, of which a list has two
+# What plain text becomes: paragraphs of words, and the ends of their lines.
+_PARAGRAPH: Final = frozenset({"paragraph_open", "inline", "paragraph_close"})
+_WORDS: Final = frozenset({"text", "softbreak", "hardbreak"})
 _PLAIN: Final = HtmlFormatter(nowrap=True)
 
 
@@ -75,8 +78,9 @@ def _is_known(url: str) -> bool:
 
 
 @cache
-def _parser() -> MarkdownIt:
-    options = {"html": False, "highlight": _highlighted, "maxNesting": _DEEPEST}
+def _parser(*, breaks: bool = False) -> MarkdownIt:
+    """Return a parser of messages; with `breaks`, each line of a paragraph stays one."""
+    options = {"html": False, "highlight": _highlighted, "maxNesting": _DEEPEST, "breaks": breaks}
     parser = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"])
     parser.disable("reference")  # a definition would be shown as nothing
@@ -110,9 +114,39 @@ def as_html(text: str, speaker: int) -> Markup:
 
     `speaker` is the level of the heading above it. A message that is nested too deeply is shown as it was written.
     """
-    shown = clean(text).strip("\n").rstrip()
+    shown = _trimmed(text)
     parser, env = _parser(), {"speaker": speaker}
     tokens = parser.parse(shown, env)
-    if any(token.level >= _DEEPEST - 2 for token in tokens):
-        return fill("<pre>{}</pre>", _escaped(shown))
+    return fill("<pre>{}</pre>", _escaped(shown)) if _is_too_deep(tokens) else _rendered(parser, tokens, env)
+
+
+def typed_as_html(text: str, speaker: int) -> Markup:
+    """Return a prompt's Markdown as HTML, as `as_html` does, with its line breaks.
+
+    Nothing is returned of one that is plain text, or nested too deeply: it is best shown as it was typed.
+    """
+    shown = _trimmed(text)
+    parser, env = _parser(breaks=True), {"speaker": speaker}
+    tokens = parser.parse(shown, env)
+    return NOTHING if _is_too_deep(tokens) or _is_plain(tokens, shown) else _rendered(parser, tokens, env)
+
+
+def _trimmed(text: str) -> str:
+    return clean(text).strip("\n").rstrip()
+
+
+def _is_too_deep(tokens: Sequence[Token]) -> bool:
+    return any(token.level >= _DEEPEST - 2 for token in tokens)
+
+
+def _is_plain(tokens: Sequence[Token], text: str) -> bool:
+    """Return whether a text consists of paragraphs in which only spaces and the ends of lines may differ."""
+    if any(token.type not in _PARAGRAPH for token in tokens):
+        return False
+    parts = [part for token in tokens for part in token.children or ()]
+    shown = "".join(part.content for part in parts)
+    return all(part.type in _WORDS for part in parts) and "".join(shown.split()) == "".join(text.split())
+
+
+def _rendered(parser: MarkdownIt, tokens: Sequence[Token], env: EnvType) -> Markup:
     return Markup(str(parser.renderer.render(tokens, parser.options, env)).rstrip("\n"))

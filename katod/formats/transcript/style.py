@@ -21,7 +21,7 @@ nav{grid-area:nav;width:17rem;position:sticky;top:0;height:100vh;overflow:auto;p
 border-right:1px solid var(--line);background:var(--soft);font-size:.85rem}
 nav b{display:block;margin-bottom:.5rem}nav ol{margin:0;padding-left:1.6rem}nav li{margin:.35rem 0;color:var(--quiet)}
 nav a{color:var(--text);text-decoration:none}nav a:hover{text-decoration:underline}
-a{color:var(--link)}h1{font-size:1.6rem;line-height:1.25;margin:.2rem 0 .4rem}
+a{color:var(--link)}a:not([href]){color:inherit}h1{font-size:1.6rem;line-height:1.25;margin:.2rem 0 .4rem}
 h2,h3,h4,h5,h6{font-size:1.08rem;margin:1.2rem 0 .4rem}h5{font-size:1rem}h6{font-size:.93rem;color:var(--quiet)}
 .speaker{font-size:1.15rem;font-weight:600;margin:1.6rem 0 .4rem;scroll-margin-top:1rem}
 .person{font-weight:700;margin-top:2.4rem;padding-top:1rem;border-top:1px solid var(--line)}
@@ -29,6 +29,9 @@ h2,h3,h4,h5,h6{font-size:1.08rem;margin:1.2rem 0 .4rem}h5{font-size:1rem}h6{font
 .speaker time,.model{font-weight:400;font-size:.85rem;margin-left:.4rem;color:var(--quiet)}
 .about,.footer,.mark,.note,.stamp{font-size:.88rem}.footer{border-top:1px dashed var(--line);padding-top:.4rem}
 .typed{background:var(--you);border-radius:.6rem;padding:.6rem .9rem;white-space:pre-wrap;margin:.4rem 0}
+.written{white-space:normal}.plain{white-space:pre-wrap}.written:has(>.source[open])>.shown{display:none}
+.source{margin:0;font-size:1em}.source>summary{float:right;font-size:.8rem;margin:0 0 .2rem .8rem}
+details.source>.plain{margin-left:0}.shown>:first-child{margin-top:0}.shown>:last-child{margin-bottom:0}
 .tool{font-size:.9rem;margin:.15rem 0;padding-left:1.2rem;text-indent:-1.2rem;color:var(--quiet)}
 .tool::before{content:"•";display:inline-block;width:1.2rem;text-indent:0}.tool b,summary b{color:var(--text)}
 .failed{color:var(--del)}.outcome{font-size:.88rem;margin:.1rem 0 .3rem 1.2rem;color:var(--quiet)}
@@ -49,7 +52,7 @@ img{max-width:100%;height:auto;border:1px solid var(--line);border-radius:.4rem}
 @media(max-width:60rem){body{display:block}
 nav{position:static;width:auto;height:auto;border:0;border-bottom:1px solid var(--line)}
 main{padding:1rem 1rem 4rem}body{display:flex;flex-direction:column}nav{order:-1;max-height:40vh}}
-@media print{nav{display:none}main>*{content-visibility:visible}
+@media print{nav,.source>summary{display:none}main>*{content-visibility:visible}
 body{display:block;font-size:11pt}main{max-width:none;padding:0}pre{max-height:none;
 white-space:pre-wrap}details{break-inside:avoid}h2,h3{break-after:avoid}}
 """)

@@ -279,7 +279,8 @@ customElements.define("katod-feed", class extends HTMLElement {
   prompt(added) {
     for (const heading of added.querySelectorAll("h2.person[id]")) {
       const item = document.createElement("li");
-      const words = added.querySelector(".typed")?.textContent.split("\n")[0] ?? heading.textContent;
+      const typed = added.querySelector(".typed .plain") ?? added.querySelector(".typed");
+      const words = typed?.textContent.split("\n")[0] ?? heading.textContent;
       item.append(make("a", words.slice(0, 80), { href: `#${heading.id}` }));
       const nav = document.querySelector("nav");
       nav?.querySelector("ol").append(item);

@@ -221,6 +221,67 @@ def test_a_page_goes_on_from_its_state():
     assert text == whole + again.mark(Mark("stopped")) + again.end()
 
 
+@each(
+    ("words", "html"),
+    [
+        ("do *this*", "<p>do <em>this</em></p>"),
+        ("one\n`two`", "<p>one<br />\n<code>two</code></p>"),
+        ("# Plan", "<h3>Plan</h3>"),
+        ("1. one\n2. two", "<ol>\n<li>one</li>\n<li>two</li>\n</ol>"),
+        ("a &amp; b", "<p>a &amp; b</p>"),
+        ("[a](src/a.py)", "<p><a>a</a></p>"),
+    ],
+)
+def test_a_prompt_in_markdown_is_rendered(words, html):
+    """It has its line breaks, and a switch to it as it was typed."""
+    source = page(event(ev.USER_MESSAGE, {"text": words}))
+    assert f'<div class="shown">{html}</div>' in source
+    assert "<summary>As typed</summary>" in source
+    assert words in Page(source).words
+    assert_harmless(source)
+
+
+@each(
+    "words",
+    ["words", "one\ntwo", "one\n\n\n  two  three\n", "a < b & c", "snake_case, 2 * 3, #1", "<b>x</b>", "> " * 5000],
+)
+def test_a_prompt_that_is_no_markdown_needs_no_switch(words):
+    """Of plain text, rendering would only change the spaces; what is nested too deeply is best shown as it was typed."""
+    source = page(event(ev.USER_MESSAGE, {"text": f"{words}x"}))
+    assert 'class="shown"' not in source
+    assert f"{words}x" in Page(source).words
+
+
+@examples(5, 1_000)
+@given(st.text(st.sampled_from("ab *_`#>-\n\\&;[](){}<!1.|~"), max_size=40))
+def test_nothing_of_a_prompt_is_lost(words):
+    """Whatever is rendered, the page has the prompt as it was typed."""
+    shown = page(event(ev.USER_MESSAGE, {"text": f"x{words}x"}))
+    assert "".join(f"x{words}x".split()) in "".join(Page(shown).words.split())
+    assert_harmless(shown)
+
+
+@pytest.mark.slow
+def test_the_switch_needs_no_script(tmp_path):
+    """In a browser, either the rendered prompt is shown or the typed one."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no chromium here")
+    path, home = tmp_path / "page.html", {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", "--dump-dom"]
+    probe = "<script>document.title=['.shown','.plain'].map((one)=>document.querySelector(one).checkVisibility()).join()</script>"
+    source = page(event(ev.USER_MESSAGE, {"text": "do *this*"}))
+    source = source.replace('http-equiv="Content-Security-Policy"', "").replace("</body>", f"{probe}</body>")
+    shown = []
+    for text in (source, source.replace('<details class="source">', '<details class="source" open>')):
+        path.write_text(text)
+        done = subprocess.run(
+            [browser, *arguments, path.as_uri()], capture_output=True, timeout=120, env=home, check=True
+        )
+        shown.append(re.search(r"<title>(.*?)</title>", done.stdout.decode())[1])
+    assert shown == ["true,false", "false,true"]
+
+
 @pytest.mark.slow
 def test_a_browser_loads_and_runs_nothing(tmp_path):
     """A browser that opens a page of hostile texts makes no request, and no script changes the page."""
