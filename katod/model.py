@@ -128,6 +128,7 @@ class Options:
     subagent_reports: bool = False
     rules: int = 1  # the version of the redaction rules
     exported: bool = False  # this is an export, not a recording
+    base: str = ""  # what relative links of a page lead to: a web address, or a directory
 
     def with_switches(self, switches: Mapping[str, bool]) -> "Options":
         """Return these options with the switches of one command, such as `+thinking -tools`, applied."""

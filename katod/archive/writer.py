@@ -17,6 +17,7 @@ from katod.record.export import (
     Stretch,
     Tally,
     for_export,
+    linking_from,
     look_ahead,
     picture_folder,
     picture_saver,
@@ -94,7 +95,7 @@ class Writer:
     def _text(self, talk: Talk, target: Target, *, saving: bool) -> Iterator[bytes]:
         """Yield the text of an export, and save its pictures."""
         folder = picture_folder(target.path.name, self._form, self._options)
-        options = for_export(self._options, self._form, folder)
+        options = for_export(linking_from(self._options, target.path.parent), self._form, folder)
         save = picture_saver(target.root, target.parts, folder) if folder and saving else _save_nothing
         for piece in render(talk.begun, self._form, options, save):
             yield piece.encode("utf-8", "replace")

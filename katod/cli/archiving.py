@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from katod.archive.manifest import INDEX
 from katod.archive.plan import Outcome, Task
 from katod.archive.update import Result, bring_up_to_date
 from katod.cli.context import Context
+from katod.cli.formatchoice import require_page
 from katod.cli.printing import say
 from katod.errors import KatodError
 from katod.formatspec import MARKDOWN
@@ -30,6 +32,7 @@ def export_everything(
     format_name: str | None,
     output: str,
     purpose: str | None,
+    base: str,
     thinking: bool,
     tools: Any,
     redact: bool,
@@ -43,7 +46,8 @@ def export_everything(
         known = ledger.projects.worktrees if ledger else {}
     policy = Policy.here(context.settings, context.roots(), context.state, worktrees=known)
     form = format_name or MARKDOWN
-    options = policy.export_options(form, thinking=thinking, tools=tools, redact=redact)
+    require_page(form, base)
+    options = replace(policy.export_options(form, thinking=thinking, tools=tools, redact=redact), base=base)
     root = Path(os.path.realpath(Path(output).expanduser()))
     require_allowed(root, policy.output_directory, policy.protected)
     with opened(root) as folder:

@@ -1,5 +1,7 @@
 """`katod export`: its options. What it does is in `exporting`, which loads all formats, and in `archiving`."""
 
+import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,6 +11,16 @@ from katod.cli.context import Context
 from katod.cli.formatchoice import format_option
 from katod.cli.groups import Choice
 from katod.cli.parameters import RECORDING, SESSION_OR_FILE, complete_files
+from katod.formats.text.linkbase import is_address, problem_of
+
+
+def _checked_base(_ctx: click.Context, _param: click.Parameter, base: str | None) -> str:
+    """Return a base of links, if one is given: an address, or the path of a directory. Raises BadParameter."""
+    if base is None:
+        return ""
+    if problem := problem_of(base):
+        raise click.BadParameter(f"{base!r} {problem}")
+    return base if is_address(base) else os.path.realpath(Path(base).expanduser())
 
 
 @click.command()
@@ -34,6 +46,13 @@ from katod.cli.parameters import RECORDING, SESSION_OR_FILE, complete_files
     "purpose",
     type=Choice(["pr"]),
     help="pr: one collapsed block of Markdown for a pull request; without working @mentions and links to files.",
+)
+@click.option(
+    "--base",
+    callback=_checked_base,
+    metavar="URL|DIRECTORY",
+    shell_complete=complete_files,
+    help="In HTML, let relative links in messages lead there; {project} is the project's name. Default: they are text.",
 )
 @content_options
 @click.pass_obj

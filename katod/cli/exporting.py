@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from katod.agents import AGENTS
 from katod.agents.sniffing import sniff
 from katod.agents.spec import AgentSpec
 from katod.cli.context import Context
+from katod.cli.formatchoice import require_page
 from katod.cli.printing import say
 from katod.cli.selection import recording_named, select, select_recordings
 from katod.discover.found import FoundSession
@@ -26,6 +28,7 @@ from katod.record.export import (
     Stretch,
     Tally,
     for_export,
+    linking_from,
     picture_folder,
     picture_saver,
     read_katod,
@@ -47,19 +50,21 @@ def export_chosen(
     format_name: str | None,
     output: str,
     purpose: str | None,
+    base: str,
     thinking: bool,
     tools: Any,
     redact: bool,
 ) -> None:
     """Export what the options of `katod export` choose. Raises UsageError if they exclude each other."""
     if recording is not None:
-        if any((format_name, thinking, tools, not redact, purpose)):
+        if any((format_name, thinking, tools, not redact, purpose, base)):
             raise click.UsageError("--recording uses the recording's own settings: the only other option is -o")
         row, pieces = _recording(context, recording)
         _write(output, pieces, row.path.name)
         return
     chosen = format_name or _by_suffix(Path(output))
-    options = options_of(context, chosen, thinking=thinking, tools=tools, redact=redact)
+    options = replace(options_of(context, chosen, thinking=thinking, tools=tools, redact=redact), base=base)
+    require_page(chosen, base)
     if purpose == "pr" and chosen != "markdown":
         raise click.UsageError("--for pr writes Markdown: omit -f and other file extensions")
     _one(context, what or "", output, chosen, options, for_pull_request=purpose == "pr")
@@ -208,7 +213,7 @@ def options_of(context: Context, form: str = MARKDOWN, **content: Any) -> Option
 def _rendered(events: Replay, format_name: str, options: Options, target: Path | None) -> Iterator[str]:
     """Yield the text of an export. Pictures are saved beside a file; a stream only has their names."""
     folder = picture_folder(target.name, format_name, options) if target else ""
-    options = for_export(options, format_name, folder)
+    options = for_export(linking_from(options, target.parent if target else Path()), format_name, folder)
     if target is None or not folder:
         return render_all(events, format_name, options)
     save = picture_saver(target.parent.absolute(), (target.name,), folder)

@@ -42,6 +42,12 @@ def format_option(text: str, names: Iterable[str] = FORMATS) -> Callable[[F], F]
     )  # fmt: skip
 
 
+def require_page(name: str, base: str) -> None:
+    """Raise UsageError if there is a base of links, and the format is not that of pages."""
+    if base and name != "html":
+        raise click.UsageError("--base is for pages: add -f html")
+
+
 def _listed(specs: list[FormatSpec]) -> Iterable[str]:
     """Yield a line for each format."""
     name, suffix = max(len(spec.name) for spec in specs), max(len(spec.suffix) for spec in specs)

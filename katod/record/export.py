@@ -1,5 +1,6 @@
 """Whole sessions read from the beginning: exports, recordings rendered again, states after an upgrade."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -18,6 +19,7 @@ from katod.errors import SourceError
 from katod.events import Event
 from katod.formats.protocol import Format
 from katod.formats.registry import open_document, open_format
+from katod.formats.text.linkbase import is_address, seen_from
 from katod.formats.transcript.pictures import asset_name, linked
 from katod.formatspec import FORMATS
 from katod.log import EventLog
@@ -214,6 +216,13 @@ def for_export(options: Options, format_name: str, folder: str) -> Options:
     if folder:
         return replace(options, assets=folder)
     return options if FORMATS[format_name].carries_pictures else replace(options, attachments="name")
+
+
+def linking_from(options: Options, folder: Path) -> Options:
+    """Return the options of an export in a folder: a base of links that is a directory, as it is seen from there."""
+    if not options.base or is_address(options.base):
+        return options
+    return replace(options, base=seen_from(options.base, os.path.realpath(folder)))
 
 
 def picture_saver(root: Path, parts: tuple[str, ...], folder: str) -> Callable[[str, str], None]:

@@ -5,6 +5,7 @@ import builtins
 import errno
 import json
 import os
+import re
 import shutil
 import stat
 import sys
@@ -329,6 +330,20 @@ def test_other_options_export_everything_again(folder, export, two):
     assert "a secret thought" in "".join(texts(folder).values())
     assert list(files(folder)) == names
     assert export("--thinking") == "unchanged 2"
+
+
+def test_a_base_of_links_is_seen_from_each_page(world, folder, export):
+    """A directory is named by the way from a page to it; another base has all pages written again."""
+    for project in ("shop", "app"):
+        Claude(world, f"{project}-8a53", cwd=f"/home/me/{project}").say(user("words"), says("see [a](src/a.py)"))
+    assert export("-f", "html", "--base", str(world.home / "work" / "{project}")).startswith("wrote 2")
+    found = {name: re.findall(r'href="([^"#]*a\.py)"', text) for name, text in texts(folder).items() if "/" in name}
+    assert sorted(found.values()) == [["../../work/app/src/a.py"], ["../../work/shop/src/a.py"]]
+    assert all(("/shop/" in link) == name.startswith("shop/") for name, [link] in found.items())
+    assert export("-f", "html").startswith("updated 2")
+    assert "a.py" not in "".join(re.findall(r'href="([^"]*)"', "".join(texts(folder).values())))
+    world.cli("export", "--all", "-o", str(folder), "--base", "https://example.org", code=2)
+    assert "--base is for pages: add -f html" in world.said
 
 
 def test_subagents_are_beside_their_parents(world, folder, export, two):

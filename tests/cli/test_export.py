@@ -1,11 +1,13 @@
 """`katod export`: where it writes."""
 
 import json
+import re
 
 import pytest
 
 from katod.formatspec import FORMATS, recorded_formats
 from tests.support.records import SESSION, Claude, line
+from tests.support.records.base import says, user
 
 
 @pytest.fixture
@@ -114,3 +116,37 @@ def test_a_matrix_export_has_its_pictures_and_its_end_in_itself(world, tmp_path)
     assert [json.loads(row)["type"].rpartition("claude.")[2] for row in exported[len(lines) :]] == ["session.exported"]
     assert [row for row in lines if '"base64":"' in row]
     assert list(target.parent.iterdir()) == [target]
+
+
+def test_relative_links_lead_below_a_base(world, tmp_path, monkeypatch):
+    """A web address or a directory, which is seen from the page, or from here for standard output."""
+    world.session(1).say(user("words"), says("see [a](src/a.py)"))
+    (tmp_path / "pages").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def links(*options):
+        out = world.cli("export", "latest", "-f", "html", *options)
+        page = (tmp_path / "pages" / "one.html").read_text() if "-o" in options else out
+        return re.findall(r'href="([^"#]*a\.py)"', page)
+
+    assert links() == []
+    assert links("--base", "https://example.org/shop") == ["https://example.org/shop/src/a.py"]
+    assert links("--base", ".") == ["./src/a.py"]
+    assert links("--base", "work", "-o", "pages/one.html") == ["../work/src/a.py"]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("-f", "html", "--base", "javascript:alert(1)"), "has another scheme than http: or https:"),
+        (("-f", "html", "--base", "https://me:secret@example.org"), "must not contain a user name or password"),
+        (("-f", "html", "--base", ""), "is not a directory"),
+        (("--base", "https://example.org"), "--base is for pages"),
+        (("--for", "pr", "--base", "https://example.org"), "--base is for pages"),
+    ],
+)
+def test_a_base_that_cannot_be_used_is_refused(world, options, problem):
+    """Nothing is written then."""
+    world.session(1).say(user("words"))
+    assert world.cli("export", "latest", *options, code=2) == ""
+    assert problem in world.said

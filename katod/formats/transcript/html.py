@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from katod.events import Event
+from katod.formats.redact.redactor import redact
 from katod.formats.text.controls import clean
+from katod.formats.text.linkbase import base_of
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.transcript.base import Transcript
 from katod.formats.transcript.content import (
@@ -35,6 +37,7 @@ from katod.formats.transcript.pictures import PICTURES
 from katod.formats.transcript.style import STYLE
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
+from katod.paths import name_of
 
 _FAILED: Final = ("failed", "exit ", "declined", "interrupted")  # how the outcome of such a call begins
 _MOST_PROMPTS: Final = 2000
@@ -66,13 +69,15 @@ class Html:
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
         state = state or {}
+        self._options = options
         self._transcript = Transcript(options, state)
         self._prompts: list[str] = state.get("prompts", [])
         self._number: int = state.get("number", 0)
+        self._base: str = state.get("base", "")  # what relative links lead to
 
     def state(self) -> dict[str, Any]:
-        """Return the transcript's state, and the prompts so far."""
-        row = {"prompts": self._prompts, "number": self._number}
+        """Return the transcript's state, the prompts so far, and the base of links."""
+        row = {"prompts": self._prompts, "number": self._number, "base": self._base}
         return self._transcript.state() | {name: value for name, value in row.items() if value}
 
     def head(self, metadata: SessionMetadata, time: str) -> Markup:
@@ -87,6 +92,9 @@ class Html:
     def event(self, event: Event, metadata: SessionMetadata) -> Markup:
         """Return one event; pictures are in the page itself."""
         blobs = {digest: data for digest, _, data in event.blobs}
+        if base := self._options.base:
+            project = name_of(metadata.cwd)
+            self._base = base_of(base, redact(project) if self._options.redact else project)
         return self._printed(self._transcript.event(event, metadata), blobs)
 
     def mark(self, mark: Mark) -> Markup:
@@ -118,15 +126,15 @@ class Html:
         if isinstance(piece, Person):
             self._number += 1
             self._prompts = [*self._prompts, piece.words or piece.speaker][-_MOST_PROMPTS:]
-            return _person(piece, self._number)
+            return _person(piece, self._number, self._base)
         speaker = _SPEAKER if self._number else _SPEAKER - 1  # before any prompt, no heading stands above it
         if isinstance(piece, AgentHeading):
             return _agent(piece, speaker)
         if isinstance(piece, Prose):
-            return _markdown(piece.text, speaker)
+            return _markdown(piece.text, self._base, speaker)
         if isinstance(piece, Attachment):
             return _attachment(piece, blobs.get(piece.sha256, ""))
-        return _PRINTERS[type(piece)](piece)
+        return _PRINTERS[type(piece)](piece, self._base)
 
 
 def _facts(head: Head) -> Markup:
@@ -138,19 +146,19 @@ def _facts(head: Head) -> Markup:
     return join(fill('<meta name="{}" content="{}">\n', escape(name), escape(value)) for name, value in rows if value)
 
 
-def _person(person: Person, number: int) -> Markup:
+def _person(person: Person, number: int, base: str) -> Markup:
     heading = fill(
         '<h2 class="speaker person" id="m{0}"><a href="#m{0}">{1}</a>{2}</h2>',
         number, escape(person.speaker), _time(person.stamp),
     )  # fmt: skip
-    return join((heading, _LINE_END, _typed(person.words))) if person.whole else heading
+    return join((heading, _LINE_END, _typed(person.words, base))) if person.whole else heading
 
 
-def _typed(words: str) -> Markup:
+def _typed(words: str, base: str) -> Markup:
     """Return what a person typed; Markdown as it looks, with a switch to it as it was typed."""
     from katod.formats.transcript.messages import typed_as_html  # noqa: PLC0415 - only HTML needs these libraries
 
-    shown = typed_as_html(words, _SPEAKER - 1)
+    shown = typed_as_html(words, _SPEAKER - 1, base)
     return fill(_WRITTEN, escape(words), shown) if shown else fill('<div class="typed">{}</div>', escape(words))
 
 
@@ -168,7 +176,7 @@ def _line(line: Line) -> Markup:
     return join(spans, _BLANK)
 
 
-def _tool(tool: ToolLine) -> Markup:
+def _tool(tool: ToolLine, _: str) -> Markup:
     came = fill(" – {}", _came(tool.outcome)) if tool.outcome else NOTHING  # noqa: RUF001 - a dash
     return fill('<div class="tool"><b>{}</b> {}{}</div>', escape(tool.name), _line(tool.about), came)
 
@@ -182,9 +190,9 @@ def _marked(shown: Markup, words: str) -> Markup:
     return fill('<span class="failed">{}</span>', shown) if words.startswith(_FAILED) else shown
 
 
-def _fold(fold: Fold, kind: Markup = NOTHING) -> Markup:
+def _fold(fold: Fold, base: str, kind: Markup = NOTHING) -> Markup:
     notes = join((_marked(escape(note), note) for note in fold.notes), _DOT)
-    inner = join((_PRINTERS[type(part)](part) for part in fold.parts), _LINE_END) or fill("<p>(no text)</p>")
+    inner = join((_PRINTERS[type(part)](part, base) for part in fold.parts), _LINE_END) or fill("<p>(no text)</p>")
     came = fill(" → {}", notes) if fold.notes else NOTHING
     return _details(fill("<b>{}</b> {}{}", escape(fold.name), _line(fold.about), came), inner, kind)
 
@@ -194,16 +202,16 @@ def _details(summary: Markup, inner: Markup, kind: Markup = NOTHING) -> Markup:
     return fill("<details{}>\n<summary>{}</summary>\n{}\n</details>", kind, summary, inner)
 
 
-def _question(question: AskedQuestion) -> Markup:
+def _question(question: AskedQuestion, base: str) -> Markup:
     options = join(
         fill("<li>{}{}</li>", escape(label), fill(": {}", escape(about)) if about else NOTHING)
         for label, about in question.options
     )
     listed = fill("\n<ul>{}</ul>", options) if options else NOTHING
-    return fill('<div class="question">{}{}</div>', _markdown(question.text), listed)
+    return fill('<div class="question">{}{}</div>', _markdown(question.text, base), listed)
 
 
-def _answer(answer: ChosenAnswer) -> Markup:
+def _answer(answer: ChosenAnswer, _: str) -> Markup:
     question = fill(" ({})", escape(answer.key)) if answer.key else NOTHING
     return fill('<div class="typed"><b>You{}:</b> {}</div>', question, escape(answer.text))
 
@@ -216,7 +224,7 @@ def _attachment(attachment: Attachment, data: str) -> Markup:
     return fill('<p class="note">{}</p>', label)
 
 
-def _code(code: Code) -> Markup:
+def _code(code: Code, _: str) -> Markup:
     return coloured_code(code.text, "" if code.language == "text" else code.language)
 
 
@@ -227,31 +235,34 @@ def coloured_code(words: str, language: str) -> Markup:
     return fill("<pre><code>{}</code></pre>", coloured(clean(words), language))
 
 
-def _markdown(words: str, speaker: int = _SPEAKER) -> Markup:
+def _markdown(words: str, base: str, speaker: int = _SPEAKER) -> Markup:
     from katod.formats.transcript.messages import as_html  # noqa: PLC0415 - only HTML needs these libraries
 
-    return as_html(words, speaker)
+    return as_html(words, speaker, base)
 
 
 def _paragraph(name: Markup, words: str) -> Markup:
     return fill('<p class="{}">{}</p>', name, escape(words))
 
 
-_PRINTERS: Final[Mapping[type, Callable[[Any], Markup]]] = {
-    MarkLine: lambda mark: _paragraph(fill("mark"), " ".join(part for part in mark if part)),
-    TypedWords: lambda piece: _typed(piece.text),
-    Quoted: lambda piece: _details(escape(piece.label), fill("<pre>{}</pre>", escape(piece.text))),
-    Prose: lambda piece: _markdown(piece.text),
+# How each piece is printed, given what relative links lead to.
+_PRINTERS: Final[Mapping[type, Callable[[Any, str], Markup]]] = {
+    MarkLine: lambda mark, _: _paragraph(fill("mark"), " ".join(part for part in mark if part)),
+    TypedWords: lambda piece, base: _typed(piece.text, base),
+    Quoted: lambda piece, _: _details(escape(piece.label), fill("<pre>{}</pre>", escape(piece.text))),
+    Prose: lambda piece, base: _markdown(piece.text, base),
     Code: _code,
     ToolLine: _tool,
-    Outcome: lambda piece: fill('<div class="outcome">{}</div>', _came(piece.line)),
+    Outcome: lambda piece, _: fill('<div class="outcome">{}</div>', _came(piece.line)),
     Fold: _fold,
-    Delegation: lambda piece: _fold(piece, fill(' class="between"')),
-    Thinking: lambda piece: _details(fill("Thinking"), fill("<blockquote>{}</blockquote>", _markdown(piece.text))),
+    Delegation: lambda piece, base: _fold(piece, base, fill(' class="between"')),
+    Thinking: lambda piece, base: _details(
+        fill("Thinking"), fill("<blockquote>{}</blockquote>", _markdown(piece.text, base))
+    ),
     AskedQuestion: _question,
     ChosenAnswer: _answer,
-    Note: lambda piece: _paragraph(fill("note"), piece.text),
-    PassedTime: lambda piece: _paragraph(fill("stamp"), piece.stamp),
-    Footer: lambda piece: _paragraph(fill("footer"), piece.text),
-    Link: lambda piece: fill('<div class="outcome">{}: {}</div>', escape(piece.label), escape(piece.target)),
+    Note: lambda piece, _: _paragraph(fill("note"), piece.text),
+    PassedTime: lambda piece, _: _paragraph(fill("stamp"), piece.stamp),
+    Footer: lambda piece, _: _paragraph(fill("footer"), piece.text),
+    Link: lambda piece, _: fill('<div class="outcome">{}: {}</div>', escape(piece.label), escape(piece.target)),
 }

@@ -16,6 +16,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from katod.formats.text.controls import clean
+from katod.formats.text.linkbase import based
 from katod.formats.text.markup import NOTHING, Markup, fill
 
 _SCHEMES: Final = ("http:", "https:", "mailto:")
@@ -34,15 +35,16 @@ class _Renderer(RendererHTML):
         """Return a picture of a message as a link: what it shows is somewhere else."""
         token = tokens[idx]
         label = self.renderInlineAsText(token.children, options, env) or "picture"
-        target = str(token.attrs.get("src", ""))
-        if not _leads_somewhere(target):
+        target = _target(str(token.attrs.get("src", "")), env)
+        if not target:
             return fill("<a>{}</a>", _escaped(label))
         return fill('<a href="{}" rel="noreferrer">{}</a>', _escaped(target), _escaped(label))
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Return the beginning of a link that tells its target nothing; one to a file of the project is text."""
+        """Return the beginning of a link that tells its target nothing; one that leads nowhere is text."""
         token = tokens[idx]
-        if _leads_somewhere(str(token.attrs.get("href", ""))):
+        if target := _target(str(token.attrs.get("href", "")), env):
+            token.attrSet("href", target)
             token.attrSet("rel", "noreferrer")
         else:
             token.attrs.pop("href", None)
@@ -61,9 +63,12 @@ def _below_the_speaker(state: StateCore) -> None:
             token.tag = f"h{min(speaker + len(above), 6)}"
 
 
-def _leads_somewhere(url: str) -> bool:
-    """Return whether a target is there for whoever has the page: not a path, which is meant within the project."""
-    return url.startswith("#") or _is_known(url)
+def _target(url: str, env: EnvType) -> str:
+    """Return what a link leads to for whoever has the page, empty for nothing.
+
+    A path is meant within the project: it leads below the base, if there is one.
+    """
+    return url if url.startswith("#") or _is_known(url) else based(url, env["base"])
 
 
 def _is_allowed(url: str) -> bool:
@@ -109,24 +114,25 @@ def coloured(text: str, language: str) -> Markup:
     return Markup(str(highlight(text, lexer, _PLAIN)))
 
 
-def as_html(text: str, speaker: int) -> Markup:
+def as_html(text: str, speaker: int, base: str = "") -> Markup:
     """Return a message's Markdown as HTML: no raw HTML, no other links than to known schemes, nothing that loads.
 
-    `speaker` is the level of the heading above it. A message that is nested too deeply is shown as it was written.
+    `speaker` is the level of the heading above it, `base` what relative links lead to; without one, they are text. A
+    message that is nested too deeply is shown as it was written.
     """
     shown = _trimmed(text)
-    parser, env = _parser(), {"speaker": speaker}
+    parser, env = _parser(), {"speaker": speaker, "base": base}
     tokens = parser.parse(shown, env)
     return fill("<pre>{}</pre>", _escaped(shown)) if _is_too_deep(tokens) else _rendered(parser, tokens, env)
 
 
-def typed_as_html(text: str, speaker: int) -> Markup:
+def typed_as_html(text: str, speaker: int, base: str = "") -> Markup:
     """Return a prompt's Markdown as HTML, as `as_html` does, with its line breaks.
 
     Nothing is returned of one that is plain text, or nested too deeply: it is best shown as it was typed.
     """
     shown = _trimmed(text)
-    parser, env = _parser(breaks=True), {"speaker": speaker}
+    parser, env = _parser(breaks=True), {"speaker": speaker, "base": base}
     tokens = parser.parse(shown, env)
     return NOTHING if _is_too_deep(tokens) or _is_plain(tokens, shown) else _rendered(parser, tokens, env)
 

@@ -182,6 +182,15 @@ PROTECTIONS = [
         ),
     ),
     Protection(
+        "links of a page stay below their base",
+        "katod.formats.text.linkbase:_walked",
+        lambda original: lambda steps: steps,
+        (
+            "tests/formats/text/test_linkbase.py::test_what_is_not_below_the_base_stays_text",
+            "tests/formats/transcript/test_html.py::test_nothing_of_a_text_acts_below_a_base",
+        ),
+    ),
+    Protection(
         "a message runs at most a thousand commands",
         "katod.command.grammar:parse_message",
         given(MOST_COMMANDS=2_000),

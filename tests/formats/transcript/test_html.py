@@ -67,9 +67,9 @@ def event(kind, payload, number=0, **more):
     return Event(f"claude:s:{number}", kind, SessionRef("claude", "s"), payload, {}, time, typed=True, **more)
 
 
-def page(*events, tools="full", title="A title"):
+def page(*events, tools="full", title="A title", base="", cwd=""):
     """Return a whole page of these events."""
-    shown, metadata = Html(Options(tools=tools)), SessionMetadata(KEY, {"title": title})
+    shown, metadata = Html(Options(tools=tools, base=base)), SessionMetadata(KEY, {"title": title, "cwd": cwd})
     text = shown.head(metadata, "2026-02-10T22:00:00.000Z")
     for one in metadata.observed(events):
         text += shown.event(one, metadata)
@@ -314,6 +314,56 @@ def test_a_browser_loads_and_runs_nothing(tmp_path):
         server.server_close()
     assert b"<title>A title</title>" in done.stdout
     assert asked == []
+
+
+BASES = ["https://example.org/x", "..", "."]
+
+
+@pytest.mark.fault("link that runs something")
+@each(
+    "text",
+    [
+        *HOSTILE,
+        "[x](javascript:alert(1)/a)",
+        "[x](//evil.org)",
+        "![x](..%2f..%2fx)",
+        "[x](\\\\evil.org/a)",
+        "[x](<a\tb>)",
+        "[x](a/../../b)",
+    ],
+)
+def test_nothing_of_a_text_acts_below_a_base(text):
+    """What is no relative path within the base is what it is without one."""
+    for base in BASES:
+        source = page(*conversation(text), title=text, base=base)
+        assert_harmless(source)
+        targets = {attributes.get("href") or "#" for tag, attributes in Page(source).found if tag == "a"}
+        assert {link for link in targets if "evil.org" in link or ".." in link.removeprefix("..")} == set()
+
+
+def test_relative_links_lead_below_a_base():
+    """In answers, prompts, questions and thinking; all others are as without it."""
+    text = "[a](src/a.py) and [b](../b.py) and [c](https://c.org)"
+    asked = {"decisionId": "d:0", "decisionKey": "k", "prompt": text, "options": []}
+    rows = [
+        event(ev.USER_MESSAGE, {"text": text}),
+        event(ev.ASSISTANT_MESSAGE, {"text": text}),
+        event(ev.DECISION_PROMPT, asked),
+    ]
+    source = page(*rows, base="https://example.org/{project}/", cwd="/home/me/my shop")
+    found = [attributes.get("href") for tag, attributes in Page(source).found if tag == "a"]
+    assert found.count("https://example.org/my%20shop/src/a.py") == 3
+    assert found.count("https://c.org") == 3
+    assert found.count(None) == 3
+    assert "src/a.py" not in "".join(map(str, re.findall('href="([^"]*)"', page(*rows))))
+
+
+def test_a_base_is_a_part_of_the_state():
+    """What waits for the end of a run has its links, too, wherever the page goes on."""
+    one = Html(Options(base="https://example.org/{project}"))
+    one.event(event(ev.USER_MESSAGE, {"text": "x"}), SessionMetadata(KEY, {"cwd": "/srv/shop"}))
+    assert one.state()["base"] == "https://example.org/shop"
+    assert Html(Options(), one.state()).state()["base"] == "https://example.org/shop"
 
 
 @each(
