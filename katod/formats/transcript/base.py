@@ -81,6 +81,7 @@ _CLEARED: Final = "Conversation cleared: a new session begins"
 # What never comes between a question and its answer.
 _AFTER_ANSWERS: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.TURN_END, ev.ERROR, ev.COMPACTION})
 _OF_RANGES: Final = frozenset({"started", "stopped", "paused", "resumed", "excluded", "refused"})
+_ENDS: Final = frozenset({"stopped", "paused", "excluded"})
 _SHORT: Final = 200  # characters
 _LONGEST_START: Final = 4000  # characters, from which the words for a heading are taken
 Pieces = list[Piece]
@@ -139,12 +140,13 @@ class Transcript:
             self._turn = TurnTally()
         stamp = self._when.stamp(mark.time, self._place.day) if mark.time else ""
         self._place.interrupt()
-        return [*pieces, MarkLine(MARKS[mark.kind], stamp, mark.text)]
+        used = self._turn.used if mark.kind in _ENDS else ""
+        return [*pieces, MarkLine(MARKS[mark.kind], stamp, mark.text or (used and f"· {used}"))]
 
     def pause(self) -> Pieces:
         """Return the pending text and the end of the turn: nothing follows for now."""
         pieces: Pieces = [*self._waiting.flush(), *self._late()]
-        turn, self._turn = self._turn, TurnTally()
+        turn, self._turn = self._turn, self._turn.following()
         if footer := turn.footer():
             pieces.append(Footer(footer, turn.files))
         if pieces:
@@ -376,8 +378,9 @@ class Transcript:
 
     def _usage(self, event: Event, _: SessionMetadata) -> Pieces:
         if self._options.usage and event.payload.get("scope") != "session":
-            numbers = (event.payload.get(name) for name in ("input", "output"))
-            self._turn.add("tokens", sum(number for number in numbers if isinstance(number, int)))
+            tokens, cost = (event.payload.get(name) for name in ("input", "output")), event.payload.get("costUsd")
+            whole = sum(number for number in tokens if isinstance(number, int))
+            self._turn.use(whole, cost if isinstance(cost, int | float) else 0.0)
         return []
 
     def _agent_end(self, event: Event, metadata: SessionMetadata) -> Pieces:

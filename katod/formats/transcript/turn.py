@@ -5,6 +5,7 @@ from typing import Any, Final
 from katod.formats.transcript.edits import shown_size
 
 _MOST_FILES: Final = 500  # whose names are remembered; of more, only the number is known
+_CENT: Final = 0.01
 _NAMES: Final = ("tools", "commits", "added", "removed", "tokens", "more")
 
 
@@ -15,12 +16,14 @@ class TurnTally:
         state = state or {}
         self.counts: dict[str, int] = {name: state.get(name, 0) for name in _NAMES}
         self._files: dict[str, list[int]] = dict(state.get("edited", {}))  # lines added to and removed from each
+        self.spent: list[float] = list(state.get("spent", (0, 0.0)))  # tokens and US dollars since the recording began
         self.began: float = state.get("began", 0.0)
         self.last: float = state.get("last", 0.0)
 
     def state(self) -> dict[str, Any]:
         """Return the counts as JSON, without zeros."""
-        row = self.counts | {"edited": self._files, "began": self.began, "last": self.last}
+        spent = self.spent if any(self.spent) else None
+        row = self.counts | {"edited": self._files, "began": self.began, "last": self.last, "spent": spent}
         return {name: value for name, value in row.items() if value}
 
     def pass_time(self, seconds: float) -> None:
@@ -28,6 +31,22 @@ class TurnTally:
         if seconds:
             self.began = self.began or seconds
             self.last = max(self.last, seconds)
+
+    def following(self) -> "TurnTally":
+        """Return the tally of the next turn, which goes on with what the recording has used."""
+        return TurnTally({"spent": self.spent})
+
+    def use(self, tokens: int, cost: float) -> None:
+        """Count what an answer used: tokens, and US dollars as far as its agent recorded them."""
+        self.add("tokens", tokens)
+        self.spent = [self.spent[0] + tokens, self.spent[1] + cost]
+
+    @property
+    def used(self) -> str:
+        """What the recording has used, empty if that is not known."""
+        tokens, cost = self.spent
+        shown = f"${cost:.2f}" if cost >= _CENT else f"${cost:.4f}"
+        return " · ".join(filter(None, (f"{tokens:,.0f} tokens" if tokens else "", shown if cost else "")))
 
     def add(self, name: str, number: int = 1) -> None:
         """Add to a count."""

@@ -324,6 +324,18 @@ def test_footer_counts_tokens_if_wanted():
         assert only(Footer, found) == [Footer(shown)]
 
 
+def test_a_stop_says_what_the_recording_has_used():
+    """Over all of its turns, with the costs that the agent recorded, if `content.usage`; the next one begins anew."""
+    used = [
+        event(ev.USAGE, {"scope": "message", "input": 1_000, "output": 200, "costUsd": cost}) for cost in (0.25, 0.5)
+    ]
+    turns = [says("one"), used[0], user("more"), says("two"), used[1]]
+    again = [Mark("started"), says("three"), Mark("stopped")]
+    for usage, shown in ((True, "· 2,400 tokens · $0.75"), (False, "")):
+        found = pieces(Mark("started"), *turns, Mark("stopped"), *again, options=Options(usage=usage))
+        assert [mark.more for mark in only(MarkLine, found)] == ["", shown, "", ""]
+
+
 # -- tools -------------------------------------------------------------------------------------------
 
 

@@ -114,8 +114,8 @@ def test_a_link_is_the_path_of_its_file(name):
 @examples(20, 1_000)
 @given(st.text(), st.text())
 def test_every_page_is_whole(title, name):
-    """Any title and any name give a list of one."""
-    assert_is_a_list(page(row_of(name or "a", f"<title>{title}</title>"), IndexRow("b", title)))
+    """Any title and any name of a file below the directory give a list of one."""
+    assert_is_a_list(page(row_of(name.lstrip("/") or "a", f"<title>{title}</title>"), IndexRow("b", title)))
 
 
 def test_a_row_takes_no_more_than_the_page_says():

@@ -82,3 +82,17 @@ def test_turn_goes_on_from_its_state():
 def test_duration_has_one_unit_or_two(seconds, shown):
     """Less than a second is nothing; hours have minutes."""
     assert duration(seconds) == shown
+
+
+@each(
+    ("tokens", "cost", "used"),
+    [(0, 0.0, ""), (1_200, 0.0, "1,200 tokens"), (0, 0.004, "$0.0040"), (1, 1.5, "1 tokens · $1.50")],
+)
+def test_what_was_used_goes_on_in_the_next_turn(tokens: int, cost: float, used: str) -> None:
+    """And outlives a restart; costs below a cent have more digits."""
+    turn = TurnTally()
+    turn.use(tokens, cost)
+    for _ in range(2):
+        turn = TurnTally(json.loads(json.dumps(turn.following().state())))
+        assert turn.used == used
+    assert turn.footer() == ""
