@@ -16,6 +16,9 @@ _OPPOSITE: Final = {"any": "all", "all": "any", "min": "max", "max": "min"}
 _DROPPED: Final = (ast.AugAssign, ast.Raise, ast.Continue, ast.Break, ast.Delete)
 # What these say is read by type checkers, or makes a class faster: no test can notice.
 _UNTESTABLE: Final = {"Literal", "Callable", "TypeVar", "cast", "dataclass", "NewType"}
+# How large a size or a limit is, is chosen: nothing relies on 1 more or less of it, but a test should reach it.
+_LARGE: Final = 1000
+_SIZES: Final = (ast.Mult, ast.Pow, ast.LShift)
 _BESIDE: Final = 60  # characters
 
 
@@ -80,6 +83,8 @@ def _nodes(node: ast.AST, within: str) -> Iterator[tuple[ast.AST, str]]:
 
 def _tested(node: ast.AST) -> Iterable[ast.AST]:
     """Return the parts of a node without annotations, and without f-strings, whose parts have no position before 3.12."""
+    if _is_size(node):
+        return ()
     skipped = {id(part) for name in ("annotation", "returns") if (part := getattr(node, name, None)) is not None}
     return (part for part in ast.iter_child_nodes(node) if id(part) not in skipped and not _is_untestable(part))
 
@@ -92,11 +97,25 @@ def _is_untestable(node: ast.AST) -> bool:
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.If) and _name(node.test) == "TYPE_CHECKING")
 
 
+def _is_size(node: ast.AST) -> bool:
+    """Return whether this is a large number, as one constant or as a product of some."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, _SIZES):
+        return all(map(_is_number, (node.left, node.right)))
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value >= _LARGE
+
+
+def _is_number(node: ast.AST) -> bool:
+    return _is_size(node) or (isinstance(node, ast.Constant) and type(node.value) is int)
+
+
 def _name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
 def _changes_of(node: ast.AST, within: str) -> Iterator[_Found]:
+    if _is_size(node):
+        yield _Found(node, "1", "size")
+        return
     match node:
         case ast.Compare(ops=[operator]):
             yield from (_replaced(node, "comparison", ops=[new()]) for new in _COMPARISONS[type(operator)])

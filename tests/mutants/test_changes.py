@@ -31,6 +31,10 @@ def made(source):
         ("x += y", ["pass"]),
         ("x = max(y)", ["x = min(y)"]),
         ("x = a if b() else c", ["x = a if (not (b())) else c"]),
+        ("x = 4096", ["x = 1"]),
+        ("x = 2 * 1024 * 1024", ["x = 1"]),
+        ("x = 1 << 20", ["x = 1"]),
+        ("x = 8 * y", ["x = 7 * y", "x = 9 * y"]),
         ("x: Final = 1", ["x: Final = 0", "x: Final = 2"]),
         ("def f(a: int = 1) -> Literal['x']: return a", ["def f(a: int = 0) -> Literal['x']: return a",
                                                          "def f(a: int = 2) -> Literal['x']: return a"]),
@@ -42,7 +46,7 @@ def made(source):
     ],
 )  # fmt: skip
 def test_changes_of_one_line(source, expected):
-    """Each is small, and none is of an annotation, of prose, or within an f-string."""
+    """Each is small, and none is of an annotation, of prose, or within an f-string; a size becomes 1."""
     assert made(source) == expected
 
 
