@@ -2,21 +2,23 @@
 
 import sys
 
-from tests.golden.cases import FORMS, GOLDEN, cases
+from tests.golden.cases import FIXTURES, FORMS, GOLDEN, cases
+from tests.golden.facts import FACTS, texts
 
 
 def main() -> None:
     """Write what has changed, remove what no fixture produces any more, and list both."""
     wanted = {case.golden(form): case.render(form) for case in cases() for form in FORMS}
-    there = {path for path in GOLDEN.rglob("*") if path.is_file()}
+    wanted |= texts()
+    there = {path for folder in (GOLDEN, FACTS) for path in folder.rglob("*") if path.is_file()}
     for path in sorted(there - wanted.keys()):
         path.unlink()
-        sys.stdout.write(f"removed {path.relative_to(GOLDEN)}\n")
+        sys.stdout.write(f"removed {path.relative_to(FIXTURES)}\n")
     for path, text in wanted.items():
         if path not in there or path.read_bytes() != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text)
-            sys.stdout.write(f"written {path.relative_to(GOLDEN)}\n")
+            sys.stdout.write(f"written {path.relative_to(FIXTURES)}\n")
 
 
 if __name__ == "__main__":
