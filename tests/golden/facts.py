@@ -71,7 +71,7 @@ PATHS: Final = (
 
 
 def texts() -> dict[Path, bytes]:
-    """Return what the golden files of facts contain."""
+    """Return what the golden files of agents and of fixtures contain."""
     return {FACTS / "agents.json": _json(agents()), FACTS / "records.json": _json(records())}
 
 
@@ -145,7 +145,7 @@ def _of_records(case: Case) -> dict[str, list[Any]]:
     for number, fields in enumerate(_objects(case)):
         typed += [[number, *text] for text in adapter.typed_texts(fields)]
         part = adapter.usage_in(fields)
-        needed += [f"{number} {_digest(part)}"] if part != fields else []
+        needed += [f"{number} {digest_of(part)}"] if part != fields else []
     return {"typed": typed, "for usage": needed}
 
 
@@ -170,11 +170,12 @@ def _of_events(case: Case) -> dict[str, Any]:
         "typed events": [event.id for event in events if event.typed],
         "words": [event.words for event in events if event.words],
         "blobs": [[name, media, len(data)] for event in events for name, media, data in event.blobs],
-        "dedup keys": _digest([event.dedup_key for event in events]),
+        "dedup keys": digest_of([event.dedup_key for event in events]),
     }
 
 
-def _digest(value: Any) -> str:
+def digest_of(value: Any) -> str:
+    """Return a short name of a value that JSON has."""
     return hashlib.sha256(orjson.dumps(value)).hexdigest()[:16]
 
 

@@ -2,14 +2,15 @@
 
 import sys
 
+from tests.golden import facts, short
 from tests.golden.cases import FIXTURES, FORMS, GOLDEN, cases
-from tests.golden.facts import FACTS, texts
+from tests.golden.facts import FACTS
 
 
 def main() -> None:
     """Write what has changed, remove what no fixture produces any more, and list both."""
     wanted = {case.golden(form): case.render(form) for case in cases() for form in FORMS}
-    wanted |= texts()
+    wanted |= facts.texts() | short.texts()
     there = {path for folder in (GOLDEN, FACTS) for path in folder.rglob("*") if path.is_file()}
     for path in sorted(there - wanted.keys()):
         path.unlink()
