@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from katod.agents import AGENTS
+from katod.agents.others import OTHERS
 from katod.agents.spec import AgentSpec
 from katod.model import Identity
 from tests.golden.cases import FIXTURES, Case, cases
@@ -72,7 +73,8 @@ PATHS: Final = (
 
 def texts() -> dict[Path, bytes]:
     """Return what the golden files of agents and of fixtures contain."""
-    return {FACTS / "agents.json": _json(agents()), FACTS / "records.json": _json(records())}
+    known = {"agents": agents(), "others": {"folders": dict(OTHERS)}, "records": records()}
+    return {FACTS / f"{name}.json": _json(facts) for name, facts in known.items()}
 
 
 def agents() -> dict[str, Any]:
@@ -100,6 +102,9 @@ def _of_agent(spec: AgentSpec) -> dict[str, Any]:
         "instructions": spec.instructions and [str(path) for path in spec.instructions().all],
         "resume": spec.resume and spec.resume("SESSION", "PATH"),
         "settings": spec.settings and str(spec.settings()),
+        "version": spec.adapter.version,
+        "records": sorted(spec.adapter.handlers),
+        "bookkeeping": sorted(spec.adapter.ignored),
     }
 
 

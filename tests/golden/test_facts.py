@@ -8,7 +8,7 @@ from tests.looping import each
 
 
 @pytest.mark.breaks
-@each("name", ["agents.json", "records.json"])
+@each("name", ["agents.json", "others.json", "records.json"])
 def test_facts_are_those_of_the_golden_file(name: str) -> None:
     """Where each agent keeps its sessions and how they are named; what is typed, and what usage needs of a record."""
     assert texts()[FACTS / name].splitlines() == (FACTS / name).read_bytes().splitlines()
