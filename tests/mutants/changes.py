@@ -14,8 +14,8 @@ _COMPARISONS: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
 }  # fmt: skip
 _OPPOSITE: Final = {"any": "all", "all": "any", "min": "max", "max": "min"}
 _DROPPED: Final = (ast.AugAssign, ast.Raise, ast.Continue, ast.Break, ast.Delete)
-# What these say is read by type checkers, or makes a class faster: no test can notice.
-_UNTESTABLE: Final = {"Literal", "Callable", "TypeVar", "cast", "dataclass", "NewType"}
+# What these say is read by type checkers, makes a class faster, or is how much is remembered: no test can notice.
+_UNTESTABLE: Final = {"Literal", "Callable", "TypeVar", "ParamSpec", "cast", "dataclass", "NewType", "lru_cache"}
 # How large a size or a limit is, is chosen: nothing relies on 1 more or less of it, but a test should reach it.
 _LARGE: Final = 1000
 _SIZES: Final = (ast.Mult, ast.Pow, ast.LShift)
@@ -94,6 +94,8 @@ def _is_untestable(node: ast.AST) -> bool:
         return _name(node.value) in _UNTESTABLE
     if isinstance(node, ast.Call):
         return _name(node.func) in _UNTESTABLE
+    if isinstance(node, ast.keyword):
+        return _is_assertion(node)
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.If) and _name(node.test) == "TYPE_CHECKING")
 
 
@@ -106,6 +108,11 @@ def _is_size(node: ast.AST) -> bool:
 
 def _is_number(node: ast.AST) -> bool:
     return _is_size(node) or (isinstance(node, ast.Constant) and type(node.value) is int)
+
+
+def _is_assertion(keyword: ast.keyword) -> bool:
+    """Return whether this is the `strict=True` of `zip`: like an assertion, it changes nothing as long as it holds."""
+    return keyword.arg == "strict" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
 
 
 def _name(node: ast.AST) -> str:
@@ -156,7 +163,7 @@ def _of_call(node: ast.Call) -> Iterator[_Found]:
     if (opposite := _OPPOSITE.get(_name(node.func))) is not None:
         yield _Found(node.func, opposite, "opposite")
     for keyword in node.keywords:
-        if keyword.arg is not None:
+        if keyword.arg is not None and not _is_assertion(keyword):
             yield _replaced(node, "keyword", keywords=[other for other in node.keywords if other is not keyword])
 
 

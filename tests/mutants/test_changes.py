@@ -35,6 +35,9 @@ def made(source):
         ("x = 2 * 1024 * 1024", ["x = 1"]),
         ("x = 1 << 20", ["x = 1"]),
         ("x = 8 * y", ["x = 7 * y", "x = 9 * y"]),
+        ("x = zip(a, b, strict=True)", []),
+        ("x = zip(a, b, strict=False)", ["x = zip(a, b)", "x = zip(a, b, strict=True)"]),
+        ("x = f(lru_cache(maxsize=2))", []),
         ("x: Final = 1", ["x: Final = 0", "x: Final = 2"]),
         ("def f(a: int = 1) -> Literal['x']: return a", ["def f(a: int = 0) -> Literal['x']: return a",
                                                          "def f(a: int = 2) -> Literal['x']: return a"]),
@@ -46,7 +49,7 @@ def made(source):
     ],
 )  # fmt: skip
 def test_changes_of_one_line(source, expected):
-    """Each is small, and none is of an annotation, of prose, or within an f-string; a size becomes 1."""
+    """Each is small, and none is of an annotation, of prose, within an f-string, or of an assertion; a size becomes 1."""
     assert made(source) == expected
 
 
