@@ -16,7 +16,7 @@ from katod import __version__
 from katod.serve.page.sessionview import DOWNLOADS
 from tests.golden.cases import FIXTURES
 from tests.golden.facts import FACTS
-from tests.serve.serving import BEARER
+from tests.serve.serving import BEARER, POLICY, TOKEN
 from tests.serve.test_app import run
 from tests.support.world import World
 
@@ -70,7 +70,56 @@ _OF_PAGES: Final = (
     *(f"/s/{_UUID.format(9)}/download/{quote(form)}" for form in (*DOWNLOADS, "jsonl")),
 )  # fmt: skip
 _CHANCE: Final = re.compile(r'(?<= data-last=")[0-9a-f]{8}(?=\.)')  # the name of a list
-_SHOWN: Final = ("content-type", "content-disposition", "cache-control", "location", "retry-after", "allow")
+_LONG: Final = "x" * 40_000
+# Requests with other methods, headers or bodies, also such as are refused.
+_OTHERS: Final[tuple[tuple[str, str, dict[str, str], bytes], ...]] = (
+    ("GET", "/projects", {}, b""), ("GET", "/", {}, b""), ("GET", "/", {"accept": "text/html"}, b""),
+    ("GET", f"/s/{_UUID.format(1)}/files", {"accept": "text/html"}, b""), ("GET", "/ws", BEARER, b""),
+    ("GET", "/projects", {"authorization": "Bearer wrong"}, b""), ("GET", "/projects", {"authorization": TOKEN}, b""),
+    ("GET", "/projects", {"authorization": f"bearer {TOKEN} "}, b""), ("HEAD", "/projects", BEARER, b""),
+    ("GET", "/projects", {"cookie": f"a=b; katod_serve={POLICY.cookie}"}, b""),
+    ("GET", "/projects", {"cookie": "katod_serve=x"}, b""), ("GET", "/projects", BEARER | {"host": "evil.example"}, b""),
+    ("GET", "/projects", BEARER | {"host": "LOCALHOST:3100"}, b""), ("GET", "/projects", BEARER | {"host": "[::1]:3100"}, b""),
+    ("GET", "/projects", BEARER | {"origin": "http://evil.example"}, b""),
+    ("GET", "/projects", BEARER | {"origin": "http://127.0.0.1:3100"}, b""),
+    ("GET", "/projects", BEARER | {"sec-fetch-site": "cross-site"}, b""),
+    ("GET", "/projects", BEARER | {"origin": "null", "sec-fetch-site": "same-origin"}, b""),
+    ("GET", "/", _BROWSER | {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, b""),
+    ("GET", "/", _BROWSER | {"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, b""),
+    ("POST", "/projects", BEARER, b""), ("POST", "/projects", {}, b""), ("DELETE", "/nowhere", BEARER, b""),
+    ("POST", "/static/page.css", BEARER, b""), ("PUT", f"/s/{_UUID.format(1)}", BEARER, b""),
+    ("GET", "/projects", BEARER | {"content-length": "9", "transfer-encoding": "chunked"}, b""),
+    ("GET", "/projects", BEARER | {"content-length": "65537"}, b""), ("GET", "/projects", BEARER | {"content-length": "x"}, b""),
+    ("GET", "/projects", BEARER | {"content-length": "65536"}, b""), ("GET", "/projects", BEARER | {"x-long": _LONG}, b""),
+    ("GET", f"/search?q={_LONG}", BEARER, b""), ("GET", f"/search?q={_LONG[:1001]}", BEARER, b""),
+    ("POST", "/login", {"origin": "http://127.0.0.1:3100"}, f"token={TOKEN}&to=/find".encode()),
+    ("POST", "/login", {"origin": "http://127.0.0.1:3100"}, f"token={TOKEN}&to=//evil.example".encode()),
+    ("POST", "/login", {"origin": "http://127.0.0.1:3100"}, b"token=wrong&to=/find"), ("POST", "/login", {}, b"token=x"),
+    ("POST", f"/s/{_UUID.format(1)}/recording", _BROWSER, b"do=other"), ("POST", "/s/nobody/recording", _BROWSER, b"do=start"),
+    ("POST", f"/s/{_UUID.format(1)}/recording", _BROWSER, b"do=start"), ("POST", f"/s/{_UUID.format(1)}/own", _BROWSER, b""),
+    ("POST", f"/s/{_UUID.format(1)}/own", _BROWSER, b"title=Mine"), ("POST", "/s/nobody/own", _BROWSER, b"title=Mine"),
+)  # fmt: skip
+# What a client says over a socket, and how many answers it waits for.
+_SAID: Final[tuple[tuple[dict[str, Any], int], ...]] = (
+    ({"type": "start", "projectPath": "/home/me/shop", "sessionId": _UUID.format(2)}, 2),
+    ({"type": "start", "projectPath": "/home/me/shop/"}, 2), ({"type": "start", "projectPath": "/elsewhere"}, 1),
+    ({"type": "start", "projectPath": "/", "sessionId": "nobody"}, 1), ({"type": "start", "projectPath": 1}, 1),
+    ({"type": "reconnect", "agentId": f"katod-{_UUID.format(9)}"}, 1), ({"type": "reconnect", "agentId": "x"}, 1),
+    ({"type": "reconnect", "agentId": f"katod-{_UUID.format(9)}", "lastMessageId": "nobody"}, 1),
+    ({"type": "input", "text": "hi"}, 1), ({"type": "permission_response", "id": "1", "choice": "allow"}, 1),
+    ({"type": "question_response", "id": "1", "answers": {}}, 1), ({"type": "other"}, 1), ({"kind": "other"}, 1),
+    ({"type": "ping"}, 1),
+)  # fmt: skip
+_SHOWN: Final = (
+    "content-type",
+    "content-disposition",
+    "cache-control",
+    "location",
+    "retry-after",
+    "allow",
+    "set-cookie",
+    "www-authenticate",
+)
 
 
 def text() -> bytes:
@@ -93,8 +142,31 @@ def _fill(home: Path) -> None:
 
 
 async def _ask_all(app: Any) -> list[list[Any]]:
-    shown = [_shown(path, await app.ask(path)) for path in _OF_API]
-    return shown + [_shown(path, await app.ask(path, headers=_BROWSER)) for path in _OF_PAGES]
+    rows = [_shown(path, await app.ask(path)) for path in _OF_API]
+    rows += [_shown(path, await app.ask(path, headers=_BROWSER)) for path in _OF_PAGES]
+    rows += [_shown(path, await app.ask(path, headers=_BROWSER)) for path in await _of_messages(app)]
+    for method, path, headers, body in _OTHERS:
+        answer = await app.ask(path, method, headers, body)
+        rows.append([method, {name: value[:40] for name, value in headers.items()}, *_shown(path[:100], answer)])
+    rows.append(sorted((await app.ask("/nowhere")).headers.items()))
+    return rows + await _talk(app)
+
+
+async def _of_messages(app: Any) -> list[str]:
+    """Return the address of each message of a session, and of pages that begin at one."""
+    found = await app.ask(f"{_PROJECT}/{_UUID.format(2)}/messages?limit=100")
+    names = [row["id"] for row in found.json["messages"]]
+    pages = [f"{_PROJECT}/{_UUID.format(2)}/messages?limit=2&{word}={names[1]}" for word in ("before", "after")]
+    return [*(f"/s/{_UUID.format(2)}/markdown?only={name}" for name in names), *pages]
+
+
+async def _talk(app: Any) -> list[list[Any]]:
+    rows: list[list[Any]] = []
+    for said, count in _SAID:
+        async with app.socket() as client:
+            await client.say(**said)
+            rows.append([said, [await client.hear() for _ in range(count)]])
+    return rows
 
 
 def _shown(path: str, answer: SimpleNamespace) -> list[Any]:
@@ -108,4 +180,4 @@ def _without_chance(answer: SimpleNamespace) -> Any:
         return {name: value for name, value in answer.json.items() if name != "uptime"}
     if answer.json is not None:
         return answer.json
-    return "" if "css" in answer.headers["content-type"] else _CHANCE.sub("", answer.body.decode())
+    return "" if "css" in answer.headers.get("content-type", "") else _CHANCE.sub("", answer.body.decode())
