@@ -210,9 +210,10 @@ def run(app: ASGIApp, listener: socket.socket) -> None:
     preload()
     gc.collect()
     gc.freeze()  # all that is loaded stays: to look through it again and again would take most of the time of lists
+    place = listener.getsockname() if listener.family == socket.AF_UNIX else ""  # a socket that was closed has none
     try:
         _Server(config).run([listener])
     finally:
-        with suppress(OSError):
-            if listener.family == socket.AF_UNIX:
-                os.unlink(listener.getsockname())
+        if place:
+            with suppress(OSError):
+                os.unlink(place)
