@@ -13,10 +13,12 @@ from katod.agents import AGENTS
 from katod.agents.others import OTHERS
 from katod.agents.spec import AgentSpec
 from katod.model import Identity
+from tests.golden.again import written_again
 from tests.golden.cases import FIXTURES, Case, cases
 
 FACTS: Final = FIXTURES / "facts"
 HOME: Final = "/home/me"
+_LONG: Final = 40  # records
 _NEXT: Final = ",\n"
 PLATFORMS: Final = ("linux", "darwin")
 _COMPUTED: Final = ("open", "roots", "identity_of", "short_id", "instructions", "resume", "settings")
@@ -88,7 +90,7 @@ def agents() -> dict[str, Any]:
 
 def records() -> dict[str, Any]:
     """Return for every fixture what is known of its records and events beside the JSON form."""
-    return {str(case): _of_records(case) | _of_events(case) for case in cases()}
+    return {str(case): _of_records(case) | _of_events(case) | _again(case) for case in cases()}
 
 
 def _of_agent(spec: AgentSpec) -> dict[str, Any]:
@@ -177,6 +179,14 @@ def _of_events(case: Case) -> dict[str, Any]:
         "blobs": [[name, media, len(data)] for event in events for name, media, data in event.blobs],
         "dedup keys": digest_of([event.dedup_key for event in events]),
     }
+
+
+def _again(case: Case) -> dict[str, Any]:
+    """Return how many events there are if the records are written again, in each way, and a digest of them."""
+    rows = [fields for fields in _objects(case) if fields]
+    if len(case.paths) > 1 or case.paths[0].suffix == ".json" or len(rows) > _LONG:
+        return {}
+    return {"written again": [f"{len(names)} {digest_of(names)}" for names in written_again(case.agent, rows)]}
 
 
 def digest_of(value: Any) -> str:

@@ -63,13 +63,16 @@ _OF_API: Final = (
 )  # fmt: skip
 _OF_PAGES: Final = (
     "/", "/?agent=Codex", "/?project=shop&by=project", "/?days=7", "/?days=1&starred=1", "/?recorded=1", "/?older=x",
-    "/?label=none", "/find", "/find?q=test", "/find?q=test%20cart", f"/find?q=test&in={_UUID.format(1)}",
+    "/?label=none", "/?label=later", "/?starred=1",
+    "/?label=now&agent=Claude%20Code&recorded=1", "/find", "/find?q=%23later", "/find?q=mine", "/find?q=codex", "/find?q=test", "/find?q=test%20cart", f"/find?q=test&in={_UUID.format(1)}",
     "/find?q=test&in=nobody", "/s/nobody", "/s/nobody/files", "/nowhere", "/login",
     *(f"/s/{_UUID.format(number)}" for number in (1, 2, 3, 4, 5, 9)), f"/s/{_UUID.format(1)}/files",
     f"/s/{_UUID.format(1)}/markdown", f"/s/{_UUID.format(1)}/markdown?only=nobody", f"/s/{_UUID.format(2)}/transcripts/1",
+    f"/s/{_UUID.format(2)}/transcripts/2", f"/s/{_UUID.format(3)}/transcripts/1",
     *(f"/s/{_UUID.format(9)}/download/{quote(form)}" for form in (*DOWNLOADS, "jsonl")),
 )  # fmt: skip
 _CHANCE: Final = re.compile(r'(?<= data-last=")[0-9a-f]{8}(?=\.)')  # the name of a list
+_WHEN: Final = re.compile(r"(?:\d{4}-\d\d-\d\d ?)?(?:\d\d:\d\d)?")  # a recording begins now
 _LONG: Final = "x" * 40_000
 # Requests with other methods, headers or bodies, also such as are refused.
 _OTHERS: Final[tuple[tuple[str, str, dict[str, str], bytes], ...]] = (
@@ -128,6 +131,7 @@ def text() -> bytes:
         patch.setattr("time.time", lambda: NOW)
         world = World(Path(folder) / "home", patch)
         _fill(world.home)
+        _say(world)
         answers = run(world, _ask_all)
     rows = [orjson.dumps(row).decode().replace(folder, "…").replace(__version__, "VERSION") for row in answers]
     return ("[\n" + ",\n".join(rows) + "\n]\n").encode()
@@ -139,6 +143,17 @@ def _fill(home: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(FIXTURES / fixture, target)
         os.utime(target, (NOW - number * _EVERY,) * 2)
+
+
+def _say(world: World) -> None:
+    """Record a session, and say something of two."""
+    world.once()
+    world.cli("start", _UUID.format(2), "logins.md")
+    world.cli("rename", _UUID.format(3), "A title of mine")
+    world.cli("star", _UUID.format(3))
+    world.cli("label", _UUID.format(3), "later", "shop")
+    world.cli("label", _UUID.format(2), "now")
+    world.once()
 
 
 async def _ask_all(app: Any) -> list[list[Any]]:
@@ -180,4 +195,5 @@ def _without_chance(answer: SimpleNamespace) -> Any:
         return {name: value for name, value in answer.json.items() if name != "uptime"}
     if answer.json is not None:
         return answer.json
-    return "" if "css" in answer.headers.get("content-type", "") else _CHANCE.sub("", answer.body.decode())
+    kind, text = answer.headers.get("content-type", ""), _CHANCE.sub("", answer.body.decode())
+    return "" if "css" in kind else _WHEN.sub("", text) if kind.startswith("text/plain") else text
