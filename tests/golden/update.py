@@ -2,6 +2,7 @@
 
 import sys
 
+from tests.command import outcomes
 from tests.golden import facts, short
 from tests.golden.cases import FIXTURES, FORMS, GOLDEN, cases
 from tests.golden.facts import FACTS
@@ -12,7 +13,11 @@ from tests.serve import answers
 def main() -> None:
     """Write what has changed, remove what no fixture produces any more, and list both."""
     wanted = {case.golden(form): case.render(form) for case in cases() for form in FORMS}
-    wanted |= facts.texts() | short.texts() | {answers.GOLDEN: answers.text(), story.GOLDEN: story.text()}
+    wanted |= (
+        facts.texts()
+        | short.texts()
+        | {answers.GOLDEN: answers.text(), story.GOLDEN: story.text(), outcomes.GOLDEN: outcomes.text()}
+    )
     there = {path for folder in (GOLDEN, FACTS) for path in folder.rglob("*") if path.is_file()}
     for path in sorted(there - wanted.keys()):
         path.unlink()
