@@ -164,7 +164,7 @@ async def _ask_all(app: Any) -> list[list[Any]]:
         answer = await app.ask(path, method, headers, body)
         rows.append([method, {name: value[:40] for name, value in headers.items()}, *_shown(path[:100], answer)])
     rows.append(sorted((await app.ask("/nowhere")).headers.items()))
-    return rows + await _talk(app)
+    return rows + await _talk(app) + await _stream(app)
 
 
 async def _of_messages(app: Any) -> list[str]:
@@ -182,6 +182,20 @@ async def _talk(app: Any) -> list[list[Any]]:
             await client.say(**said)
             rows.append([said, [await client.hear() for _ in range(count)]])
     return rows
+
+
+async def _stream(app: Any) -> list[list[Any]]:
+    """Return the first events of the streams of pages: from the beginning, after an event, and after an unknown one."""
+    one = f"/s/{_UUID.format(2)}/live"
+    whole = await _heard(app, one, 6)
+    others = [(f"{one}?after={whole[1][1]}", 4), (f"{one}?after=nobody", 2), ("/live", 1), ("/live?agent=Codex", 1)]
+    return [[one, whole], *[[path, await _heard(app, path, count)] for path, count in others]]
+
+
+async def _heard(app: Any, path: str, count: int) -> list[Any]:
+    async with app.events(path) as event:
+        found = [await event() for _ in range(count)]
+    return [[kind, "" if kind == "all" else name, data] for kind, name, data in found]
 
 
 def _shown(path: str, answer: SimpleNamespace) -> list[Any]:
