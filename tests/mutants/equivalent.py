@@ -19,6 +19,11 @@ REASONS: Final[dict[str, str]] = {
         " → len(self) - self._before(len(self)).number <= _EVERY]:"
     ): "how often a mark is set changes what a page costs by one message, and nothing that is in it",
     "_wrong: error.status_code if isinstance(error, HTTPException) else [500 → 501]": _NEVER,
+    "TrigramIndex._insert: self._pieces += [1 → 2]": "the numbers of pieces only have to differ, and to rise",
+    (
+        ": _STEP: Final = [32_768 → 1]  # characters, after which others have their turn"
+    ): "how long a step is changes when others have their turn, and nothing that is found",
+    "run: [gc.collect() → pass]": "what is not collected now takes memory, and nothing else",
 }
 
 
