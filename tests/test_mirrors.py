@@ -73,7 +73,6 @@ GUARDED = {
     "tests/formats/transcript/test_turns.py": (
         "formats/transcript/brief formats/transcript/content formats/transcript/pullrequest"
     ),
-    "tests/matrix/test_delivery.py": "matrix/worker",
     "tests/mcp/test_tools.py": "mcp/recordings",
     "tests/record/test_pausing.py": "cli/pause",
     "tests/record/test_policy.py": "formats/redact/version",
