@@ -6,6 +6,7 @@ import pytest
 
 from katod import events as ev
 from katod.agents import AGENTS
+from katod.agents.ancestors import Ancestors
 from katod.agents.base import Adapter, EventBuilder, fingerprint, handles
 from katod.agents.fields import attachment
 from katod.agents.spec import Nature
@@ -16,6 +17,27 @@ UUID = "3f0a4c52-9d1e-4b7a-8c66-0123456789ab"
 OTHER = "77777777-9d1e-4b7a-8c66-0123456789ab"
 REF = SessionRef("pi", "s1")
 PIXEL = "aGVsbG8="
+
+
+# -- Ancestors ------------------------------------------------------------------------------------
+
+
+def test_the_oldest_of_too_many_records_without_an_event_is_forgotten():
+    """What is below one of the others names its nearest ancestor with an event."""
+    known = Ancestors()
+    for number in range(20):
+        known.take(f"r{number}", f"r{number - 1}" if number else "top", [])
+    assert list(known.state()) == [f"r{number}" for number in range(4, 20)]
+    assert known.source("r19") == {"parentId": "r19", "ancestorId": "top"}
+    assert known.source("r3") == {"parentId": "r3"}
+    assert known.source(None) == known.source("") == {}
+    told = Event("1", ev.USER_MESSAGE, REF, {"text": "hi"}, {"providerEventId": "told"})
+    known.take("told", "r19", [told])
+    known.take(None, "r19", [])
+    known.take("", "r19", [])
+    known.take("first", None, [])
+    assert list(known.state().items())[-1] == ("first", "")
+    assert "told" not in known.state()
 
 
 # -- AgentSpec ------------------------------------------------------------------------------------

@@ -207,3 +207,19 @@ def test_what_is_known_is_bounded(world, monkeypatch):
     told = known.of("00000004", lambda: contents["00000004"])
     assert isinstance(told, Unmarked)
     assert body(told, limit="5")["pagination"]["total"] >= 40
+
+
+def test_others_have_their_turn_while_messages_are_read(world, monkeypatch):
+    """After so many messages, wherever reading begins; those that are wanted come in their order."""
+    monkeypatch.setattr(outline, "_TURN", 4)
+    monkeypatch.setattr(outline, "_EVERY", 100)
+    Claude(world).say(*(user(f"number {number}") for number in range(15)))
+    (session,) = sessions()
+    content = content_of(session)
+    known, unmarked = Outline(lambda: content), Unmarked(content)
+    assert len(list(known.stubs())) == len(list(unmarked.stubs()))
+    for outlined in (known, unmarked):
+        found = [one and one[0] for one in outlined.fetch([2, 3, 14])]
+        assert [number for number in found if number is not None] == [2, 3, 14]
+        assert 2 <= found.count(None) <= 4
+    assert list(unmarked.fetch([])) == list(known.fetch([])) == []
