@@ -4,11 +4,14 @@ import json
 import sys
 import time
 from contextlib import closing
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from katod.matrix import reader as reader_
+from katod.matrix.delivery import RoomDelivery
+from katod.matrix.exchange import Progress
 from katod.matrix.reader import RecordingReader
 from katod.service.control import Request
 from katod.store.ledger import Ledger
@@ -782,3 +785,68 @@ def test_the_ledger_is_not_asked_all_the_time(
     katod._room.look(at_once=True)
     assert list(katod._room._offers.found) == [1]
     katod.stop()
+
+
+# -- what is written of a delivery, without one ----------------------------------------------------------
+
+
+class Known:
+    """A ledger that notes what is written to it, and a policy."""
+
+    def __init__(self) -> None:
+        self.wrote: list[Any] = []
+        self.deliveries = self
+        self.excluded: bool | OSError = False
+
+    def finish(self, *told: Any) -> None:
+        self.wrote.append(("finish", *told))
+
+    def note_problem(self, *told: Any) -> None:
+        self.wrote.append(("problem", *told))
+
+    def find_session(self, key: str) -> Any:
+        return SimpleNamespace(id=7) if key == "known" else None
+
+    def in_project(self, _cwd: str) -> "Known":
+        return self
+
+    def excludes(self, _cwd: str) -> bool:
+        if isinstance(self.excluded, OSError):
+            raise self.excluded
+        return self.excluded
+
+
+def of(known: Known) -> Any:
+    """Return a delivery with this ledger and policy."""
+    delivery = object.__new__(RoomDelivery)
+    delivery.__dict__.update(_ledger=known, _policy=known, _settings=SimpleNamespace(room="!room"))
+    return delivery
+
+
+def offered(session: int, key: str) -> Any:
+    return SimpleNamespace(session=session, key=key, row=SimpleNamespace(id=3), last=5)
+
+
+def test_progress_is_written_as_it_is_reported() -> None:
+    """All of a recording was sent, or the rest cannot be."""
+    known = Known()
+    of(known)._progress(Progress(offered(7, "known"), True))
+    of(known)._progress(Progress(offered(7, "known"), False, "no end"))
+    assert known.wrote == [("finish", 3, "!room", 5), ("problem", 3, "!room", "no end")]
+
+
+def test_nothing_is_known_of_a_session_that_was_forgotten() -> None:
+    """Nor of another one under the same key."""
+    found = [of(Known())._is_known(offered(*one)) for one in ((7, "known"), (8, "known"), (7, "other"))]
+    assert found == [True, False, False]
+
+
+def test_a_project_is_not_sent_while_it_is_not_known_whether_it_is_excluded() -> None:
+    """Without a policy, or on a machine that is too busy to read what excludes it."""
+    known = Known()
+    found = []
+    for known.excluded in (False, True, OSError()):
+        found.append(of(known)._is_excluded("/p"))
+    delivery = of(known)
+    delivery._policy = None
+    assert [*found, delivery._is_excluded("/p")] == [False, True, True, True]
