@@ -51,7 +51,7 @@ class Story:
         for act in acts:
             act()
         self.world.once()
-        now = self._files() | self._outputs()
+        now = self._files() | self._outputs() | self._status()
         changed = {key: value for key, value in now.items() if self._before.get(key) != value}
         gone = [key for key in self._before if key not in now]
         self._before = now
@@ -76,9 +76,34 @@ class Story:
             [str(row.path), row.open, row.paused, row.made, row.problem, row.attempts, row.redactions,
              row.reverted, row.restored, row.successor, row.committed > 0, row.intent is not None, len(row.ranges)] for row in self.world.outputs()}  # fmt: skip
 
+    def _status(self) -> dict[str, Any]:
+        status = self.world.status()
+        told = (
+            "parked",
+            "refused",
+            "nearMisses",
+            "recordings",
+            "blocked",
+            "ended",
+            "interrupted",
+            "missing",
+            "problems",
+            "projects",
+        )
+        return {f"status: {name}": [_timeless(row) for row in status[name]] for name in told if status.get(name)}
+
     def out(self, name: str) -> Path:
         """Return the path of a recording."""
         return self.world.out / "app" / name
+
+
+def _timeless(row: Any) -> Any:
+    """Return a row of the status without what depends on how long this takes."""
+    return (
+        {name: value for name, value in row.items() if name not in ("state", "need", "changed")}
+        if isinstance(row, dict)
+        else row
+    )
 
 
 def text() -> bytes:
@@ -142,6 +167,17 @@ def _files(story: Story) -> None:
     story.step("a link is in its place", moved.unlink, lambda: moved.symlink_to("other.md"), more("a link"))
     story.step("and that is gone", moved.unlink, more("no link"))
     story.step("the directory is away", lambda: story.world.out.rename(story.world.home / "away"), more("nine"))
+    codex = story.codex
+    story.step("and still", more("while away"), lambda: codex.say(user("::start here\nhello"), says("well")))
+    story.step(
+        "commands meanwhile", lambda: claude.say(user("::stop"), user("::start while-away\nwords"), says("answer"))
+    )
+    story.step(
+        "a source is rewritten meanwhile", lambda: claude.rewrite(lambda number, _: number % 7 != 5), more("again")
+    )
+    story.step("by the shell meanwhile", lambda: story.world.cli("capture", codex.session, "whole"), more("and again"))
+    story.step("paused meanwhile", lambda: story.world.cli("pause"), more("unheard"))
+    story.step("not paused meanwhile", lambda: story.world.cli("pause", "--end"), more("heard"))
     story.step("it is back", lambda: shutil.rmtree(story.world.out, ignore_errors=True),
                lambda: (story.world.home / "away").rename(story.world.out), more("ten"))  # fmt: skip
 
