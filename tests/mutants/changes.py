@@ -96,6 +96,8 @@ def _is_untestable(node: ast.AST) -> bool:
         return _name(node.func) in _UNTESTABLE
     if isinstance(node, ast.keyword):
         return _is_assertion(node)
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)  # a docstring, which may be one word
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.If) and _name(node.test) == "TYPE_CHECKING")
 
 

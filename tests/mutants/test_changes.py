@@ -24,6 +24,7 @@ def made(source):
         ("x = True", ["x = False"]),
         ("x = 'key'", ["x = 'keyX'"]),
         ("x = 'A sentence.'", []),
+        ("'Docstring.'", []),
         ("x = a + b", ["x = a - b"]),
         ("x = f(a, b=c)", ["x = f(a)"]),
         ("f(a)", ["pass"]),
