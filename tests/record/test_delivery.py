@@ -439,3 +439,13 @@ def test_an_attachment_that_cannot_be_saved_is_logged(desk):
     live._assets += [("image/png", "aGk=")]
     desk.delivery.save_assets(live)
     assert [fields["problem"] for fields in desk.parts.said("attachment.failed")] == ["… is not a directory"]
+
+
+def test_the_first_of_the_parked_outputs_is_retried_next():
+    """All that are missed can be looked for when the last of them may be; without any, there is nothing to wait for."""
+    delivery = object.__new__(Delivery)
+    delivery._parked = {}
+    assert (delivery.next_retry(), delivery.next_look(), delivery.due(9.0)) == (None, None, [])
+    one, two, three = (mock.Mock(missing=missing) for missing in ("once", "", "once"))
+    delivery._parked = {one: 5.0, two: 3.0, three: 7.0}
+    assert (delivery.next_retry(), delivery.next_look(), delivery.due(5.0)) == (3.0, 7.0, [one, two])

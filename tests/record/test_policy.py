@@ -98,3 +98,18 @@ def test_the_local_zone_is_resolved_once(monkeypatch, zone):
     found = Policy.of(Settings(), ())
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     assert (found.zone, found.options().time_zone) == (zone, zone)
+
+
+def test_an_export_shows_more_than_the_settings_if_it_is_asked_to():
+    """Thinking is shown by either, tools as they are asked for, and secrets are shown only if both say so."""
+    plain, full = ContentSettings(), ContentSettings(thinking=True, tools="full", redact=False)
+    asked = [
+        (content, thinking, tools, redact)
+        for content in (plain, full)
+        for thinking, tools, redact in ((False, None, True), (True, "none", False))
+    ]
+    shown = []
+    for content, thinking, tools, redact in asked:
+        options = Policy.of(Settings(content=content), ()).export_options(thinking=thinking, tools=tools, redact=redact)
+        shown.append((options.thinking, options.tools, options.redact))
+    assert shown == [(False, plain.tools, True), (True, "none", False), (True, "full", False), (True, "none", False)]

@@ -468,3 +468,12 @@ def test_output_in_a_folder_named_like_attachments_is_refused_like_any(tmp_path)
     put(place, b"a note\n")
     with pytest.raises(OutputError, match="a different file"):
         append_new(place, INTENT)
+
+
+def test_only_the_end_of_a_long_file_is_looked_at(place, monkeypatch):
+    """What was written last is found there, wherever it is by now; further up it counts as missing."""
+    known = append_new(place, INTENT)
+    monkeypatch.setattr(output, "_LOOK_AROUND", len(INTENT) + 10)
+    for before, after, change in ((100, 0, "edited"), (1000, 9, "edited"), (1, 200, "reverted")):
+        put(place, b"x" * before + b"\n" + INTENT + b"y" * after)
+        assert detect_change(place, known).change == change
