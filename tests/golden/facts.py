@@ -146,14 +146,10 @@ def _named(identity: Identity) -> str:
 
 
 def _of_records(case: Case) -> dict[str, list[Any]]:
-    """Return the typed texts of each record, and a digest of what its usage needs, if that is a part of it."""
+    """Return the typed texts of each record."""
     adapter = AGENTS[case.agent].adapter
-    typed, needed = [], []
-    for number, fields in enumerate(_objects(case)):
-        typed += [[number, *text] for text in adapter.typed_texts(fields)]
-        part = adapter.usage_in(fields)
-        needed += [f"{number} {digest_of(part)}"] if part != fields else []
-    return {"typed": typed, "for usage": needed}
+    typed = [[number, *text] for number, fields in enumerate(_objects(case)) for text in adapter.typed_texts(fields)]
+    return {"typed": typed}
 
 
 def _objects(case: Case) -> Iterator[dict[str, Any]]:

@@ -42,7 +42,7 @@ class Session(NamedTuple):
             "events": list(map(_shown, self.events())),
             "as a sub-agent": [[event.kind, event.payload] for event in self.events("a1")],
             "typed": [list(text) for row in self.rows for text in adapter.typed_texts(row)],
-            "for usage": digest_of([adapter.usage_in(row) for row in self.rows]),
+            "for usage": digest_of([[event.kind, event.payload] for event in self._used()]),
             "varied": digest_of([_told(other) for other in self._varied(varied)]),
         }
 
@@ -55,6 +55,12 @@ class Session(NamedTuple):
             found += adapter.feed(Record(number * _EVERY, row))
             adapter = AGENTS[self.agent].adapter(origin, orjson.loads(orjson.dumps(adapter.state())))
         return [*found, *adapter.finish()]
+
+    def _used(self) -> Iterator[Event]:
+        """Yield what is translated for `katod usage`."""
+        adapter: Adapter = AGENTS[self.agent].adapter(Origin(Identity(SessionKey(self.agent, "s")), _PLACE), None)
+        for number, row in enumerate(self.rows):
+            yield from adapter.feed_usage(Record(number * _EVERY, row))
 
     def _varied(self, varied: set[Field]) -> Iterator["Session"]:
         for number, row in enumerate(self.rows):

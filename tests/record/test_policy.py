@@ -112,4 +112,4 @@ def test_an_export_shows_more_than_the_settings_if_it_is_asked_to():
     for content, thinking, tools, redact in asked:
         options = Policy.of(Settings(content=content), ()).export_options(thinking=thinking, tools=tools, redact=redact)
         shown.append((options.thinking, options.tools, options.redact))
-    assert shown == [(False, plain.tools, True), (True, "none", False), (True, "full", False), (True, "none", False)]
+    assert shown == [(False, "summary", True), (True, "none", False), (True, "full", False), (True, "none", False)]
