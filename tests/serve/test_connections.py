@@ -6,6 +6,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -173,8 +174,13 @@ def test_a_connection_too_many_ends_the_oldest(place: Path) -> None:
 def test_a_message_on_a_socket_has_so_many_pieces_and_bytes(place: Path) -> None:
     """One that has more, of either, ends the connection; no other one is compressed or lost."""
 
-    def dialled(opened: Open) -> ClientConnection:
-        return connect("ws://x/", sock=opened(), compression=None, open_timeout=PATIENCE)
+    @contextmanager
+    def dialled(opened: Open) -> Iterator[ClientConnection]:
+        stack = ExitStack()
+        client = connect("ws://x/", sock=opened(), compression=None, open_timeout=PATIENCE, close_timeout=PATIENCE)
+        yield stack.enter_context(client)
+        with suppress(ConnectionClosed):  # how it ends is not what is looked at
+            stack.close()
 
     def refused(opened: Open, message: Any) -> bool:
         with dialled(opened) as client:
