@@ -543,7 +543,7 @@ def test_an_export_may_be_a_page(world: World) -> None:
     world.once()
     text = world.written()["talk.html"]
     assert text.startswith("<!DOCTYPE html>")
-    assert text.endswith("</nav>\n</body>\n</html>\n")
+    assert text.endswith("</main>\n</body>\n</html>\n")
     assert "done" not in text
     source.append(make.user("::start more.html\nwords"))
     world.once()

@@ -18,7 +18,9 @@ _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
 _BLOCK_MARK: Final = re.compile(r"^(?:(?=[#>+=~-])|(\d{1,9})(?=[.)](?:\s|$)))")
 _UNDERSCORE: Final = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 # A forge ends an address before these signs, with the backslash that escapes them as its last character.
-_ADDRESS: Final = re.compile(r"://|www\.|@")
+_ADDRESS: Final = re.compile(r"://|www\.|@", re.IGNORECASE)
+# By what viewers recognise the addresses that they make links of.
+_LINKED: Final = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
 _ESCAPED: Final = (r"\*", r"\\_", r"\~~")
 _ENTITIES: Final = ("&ast;", "&lowbar;", "&#126;~")
 _BLANK_LINES: Final = re.compile(r"\A(?:[ \t]*+\n)++")
@@ -64,6 +66,12 @@ def inline(text: str) -> str:
     text = _UNDERSCORE.sub(line, text) if "_" in text else text
     text = _TAG.sub("&lt;", text) if "<" in text else text
     return _BLOCK_MARK.sub(r"\1\\", text)
+
+
+def heading(text: str) -> str:
+    """Return text for a heading: like `inline`, but no viewer makes a link of a web address in it."""
+    shown = inline(text)
+    return _LINKED.sub(r"\\\g<0>", shown) if _ADDRESS.search(shown) else shown
 
 
 def code(text: str) -> str:

@@ -106,8 +106,9 @@ class Html:
         return self._printed(self._transcript.pause(), {})
 
     def end(self) -> Markup:
-        """Return the list of prompts and the end of the page."""
-        return fill("</main>\n{}</body>\n</html>\n", self.prompts())
+        """Return the list of prompts, if there are several, and the end of the page."""
+        prompts = self.prompts() if self._number > 1 else NOTHING  # a single one would only say the title again
+        return fill("</main>\n{}</body>\n</html>\n", prompts)
 
     def prompts(self) -> Markup:
         """Return the list of prompts, empty if there are none."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from katod.events import Event
 from katod.formats.text.controls import clean
-from katod.formats.text.mdtext import body, code, fenced, html, inline, quoted, typed
+from katod.formats.text.mdtext import body, code, fenced, heading, html, inline, quoted, typed
 from katod.formats.text.ownlines import SIGN, literal, poses
 from katod.formats.transcript.base import Transcript
 from katod.formats.transcript.content import (
@@ -45,14 +45,18 @@ class Markdown:
         state = state or {}
         self._transcript = Transcript(options, state)
         self._in_list: bool = state.get("list", False)
+        self._title: str | None = state.get("title", "")  # None once a message has its heading
 
     def state(self) -> dict[str, Any]:
-        """Return the transcript's state, and whether a list is open."""
-        return self._transcript.state() | ({"list": True} if self._in_list else {})
+        """Return the transcript's state, whether a list is open, and the title while no message has a heading."""
+        row = self._transcript.state() | ({"list": True} if self._in_list else {})
+        return row if self._title == "" else row | {"title": self._title}
 
     def head(self, metadata: SessionMetadata, time: str) -> str:
         """Return the front matter and the title."""
         head = self._transcript.head(metadata, time)
+        if self._title is not None:
+            self._title = head.title
         tags = ", ".join(("katod", head.agent, *map(_yaml, head.labels)))
         rows = {
             "title": _yaml(head.title), "date": head.date, "agent": head.agent, "model": _yaml(head.model),
@@ -62,7 +66,7 @@ class Markdown:
         }  # fmt: skip
         matter = "\n".join(f"{name}: {value}" for name, value in rows.items() if value)
         about = " · ".join(filter(None, (inline(head.product), inline(head.project), inline(head.branch), head.when)))
-        return f"---\n{matter}\n---\n\n# {inline(head.title)}\n" + (f"\n{about}\n" if about else "")
+        return f"---\n{matter}\n---\n\n# {heading(head.title)}\n" + (f"\n{about}\n" if about else "")
 
     def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the text of one event."""
@@ -82,8 +86,16 @@ class Markdown:
         return self._printed(self._transcript.pause())
 
     def _printed(self, pieces: Iterable[Piece]) -> str:
-        text, self._in_list = _spaced(pieces, in_list=self._in_list, show=print_piece)
+        text, self._in_list = _spaced(map(self._once, pieces), in_list=self._in_list, show=print_piece)
         return text
+
+    def _once(self, piece: Piece) -> Piece:
+        """Return a piece; the first message's heading does not repeat the title if all of the message is below it."""
+        if not isinstance(piece, Person) or self._title is None:
+            return piece
+        said, self._title = self._title, None
+        is_repeated = not piece.whole and said.startswith(piece.words.removesuffix("…"))
+        return piece._replace(words="") if is_repeated else piece
 
 
 def printed(pieces: Iterable[Piece], show: Callable[[Piece], str] | None = None) -> str:
@@ -117,11 +129,14 @@ def _heading(level: int, *parts: str) -> str:
 
 
 def _person(person: Person) -> str:
-    return _heading(2, person.speaker, person.stamp, inline(person.words))
+    words = heading(person.words)
+    shown = _heading(2, person.speaker, person.stamp, words)
+    # Where an address is only text in the heading, the message is below it, to be followed and copied.
+    return f"{shown}\n\n{typed(person.words)}" if person.whole and words != inline(person.words) else shown
 
 
 def _agent(agent: AgentHeading) -> str:
-    return _heading(3, agent.speaker, inline(agent.model), agent.stamp)
+    return _heading(3, agent.speaker, heading(agent.model), agent.stamp)
 
 
 def _line(line: Line) -> str:

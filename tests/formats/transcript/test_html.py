@@ -181,6 +181,11 @@ def test_a_message_has_its_number_and_is_in_the_list():
     assert Page(source).words.count("first words") == 2
 
 
+def test_a_single_message_needs_no_list():
+    """It would only say the title again."""
+    assert "<nav>" not in page(event(ev.USER_MESSAGE, {"text": "first words"}))
+
+
 def test_a_call_and_its_result_are_one_block():
     """The result is inside the block of its call, with its exact characters."""
     call = {"toolCallId": "t", "name": "Bash", "family": "execute", "input": {"command": "ls  -la"}}

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -219,6 +220,46 @@ def test_pause_prints_what_is_held_back():
     assert paused.startswith("\n<details>\n<summary>▸ <b>Read</b>")
     assert paused.endswith("\n\n*1 tool*\n")
     assert shown.pause() == ""
+
+
+LONG = "Where is the cart kept, and why does it forget its items when the page is reloaded?"
+
+
+@pytest.mark.parametrize(
+    ("title", "words", "heading"),
+    [
+        (LONG, LONG, "## You · 23:36"),
+        ("Fix it", "Fix it\n\nIt fails.", "## You · 23:36"),
+        ("Where is it?", "Where is it?", "## You · 23:36 · Where is it?"),
+        ("auth", LONG, "## You · 23:36 · Where is the cart kept, and why does it forget its items…"),
+        ("Fix it", "Fix it all\n\nIt fails.", "## You · 23:36 · Fix it all"),
+    ],
+)
+def test_the_first_heading_does_not_repeat_the_title(title, words, heading):
+    """If the title is what the first message begins with, that is said once more: by the message itself."""
+    known = metadata(title=title)
+    shown = Markdown(OPTIONS)
+    head = shown.head(known, TIMES["a"])
+    text = head + show(user(words), user(words, "b"), shown=shown, known=known)
+    found = [line for line in text.split("\n") if line.startswith("## ")]
+    assert found[0] == heading
+    assert found[1].endswith(words.partition("\n")[0][:20] if len(words) < 60 else "…")
+
+
+def test_a_message_with_an_address_is_below_its_heading_too():
+    """There it can be followed, and be copied as it was typed."""
+    shown = show(user("see https://example.org/a"))
+    assert shown.endswith(" 23:36 · see https\\://example.org/a\n\nsee https://example.org/a\n")
+
+
+def test_a_head_that_is_written_again_changes_no_heading():
+    """After somebody deleted the file, it has a new head; its messages are headed as in an export."""
+    known, shown = metadata(title="Fix it"), Markdown(OPTIONS)
+    shown.head(known, TIMES["a"])
+    show(user("Look\n\nat this"), shown=shown, known=known)
+    again = Markdown(OPTIONS, json.loads(json.dumps(shown.state())))
+    again.head(known, TIMES["a"])
+    assert "· Fix it" in show(user("Fix it\n\nnow"), shown=again, known=known)
 
 
 def test_typed_lines_stay_lines():
