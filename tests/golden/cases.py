@@ -16,8 +16,8 @@ FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 GOLDEN: Final = FIXTURES / "golden"
 AGENTS: Final = tuple(sorted(name for name, spec in KNOWN.items() if not spec.form))
 # A recording freezes its time zone and recorder; the other options are named here.
-PLAIN: Final = Options(time_zone="Europe/Berlin", recorder="katod")
-FULL: Final = Options(time_zone="Europe/Berlin", recorder="katod", tools="full", thinking=True)
+PLAIN: Final = Options(time_zone="Europe/Berlin", recorder="katod", exported=True)
+FULL: Final = Options(time_zone="Europe/Berlin", recorder="katod", exported=True, tools="full", thinking=True)
 FORMS: Final = {".md": ("markdown", PLAIN), ".full.md": ("markdown", FULL), ".jsonl": ("jsonl", PLAIN)}
 
 

@@ -42,21 +42,25 @@ class Markdown:
     """Prints the content of a conversation as Markdown."""
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
+        self._is_whole = options.exported
         state = state or {}
         self._transcript = Transcript(options, state)
         self._in_list: bool = state.get("list", False)
-        self._title: str | None = state.get("title", "")  # None once a message has its heading
+        self._title: str | None = state.get("title")  # until a message has its heading
 
     def state(self) -> dict[str, Any]:
         """Return the transcript's state, whether a list is open, and the title while no message has a heading."""
         row = self._transcript.state() | ({"list": True} if self._in_list else {})
-        return row if self._title == "" else row | {"title": self._title}
+        return row if self._title is None else row | {"title": self._title}
 
     def head(self, metadata: SessionMetadata, time: str) -> str:
-        """Return the front matter and the title."""
+        """Return the front matter and the title.
+
+        The first message of an export need not say the title again. A recording has its title only when words have
+        named it, and what came before is printed already: nothing in it may depend on the title.
+        """
         head = self._transcript.head(metadata, time)
-        if self._title is not None:
-            self._title = head.title
+        self._title = head.title if self._is_whole else None
         tags = ", ".join(("katod", head.agent, *map(_yaml, head.labels)))
         rows = {
             "title": _yaml(head.title), "date": head.date, "agent": head.agent, "model": _yaml(head.model),

@@ -1,6 +1,7 @@
 """Markdown transcripts: how content is printed, byte for byte."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -236,14 +237,22 @@ LONG = "Where is the cart kept, and why does it forget its items when the page i
     ],
 )
 def test_the_first_heading_does_not_repeat_the_title(title, words, heading):
-    """If the title is what the first message begins with, that is said once more: by the message itself."""
+    """In an export, if the title is what the first message begins with, that is said once more: by the message itself."""
     known = metadata(title=title)
-    shown = Markdown(OPTIONS)
+    shown = Markdown(replace(OPTIONS, exported=True))
     head = shown.head(known, TIMES["a"])
     text = head + show(user(words), user(words, "b"), shown=shown, known=known)
     found = [line for line in text.split("\n") if line.startswith("## ")]
     assert found[0] == heading
     assert found[1].endswith(words.partition("\n")[0][:20] if len(words) < 60 else "…")
+
+
+def test_the_first_heading_of_a_recording_depends_on_no_title():
+    """It may be printed before words have named the recording."""
+    known = metadata(title=LONG)
+    shown = Markdown(OPTIONS)
+    text = shown.head(known, TIMES["a"]) + show(user(LONG), shown=shown, known=known)
+    assert "## You · 23:36 · Where is the cart kept" in text
 
 
 def test_a_message_with_an_address_is_below_its_heading_too():
