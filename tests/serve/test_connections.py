@@ -184,8 +184,8 @@ def test_a_message_on_a_socket_has_so_many_pieces_and_bytes(place: Path) -> None
 
     def refused(opened: Open, message: Any) -> bool:
         with dialled(opened) as client:
-            client.send(message)
             try:
+                client.send(message)  # the end may come while it is sent
                 client.recv(PATIENCE)
             except ConnectionClosed:
                 return True
