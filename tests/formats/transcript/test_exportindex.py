@@ -114,7 +114,7 @@ def test_a_link_is_the_path_of_its_file(name):
 @examples(20, 1_000)
 @given(st.text(), st.text())
 def test_every_page_is_whole(title, name):
-    """Any title and any name of a file below the directory give a list of one."""
+    """Any title and any name below a folder give a list of two."""
     assert_is_a_list(page(row_of(name.lstrip("/") or "a", f"<title>{title}</title>"), IndexRow("b", title)))
 
 
