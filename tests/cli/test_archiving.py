@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from katod.archive.folder import opened
-from katod.archive.manifest import MANIFEST
+from katod.archive.manifest import INDEX, MANIFEST
 from katod.write import whole
 from tests.support.live import until
 from tests.support.pane import Pane
@@ -31,10 +31,11 @@ def folder(world):
 
 @pytest.fixture
 def export(world, folder):
-    """Return a function that brings the folder up to date, and returns what katod prints."""
+    """Return a function that brings the folder up to date, and returns what katod prints of the sessions."""
 
     def run(*options, code=0):
-        return world.cli("export", "--all", "-o", str(folder), *options, code=code).strip()
+        printed = world.cli("export", "--all", "-o", str(folder), *options, code=code)
+        return re.sub(r"^(wrote|updated) the index, .*\n", "", printed, flags=re.MULTILINE).strip()
 
     return run
 
@@ -46,8 +47,9 @@ def two(world):
 
 
 def files(folder):
-    """Return the files in the folder that are not hidden, by name."""
-    return {str(path.relative_to(folder)): path for path in sorted(folder.rglob("[!.]*")) if path.is_file()}
+    """Return the exports in the folder, by name: no hidden files, and not the index of pages."""
+    found = (path for path in sorted(folder.rglob("[!.]*")) if path.is_file() and path != folder / INDEX)
+    return {str(path.relative_to(folder)): path for path in found}
 
 
 def texts(folder):
