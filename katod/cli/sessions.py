@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice, pairwise, takewhile
+from math import inf
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -48,17 +49,23 @@ Used = Mapping[SessionKey, UsageSum]  # what each session used
     metavar="WHEN",
     help="Show only sessions that changed since WHEN: today, yesterday, an age (2h, 7d) or a date (2026-02-01).",
 )
+@click.option("--until", metavar="WHEN", help="Show only sessions that did not change after WHEN; a day is included.")
 @click.option(
-    "--all", "everything", is_flag=True, help="Show all sessions, not only 50, including empty ones and sub-agents."
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"Show at most N sessions; 0 means all. Default: {_MOST}; with --all or --json, all.",
 )
+@click.option("--all", "everything", is_flag=True, help="Show all sessions, including empty ones and sub-agents.")
 @click.option("--starred", is_flag=True, help="Show only sessions with a star.")
 @click.option("--label", multiple=True, help="Show only sessions with this label; of several, with all of them.")
 @click.option("--usage", "with_usage", is_flag=True, help="Show what each session cost, or its tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_obj
 def sessions(
-    context: Context, /, as_json: bool, everything: bool, since: str | None, with_usage: bool, **given: Any
-) -> None:
+    context: Context, /, as_json: bool, everything: bool, since: str | None, until: str | None, limit: int | None,
+    with_usage: bool, **given: Any,
+) -> None:  # fmt: skip
     """List the sessions on this machine, newest first.
 
     ● marks sessions that are being recorded, ○ sessions that were recorded; the path of the transcript follows. The
@@ -73,9 +80,10 @@ def sessions(
     cost, transcript.
     """
     known = context.found(with_words=True)
-    chosen = Wanted(oldest=since_time(since), everything=everything, label=typed_labels(given.pop("label")), **given)
+    given["label"] = typed_labels(given["label"])
+    chosen = Wanted(oldest=since_time(since), until=until_time(until), everything=everything, **given)
     newest_first = sorted(known.values(), key=lambda found: -found.changed_ns)
-    most = None if everything or as_json else _MOST
+    most = _most(limit, everything=everything or as_json)
     rows = list(islice(_listed(newest_first, chosen, recorded_by_session(context)), None if most is None else most + 1))
     shown = sorted(rows[:most], key=lambda row: row["last"], reverse=True)  # a file may be newer than what was said
     used = _used(context, known) if with_usage else None
@@ -87,7 +95,12 @@ def sessions(
         return
     _print(shown, short_ids(known), used)
     if most is not None and len(rows) > most:
-        say(f"katod: only the latest {most} are shown; --all shows the rest", err=True)
+        say(f"katod: only the latest {most} are shown; --limit 0 shows the rest", err=True)
+
+
+def _most(limit: int | None, *, everything: bool) -> int | None:
+    """Return how many sessions are shown, None for all."""
+    return (limit or None) if limit is not None or everything else _MOST
 
 
 def _used(context: Context, known: Mapping[SessionKey, FoundSession]) -> Used:
@@ -108,11 +121,12 @@ def _counts(row: Mapping[str, Any], used: Used | None) -> dict[str, Any]:
 
 
 class Wanted(NamedTuple):
-    """Which sessions are listed; `oldest` in seconds since 1970."""
+    """Which sessions are listed; `oldest` and `until` in seconds since 1970, the latter not included."""
 
     agent: str | None = None
     project: str | None = None
     oldest: float = 0.0
+    until: float = inf
     everything: bool = False
     starred: bool = False
     label: tuple[str, ...] = ()
@@ -129,7 +143,7 @@ class Wanted(NamedTuple):
     def has(self, row: dict[str, Any]) -> bool:
         """Return whether a session is listed."""
         is_main = self.everything or not row.get("spawned")
-        is_new = datetime.fromisoformat(row["last"]).timestamp() >= self.oldest
+        is_new = self.oldest <= datetime.fromisoformat(row["last"]).timestamp() < self.until
         return is_main and is_new and (self.project or "").casefold() in row.get("project", "").casefold()
 
 

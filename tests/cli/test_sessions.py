@@ -168,6 +168,33 @@ def test_sessions_since_a_moment(world, monkeypatch, since, shown):
     assert bool(world.cli("sessions", "--since", since)) == shown
 
 
+def test_sessions_until_a_moment(world):
+    """A day is included, a moment is not; both ends may be given."""
+    make = Claude()
+    world.claude().append(make.user("hello"))
+    day = orjson.loads(world.cli("sessions", "--json"))["last"][:10]
+    before = (datetime.fromisoformat(day) - timedelta(days=1)).date().isoformat()
+    for options, shown in (((day,), 1), ((before,), 0), ((day, "--since", day), 1)):
+        assert len(world.cli("sessions", "--until", *options).splitlines()) == shown
+
+
+def test_as_many_sessions_as_are_wanted(world):
+    """The latest ones; what is left out is said, and can be had."""
+    for number in (1, 2, 3):
+        world.session(number).say(user(f"words {number}"))
+    most = {
+        (): 3,
+        ("--limit", "2"): 2,
+        ("--limit", "0"): 3,
+        ("--all", "--limit", "1"): 1,
+        ("--json", "--limit", "1"): 1,
+    }
+    for options, count in most.items():
+        printed = world.cli("sessions", *options)
+        assert len([row for row in printed.splitlines() if "words" in row]) == count
+        assert ("only the latest" in world.said) == (count < 3 and "--json" not in options)
+
+
 def test_each_id_selects_its_session(world):
     """Ids that begin alike, as those of Codex do that begin within a minute, are shown as far as they differ."""
     first, second = "01a1f89e-eea5-7302-86e3-f8e0f705330a", "01a1f89e-eea6-7302-86e3-f8e0f705330b"
