@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -199,6 +199,29 @@ def keep_small() -> None:
             mallopt(option, value)
 
 
+class _SocketFile(NamedTuple):
+    """The file of a UNIX socket, as it was when the socket was bound to it."""
+
+    path: str
+    identity: tuple[int, int]
+
+    @classmethod
+    def of(cls, path: str) -> "_SocketFile":
+        """Return the file at a path. Raises OSError if there is none."""
+        return cls(path, _identity(path))
+
+    def remove(self) -> None:
+        """Remove it, unless another server has put its own there meanwhile."""
+        with suppress(OSError):
+            if _identity(self.path) == self.identity:
+                os.unlink(self.path)
+
+
+def _identity(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
+
+
 def run(app: ASGIApp, listener: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C; a second one ends without waiting for answers."""
     config = uvicorn.Config(
@@ -210,10 +233,10 @@ def run(app: ASGIApp, listener: socket.socket) -> None:
     preload()
     gc.collect()
     gc.freeze()  # all that is loaded stays: to look through it again and again would take most of the time of lists
-    place = listener.getsockname() if listener.family == socket.AF_UNIX else ""  # a socket that was closed has none
+    # A socket that was closed has no name.
+    own = _SocketFile.of(listener.getsockname()) if listener.family == socket.AF_UNIX else None
     try:
         _Server(config).run([listener])
     finally:
-        if place:
-            with suppress(OSError):
-                os.unlink(place)
+        if own is not None:
+            own.remove()

@@ -70,8 +70,12 @@ def inline(text: str) -> str:
 
 def heading(text: str) -> str:
     """Return text for a heading: like `inline`, but no viewer makes a link of a web address in it."""
-    shown = inline(text)
-    return _LINKED.sub(r"\\\g<0>", shown) if _ADDRESS.search(shown) else shown
+    return unlinked(inline(text))
+
+
+def unlinked(shown: str) -> str:
+    """Return what `inline` returned so that no viewer makes a link of a web address in it."""
+    return _LINKED.sub(r"\\\g<0>", shown) if "://" in shown or "www." in shown.lower() else shown
 
 
 def code(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from katod.events import Event
 from katod.formats.text.controls import clean
-from katod.formats.text.mdtext import body, code, fenced, heading, html, inline, quoted, typed
+from katod.formats.text.mdtext import body, code, fenced, heading, html, inline, quoted, typed, unlinked
 from katod.formats.text.ownlines import SIGN, literal, poses
 from katod.formats.transcript.base import Transcript
 from katod.formats.transcript.content import (
@@ -133,10 +133,11 @@ def _heading(level: int, *parts: str) -> str:
 
 
 def _person(person: Person) -> str:
-    words = heading(person.words)
+    said = inline(person.words)
+    words = unlinked(said)
     shown = _heading(2, person.speaker, person.stamp, words)
     # Where an address is only text in the heading, the message is below it, to be followed and copied.
-    return f"{shown}\n\n{typed(person.words)}" if person.whole and words != inline(person.words) else shown
+    return f"{shown}\n\n{typed(person.words)}" if person.whole and words != said else shown
 
 
 def _agent(agent: AgentHeading) -> str:

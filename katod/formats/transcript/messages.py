@@ -21,6 +21,8 @@ from katod.formats.text.markup import NOTHING, Markup, fill
 
 _SCHEMES: Final = ("http:", "https:", "mailto:")
 _LONGEST_CODE: Final = 100_000  # characters that are coloured
+_MOST_BRACKETS: Final = 1000  # for the end of each, the parser looks through all that follows
+_LONGEST_PROMPT: Final = 100_000  # characters that are read as Markdown
 _DEEPEST: Final = 200  # levels of quotations and lists, of which a list has two
 # What plain text becomes: paragraphs of words, and the ends of their lines.
 _PARAGRAPH: Final = frozenset({"paragraph_open", "inline", "paragraph_close"})
@@ -118,9 +120,11 @@ def as_html(text: str, speaker: int, base: str = "") -> Markup:
     """Return a message's Markdown as HTML: no raw HTML, no other links than to known schemes, nothing that loads.
 
     `speaker` is the level of the heading above it, `base` what relative links lead to; without one, they are text. A
-    message that is nested too deeply is shown as it was written.
+    message that is nested too deeply, or has so many brackets that it takes long to read, is shown as it was written.
     """
     shown = _trimmed(text)
+    if shown.count("[") > _MOST_BRACKETS:
+        return fill("<pre>{}</pre>", _escaped(shown))
     parser, env = _parser(), {"speaker": speaker, "base": base}
     tokens = parser.parse(shown, env)
     return fill("<pre>{}</pre>", _escaped(shown)) if _is_too_deep(tokens) else _rendered(parser, tokens, env)
@@ -129,9 +133,12 @@ def as_html(text: str, speaker: int, base: str = "") -> Markup:
 def typed_as_html(text: str, speaker: int, base: str = "") -> Markup:
     """Return a prompt's Markdown as HTML, as `as_html` does, with its line breaks.
 
-    Nothing is returned of one that is plain text, or nested too deeply: it is best shown as it was typed.
+    Nothing is returned of one that is plain text, nested too deeply, or would take long to read: it is best shown as it
+    was typed.
     """
     shown = _trimmed(text)
+    if shown.count("[") > _MOST_BRACKETS or len(shown) > _LONGEST_PROMPT:
+        return NOTHING
     parser, env = _parser(breaks=True), {"speaker": speaker, "base": base}
     tokens = parser.parse(shown, env)
     return NOTHING if _is_too_deep(tokens) or _is_plain(tokens, shown) else _rendered(parser, tokens, env)

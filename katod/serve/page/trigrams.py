@@ -65,7 +65,7 @@ class TrigramIndex:
         numbers = self._sessions[entry.key][1]
 
         def has(word: list[set[int]]) -> bool:
-            return all(any(number in numbers for number in run) for run in word)
+            return all(any(number in run for number in numbers) for run in word)
 
         return all(any(map(has, group)) for group in found)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from katod import events as ev
 from katod.events import Event, SessionRef
 from katod.formats.transcript.html import Html
-from katod.formats.transcript.messages import as_html
+from katod.formats.transcript.messages import as_html, typed_as_html
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
 from tests.examples import examples
@@ -387,3 +387,11 @@ def test_a_base_is_a_part_of_the_state():
 def test_a_link_to_a_file_of_the_project_is_text(words, html):
     """Whoever has the page does not have the project beside it."""
     assert as_html(words, 3) == html
+
+
+def test_what_takes_long_to_read_is_shown_as_it_was_written():
+    """A dump with thousands of brackets costs no more than its length, as an answer and as a prompt."""
+    dump = "ERR [x] [y [z " * 20_000
+    assert as_html(dump, 3).startswith("<pre>ERR [x] [y")
+    assert typed_as_html(dump, 3) == typed_as_html("*a* " * 50_000, 3) == ""
+    assert "<em>a</em>" in typed_as_html("*a* [b", 3)
