@@ -21,6 +21,7 @@ _REVIEWED: Final = re.compile(
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _COMMAND: Final = "::"
 _WRITTEN_BREAK: Final = "\\n"
+_ESCAPED: Final = re.compile(r"\s*<[a-z][\w-]{0,60}>\\n")  # an element that a program sent with its line breaks escaped
 # A line of nothing but these answers or pushes on, whatever the conversation is about.
 _IDLE: Final = frozenset({
     "again", "ahead", "and", "commit", "continue", "do", "done", "fine", "go", "good", "great", "it", "next",
@@ -36,7 +37,7 @@ def title_of(text: str, longest: int = LONGEST_TITLE) -> str:
     as "yes" and "commit". What a program wrote around the words counts only if there are no others, and the heading of
     a plan instead of the request to carry it out. A conversation that is reviewed is called by its first prompt.
     """
-    if "\n" not in text and text.count(_WRITTEN_BREAK) > 1:  # a program has escaped what it sent
+    if "\n" not in text and _ESCAPED.match(text):
         text = text.replace(_WRITTEN_BREAK, "\n")
     if reviewed := reviewed_in(text):
         return cut_at_word(f"Review: {reviewed}", longest)

@@ -1,5 +1,6 @@
 """What a session is about, taken from its first events."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,7 @@ from katod.formats.redact.redactor import redact
 from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
-from katod.model import Cursor
+from katod.model import Cursor, Line
 from katod.record.export import Stretch, replay
 from katod.record.stream import NoDedup, SessionStream
 from katod.tail.reader import SourceFile
@@ -18,7 +19,8 @@ from katod.titles import title_of
 
 _SPOKEN: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.USER_COMMAND})
 _LOOK_AHEAD: Final = 400  # events
-_FAR: Final = 1024 * 1024  # bytes in which a name is looked for
+_FAR: Final = 1024 * 1024  # bytes of a beginning in which a name is looked for,
+_NEAR: Final = 16 * 1024  # and of an end
 
 
 def read_beginning(found: FoundSession) -> tuple[SessionMetadata, bool]:
@@ -46,8 +48,22 @@ def name_within(found: FoundSession, file: SourceFile) -> str:
     marker = AGENTS[found.key.agent].renames
     if not marker or not file.find(marker, _FAR):
         return ""
+    return _name_in(found, [line for line in file.read(Cursor(), _FAR).lines if marker in line.data])
+
+
+def name_at_end(found: FoundSession, file: SourceFile) -> str:
+    """Return the last name that the end of a session's file gives it, as it is shown; empty if it gives none.
+
+    Raises SourceError.
+    """
+    if file.is_document:
+        return ""
+    begin = file.last_newline(max(0, file.size - _NEAR))
+    return _name_in(found, file.read(Cursor(begin), file.size - begin).lines)
+
+
+def _name_in(found: FoundSession, lines: Iterable[Line]) -> str:
     path, identity, _ = found.files[-1]
-    lines = [line for line in file.read(Cursor(), _FAR).lines if marker in line.data]
     stream = SessionStream(found.key, NoDedup(), EventLog(), whole=False)
     for _ in stream.events(Stretch(path, identity), lines):
         pass

@@ -142,6 +142,9 @@ def test_the_list_has_names_from_the_middle_of_files(world):
     before, after = run(world, work)
     assert "commit it all</a>" in before
     assert "Login</a>" in after
+    maker.append({"type": "custom-title", "customTitle": "Sign-in"})
+    [page] = asked(world, "/")
+    assert "Sign-in</a>" in page.body.decode()
 
 
 def test_the_list_is_grouped_by_project(world):
@@ -429,6 +432,41 @@ def test_what_an_agent_started_is_below_its_session(world, maker):
     session, part, found = run(world, work)
     assert f'A sub-agent of <a href="/s/{session}">this session</a>' in part
     assert "<mark>rare</mark>" in found
+
+
+def test_a_session_opened_first_knows_what_its_agent_started(world):
+    """Also where only the records of the others say so."""
+    main = Codex(world)
+    main.say(user("Do it all"))
+    main.child().say(user("Do a part"))
+    [page] = asked(world, f"/s/{main.session}")
+    assert "1 sub-agent</summary>" in page.body.decode()
+
+
+def test_sessions_that_started_each_other_are_in_the_list(world):
+    """As damaged files have it: none is above the other, and none is lost."""
+    one = Codex(world)
+    other = one.child()
+    one.parent = other.session
+    for maker in (one, other):
+        maker.say(user("Do it all"))
+    [page] = asked(world, "/?agent=Codex")
+    names = re.findall(r'<li id="s-([^"]+)"', page.body.decode())
+    assert sorted(names) == sorted([one.session, other.session])
+    assert "1 sub-agent</summary>" in asked(world, f"/s/{one.session}")[0].body.decode()
+
+
+def test_very_many_sub_agents_are_counted(world, monkeypatch):
+    """The first ones are listed, and how many more there are is said."""
+    monkeypatch.setattr(board, "MOST", 2)
+    world.claude().say(user("Do it all"))
+    for number in range(5):
+        Claude(world, SESSION, subagent=f"a{number}").say(user(f"Do part {number}"))
+    [page] = asked(world, ONE)
+    family = re.search(r'<details class="family">.*?</details>', page.body.decode())[0]
+    assert "<summary>5 sub-agents</summary>" in family
+    assert family.count("<li>") == 2
+    assert "and 3 more" in family
 
 
 def test_what_sub_agents_started_is_below_them():

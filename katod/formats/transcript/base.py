@@ -137,7 +137,7 @@ class Transcript:
         pieces = self.pause() if mark.kind in _OF_RANGES else []
         if mark.kind in ("started", "resumed"):
             self._options = self._base.with_switches(dict(mark.switches))
-            self._turn = TurnTally()
+            self._turn = self._turn.following() if mark.kind == "resumed" else TurnTally()
         stamp = self._when.stamp(mark.time, self._place.day) if mark.time else ""
         self._place.interrupt()
         used = self._turn.used if mark.kind in _ENDS else ""

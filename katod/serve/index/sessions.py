@@ -21,7 +21,7 @@ from katod.formats.redact.redactor import redact
 from katod.formats.stream import bridge
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey, Stat
-from katod.record.beginning import name_beside, name_within, read_beginning
+from katod.record.beginning import name_at_end, name_beside, name_within, read_beginning
 from katod.serve.index.entry import File, NotServed, Numbers, SessionContent, SessionEntry, numbers_of, stat_of
 from katod.serve.index.ledger import LedgerSessions
 from katod.states import is_over
@@ -57,11 +57,11 @@ def described(entry: SessionEntry) -> SessionMetadata:
 
 
 def called(entry: SessionEntry) -> SessionMetadata:
-    """Return the metadata of a session that is shown, with the name that its records give it anywhere."""
+    """Return the metadata of a session that is shown, with the name that its records give it."""
     metadata = described(entry)
     if entry.paths and entry.look_for_name():
         with suppress(SourceError), AGENTS[entry.key.agent].open(entry.paths[-1]) as file:
-            if name := name_within(entry, file):
+            if name := name_at_end(entry, file) or name_within(entry, file):
                 metadata.set_named(name)
                 entry.set_metadata(metadata.state())
     return metadata
@@ -115,11 +115,13 @@ class SessionIndex:
 
         Raises LedgerError.
         """
-        seen = {entry.name}
-        while (above := self.find(starter_of(entry))) is not None and above.name not in seen:
-            entry = above
+        main, seen = entry, {entry.name}
+        while (above := self.find(starter_of(main))) is not None:
+            if above.name in seen:  # in a circle, as only damaged files have it, none is above another
+                return entry
+            main = above
             seen.add(above.name)
-        return entry
+        return main
 
     def started(self, agent: str) -> dict[str, list[SessionEntry]]:
         """Return the sessions that agents of a kind have started, by those that did. Raises LedgerError."""

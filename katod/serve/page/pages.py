@@ -16,6 +16,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from katod import events as ev
+from katod.agents import AGENTS
 from katod.discover.found import FoundSession
 from katod.errors import KatodError, LedgerError
 from katod.formats.redact.redactor import redact, redact_json
@@ -61,6 +62,8 @@ _NO_RECORD: Final = (
     "There is no record of its own for this: its agent keeps the session as one document, or katod put it together."
 )
 _PATIENCE: Final = 10.0  # seconds for katod's answer
+_FOR_ALL: Final = 60.0  # seconds that a choice waits until all sessions were read once,
+_FOR_FAMILY: Final = 1.0  # and a session, to know which others its agent started
 _POLL: Final = 0.02
 _STREAMS: Final = 64
 _TEXTS: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE})
@@ -107,8 +110,7 @@ class Pages:
 
     async def _list(self, request: Request) -> Response:
         chosen = ListFilter.of(request.query_params)
-        if self._beginnings is None:
-            self._beginnings = asyncio.create_task(self._read_beginnings())
+        await self._begun(0 if chosen.is_empty else _FOR_ALL)
         if given := request.query_params.get("older", ""):
             rows, older = await self._hub.reading.run(lambda: self._sessions.page(given, chosen))
             return html_response(older_page(rows, older, time.time(), chosen))
@@ -117,6 +119,13 @@ class Pages:
         if not chosen.is_empty:
             rows, older = await self._hub.reading.run(lambda: self._sessions.page("", chosen))
         return html_response(list_page(rows, older, name, time.time(), view))
+
+    async def _begun(self, seconds: float) -> None:
+        """See to it that what sessions are about is read, with other work between, and wait so long for that."""
+        if self._beginnings is None:
+            self._beginnings = asyncio.create_task(self._read_beginnings())
+        if seconds:
+            await asyncio.wait([self._beginnings], timeout=seconds)
 
     async def _read_beginnings(self) -> None:
         """Read what each session is about, so that the first choice of a project does not have to read them all."""
@@ -135,6 +144,7 @@ class Pages:
     async def _session(self, request: Request) -> Response:
         if (entry := await self._entry(request)) is None:
             return _missing()
+        await self._begun(_FOR_FAMILY if AGENTS[entry.key.agent].names_parents else 0)
         row, beside = await self._hub.reading.run(lambda: (self._sessions.row(entry), self._beside(entry)))
         reader = self._make_reader(partial(self._hub.index.content, entry.name))
         return StreamingResponse(self._conversation(entry, row, beside, reader), media_type="text/html")
@@ -175,9 +185,10 @@ class Pages:
     def _beside(self, entry: SessionEntry) -> Beside:
         index, starter = self._hub.index, starter_of(entry)
         main = index.main_of(entry)
+        family, more = self._sessions.family(entry)
         return Beside(
             recording.command_of(main) if main.files else "", recording.outputs_of(self._state, entry.key),
-            self._sessions.family(entry), starter if index.find(starter) is not None else "",
+            family, more, starter if index.find(starter) is not None else "",
         )  # fmt: skip
 
     async def _session_live(self, request: Request) -> Response:
@@ -296,6 +307,7 @@ class Pages:
         if asked.within:
             return await self._find_in(asked, when)
         is_any, chosen = bool(asked.query.words), asked.chosen
+        await self._begun(0 if chosen.is_empty else _FOR_ALL)
         found = await self._finder.find(asked, self._wants(chosen)) if is_any else []
         results = await self._hub.reading.run(
             lambda: [SearchResult(self._sessions.row(entry), shown_hits(match), match.total) for entry, match in found]

@@ -142,18 +142,20 @@ class SessionList:
         """Return one session."""
         return self._row(entry, time.time())
 
-    def family(self, entry: SessionEntry) -> list[tuple[int, ListRow]]:
+    def family(self, entry: SessionEntry) -> tuple[list[tuple[int, ListRow]], int]:
         """Return the sessions that a session's agent started, and those of these, each with its depth below the first.
 
-        Of several, the oldest one comes first. Raises LedgerError.
+        Of several, the oldest one comes first; of very many, the first ones are returned, and how many more there are.
+        Raises LedgerError.
         """
-        now, started, rows = time.time(), self._index.started(entry.key.agent), list[tuple[int, ListRow]]()
+        now, started, found = time.time(), self._index.started(entry.key.agent), list[tuple[int, SessionEntry]]()
         waiting = [(1, one) for one in _last_first(started.pop(entry.name, ()))]
-        while waiting and len(rows) < MOST:
+        while waiting:
             depth, one = waiting.pop()
-            rows.append((depth, self._row(one, now)))
-            waiting += [(depth + 1, below) for below in _last_first(started.pop(one.name, ()))]
-        return rows
+            if one is not entry:
+                found.append((depth, one))
+                waiting += [(depth + 1, below) for below in _last_first(started.pop(one.name, ()))]
+        return [(depth, self._row(one, now)) for depth, one in found[:MOST]], max(0, len(found) - MOST)
 
     def beside(self, entry: SessionEntry, *, is_older: bool) -> Iterator[SessionEntry | None]:
         """Yield None for each session that is looked at, and last the one of the same project that is next in the list.

@@ -29,6 +29,7 @@ class Beside(NamedTuple):
     resume: str = ""  # the command with which its agent goes on
     outputs: Sequence[OutputLink] = ()
     family: Sequence[tuple[int, ListRow]] = ()  # the sessions that it started, each with its depth below it
+    more: int = 0  # of such sessions that are not among these
     parent: str = ""  # the session that started it
 
 
@@ -137,10 +138,11 @@ def _family(beside: Beside) -> Markup:
         parent = fill('<p class="quiet">A sub-agent of <a href="/s/{}">this session</a></p>\n', escape(beside.parent))
     if not beside.family:
         return parent
-    count = len(beside.family)
+    count = len(beside.family) + beside.more
+    more = fill("<p>and {:,} more</p>", beside.more) if beside.more else NOTHING
     return fill(
-        '{}<details class="family"><summary>{}</summary><ul>{}</ul></details>\n',
-        parent, escape(f"{count} sub-agent{'s' if count > 1 else ''}"), _tree(beside.family),
+        '{}<details class="family"><summary>{}</summary><ul>{}</ul>{}</details>\n',
+        parent, escape(f"{count:,} sub-agent{'s' if count > 1 else ''}"), _tree(beside.family), more,
     )  # fmt: skip
 
 

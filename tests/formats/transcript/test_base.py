@@ -334,6 +334,11 @@ def test_a_stop_says_what_the_recording_has_used():
     for usage, shown in ((True, "· 2,400 tokens · $0.75"), (False, "")):
         found = pieces(Mark("started"), *turns, Mark("stopped"), *again, options=Options(usage=usage))
         assert [mark.more for mark in only(MarkLine, found)] == ["", shown, "", ""]
+    paused = [Mark("started"), *turns, Mark("paused"), Mark("resumed"), used[0], Mark("excluded")]
+    found = only(MarkLine, pieces(*paused, options=Options(usage=True)))
+    assert [mark.more for mark in found] == ["", "· 2,400 tokens · $0.75", "", "· 3,600 tokens · $1.00"]
+    refused = only(MarkLine, pieces(Mark("started"), used[0], Mark("refused", text="no"), options=Options(usage=True)))
+    assert [mark.more for mark in refused] == ["", "no"]
 
 
 # -- tools -------------------------------------------------------------------------------------------
