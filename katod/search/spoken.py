@@ -26,6 +26,7 @@ _FIELDS: Final = {
 }
 # Messages that nobody says. The words of a notification are those of the sub-agent's report.
 _UNSAID: Final = {"context": "context", "task-notification": "notification"}
+_NAME: Final = "title"  # what a change is of with which a session gets the name that lists show
 _PERSON: Final = frozenset({ev.USER_MESSAGE, ev.DECISION_RESPONSE})
 BETWEEN: Final = "\n\0\n"  # no word spans two fields
 _DEEPEST: Final = 64  # levels of a tool's input
@@ -42,9 +43,9 @@ def redacted_words_of(event: Event) -> str:
 
 
 def _joined(kind: str, payload: dict[str, Any]) -> str:
-    return BETWEEN.join(
-        text for name in _FIELDS.get(kind, ()) if name in payload for text in _strings(payload[name], _DEEPEST)
-    )
+    is_name = kind == ev.CONFIG_CHANGE and payload["what"] == _NAME
+    fields = ("after",) if is_name else _FIELDS.get(kind, ())
+    return BETWEEN.join(text for name in fields if name in payload for text in _strings(payload[name], _DEEPEST))
 
 
 def _strings(value: Any, levels: int) -> Iterator[str]:
@@ -74,5 +75,6 @@ def speaker_of(event: Event, label: str) -> str:
         ev.ASSISTANT_THINKING: "thinking",
         ev.ERROR: "error",
         ev.PROVIDER_RAW: "unknown record",
+        ev.CONFIG_CHANGE: _NAME,
     }.get(event.kind, "")
     return f"{label} {SIGN} {about}" if about else label

@@ -9,7 +9,7 @@ import pytest
 
 from katod.cli import search
 from katod.search import since as moments
-from tests.support.records import Claude, Codex
+from tests.support.records import Claude, Codex, user
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 
@@ -285,3 +285,13 @@ def test_a_transcript_that_the_ledger_does_not_know_is_searched(talked):
         os.unlink(path)
     path = talked.out / "app" / "basket.md"
     assert talked.cli("search", "kept").strip().endswith(f"\tkatod show {path} --find kept")
+
+
+def test_the_name_that_a_list_shows_is_found(world):
+    """Given by the person in the agent, or by the agent; it is nobody's words."""
+    maker = world.claude()
+    maker.say(user("commit it all"))
+    maker.append({"type": "custom-title", "customTitle": "fix-pid-collision"})
+    assert "fix-pid-collision" in world.cli("sessions")
+    assert "Claude ▸ title" in world.cli("search", "--all", "pid-collision")
+    world.cli("search", "--all", "--said", "pid-collision", code=1)

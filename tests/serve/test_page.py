@@ -94,6 +94,7 @@ def test_the_list_is_chosen_from_by_its_address(world):
         text = page.body.decode()
         rows = "".join(re.findall(r'<li id="s-.*?</li>', text))
         assert ("begin here" in rows, "Add a cart" in rows) == chosen[path], path
+    assert b"No session matches." in asked(world, "/?project=none")[0].body
     [page] = asked(world, "/?starred=1&label=auth")
     text = page.body.decode()
     assert '<a class="chip" href="/?label=auth" aria-current="true">★ Starred' in text

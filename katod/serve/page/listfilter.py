@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
+from katod.agents import AGENTS
 from katod.serve.page.sessionlist import ListRow
 from katod.states import is_over
 
@@ -17,7 +18,7 @@ _LONGEST: Final = 200  # characters of a value in an address
 class ListFilter(NamedTuple):
     """What is chosen; an empty field chooses nothing. `by` is what the list is grouped by, empty for states."""
 
-    agent: str = ""  # the product
+    agent: str = ""  # the product; an address may also have the name that katod's settings use
     project: str = ""  # its folder's name
     label: str = ""
     days: str = ""  # in which a session has changed
@@ -30,6 +31,7 @@ class ListFilter(NamedTuple):
     def of(cls, parameters: Mapping[str, str]) -> "ListFilter":
         """Return what the parameters of an address choose; what is not known there is left out."""
         given = {name: parameters.get(name, "")[:_LONGEST] for name in cls._fields}
+        given["agent"] = AGENTS[given["agent"]].product if given["agent"] in AGENTS else given["agent"]
         known = {"days": DAYS, "starred": {"1"}, "recorded": {"1"}, "state": STATES, "by": {BY_PROJECT}}
         return cls(**{name: value for name, value in given.items() if name not in known or value in known[name]})
 

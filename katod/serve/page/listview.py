@@ -14,7 +14,7 @@ from katod.serve.page.sessionlist import ListRow
 
 GROUPS: Final = (*STATES.items(), ("recent", "Recent"))
 ALL: Final = ListFilter()
-_MOST: Final = 12  # choices of one kind
+_MOST: Final = 60  # choices of one kind
 _LONG_AGO: Final = 30 * 86400  # seconds
 _HINT: Final = (
     '<p class="hint">'
@@ -112,7 +112,13 @@ def _words(name: str, value: str) -> str:
 
 
 def groups(rows: Sequence[ListRow], now: float, chosen: ListFilter = ALL) -> Markup:
-    """Return all groups, those that are empty hidden."""
+    """Return all groups, those that are empty hidden; if nothing is there that was chosen, that is said."""
+    if not rows and not chosen.is_empty:
+        return fill('{}<p class="hint">No session matches.</p>\n', _groups(rows, now, chosen))
+    return _groups(rows, now, chosen)
+
+
+def _groups(rows: Sequence[ListRow], now: float, chosen: ListFilter) -> Markup:
     if chosen.by == BY_PROJECT:
         names = dict.fromkeys(row.folder for row in rows)
         shown = ((group_of(name), name or "No project", [row for row in rows if row.folder == name]) for name in names)

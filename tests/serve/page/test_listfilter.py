@@ -20,6 +20,11 @@ def test_an_address_says_what_is_chosen(query: str) -> None:
     assert chosen.address("/find", q="a b", order="") == f"/find?q=a+b{query.replace('?', '&')}"
 
 
+def test_an_agent_is_known_by_its_product_and_by_its_name() -> None:
+    """As a page and the shell call it."""
+    assert ListFilter.of({"agent": "claude"}) == ListFilter.of({"agent": "Claude Code"})
+
+
 def test_what_is_not_known_chooses_nothing() -> None:
     """A page that is asked for by a wrong address is the whole list."""
     assert ListFilter.of({"days": "5", "starred": "yes", "by": "x", "state": "x", "other": "1"}).is_empty
