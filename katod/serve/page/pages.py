@@ -59,7 +59,8 @@ _UNREDACTED: Final = (
     "Secrets were not redacted when this transcript was written, so it is not shown here. Open the file itself."
 )
 _NO_RECORD: Final = (
-    "There is no record of its own for this: its agent keeps the session as one document, or katod put it together."
+    "No record with these words was found: the agent may keep the session as one document, the file may have changed, "
+    "or katod put the words together from several records."
 )
 _PATIENCE: Final = 10.0  # seconds for katod's answer
 _FOR_ALL: Final = 60.0  # seconds that a choice waits until all sessions were read once,
