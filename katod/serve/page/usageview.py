@@ -1,6 +1,6 @@
 """The page of tokens and cost as HTML. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
@@ -13,6 +13,7 @@ from katod.usage.shown import short_number, shown_cost
 
 PERIODS: Final = {"": "All time", "today": "Today", "7d": "7 days", "30d": "30 days", "365d": "A year"}
 _MOST_DAYS: Final = 92  # bars of days; of more days, each month is one
+_MOST: Final = 120  # bars of months, and of years
 _TITLES: Final = {"day": "By day", "project": "By project", "model": "By model", "agent": "By agent"}
 _HEADS: Final = ("Sessions", "Input", "Cache read", "Cache write", "Output", "Cost")
 _EVERYTHING: Final = "All sessions on this machine, recorded or not."
@@ -75,36 +76,53 @@ def _total(total: UsageSum) -> Markup:
 # -- charts -----------------------------------------------------------------------------------------
 
 
+class _Bars(NamedTuple):
+    """What the bars of a chart are of: each is a day, a month or a year, and has a name. `left_out` are before them."""
+
+    each: str
+    rows: Sequence[tuple[str, UsageSum]]
+    left_out: int = 0
+
+
 def _charts(by_day: UsageTable) -> Markup:
-    rows = list(_in_time(by_day.rows))
-    each = "month" if rows and len(rows[0][0]) < len("2026-02-10") else "day"
-    about = "Each bar is a {}; the table below has the same numbers by day."
+    each, rows, left_out = _in_time({day: found for day, found in by_day.rows if day})
+    about = f"Each bar is a {each}; the table below has the same numbers by day."
+    last = f", the last {len(rows)} {each}s" if left_out else ""
     tokens = [ChartBar(day, found.tokens.total, f"{found.tokens.total:,} tokens") for day, found in rows]
     costs = [ChartBar(day, found.cost or 0.0, shown_cost(found) or "nothing") for day, found in rows]
-    charts = [bar_chart("tokens", f"Tokens by {each}", about.format(each), tokens)] if rows else []
+    charts = [bar_chart("tokens", f"Tokens by {each}{last}", about, tokens)] if rows else []
     if any(bar.size for bar in costs):  # without prices there is nothing to draw
-        charts.insert(0, bar_chart("cost", f"Cost by {each}, in US dollars", about.format(each), costs))
+        charts.insert(0, bar_chart("cost", f"Cost by {each}, in US dollars{last}", about, costs))
     return join(charts)
 
 
-def _in_time(rows: Sequence[tuple[str, UsageSum]]) -> Iterator[tuple[str, UsageSum]]:
-    """Yield all days from the first to the last, or all months if these are too many."""
-    known = {day: found for day, found in rows if day}
-    days = [date.fromisoformat(day).toordinal() for day in known]
-    if not days:
-        return
-    if max(days) - min(days) < _MOST_DAYS:
-        names = (date.fromordinal(day).isoformat() for day in range(min(days), max(days) + 1))
-        yield from ((name, known.get(name) or UsageSum()) for name in names)
-        return
-    first, last = date.fromordinal(min(days)), date.fromordinal(max(days))
-    months = {
-        f"{number // 12:04}-{number % 12 + 1:02}": UsageSum()
-        for number in range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
-    }
+def _in_time(known: Mapping[str, UsageSum]) -> _Bars:
+    """Return all days from the first to the last; all months if these are too many, or else the last years."""
+    if not known:
+        return _Bars("day", [])
+    first, last = (date.fromisoformat(day) for day in (min(known), max(known)))
+    if last.toordinal() - first.toordinal() < _MOST_DAYS:
+        days = (date.fromordinal(day).isoformat() for day in range(first.toordinal(), last.toordinal() + 1))
+        return _Bars("day", [(day, known.get(day) or UsageSum()) for day in days])
+    if len(months := _months(first, last)) <= _MOST:
+        return _Bars("month", _summed(known, months))
+    years = range(max(first.year, last.year - _MOST + 1), last.year + 1)
+    return _Bars("year", _summed(known, (f"{year:04}" for year in years)), years.start - first.year)
+
+
+def _months(first: date, last: date) -> list[str]:
+    begin, end = (day.year * 12 + day.month - 1 for day in (first, last))
+    return [f"{number // 12:04}-{number % 12 + 1:02}" for number in range(begin, end + 1)]
+
+
+def _summed(known: Mapping[str, UsageSum], names: Iterable[str]) -> list[tuple[str, UsageSum]]:
+    """Return what was used in each of these months or years, by their names."""
+    sums = {name: UsageSum() for name in names}
+    size = len(next(iter(sums)))
     for day, found in known.items():
-        months[day[:7]].include(found)
-    yield from months.items()
+        if (into := sums.get(day[:size])) is not None:
+            into.include(found)
+    return list(sums.items())
 
 
 # -- tables -----------------------------------------------------------------------------------------

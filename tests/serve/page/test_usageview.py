@@ -51,6 +51,27 @@ def test_many_days_are_drawn_by_month():
     ]
 
 
+def test_many_months_are_drawn_by_year():
+    """All years between the first and the last have a bar; up to 120 months are drawn each."""
+    text = usage_page(figures(*(cell(day=date(*at, 1).toordinal() - DAY, given=5) for at in ((2016, 2), (2026, 1)))))
+    assert [bars(text, "tokens")[at] for at in (0, -1)] == [("2016-02: 5 tokens", True), ("2026-01: 5 tokens", True)]
+    assert len(bars(text, "tokens")) == 120
+    text = usage_page(figures(*(cell(day=date(*at, 1).toordinal() - DAY, given=5) for at in ((2016, 2), (2026, 2)))))
+    assert [about for about, _ in bars(text, "tokens")] == [
+        f"{year}: {5 if year in (2016, 2026) else 0} tokens" for year in range(2016, 2027)
+    ]
+    assert "Tokens by year<" in text
+
+
+def test_of_too_many_years_the_last_ones_are_drawn():
+    """As the caption says: a file may name any year, and the page stays small."""
+    text = usage_page(figures(*(cell(day=date(year, 1, 1).toordinal() - DAY, given=5) for year in (2, 9879, 9998))))
+    found = bars(text, "tokens")
+    assert (len(found), found[0], found[-1]) == (120, ("9879: 5 tokens", True), ("9998: 5 tokens", True))
+    assert "<figcaption>Tokens by year, the last 120 years</figcaption>" in text
+    assert len(text) < 50_000
+
+
 def test_a_chart_is_named_for_those_who_do_not_see_it():
     """With a title, and where the same numbers are."""
     text = usage_page(figures(cell(day=day(1))))
