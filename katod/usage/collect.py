@@ -56,10 +56,11 @@ class UsageCollector:
         self._new: dict[bytes, tuple[UsageSourceRow, bytes]] = {}  # what was read now, with its packed answers
 
     def collect(self, sessions: Iterable[FoundSession], *, everything: bool) -> list[CountedSource]:
-        """Return the sources of these sessions, as `take` and `finish` do."""
+        """Return the sources of these sessions, as `take`, `keep` and `counted` do."""
         for session in sessions:
             self.take(session)
-        return self.finish(everything=everything)
+        self.keep(everything=everything)
+        return self.counted()
 
     def take(self, session: FoundSession) -> None:
         """Read what is new in a session."""
@@ -68,13 +69,13 @@ class UsageCollector:
             if (row := self._row(source)) is not None:
                 self._rows.append((source, row))
 
-    def finish(self, *, everything: bool) -> list[CountedSource]:
-        """Return the sources of all sessions, and keep what is new.
-
-        If they are `everything`, what is known of others is dropped.
-        """
+    def keep(self, *, everything: bool) -> None:
+        """Keep what is new in the sessions so far. If they are `everything`, what is known of others is dropped."""
         if self._cache is not None:
             self._store(self._cache, self._rows, everything=everything)
+
+    def counted(self) -> list[CountedSource]:
+        """Return the sources of all sessions."""
         return [self._counted(source, row) for source, row in self._rows]
 
     def _store(self, cache: UsageCache, rows: list[tuple[SourceFound, UsageSourceRow]], *, everything: bool) -> None:

@@ -40,15 +40,21 @@ def collected(
 ) -> Iterator[CollectedUsage | None]:
     """Yield None after each session, and what all of them used at the end; days are those of a time zone.
 
-    If they are `everything`, what is known of others is dropped. Raises LedgerError.
+    If they are `everything`, what is known of others is dropped. What was read is kept also if the rest is given up.
+    Raises LedgerError.
     """
     cache = UsageCache.open(state, VERSION, zone)
     with closing(cache) if cache is not None else nullcontext():
         collector = UsageCollector(zone, cache, partial(_forgotten, state))
-        for session in sessions:
-            collector.take(session)
-            yield None
-        sources = collector.finish(everything=everything)
+        is_complete = False
+        try:
+            for session in sessions:
+                collector.take(session)
+                yield None
+            is_complete = True
+        finally:
+            collector.keep(everything=everything and is_complete)
+        sources = collector.counted()
     yield CollectedUsage(spent(sources, _has_ids), collector, collector.problems)
 
 

@@ -1,5 +1,7 @@
 """What many sessions used, collected step by step."""
 
+from contextlib import closing
+
 from katod.store.usagecache import CACHE_NAME
 from katod.usage import overall
 from katod.usage.overall import collected
@@ -43,3 +45,37 @@ def test_a_file_that_cannot_be_read_is_a_problem_of_its_own(world):
     *_, usage = collected(both, world.state, "UTC")
     assert list(usage.problems) == [path]
     assert len(usage.cells) == 1
+
+
+def test_what_was_read_is_kept_if_the_rest_is_given_up(world):
+    """Who leaves the page in between need not wait for it again; what is known of others stays."""
+    both = sessions(world)
+    steps = collected(both, world.state, "UTC", everything=True)
+    next(steps)
+    steps.close()
+    assert known(world, both) == [both[0].files[0][0]]
+    list(collected(both, world.state, "UTC"))
+    steps = collected(both, world.state, "UTC", everything=True)
+    next(steps)
+    steps.close()
+    assert known(world, both) == sorted(session.files[0][0] for session in both)
+
+
+def test_nothing_is_kept_of_a_session_that_is_forgotten_before_the_rest_is_given_up(world, monkeypatch):
+    """As if all of them were read."""
+    both, forgotten = sessions(world), set()
+    monkeypatch.setattr(overall, "_forgotten", lambda _state, _keys: forgotten)
+    steps = collected([*both, both[1]], world.state, "UTC")
+    next(steps)
+    next(steps)
+    forgotten.add(both[0].key)
+    steps.close()
+    assert known(world, both) == [both[1].files[0][0]]
+
+
+def known(world, sessions):
+    """Return the paths of the sources of which something is kept."""
+    with closing(overall.UsageCache.open(world.state, overall.VERSION, "UTC")) as cache:
+        found = cache.sources()
+        paths = [path for session in sessions for path, _, _ in session.files]
+        return sorted(path for path in paths if cache.hashes.of(path) in found)
