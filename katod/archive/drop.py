@@ -36,9 +36,8 @@ def _of(manifest: Manifest, wanted: Wanted) -> list[Entry]:
 def drop(root: Path, wanted: Wanted) -> list[Path]:
     """Delete the files of some sessions, and all that the list says of them; return the files that stay.
 
-    A file goes also if it was changed since. One that cannot be deleted stays, and an index that names them if it was
-    changed. Raises AlreadyRunning, OutputError or
-    OSError.
+    A file goes also if it was changed since. One that cannot be deleted stays, and so does an index that names them if
+    it was changed or cannot be written. Raises AlreadyRunning, OutputError or OSError.
     """
     left: list[Path] = []
     with opened(root) as folder:
@@ -48,8 +47,10 @@ def drop(root: Path, wanted: Wanted) -> list[Path]:
         for project in folder.drop(entries):
             with suppress(OutputError):
                 remove_empty(OutputPath(root, (project,)))
+        folder.compact()  # first: whatever becomes of the index, the list says no more of them
         left += _unlisted(folder, entries)
-        folder.compact()
+        with suppress(KatodError, OSError):  # what is superseded now is only about the index
+            folder.compact()
     return left
 
 
@@ -58,7 +59,11 @@ def _unlisted(folder: ExportFolder, entries: list[Entry]) -> list[Path]:
     is_listed = any(entry.name and entry.slot[1] == INDEX_SLOT[1] for entry in entries)
     if not is_listed or INDEX_SLOT not in folder.manifest.entries:
         return []
-    return [folder.root / INDEX] if update_index(folder) == "left alone" else []
+    try:
+        stays = update_index(folder) == "left alone"
+    except (KatodError, OSError):
+        stays = True
+    return [folder.root / INDEX] if stays else []
 
 
 def _delete(root: Path, entry: Entry) -> list[Path]:

@@ -10,6 +10,7 @@ from typing import Final
 from katod.archive.folder import ExportFolder
 from katod.archive.manifest import INDEX, INDEX_SLOT, Entry
 from katod.archive.plan import FileLook, Outcome
+from katod.errors import KatodError
 from katod.formats.transcript.exportindex import VERSION, IndexRow, index_page, row_of
 from katod.formatspec import FORMATS
 from katod.write.output import OutputPath
@@ -37,20 +38,34 @@ def update_index(folder: ExportFolder) -> Outcome:
         return "unchanged"
     if not present:
         return _removed(folder, entry, look)
-    return _written(folder, made, index_of(folder, present), entry, look)
+    data, is_whole = index_of(folder, present)
+    return _written(folder, made if is_whole else "", data, entry, look)
 
 
-def index_of(folder: ExportFolder, present: Present) -> bytes:
-    """Return the index of some transcripts; those of sub-agents are below their parents'."""
+def index_of(folder: ExportFolder, present: Present) -> tuple[bytes, bool]:
+    """Return the index of some transcripts; those of sub-agents are below their parents'.
+
+    A transcript that cannot be read is listed by its name; return also whether there is none of these.
+    """
     names = {entry.slot[0]: entry.name for entry, _ in present}
     rows: list[IndexRow] = []
     parts: dict[str, list[IndexRow]] = defaultdict(list)
+    is_whole = True
     for entry, _ in present:
         key = entry.slot[0]
         parent = names.get(key._replace(subagent="")) if key.subagent else None
-        row = row_of(entry.name, folder.head(entry.parts).decode("utf-8", "replace"))
-        (rows if parent is None else parts[parent]).append(row)
-    return index_page(rows, parts).encode("utf-8", "replace")
+        head = _head(folder, entry)
+        is_whole = is_whole and head is not None
+        (rows if parent is None else parts[parent]).append(row_of(entry.name, head or ""))
+    return index_page(rows, parts).encode("utf-8", "replace"), is_whole
+
+
+def _head(folder: ExportFolder, entry: Entry) -> str | None:
+    """Return the beginning of a transcript, None if it cannot be read."""
+    try:
+        return folder.head(entry.parts).decode("utf-8", "replace")
+    except KatodError:
+        return None
 
 
 def _present(folder: ExportFolder) -> Present:

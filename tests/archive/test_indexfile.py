@@ -8,6 +8,7 @@ import pytest
 from katod.archive.folder import opened
 from katod.archive.indexfile import update_index
 from katod.archive.manifest import MANIFEST
+from katod.write.whole import head_at
 from tests.support.records import Claude
 from tests.support.records.base import says, user
 
@@ -219,6 +220,61 @@ def test_an_index_that_was_changed_is_named_when_it_stays(world, folder, export,
     world.cli("forget", two[0].session, "--outputs", "--yes", code=1)
     assert f"not deleted: {index}" in world.said
     assert index.read_text().endswith("mine\n")
+
+
+def test_an_index_that_cannot_be_written_is_named_by_forget(world, folder, export, two, monkeypatch):
+    """It may have the title of what is forgotten; the list of exports has nothing of it any more."""
+    world.once()
+    export()
+
+    def full(*_):
+        raise PermissionError(13, "Permission denied", "index.html")
+
+    monkeypatch.setattr("katod.archive.drop.update_index", full)
+    world.cli("forget", two[0].session, "--outputs", "--yes", code=1)
+    assert world.said.endswith(f"not deleted: {folder / 'index.html'}")
+    manifest = (folder / MANIFEST).read_text()
+    assert two[0].session not in manifest
+    assert "words-1" not in manifest
+    assert two[1].session in manifest
+
+
+@pytest.fixture
+def unreadable(monkeypatch):
+    """Return a set, to which a test adds the names of files that cannot be read."""
+    names = set()
+
+    def head(root, parts):
+        if parts[-1] in names:
+            raise PermissionError(13, "Permission denied", parts[-1])
+        return head_at(root, parts)
+
+    monkeypatch.setattr("katod.archive.folder.head_at", head)
+    return names
+
+
+def test_a_page_that_cannot_be_read_is_listed_by_its_name(world, folder, export, two, unreadable):
+    """The run does not fail; once the page can be read, its title is in the index."""
+    unreadable.add("2026-02-10-words-1-00000001.html")
+    assert export() == f"wrote 2\nwrote the index, {folder / 'index.html'}"
+    page = (folder / "index.html").read_text()
+    assert "app/2026-02-10-words-1-00000001.html</a>" in page
+    assert "words 2</a>" in page
+    assert export() == "unchanged 2"
+    unreadable.clear()
+    assert export() == f"unchanged 2\nupdated the index, {folder / 'index.html'}"
+    assert "words 1</a>" in (folder / "index.html").read_text()
+
+
+def test_what_is_forgotten_is_not_in_it_if_another_page_cannot_be_read(world, folder, export, two, unreadable):
+    """The index is written without it, and so is the list."""
+    world.once()
+    export()
+    unreadable.add("2026-02-10-words-2-00000002.html")
+    world.cli("forget", two[0].session, "--outputs", "--yes")
+    assert "words 1" not in (folder / "index.html").read_text()
+    assert listed(folder) == ["app/2026-02-10-words-2-00000002.html"]
+    assert two[0].session not in (folder / MANIFEST).read_text()
 
 
 def test_an_index_that_cannot_be_written_fails_the_run(world, folder, export, two, monkeypatch):
