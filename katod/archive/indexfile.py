@@ -101,9 +101,11 @@ def _removed(folder: ExportFolder, entry: Entry | None, look: FileLook) -> Outco
     """Remove the index of nothing, if it is katod's."""
     if entry is None:
         return "unchanged"
-    if look.stamp is not None:
-        if folder.digest((INDEX,)) not in (entry.digest, entry.before):
-            return "left alone"
-        remove_output(OutputPath(folder.root, (INDEX,)))
+    if look.stamp is None:
+        folder.drop([entry])
+        return "unchanged"
+    if folder.digest((INDEX,)) not in (entry.digest, entry.before):
+        return "left alone"
+    remove_output(OutputPath(folder.root, (INDEX,)))
     folder.drop([entry])
-    return "updated"
+    return "removed"

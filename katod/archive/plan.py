@@ -10,7 +10,7 @@ from katod.write.whole import FileStamp
 State = Literal["same", "older", "gone", "edited"]
 # `beside`: written to another file, because the present one has more than is left of the session.
 Step = Literal["keep", "write", "replace", "leave", "beside", "exclude"]
-Outcome = Literal["wrote", "updated", "unchanged", "empty", "excluded", "left alone", "failed"]
+Outcome = Literal["wrote", "updated", "unchanged", "empty", "excluded", "left alone", "failed", "removed"]
 
 
 class FileLook(NamedTuple):

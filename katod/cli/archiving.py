@@ -74,7 +74,7 @@ def _print(result: Result, root: Path) -> None:
         say(f"katod: {line}", err=True)
     counted = (f"{outcome} {result.counts[outcome]:,}" for outcome in _ORDER if result.counts[outcome])
     say(", ".join(counted) or "no sessions found")
-    if result.index in ("wrote", "updated"):
+    if result.index in ("wrote", "updated", "removed"):
         say(f"{result.index} the index, {root / INDEX}")
     if result.left:
         say(_LEFT)

@@ -46,6 +46,20 @@ def stamp(folder):
     return stat.st_ino, stat.st_mtime_ns
 
 
+def remove_pages(folder, sessions):
+    """Remove all pages, and the sessions that they are of."""
+    for path in (*folder.glob("app/*.html"), *(session.path for session in sessions)):
+        path.unlink()
+
+
+def change_alike(index):
+    """Change an index so that its size and time stay; return its text."""
+    stat, changed = index.stat(), index.read_text().replace("Transcripts", "Transcript$")
+    index.write_text(changed)
+    os.utime(index, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    return changed
+
+
 def test_it_lists_every_page(folder, export, two):
     """Its name is printed, and every link leads to a file beside it."""
     assert export() == f"wrote 2\nwrote the index, {folder / 'index.html'}"
@@ -83,6 +97,24 @@ def test_it_is_written_again_when_a_page_comes_or_goes(world, folder, export, tw
     (folder / "app" / "2026-02-10-words-1-00000001.html").unlink()
     export()
     assert listed(folder) == ["app/2026-02-10-words-2-00000002.html", "app/2026-02-10-words-3-00000003.html"]
+
+
+def test_it_goes_with_the_last_page(folder, export, two):
+    """That is said, unless somebody has removed it before."""
+    export()
+    remove_pages(folder, two)
+    assert export() == f"no sessions found\nremoved the index, {folder / 'index.html'}"
+    assert not (folder / "index.html").exists()
+    assert export() == "no sessions found"
+
+
+def test_an_index_that_went_before_the_last_page_is_not_said_to_be_removed(folder, export, two):
+    """The list has nothing of it any more."""
+    export()
+    remove_pages(folder, two)
+    (folder / "index.html").unlink()
+    assert export() == "no sessions found"
+    assert "index.html" not in (folder / MANIFEST).read_text()
 
 
 def test_only_pages_have_one(folder, export, two):
@@ -138,10 +170,7 @@ def test_an_index_that_was_changed_alike_in_size_and_time_is_left_alone(folder, 
     """Its content is compared before it is replaced."""
     export()
     index = folder / "index.html"
-    stat, text = index.stat(), index.read_text()
-    changed = text.replace("Transcripts", "Transcript$")
-    index.write_text(changed)
-    os.utime(index, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    changed = change_alike(index)
     (folder / "app" / "2026-02-10-words-1-00000001.html").unlink()
     two[0].path.unlink()
     assert "left alone 1" in export()

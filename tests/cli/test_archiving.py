@@ -35,7 +35,7 @@ def export(world, folder):
 
     def run(*options, code=0):
         printed = world.cli("export", "--all", "-o", str(folder), *options, code=code)
-        return re.sub(r"^(wrote|updated) the index, .*\n", "", printed, flags=re.MULTILINE).strip()
+        return re.sub(r"^(wrote|updated|removed) the index, .*\n", "", printed, flags=re.MULTILINE).strip()
 
     return run
 
