@@ -60,6 +60,26 @@ def change_alike(index):
     return changed
 
 
+class Killed(BaseException):
+    """The end of a run at this point."""
+
+
+@pytest.fixture
+def killed(folder, monkeypatch):
+    """Return a function that updates the index and is killed before the new one has its name."""
+
+    def publish(*_):
+        raise Killed
+
+    def run():
+        with monkeypatch.context() as patch, opened(folder) as locked:
+            patch.setattr("katod.write.whole.UnfinishedFile.publish", publish)
+            with pytest.raises(Killed):
+                update_index(locked)
+
+    return run
+
+
 def test_it_lists_every_page(folder, export, two):
     """Its name is printed, and every link leads to a file beside it."""
     assert export() == f"wrote 2\nwrote the index, {folder / 'index.html'}"
@@ -175,6 +195,36 @@ def test_an_index_that_was_changed_alike_in_size_and_time_is_left_alone(folder, 
     two[0].path.unlink()
     assert "left alone 1" in export()
     assert index.read_text() == changed
+
+
+def test_an_index_that_was_changed_alike_in_size_and_time_is_not_removed(folder, export, two):
+    """Its content is compared before it goes with the last page."""
+    export()
+    changed = change_alike(folder / "index.html")
+    remove_pages(folder, two)
+    assert "left alone 1" in export()
+    assert (folder / "index.html").read_text() == changed
+
+
+def test_an_index_that_a_killed_run_was_about_to_replace_is_replaced(folder, export, two, killed):
+    """The list knows the new one already; the old one is katod's, too."""
+    export()
+    before = stamp(folder)
+    (folder / "app" / "2026-02-10-words-1-00000001.html").unlink()
+    two[0].path.unlink()
+    killed()
+    assert stamp(folder) == before
+    assert export() == f"unchanged 1\nupdated the index, {folder / 'index.html'}"
+    assert listed(folder) == ["app/2026-02-10-words-2-00000002.html"]
+
+
+def test_an_index_that_a_killed_run_was_about_to_replace_goes_with_the_last_page(folder, export, two, killed):
+    """It is katod's, though it is not the one that the list knows last."""
+    export()
+    (folder / "app" / "2026-02-10-words-1-00000001.html").unlink()
+    killed()
+    remove_pages(folder, two)
+    assert export() == f"no sessions found\nremoved the index, {folder / 'index.html'}"
 
 
 def test_a_lost_list_costs_no_index(folder, export, two):
