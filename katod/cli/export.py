@@ -20,7 +20,12 @@ def _checked_base(_ctx: click.Context, _param: click.Parameter, base: str | None
         return ""
     if problem := problem_of(base):
         raise click.BadParameter(f"{base!r} {problem}")
-    return base if is_address(base) else os.path.realpath(Path(base).expanduser())
+    if is_address(base):
+        return base
+    try:
+        return os.path.realpath(Path(base).expanduser())
+    except RuntimeError as error:
+        raise click.BadParameter(f"{base!r} begins with a home directory that cannot be found") from error
 
 
 @click.command()

@@ -141,6 +141,10 @@ def test_relative_links_lead_below_a_base(world, tmp_path, monkeypatch):
         (("-f", "html", "--base", "javascript:alert(1)"), "has another scheme than http: or https:"),
         (("-f", "html", "--base", "https://me:secret@example.org"), "must not contain a user name or password"),
         (("-f", "html", "--base", ""), "is not a directory"),
+        (
+            ("-f", "html", "--base", "~nosuchuser/x"),
+            "'~nosuchuser/x' begins with a home directory that cannot be found",
+        ),
         (("--base", "https://example.org"), "--base is for pages"),
         (("--for", "pr", "--base", "https://example.org"), "--base is for pages"),
     ],
