@@ -135,6 +135,16 @@ def test_relative_links_lead_below_a_base(world, tmp_path, monkeypatch):
     assert links("--base", "work", "-o", "pages/one.html") == ["../work/src/a.py"]
 
 
+def test_a_directory_that_looks_like_another_scheme_needs_a_dot(world, tmp_path, monkeypatch):
+    """The message says how it is written, and so it works."""
+    world.session(1).say(user("words"), says("see [a](src/a.py)"))
+    monkeypatch.chdir(tmp_path)
+    world.cli("export", "latest", "-f", "html", "--base", "docs:v2/x", code=2)
+    assert "for a directory of this name, write './docs:v2/x'" in " ".join(world.said.split())
+    page = world.cli("export", "latest", "-f", "html", "--base", "./docs:v2/x")
+    assert re.findall(r'href="([^"#]*a\.py)"', page) == ["docs%3Av2/x/src/a.py"]
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

@@ -25,7 +25,7 @@ def problem_of(base: str) -> str:
     if _WEB.match(base):
         return _problem_of_address(base)
     if _SCHEME.match(base):
-        return "has another scheme than http: or https:"
+        return f"has another scheme than http: or https:; for a directory of this name, write {f'./{base}'!r}"
     return "" if base and base.isprintable() else "is not a directory"
 
 
