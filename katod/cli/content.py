@@ -13,7 +13,7 @@ _OPTIONS: Final = (
     click.option(
         "--tools",
         type=Choice(["none", "summary", "full"]),
-        help="How to show tool calls. Default: summary; in HTML, full.",
+        help="How to show tool calls. Default: the setting content.tools.",
     ),
     click.option("--no-redact", "redact", is_flag=True, flag_value=False, default=True, help="Do not redact secrets."),
 )

@@ -7,7 +7,7 @@ import pytest
 
 from katod.formatspec import FORMATS, recorded_formats
 from tests.support.records import SESSION, Claude, line
-from tests.support.records.base import says, user
+from tests.support.records.base import calls, result, says, user
 
 
 @pytest.fixture
@@ -164,3 +164,13 @@ def test_a_base_that_cannot_be_used_is_refused(world, options, problem):
     world.session(1).say(user("words"))
     assert world.cli("export", "latest", *options, code=2) == ""
     assert problem in world.said
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_tools_are_shown_as_the_setting_says_unless_it_is_given(world, form):
+    """That is what the help says of `--tools`, whatever the format is."""
+    world.session(1).say(user("words"), calls("c1", "make it"), result("c1", "made"))
+    world.configure(**{"content.tools": "none"})
+    assert "Default: the setting content.tools." in " ".join(world.cli("export", "--help").split())
+    assert "make it" not in world.cli("export", "latest", "-f", form)
+    assert "make it" in world.cli("export", "latest", "-f", form, "--tools", "summary")
