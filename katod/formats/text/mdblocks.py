@@ -347,7 +347,8 @@ class _Blocks:
         return False
 
     def _opens_html(self, rest: str, depth: int) -> bool:
-        if self._tags is None or not self._tags.opens(rest):
+        printed = literal(rest) if not self._containers and poses(rest) else rest  # its tag stays then, so it opens
+        if self._tags is None or not self._tags.opens(printed):
             return False
         alone = self._leaf not in _FLOWING and _ALONE.match(rest) is not None
         if not (alone or rest.startswith("<!--") or _PREFORMATTED.match(rest) or _TO_BLANK.match(rest)):
