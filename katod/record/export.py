@@ -26,7 +26,7 @@ from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
 from katod.model import Cursor, Identity, Options, SessionKey
 from katod.record.ranges import RangePrinter
-from katod.record.stream import LocalDedup, NoDedup, SessionStream, set_title
+from katod.record.stream import LocalDedup, NoDedup, SessionStream, set_title, take_name
 from katod.store.rows import OutputRow, PersonalRow, SourceRow
 from katod.write.output import OutputPath, save_asset
 
@@ -276,5 +276,7 @@ def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, Sess
         if event.kind == ev.USER_MESSAGE:
             # Who typed it is not in the file. Taken as a draft only, it would have all of the session read for a title.
             set_title(metadata, event.payload["text"], event._replace(typed=True))
+        else:
+            take_name(metadata, event)
         for observed in metadata.observed([event]):
             yield observed, metadata

@@ -270,7 +270,7 @@ class Translation:
 
     def _message(self, event: Event) -> Message:
         if event.kind != ev.USER_MESSAGE:
-            self._take_name(event)
+            take_name(self._metadata, event)
             return (event,)
         heard = event if self._spec.commands else event._replace(typed=False)
         parts = split(heard, marks_pastes=self._spec.marks_pastes)
@@ -279,13 +279,14 @@ class Translation:
             set_title(self._metadata, parts.words, event)
         return tuple(parts.events)
 
-    def _take_name(self, event: Event) -> None:
-        """Note the name that an agent gives the session, and the heading of a plan that it begins with."""
-        payload, metadata = event.payload, self._metadata
-        if event.kind == ev.CONFIG_CHANGE and payload["what"] == "title":
-            metadata.set_named(clean(redact(payload["after"])))
-        elif ev.is_plan(event) and not metadata.title and event.session.subagent == metadata.key.subagent:
-            metadata.set_plan(clean(redact(payload["text"])))
+
+def take_name(metadata: SessionMetadata, event: Event) -> None:
+    """Note the name that an agent gives the session, and the heading of a plan that it begins with: both redacted."""
+    payload = event.payload
+    if event.kind == ev.CONFIG_CHANGE and payload["what"] == "title":
+        metadata.set_named(clean(redact(payload["after"])))
+    elif ev.is_plan(event) and not metadata.title and event.session.subagent == metadata.key.subagent:
+        metadata.set_plan(clean(redact(payload["text"])))
 
 
 def set_title(metadata: SessionMetadata, words: str, event: Event) -> None:

@@ -50,11 +50,14 @@ def test_nothing_is_written_until_words_are_typed(world, source):
 
 def test_a_plan_names_it_by_its_heading(world, source, make):
     """As the words do with which a client has it carried out; what is typed next no longer does."""
-    plan = "# Plan: a new matter\n\n1. Begin."
+    plan = f"# Plan: a new matter {SECRET}\n\n1. Begin."
     source.append(make.user(f"Implement the following plan:\n\n{plan}", planContent=plan), make.says("second answer"))
     source.append(make.user("commit and update the changelog"), make.says("third answer"))
     world.once()
-    assert only(world).name == "2026-02-10-plan-a-new-matter-6f1c2c1e.md"
+    path = only(world)
+    assert path.name == "2026-02-10-plan-a-new-matter-redacted-github-token-6f1c2c1e.md"
+    assert SECRET not in world.cli("sessions") + path.read_text() + str(world.status())
+    assert SECRET.encode() not in (world.state / "ledger.db").read_bytes()
 
 
 def test_the_first_words_name_it(world, source, make):
