@@ -347,8 +347,7 @@ class _Blocks:
         return False
 
     def _opens_html(self, rest: str, depth: int) -> bool:
-        printed = literal(rest) if not self._containers and poses(rest) else rest  # its tag stays then, so it opens
-        if self._tags is None or not self._tags.opens(printed):
+        if self._tags is None or not self._tags.opens(self._as_printed(rest)):
             return False
         alone = self._leaf not in _FLOWING and _ALONE.match(rest) is not None
         if not (alone or rest.startswith("<!--") or _PREFORMATTED.match(rest) or _TO_BLANK.match(rest)):
@@ -356,6 +355,10 @@ class _Blocks:
         self._end = "-->" if rest.startswith("<!--") else "</pre>" if _PREFORMATTED.match(rest) else ""
         self._leave(depth, "html")
         return True
+
+    def _as_printed(self, rest: str) -> str:
+        """Return a line that poses as one of katod's as it is printed: its tag stays then, and may open a block."""
+        return literal(rest) if not self._containers and poses(rest) else rest
 
     def _is_over(self, rest: str, shown: str) -> bool:
         """Return whether a block of HTML ends with this line, as printed."""
