@@ -159,7 +159,7 @@ class UsageCache:
         with suppress(sqlite3.Error), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             about = _about(self._db)
-            if about is None or about.key != self.hashes.key:  # another process began anew
+            if about is None or about.key != self.hashes.key:  # another process has cleared it
                 return
             for row, answers in rows:
                 with suppress(TypeError, OverflowError):  # a file system may have numbers of more than 64 bits
@@ -216,7 +216,7 @@ def _about(db: sqlite3.Connection) -> UsageAboutRow | None:
 
 
 def _renewed(db: sqlite3.Connection, version: int, zone: str) -> UsageAboutRow:
-    """Drop everything, and begin anew with another key, unless another process just did."""
+    """Drop everything and start with another key, unless another process just did."""
     with db:
         db.execute("BEGIN IMMEDIATE")
         about = _about(db)

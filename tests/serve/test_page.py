@@ -15,8 +15,8 @@ from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.serve.app import FOLDER
 from katod.serve.page import listwatch as watch
-from katod.serve.page import pages, streams
 from katod.serve.page import sessionlist as board
+from katod.serve.page import streams
 from katod.serve.page.changedfiles import files_of
 from katod.serve.page.listfilter import ListFilter
 from katod.serve.page.reader import PageReader
@@ -790,7 +790,7 @@ def test_the_list_is_looked_at_while_somebody_looks(world, monkeypatch):
 def test_there_is_a_limit_to_pages_that_are_open(world, monkeypatch):
     """Beyond it, a browser is told to come back; one that leaves makes room."""
     talked(world)
-    monkeypatch.setattr(pages, "_STREAMS", 1)
+    monkeypatch.setattr(streams, "_MOST", 1)
 
     async def work(app):
         async with app.events("/live") as event:

@@ -86,7 +86,7 @@ class QwenAdapter(Adapter):
         return self._settled(record) + out if fields else out
 
     def feed_usage(self, record: Record) -> list[Event]:
-        """Return what an answer used, and the start of the session; two parts of one answer are told apart as ever."""
+        """Return what an answer used, and the start of the session; an answer's first part is known as in `feed`."""
         start = [] if self._started else self._settled(record)
         if _kind_of(record.value) not in _ANSWERS:
             return start

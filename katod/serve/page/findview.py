@@ -84,9 +84,9 @@ def _named(rows: Sequence[ListRow], now: float) -> Markup:
 def _title(asked: SearchQuery, results: Sequence[SearchResult]) -> str:
     if not asked.query.words:
         return "Search in all sessions"
-    where = "" if asked.chosen.is_empty else " in these sessions"
+    scope = "" if asked.chosen.is_empty else " in these sessions"
     if not results:
-        return f"Nothing found for {asked.text}{where}"
+        return f"Nothing found for {asked.text}{scope}"
     first = "The first " if len(results) >= MOST_FOUND else ""
     return f"{first}{len(results)} {'session' if len(results) == 1 else 'sessions'} with {asked.text}"
 

@@ -78,9 +78,9 @@ def filters(view: ListView, address: Address, shown: Shown = _SHOWN) -> Markup:
         ("Agents", [("agent", agent, agent) for agent in there.agents[:_MOST]]),
         ("Projects", [("project", project, project) for project in there.projects[:_MOST]]),
     )  # fmt: skip
-    chip = partial(_chip, chosen, address)
-    listed = join(_chips(title, [chip(*choice) for choice in choices]) for title, choices in rows if choices)
-    active = [chip(name, value, _words(name, value)) for name, value in chosen._asdict().items() if value]
+    choice_of = partial(_chip, chosen, address)
+    listed = join(_chips(title, [choice_of(*choice) for choice in choices]) for title, choices in rows if choices)
+    active = [choice_of(name, value, _words(name, value)) for name, value in chosen._asdict().items() if value]
     clear = fill('<a class="chip" href="{}">Show all</a>', escape(address(ALL))) if active else NOTHING
     return fill(
         '<section id="filters" aria-label="Filter"><details><summary>Filter</summary>{}</details>{}{}</section>\n',

@@ -29,7 +29,7 @@ from katod.formats.transcript.pullrequest import pull_request
 from katod.formats.transcript.turns import gathered
 from katod.log import EventLog
 from katod.metadata import Replay
-from katod.model import Options, Saying, SessionKey
+from katod.model import Options, Saying
 from katod.record.export import Stretch, render_all, replay
 from katod.record.native import native_record
 from katod.serve import failures
@@ -49,7 +49,7 @@ from katod.serve.page.search import SessionSearch, shown_hits
 from katod.serve.page.searchquery import SearchQuery
 from katod.serve.page.sessionlist import ListRow, SessionList
 from katod.serve.page.sessionview import DOWNLOADS, FOR_PULL_REQUEST, Beside, cut_off, gone, session_foot, session_head
-from katod.serve.page.streams import HEADERS, Streams
+from katod.serve.page.streams import Streams
 from katod.serve.worker import Busy
 from katod.slug import slug
 from katod.store.rows import OutputRow, PersonalRow
@@ -66,7 +66,6 @@ _PATIENCE: Final = 10.0  # seconds for katod's answer
 _FOR_ALL: Final = 60.0  # seconds that a choice waits until all sessions were read once,
 _FOR_FAMILY: Final = 1.0  # and a session, to know which others its agent started
 _POLL: Final = 0.02
-_STREAMS: Final = 64
 _TEXTS: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE})
 _CUT_OFF: Final = "The rest could not be read now: load this page again."
 Handler = Callable[[Request], Awaitable[Response]]
@@ -84,7 +83,6 @@ class Pages:
         self._streams = Streams(hub, self._sessions, self._make_reader, partial(recording.outputs_of, state))
         self._finder = SessionSearch(hub)
         self._beginnings: asyncio.Task[None] | None = None
-        self._open = 0
 
     def routes(self) -> list[Route]:
         """Return the addresses of the pages."""
@@ -135,7 +133,7 @@ class Pages:
                 pass
 
     async def _list_live(self, request: Request) -> Response:
-        return self._stream(self._streams.of_list(_since(request), ListFilter.of(request.query_params)))
+        return self._streams.answer(self._streams.of_list(_since(request), ListFilter.of(request.query_params)))
 
     # -- one session ------------------------------------------------------------------------------------
 
@@ -195,7 +193,7 @@ class Pages:
     async def _session_live(self, request: Request) -> Response:
         if (entry := await self._entry(request)) is None:
             return _missing()
-        return self._stream(self._streams.of_session(entry, bridge.folded(_since(request))), entry.key)
+        return self._streams.answer(self._streams.of_session(entry, bridge.folded(_since(request))), entry.key)
 
     async def _neighbour(self, request: Request, *, is_older: bool) -> Response:
         """Lead to the session of the same project that changed before or after one."""
@@ -314,7 +312,7 @@ class Pages:
             lambda: [SearchResult(self._sessions.row(entry), shown_hits(match), match.total) for entry, match in found]
         )
         named = await self._hub.reading.run(lambda: self._sessions.named(asked.query, chosen)) if is_any else []
-        there = ListChoices.of(await self._hub.reading.run(self._sessions.look))
+        there = ListChoices.of((await self._hub.reading.run(self._sessions.page))[0])
         return html_response(find_page(asked, there, named, results, when, time.time()))
 
     def _wants(self, chosen: ListFilter) -> Callable[[SessionEntry], bool]:
@@ -327,26 +325,6 @@ class Pages:
         hits = await self._finder.find_in(asked.query, entry) if asked.query.words else []
         row = await self._hub.reading.run(lambda: self._sessions.row(entry))
         return html_response(found_in_page(asked, row, hits, when))
-
-    # -- streams ----------------------------------------------------------------------------------------
-
-    def _stream(self, pieces: Any, key: SessionKey | None = None) -> Response:
-        if self._open >= _STREAMS:
-            return Response("too many pages are open", 503, {"Retry-After": "5"})
-        return StreamingResponse(self._counted(pieces, key), headers=HEADERS)
-
-    async def _counted(self, pieces: Any, key: SessionKey | None) -> AsyncIterator[str]:
-        self._open += 1
-        try:
-            async for piece in pieces:
-                yield piece
-        except (Busy, KatodError, NotServed):
-            return  # a browser comes back a second later
-        except Exception as error:  # noqa: BLE001 - it comes back then, too
-            failures.note(self._hub.log, error, key)
-        finally:
-            self._open -= 1
-            await pieces.aclose()
 
 
 def _exported(events: Replay, form: str, options: Options) -> Iterator[str]:

@@ -108,9 +108,8 @@ class SessionList:
             return None
         row = self._row(entry, now)
         is_any = row.title or row.is_recorded or row.state
-        is_own = (
-            row.group == _WAITING or self._index.main_of(entry) is entry
-        )  # others are listed with what started them
+        # What an agent started is listed with what started it.
+        is_own = row.group == _WAITING or self._index.main_of(entry) is entry
         return row if is_any and is_own and (chosen is None or chosen.has(row, now)) else None
 
     def _outline(self, entry: SessionEntry) -> ListRow:

@@ -7,9 +7,12 @@ from contextlib import aclosing, suppress
 from typing import Any, Final
 
 import orjson
+from starlette.responses import Response, StreamingResponse
 
+from katod.errors import KatodError
 from katod.formats.text.markup import NOTHING, Markup
 from katod.model import SessionKey
+from katod.serve import failures
 from katod.serve.feed.channel import Channel, Lost
 from katod.serve.feed.hub import Hub
 from katod.serve.feed.reader import MakeReader
@@ -21,9 +24,11 @@ from katod.serve.page.listwatch import ListWatch
 from katod.serve.page.reader import PageReader
 from katod.serve.page.sessionlist import ListRow, SessionList
 from katod.serve.page.sessionview import OutputLink, about, own, recorded
+from katod.serve.worker import Busy
 
-HEADERS: Final = {"content-type": "text/event-stream", "x-accel-buffering": "no"}
+_HEADERS: Final = {"content-type": "text/event-stream", "x-accel-buffering": "no"}
 _SOON: Final = "retry: 1000\n\n"  # milliseconds until a browser that lost its connection comes back
+_MOST: Final = 64  # open at a time
 _BEAT_EVERY: Final = 15.0  # seconds
 Pieces = AsyncGenerator[str, None]
 
@@ -53,6 +58,26 @@ class Streams:
         self._make_reader = make_reader
         self._outputs = outputs
         self._watch = ListWatch(hub, sessions)
+        self._open = 0
+
+    def answer(self, pieces: Pieces, key: SessionKey | None = None) -> Response:
+        """Return the answer with a stream, or that too many are open."""
+        if self._open >= _MOST:
+            return Response("too many pages are open", 503, {"Retry-After": "5"})
+        return StreamingResponse(self._counted(pieces, key), headers=_HEADERS)
+
+    async def _counted(self, pieces: Pieces, key: SessionKey | None) -> Pieces:
+        self._open += 1
+        try:
+            async for piece in pieces:
+                yield piece
+        except (Busy, KatodError, NotServed):
+            return  # a browser comes back a second later
+        except Exception as error:  # noqa: BLE001 - it comes back then, too
+            failures.note(self._hub.log, error, key)
+        finally:
+            self._open -= 1
+            await pieces.aclose()
 
     async def list_now(self) -> tuple[list[ListRow], str]:
         """Return the list, and the name of what a page that shows it has. Raises LedgerError, Busy."""
