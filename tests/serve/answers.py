@@ -187,15 +187,22 @@ async def _talk(app: Any) -> list[list[Any]]:
 async def _stream(app: Any) -> list[list[Any]]:
     """Return the first events of the streams of pages: from the beginning, after an event, and after an unknown one."""
     one = f"/s/{_UUID.format(2)}/live"
-    whole = await _heard(app, one, 6)
-    others = [(f"{one}?after={whole[1][1]}", 4), (f"{one}?after=nobody", 2), ("/live", 1), ("/live?agent=Codex", 1)]
-    return [[one, whole], *[[path, await _heard(app, path, count)] for path, count in others]]
+    whole = await _heard(app, one, message=6, about=1)
+    others = [
+        (f"{one}?after={whole[1][1]}", {"message": 4}), (f"{one}?after=nobody", {"lost": 1, "about": 1}),
+        ("/live", {"all": 1}), ("/live?agent=Codex", {"all": 1}),
+    ]  # fmt: skip
+    return [[one, whole], *[[path, await _heard(app, path, **counts)] for path, counts in others]]
 
 
-async def _heard(app: Any, path: str, count: int) -> list[Any]:
+async def _heard(app: Any, path: str, **counts: int) -> list[Any]:
+    """Return as many events of each kind as are asked for: those of one kind in their order, which of kinds is chance."""
+    found: dict[str, list[Any]] = {kind: [] for kind in counts}
     async with app.events(path) as event:
-        found = [await event() for _ in range(count)]
-    return [[kind, "" if kind == "all" else name, data] for kind, name, data in found]
+        while any(len(found[kind]) < count for kind, count in counts.items()):
+            kind, name, data = await event()
+            found.get(kind, []).append([kind, "" if kind == "all" else name, data])
+    return [row for kind, count in counts.items() for row in found[kind][:count]]
 
 
 def _shown(path: str, answer: SimpleNamespace) -> list[Any]:
