@@ -88,14 +88,26 @@ def _starts(pattern: str) -> list[str]:
 def find_roots(settings: Settings, agents: Mapping[str, AgentSpec]) -> list[Root]:
     """Return the roots of all enabled agents, each real path once."""
     roots: dict[Path, Root] = {}
+    real: dict[str, str] = {}
     for name, choice in settings.agents.items():
         spec = agents[name]
         given = [Path(root).expanduser() for root in choice.roots]
         for path in (given or spec.roots()) if choice.enabled else ():
-            root = _root(spec, Path(os.path.realpath(path)))
+            root = _root(spec, Path(_real_path(str(path), real)))
             roots.setdefault(root.path / root.database, root)
     return list(roots.values())
 
 
 def _root(spec: AgentSpec, real: Path) -> Root:
     return Root(spec, real.parent, real.name) if spec.is_container(real.name) else Root(spec, real)
+
+
+def _real_path(path: str, known: dict[str, str]) -> str:
+    """Return what `os.path.realpath` returns, and look at each folder once for all that are in it."""
+    if path not in known:
+        above, name = os.path.split(path)
+        if not name or "/.." in path or not os.path.isabs(path) or os.path.islink(path):
+            known[path] = os.path.realpath(path)
+        else:
+            known[path] = os.path.join(_real_path(above, known), name)
+    return known[path]

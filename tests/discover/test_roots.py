@@ -1,12 +1,18 @@
 """Where agents keep their sessions."""
 
+import os
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from katod.agents import AGENTS
 from katod.config import AgentSettings, Settings
 from katod.discover.roots import find_roots
+from tests.examples import examples
 from tests.support.world import World
 
 
@@ -65,3 +71,21 @@ def test_a_single_database_claims_nothing_beside_it() -> None:
     assert (root.prefix, root.folders) == ("/x/home/mine.db#", ())
     [whole] = find_roots(Settings(agents={"opencode": AgentSettings(roots=("/x/home",))}), AGENTS)
     assert whole.prefix == "/x/home/"
+
+
+NAMES = st.sampled_from(["a", "b", "c", "..", "a/b", "b/../c", "c/a/b"])
+
+
+@examples(20, 500)
+@given(st.dictionaries(NAMES, NAMES, max_size=4), st.lists(NAMES, min_size=1, max_size=4))
+def test_roots_are_real_paths(links: dict[str, str], names: list[str]) -> None:
+    """Whatever links there are, also in circles, a root is where its files are, as `os.path.realpath` says."""
+    with TemporaryDirectory() as folder:
+        for name, target in links.items():
+            path = Path(os.path.normpath(f"{folder}/x/y/{name}"))
+            with suppress(OSError):  # another link is in the way
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.symlink_to(target)
+        given_roots = [f"{folder}/x/y/{name}" for name in names]
+        found = find_roots(Settings(agents={"claude": AgentSettings(roots=tuple(given_roots))}), AGENTS)
+        assert [str(root.path) for root in found] == list(dict.fromkeys(map(os.path.realpath, given_roots)))

@@ -74,7 +74,7 @@ def test_a_very_long_run_costs_little() -> None:
     it = ToolRun()
     for n in range(5000):
         it.add(str(n), "Read", line(n))
-        assert len(json.dumps(it.state())) < 150_000
+        assert n % 500 or len(json.dumps(it.state())) < 150_000
     for n in range(20):
         it.add(f"{n}{'x' * 100_000}", "Read", line(n))
     assert len(json.dumps(it.state())) < 150_000
