@@ -159,6 +159,16 @@ def is_between(event: Event) -> bool:
     return event.kind in (USER_MESSAGE, SYSTEM_MESSAGE) and event.payload.get("subtype") in BETWEEN
 
 
+# The system messages of a session itself that transcripts print; the others are context for the model.
+NOTED: Final = frozenset({"api_refusal", "incomplete", "model_refusal_fallback", "review", "rollback", "synthetic"})
+_PRINTED: Final = frozenset({*NOTED, "shell-output"})
+
+
+def is_printed(event: Event) -> bool:
+    """Return whether transcripts print it, unless it is a system message that only the model was meant to read."""
+    return event.kind != SYSTEM_MESSAGE or is_between(event) or event.payload.get("subtype") in _PRINTED
+
+
 def is_plan(event: Event) -> bool:
     """Return whether a message is a plan that the person accepted."""
     return event.kind == ASSISTANT_MESSAGE and event.payload.get("phase") == "plan"

@@ -51,7 +51,10 @@ class HitLayout:
         """Return the command that opens a match at these hits; what tools returned is not in every view."""
         if not described.open.startswith(_SHOWS) or all(hit.speaker == OWN for hit in hits):
             return described.open
-        full = " --tools full" if isinstance(match.place, FoundSession) and not any(map(_is_said, hits)) else ""
+        is_session = isinstance(match.place, FoundSession)
+        if is_session and not any(hit.event for hit in hits):
+            return described.open  # nothing to be found there
+        full = " --tools full" if is_session and not any(map(_is_said, hits)) else ""
         return f"{described.open} --find {self.find}{full}"
 
     def day(self, match: Match) -> str:

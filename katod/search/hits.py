@@ -7,9 +7,9 @@ from typing import NamedTuple
 class Hit(NamedTuple):
     """An event, or a passage of a transcript, that has all words.
 
-    `id` is the same for copies in other sessions, `event` the id of this event, empty for a passage. `text` is what was
-    searched, `redacted` returns what may be shown. `time` is ISO 8601, or empty; of a passage, it may have been said
-    until `until`, or until its file changed last.
+    `id` is the same for copies in other sessions, `event` the id of this event, empty for a passage and for what no
+    transcript prints. `text` is what was searched, `redacted` returns what may be shown. `time` is ISO 8601, or empty;
+    of a passage, it may have been said until `until`, or until its file changed last.
     """
 
     id: str

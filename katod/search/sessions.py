@@ -6,6 +6,7 @@ from typing import Final
 
 import orjson
 
+from katod import events as ev
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
 from katod.events import Event
@@ -34,7 +35,14 @@ def search_session(found: FoundSession, query: Query) -> Iterator[Hit]:
                 seen.add(event.id)
                 speaker = speaker_of(event, label)
                 said = partial(redacted_words_of, event)
-                yield Hit(event.dedup_key or event.id, speaker, event.time, text, said, event=event.id)
+                yield Hit(
+                    event.dedup_key or event.id,
+                    speaker,
+                    event.time,
+                    text,
+                    said,
+                    event=event.id if ev.is_printed(event) else "",
+                )
 
 
 def _events(stretch: Stretch, query: Query) -> Replay:

@@ -25,7 +25,8 @@ _FIELDS: Final = {
     ev.AGENT_END: ("result",),
 }
 # Messages that nobody says. The words of a notification are those of the sub-agent's report.
-_UNSAID: Final = {"context": "context", "task-notification": "notification"}
+_CONTEXT: Final = "context"
+_UNSAID: Final = {"context": _CONTEXT, "task-notification": "notification"}
 _NAME: Final = "title"  # what a change is of with which a session gets the name that lists show
 _PERSON: Final = frozenset({ev.USER_MESSAGE, ev.DECISION_RESPONSE})
 BETWEEN: Final = "\n\0\n"  # no word spans two fields
@@ -66,7 +67,7 @@ def speaker_of(event: Event, label: str) -> str:
     """
     if speaker := between.speaker_of(event, redact):
         return f"{SIGN} {speaker}" if speaker == between.SUMMARY else speaker
-    about = _UNSAID.get(event.payload.get("subtype", ""), "")
+    about = _UNSAID.get(event.payload.get("subtype", ""), "" if ev.is_printed(event) else _CONTEXT)
     if event.kind in _PERSON and not about:
         return "You"
     about = about or {

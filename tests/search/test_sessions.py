@@ -162,6 +162,17 @@ def test_hits_are_those_of_reading_real_sessions():
     assert _compare(sources, _NEEDLES, seed=random.randrange(10**6)) > _NEEDLES
 
 
+def test_context_for_the_model_is_found_as_such_and_leads_into_no_transcript(world):
+    """What an editor told the agent was said neither by the person nor by the agent, and no transcript prints it."""
+    session = world.claude()
+    parts = ["<ide_opened_file>The user opened the file cart.ts in the IDE.</ide_opened_file>", "Look at the cart."]
+    session.append(session.user([{"type": "text", "text": part} for part in parts]))
+    found = {hit.speaker: bool(hit.event) for hit in search_session(_only(), Query(["cart"]))}
+    assert found == {"You": True, "Claude ▸ context": False}
+    assert world.cli("search", "--all", "opened the file").rstrip().endswith(f"\tkatod show {_only().key.id[:8]}")
+    assert world.cli("search", "--all", "at the cart").rstrip().endswith(" --find 'at the cart'")
+
+
 @pytest.mark.parametrize("form", ["session", "markdown", "html", "jsonl"])
 def test_words_between_agents_are_found_as_those_of_who_said_them(world, form):
     """In sessions and in transcripts of all forms: a teammate is neither the person nor the assistant."""

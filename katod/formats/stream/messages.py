@@ -14,7 +14,7 @@ from katod.formats.rows import row_of
 from katod.formats.stream import bridge
 from katod.formats.stream.activity import IDLE, activity
 from katod.formats.stream.bridge import Fields
-from katod.formats.transcript.base import CONTEXT, SPOKEN_SUBTYPES
+from katod.formats.transcript.base import CONTEXT
 from katod.formats.transcript.between import speaker_of
 from katod.formats.transcript.results import compacted
 from katod.formats.usage import completion_tokens, cost, count, prompt_tokens
@@ -28,7 +28,6 @@ _STREAMED: Final = frozenset({
     "subagent_complete",
 })  # fmt: skip
 _MODES: Final = frozenset({"default", "acceptEdits", "bypassPermissions"})
-_SPOKEN: Final = frozenset({*SPOKEN_SUBTYPES, "shell-output"})
 _ANSWERS: Final = frozenset({ev.ASSISTANT_MESSAGE, ev.ASSISTANT_THINKING, ev.TOOL_CALL})
 _SHOWN: Final = frozenset({PERMISSION_REQUESTED, PERMISSION_COMPLETED})
 _STARTED: Final = "subagent_start"
@@ -161,7 +160,7 @@ class Messages:
     def _client(self, payload: Fields, event: Event, _metadata: SessionMetadata) -> Made:
         if ev.is_between(event):
             return _system(f"{speaker_of(event, self._say)}: {payload['text']}")
-        return _system(payload["text"], hidden=payload.get("subtype") not in _SPOKEN)
+        return _system(payload["text"], hidden=not ev.is_printed(event))
 
     def _info(self, payload: Fields, _event: Event, _metadata: SessionMetadata) -> Made:
         return _system(payload["text"], hidden=payload.get("subtype") not in _SHOWN)

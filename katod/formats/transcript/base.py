@@ -69,10 +69,6 @@ from katod.titles import cut_at_word, heading_of
 TITLE: Final = 80
 _WORDS: Final = 60  # characters of a message in its heading
 YOU: Final = "You"
-# The system messages that are printed; the rest is bookkeeping.
-SPOKEN_SUBTYPES: Final = frozenset(
-    {"api_refusal", "incomplete", "model_refusal_fallback", "review", "rollback", "synthetic"}
-)
 CONTEXT: Final = "context"  # of messages in the user's name that nobody says
 _CHANGES: Final = {"model": "Model", "title": "Title"}
 _CLEARING: Final = frozenset({"/clear", "/new", "/reset"})
@@ -344,7 +340,7 @@ class Transcript:
             ended = self.pause()
             self._place.forget_model()
             return [*ended, *self._note(text)]
-        return self._note(text) if subtype in SPOKEN_SUBTYPES else []
+        return self._note(text) if subtype in ev.NOTED else []
 
     def _turn_end(self, event: Event, _: SessionMetadata) -> Pieces:
         """Return the end of a turn; some agents record an end for each request to the model, without a duration."""
