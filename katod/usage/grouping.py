@@ -11,7 +11,8 @@ from katod.usage.counting import SpentCell
 from katod.usage.counts import TokenCounts
 from katod.usage.pricing import CellPrices, PriceTable
 
-BY: Final = ("day", "project", "model", "agent")
+BY: Final = ("day", "month", "project", "model", "agent")
+_IN_TIME: Final = ("day", "month")
 
 
 class PricedCell(NamedTuple):
@@ -32,6 +33,7 @@ class UsageSum:
         self.recorded: float | None = None
         self.computed: float | None = None
         self.unpriced = 0  # tokens
+        self.unpriced_models: set[str] = set()
         self.owners: set[bytes] = set()  # the sessions, sub-agents not counted
 
     @property
@@ -57,6 +59,7 @@ class UsageSum:
             self.computed = (self.computed or 0.0) + cell.computed
         else:
             self.unpriced += used.tokens.total
+            self.unpriced_models.update([used.key.model] if used.tokens.total else [])
 
     def include(self, other: "UsageSum") -> None:
         """Add what another one has."""
@@ -67,6 +70,7 @@ class UsageSum:
         if other.computed is not None:
             self.computed = (self.computed or 0.0) + other.computed
         self.unpriced += other.unpriced
+        self.unpriced_models |= other.unpriced_models
 
     def to_json(self) -> dict[str, Any]:
         """Return the sum as it is printed for programs."""
@@ -81,6 +85,7 @@ class UsageSum:
             },
             "cost": {name: round(cost, 6) for name, cost in costs.items() if cost is not None},
             "unpricedTokens": self.unpriced,
+            **({"unpricedModels": sorted(self.unpriced_models)} if self.unpriced_models else {}),
         }  # fmt: skip
 
 
@@ -119,14 +124,14 @@ def priced(cells: Iterable[SpentCell], prices: PriceTable, name_of: Callable[[by
 
 
 def grouped(cells: Iterable[PricedCell], by: str) -> UsageTable:
-    """Return the sums: days in their order, everything else with the most expensive first."""
+    """Return the sums: days and months in their order, everything else with the most expensive first."""
     sums: dict[str, UsageSum] = defaultdict(UsageSum)
     total, name_of = UsageSum(), _NAMES[by]
     for cell in cells:
         sums[name_of(cell)].add(cell)
     for found in sums.values():
         total.include(found)
-    rows = sorted(sums.items(), key=(lambda row: row[0]) if by == "day" else _largest_first)
+    rows = sorted(sums.items(), key=(lambda row: row[0]) if by in _IN_TIME else _largest_first)
     return UsageTable(by, rows, total)
 
 
@@ -143,6 +148,7 @@ def _largest_first(row: tuple[str, UsageSum]) -> Any:
 
 _NAMES: Final[dict[str, Callable[[PricedCell], str]]] = {
     "day": lambda cell: _iso(cell.spent.cell.key.day),
+    "month": lambda cell: _iso(cell.spent.cell.key.day)[:7],
     "project": lambda cell: cell.project,
     "model": lambda cell: cell.spent.cell.key.model,
     "agent": lambda cell: cell.spent.agent,

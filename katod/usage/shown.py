@@ -8,6 +8,8 @@ from katod.usage.grouping import UsageSum
 from katod.usage.pricing import EXTRA, PriceTable
 
 UNPRICED: Final = "unpriced"
+_NAMED: Final = 5  # models without a price
+_LONGEST: Final = 40  # characters of a model's name
 _UNITS: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -36,14 +38,22 @@ def notes(total: UsageSum, prices: PriceTable, source: str) -> Iterator[str]:
         yield f"~ is computed, in part or as a whole, with the prices of each day ({prices.label})."
     if total.unpriced:
         sign = "+ and unpriced: " if total.cost is not None else ""
-        yield f"{sign}{short_number(total.unpriced)} tokens have no price{_why(prices, source)}."
+        yield f"{sign}{short_number(total.unpriced)} tokens have no price{_why(total, prices, source)}."
 
 
-def _why(prices: PriceTable, source: str) -> str:
+def _why(total: UsageSum, prices: PriceTable, source: str) -> str:
     if prices.label:
-        return f" in {prices.label}"
+        return f" in {prices.label}: those of {_listed(sorted(total.unpriced_models))}"
     if source == "none":
         return ": `prices.source` is none"
     if source != "auto":
         return ": the table of `prices.source` cannot be read"
     return f": the extra `{EXTRA}` is not installed ({with_extra(EXTRA)})"
+
+
+def _listed(models: list[str]) -> str:
+    """Return the names of some models, and how many there are besides."""
+    names = [" ".join(model.split())[:_LONGEST] or "models without a name" for model in models]
+    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    *first, last = [*names[:_NAMED], *more]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -170,7 +170,7 @@ def test_context_for_the_model_is_found_as_such_and_leads_into_no_transcript(wor
     found = {hit.speaker: bool(hit.event) for hit in search_session(_only(), Query(["cart"]))}
     assert found == {"You": True, "Claude ▸ context": False}
     assert world.cli("search", "--all", "opened the file").rstrip().endswith(f"\tkatod show {_only().key.id[:8]}")
-    assert world.cli("search", "--all", "at the cart").rstrip().endswith(" --find 'at the cart'")
+    assert world.cli("search", "--all", "at the cart").rstrip().endswith(""" --find '"at the cart"'""")
 
 
 @pytest.mark.parametrize("form", ["session", "markdown", "html", "jsonl"])

@@ -5,7 +5,7 @@ from datetime import date
 from katod.usage.cells import CellKey, CostState, UsageCell
 from katod.usage.counting import SpentCell
 from katod.usage.counts import TokenCounts
-from katod.usage.grouping import Period, document, grouped, priced
+from katod.usage.grouping import BY, Period, document, grouped, priced
 from tests.usage.test_pricing import Prices
 
 DAY = date(2026, 2, 10).toordinal()
@@ -20,17 +20,21 @@ def rows(cells, by="day", name_of=lambda _: "/home/me/app"):
     return grouped(priced(cells, Prices(), name_of), by)
 
 
-def test_days_are_in_their_order_and_all_else_by_cost():
+def test_days_and_months_are_in_their_order_and_all_else_by_cost():
     """The most expensive first; without a cost, what used most tokens."""
     cells = [cell(1), cell(0), cell(0, "cheap", CostState.RECORDED, 5, 0.01), cell(0, "x"), cell(0, "y", given=7)]
     assert [name for name, _ in rows(cells).rows] == ["2026-02-10", "2026-02-11"]
+    months = [cell(40), cell(-40, "x"), cell(-60, "x")]
+    assert [name for name, _ in rows(months, "month").rows] == ["2025-12", "2026-01", "2026-03"]
     assert [name for name, _ in rows(cells, "model").rows] == ["m", "cheap", "x", "y"]
 
 
 def test_each_way_to_group_has_its_names():
     """A project is a directory."""
-    names = {by: [name for name, _ in rows([cell()], by).rows] for by in ("day", "project", "model", "agent")}
-    assert names == {"day": ["2026-02-10"], "project": ["/home/me/app"], "model": ["m"], "agent": ["a"]}
+    names = {by: [name for name, _ in rows([cell()], by).rows] for by in BY}
+    assert names == {
+        "day": ["2026-02-10"], "month": ["2026-02"], "project": ["/home/me/app"], "model": ["m"], "agent": ["a"],
+    }  # fmt: skip
 
 
 def test_a_project_is_named_once():
@@ -74,11 +78,11 @@ def test_the_document_leaves_out_what_is_unknown():
         "by": "model", "since": "2026-02-10", "timeZone": "Europe/Berlin", "prices": "a table",
         "rows": [
             {"model": "m"} | one | {"cost": {"recorded": 0.123457}, "unpricedTokens": 0},
-            one | {"cost": {}, "unpricedTokens": 1_000_000},
+            one | {"cost": {}, "unpricedTokens": 1_000_000, "unpricedModels": [""]},
         ],
         "total": {
             "sessions": 1, "answers": 2, "tokens": tokens | {"input": 2_000_000, "total": 2_000_000},
-            "cost": {"recorded": 0.123457}, "unpricedTokens": 1_000_000,
+            "cost": {"recorded": 0.123457}, "unpricedTokens": 1_000_000, "unpricedModels": [""],
         },
     }  # fmt: skip
 

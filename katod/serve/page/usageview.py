@@ -8,13 +8,13 @@ from urllib.parse import urlencode
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.serve.page.barchart import ChartBar, bar_chart
 from katod.serve.page.frame import framed
-from katod.usage.grouping import UsageSum, UsageTable
+from katod.usage.grouping import BY, UsageSum, UsageTable
 from katod.usage.shown import short_number, shown_cost
 
 PERIODS: Final = {"": "All time", "today": "Today", "7d": "7 days", "30d": "30 days", "365d": "A year"}
 _MOST_DAYS: Final = 92  # bars of days; of more days, each month is one
 _MOST: Final = 120  # bars of months, and of years
-_TITLES: Final = {"day": "By day", "project": "By project", "model": "By model", "agent": "By agent"}
+_TITLES: Final = {by: f"By {by}" for by in BY}
 _HEADS: Final = ("Sessions", "Input", "Cache read", "Cache write", "Output", "Cost")
 _EVERYTHING: Final = "All sessions on this machine, recorded or not."
 _RECORDED: Final = "Only sessions that were recorded."
