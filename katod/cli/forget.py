@@ -23,7 +23,7 @@ from katod.record.forget import Remains, undeletable
 from katod.service.control import WITH_OUTPUTS
 from katod.store.integrity import containing, quarantined
 from katod.store.ledger import LEDGER_NAME
-from katod.store.rows import OutputRow
+from katod.store.rows import OutputRow, PersonalRow
 
 _UNKNOWN: Final = (
     "  katod's log and all other copies stay; `katod export --all` writes the session again while its agent has it"
@@ -114,7 +114,12 @@ def _remains(context: Context, key: SessionKey) -> Remains:
 
 def _described(context: Context, key: SessionKey, remains: Remains, *, outputs: bool) -> Iterator[str]:
     """Yield what is dropped, line by line."""
-    yield f"katod forgets {key}"
+    from katod.cli.sessionrow import called  # noqa: PLC0415 - it loads the translation
+
+    yield f"katod forgets {called(context, key)}"
+    with context.reading() as ledger:
+        if ledger and ledger.personal.of(key) != PersonalRow(key):
+            yield "  and the title, star and labels that you gave it"
     for row in remains.sessions:
         if row.key != key:
             yield f"  and its sub-agent {row.key}"

@@ -8,13 +8,16 @@ from typing import Any, Final, NamedTuple
 from katod.agents import AGENTS
 from katod.agents.spec import SPAWNED
 from katod.agents.toolcalls import one_line
+from katod.cli.context import Context
+from katod.cli.layout import one_text
 from katod.cli.overview import utc
 from katod.cli.recorded import Recorded
 from katod.discover.found import FoundSession
 from katod.errors import SourceError
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
-from katod.model import Cursor, Line
+from katod.model import Cursor, Line, SessionKey
+from katod.paths import name_of
 from katod.record.beginning import name_within, read_beginning
 from katod.record.currentstate import current_state
 from katod.record.export import Stretch
@@ -67,6 +70,14 @@ def _recorded(found: FoundSession, recorded: Recorded) -> dict[str, Any]:
         "outputs": list(recorded.outputs),
         "files": [path for path, _, _ in found.files],
     }
+
+
+def called(context: Context, key: SessionKey) -> str:
+    """Return a session's id and, if it is still there, its title and its project, in one line for people."""
+    found = context.found(with_words=True).get(key)
+    about = describe_session(found) if found else None
+    shown = [about.get("title", ""), name_of(about.get("project", ""))] if about else []
+    return " · ".join(one_text(part) for part in (str(key), *shown) if part)
 
 
 def state_of(found: FoundSession) -> dict[str, Any]:

@@ -33,6 +33,16 @@ def test_without_a_terminal_it_has_to_be_sure(world):
 
 
 @pytest.mark.usefixtures("maker")
+def test_what_is_forgotten_is_named_as_lists_name_it(world):
+    """And so is what its person said of it, which is forgotten, too."""
+    assert "star and labels that you gave it" not in world.cli("forget", "1", code=1)
+    world.cli("rename", "1", "The login page")
+    shown = world.cli("forget", "1", code=1)
+    assert f"katod forgets claude:{SESSION} · The login page · " in shown
+    assert "  and the title, star and labels that you gave it" in shown
+
+
+@pytest.mark.usefixtures("maker")
 def test_transcripts_stay_unless_they_are_asked_for(world):
     """They are named; with --outputs, the file and the folder with its attachments are deleted."""
     assert len(world.files()) == 2
