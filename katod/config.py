@@ -151,9 +151,9 @@ class Settings:
 def config_path(given: Path | None = None) -> Path:
     """Return the path of the configuration: `--config`, `$KATOD_CONFIG`, or in the user's configuration directory."""
     if given is not None:
-        return given.expanduser()
+        return Path(os.path.expanduser(given))
     if named := os.environ.get("KATOD_CONFIG"):
-        return Path(named).expanduser()
+        return Path(os.path.expanduser(named))
     return platformdirs.user_config_path("katod") / CONFIG_NAME
 
 
@@ -165,7 +165,7 @@ def seal_key_path() -> Path:
 def state_path() -> Path:
     """Return the state directory: `$KATOD_STATE_DIR`, or the platform's default."""
     named = os.environ.get("KATOD_STATE_DIR")
-    return Path(named).expanduser() if named else platformdirs.user_state_path("katod")
+    return Path(os.path.expanduser(named)) if named else platformdirs.user_state_path("katod")
 
 
 def load(path: Path, *, required: bool = False) -> Settings:

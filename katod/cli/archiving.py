@@ -48,7 +48,7 @@ def export_everything(
     form = format_name or MARKDOWN
     require_page(form, base)
     options = replace(policy.export_options(form, thinking=thinking, tools=tools, redact=redact), base=base)
-    root = Path(os.path.realpath(Path(output).expanduser()))
+    root = Path(os.path.realpath(Path(os.path.expanduser(output))))
     require_allowed(root, policy.output_directory, policy.protected)
     with opened(root) as folder:
         if folder.aside:

@@ -23,7 +23,7 @@ def _checked_base(_ctx: click.Context, _param: click.Parameter, base: str | None
     if is_address(base):
         return base
     try:
-        return os.path.realpath(Path(base).expanduser())
+        return os.path.realpath(Path(os.path.expanduser(base)))
     except RuntimeError as error:
         raise click.BadParameter(f"{base!r} begins with a home directory that cannot be found") from error
 

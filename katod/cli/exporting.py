@@ -96,7 +96,7 @@ def _by_suffix(output: Path) -> str:
 
 def events_of(context: Context, what: str) -> tuple[str, Replay]:
     """Return the name of the export, without its extension, and the events of the session, recording or file."""
-    path = Path(what).expanduser()
+    path = Path(os.path.expanduser(what))
     is_file = _is_a_file(what, path)
     row = _recording_named(context, what, is_file=is_file)
     if is_file and (row is None or what.isdecimal()):
@@ -224,7 +224,7 @@ def _target(output: str, name: str) -> Path | None:
     """Return the file that is written, `name` if the output is a folder; None for standard output."""
     if output == "-":
         return None
-    target = Path(output).expanduser()
+    target = Path(os.path.expanduser(output))
     return target / name if target.is_dir() or output.endswith("/") else target
 
 

@@ -1,5 +1,6 @@
 """What `katod show` and `katod open` read: the file of a recording as it is, or a session as an export of it."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -64,7 +65,7 @@ def transcript(context: Context, what: str, *, recorded: bool = False) -> ReadTr
     row = recording_named(context, what) if what else only_recording(context)
     if row is not None:
         return _of_row(row)
-    if what and (given := Path(what).expanduser()).exists():
+    if what and (given := Path(os.path.expanduser(what))).exists():
         return ReadTranscript("", given) if given.suffix in (MARKDOWN, FORMATS["html"].suffix) else ReadTranscript(what)
     found = select(context, what)
     rows = outputs_of(context, found.key) if recorded else []

@@ -36,6 +36,21 @@ def test_a_file_is_never_overwritten(spoken):
     assert target.read_text() == "mine"
 
 
+def test_the_home_of_an_unknown_user_is_a_name_like_any_other(spoken, monkeypatch):
+    """As for a shell: files are written there, or are not found, and no command breaks."""
+    monkeypatch.chdir(spoken.home)
+    one, page, everything = spoken.home / "~nobody1/a.md", spoken.home / "~nobody1/a.html", spoken.home / "~nobody1/all"
+    spoken.cli("export", "latest", "-o", "~nobody1/a.md")
+    spoken.cli("export", "latest", "-o", "~nobody1/a.html", "--base", "~nobody1/src")
+    spoken.cli("export", "--all", "-o", "~nobody1/all")
+    assert one.exists() and page.exists() and any(everything.rglob("*.md"))
+    assert "hello" in spoken.cli("show", "~nobody1/a.md")
+    spoken.cli("show", "~nobody2/a.md", code=1)
+    spoken.cli("--config", "~nobody2/katod.toml", "sessions", code=1)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "~nobody2")
+    assert spoken.cli("sessions") == ""
+
+
 def test_an_unknown_suffix_is_wrong_usage(spoken):
     """The suffix names the format."""
     spoken.cli("export", "latest", "-o", str(spoken.home / "x.pdf"), code=2)
