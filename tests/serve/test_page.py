@@ -125,7 +125,8 @@ def test_the_first_list_has_all_sessions_read(world, monkeypatch):
     page, none = run(world, work)
     assert re.findall(r'<li id="s-([^"]+)"', page) == [SESSION]
     assert '<li id="s-' not in none
-    assert set(looked_at) == {SESSION}
+    after = f"{3:08x}{SESSION[8:]}"  # says that the list of all goes on after its page
+    assert set(looked_at) == {SESSION, after}
 
 
 def test_the_list_has_names_from_the_middle_of_files(world):
@@ -199,6 +200,25 @@ def test_what_is_chosen_stays_however_many_newer_sessions_there_are(world, monke
     assert there == [{SESSION}, set()]
     assert "begin here" in first[2]
     assert "begin here" in page
+
+
+def test_a_list_that_ends_with_its_page_has_no_older_one(world, monkeypatch):
+    """Also if there are more sessions, of which none is chosen."""
+    talked(world)
+    world.cli("star", SESSION)
+    world.session(2).say(user("Something else"), says("yes"))
+
+    async def work(app):
+        sessions = SessionList(app.hub.index, redact=True)
+        starred = ListFilter(starred="1")
+        for most in (1, 2):
+            monkeypatch.setattr(board, "MOST", most)
+            yield most, bool(sessions.page()[1]), bool(sessions.page("", starred)[1])
+
+    async def all_of(app):
+        return [row async for row in work(app)]
+
+    assert run(world, all_of) == [(1, True, False), (2, False, False)]
 
 
 def test_a_name_that_comes_later_is_shown(world):

@@ -89,11 +89,12 @@ class SessionList:
         for place, entry in self._newest_first():
             if begin and place >= begin:
                 continue
+            if (row := self._shown(entry, now, chosen)) is None:
+                continue
             if len(rows) >= MOST:
                 return sorted(rows, key=lambda row: -row.since), _named(last)
+            rows.append(row)
             last = place
-            if (row := self._shown(entry, now, chosen)) is not None:
-                rows.append(row)
         return sorted(rows, key=lambda row: -row.since), ""
 
     def _newest_first(self) -> list[tuple[ListPosition, SessionEntry]]:
