@@ -74,7 +74,8 @@ def sessions(
     in a pipe, only --json has them.
 
     With --usage, a session has the cost that its agent recorded, or a computed one (~), + if some tokens have no price;
-    if no cost is known, its tokens (`katod usage` says more). The first time, all sessions are read.
+    if no cost is known, its tokens; sub-agents count as a part of their session. With --all, the sum of all is that of
+    `katod usage`. The first time, all sessions are read.
 
     In a pipe, the columns are separated by tabs: last, state, agent, session, project, title, with --usage tokens and
     cost, transcript.

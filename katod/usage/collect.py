@@ -92,8 +92,8 @@ class UsageCollector:
         return {row.path for source, row in rows if source.key in forgotten}
 
     def names(self) -> dict[SessionKey, bytes]:
-        """Return the hash by which each session is counted; sub-agents have those of their sessions."""
-        return {source.key: row.named or row.session for source, row in self._rows if not source.key.subagent}
+        """Return the hash by which each session is counted, and each sub-agent, which has that of its session."""
+        return {source.key: row.named or row.session for source, row in self._rows}
 
     def project(self, project: bytes) -> str:
         """Return the directory of a project, read from one of its sessions; empty if it is unknown."""

@@ -54,6 +54,13 @@ def spent(sources: Iterable[CountedSource], has_ids: Callable[[str], bool]) -> l
     return [found for owner, members in families.items() for found in _of_session(owner, members)]
 
 
+def owners(sources: Iterable[CountedSource]) -> dict[bytes, bytes]:
+    """Return for each session the one that it counts for: itself, or the one that it works for."""
+    sources = list(sources)
+    lineage = _Lineage(sources)
+    return {source.session: lineage.owner(source) for source in sources}
+
+
 class _Lineage:
     """Which session goes on from which, and which belongs to which."""
 

@@ -13,7 +13,7 @@ from katod.model import SessionKey
 from katod.store.ledger import Ledger
 from katod.store.usagecache import UsageCache
 from katod.usage.collect import UsageCollector
-from katod.usage.counting import SpentCell, spent
+from katod.usage.counting import CountedSource, SpentCell, owners, spent
 from katod.usage.grouping import UsageSum, priced
 from katod.usage.packed import VERSION
 from katod.usage.pricing import PriceTable
@@ -22,17 +22,24 @@ from katod.usage.pricing import PriceTable
 class CollectedUsage(NamedTuple):
     """What sessions used, what names their projects, and why files could not be read, by their paths."""
 
+    sources: list[CountedSource]
     cells: list[SpentCell]
     collector: UsageCollector
     problems: dict[str, str]
 
 
 def used_by_session(found: CollectedUsage, prices: PriceTable) -> dict[SessionKey, UsageSum]:
-    """Return what each session used, its sub-agents included; a session that works for another one is a part of it."""
+    """Return what each session used, its sub-agents included; a session that works for another one is a part of it.
+
+    If that one is gone, the first of those that worked for it has the sum: all sums are that of all usage.
+    """
     sums: dict[bytes, UsageSum] = defaultdict(UsageSum)
     for cell in priced(found.cells, prices, lambda _project: ""):
         sums[cell.spent.session].add(cell)
-    return {key: sums[name] for key, name in found.collector.names().items() if name in sums}
+    names = sorted(found.collector.names().items(), key=lambda item: bool(item[0].subagent))  # main sessions first
+    used = {key: sums.pop(name) for key, name in names if name in sums and not key.subagent}
+    owner = owners(found.sources) if sums else {}
+    return used | {key: sums.pop(owner[name]) for key, name in names if owner.get(name) in sums}
 
 
 def collected(
@@ -55,7 +62,7 @@ def collected(
         finally:
             collector.keep(everything=everything and is_complete)
         sources = collector.counted()
-    yield CollectedUsage(spent(sources, _has_ids), collector, collector.problems)
+    yield CollectedUsage(sources, spent(sources, _has_ids), collector, collector.problems)
 
 
 def _forgotten(state: Path, keys: Iterable[SessionKey]) -> set[SessionKey]:

@@ -63,6 +63,19 @@ def test_every_session_counts_recorded_or_not(used):
     assert tokens(used, "--by", "project") == {"/home/me/app": 30, "/home/me/shop": 1030}
 
 
+def test_the_sums_of_all_sessions_are_that_of_all_usage(used):
+    """A sub-agent counts for its session; if the file of that is gone, it is listed with what both would have."""
+    Claude(used, subagent="a1").say(says("one"))
+    for number in (2, 3):
+        Claude(used, OTHER, subagent=f"a{number}").say(says("more"))
+    whole = orjson.loads(used.cli("usage", "--json"))["total"]["tokens"]["total"]
+    listed = [orjson.loads(row) for row in used.cli("sessions", "--all", "--usage", "--json").splitlines()]
+    sums = {(row["session"], row.get("subagent", "")): row["tokens"]["total"] for row in listed if "tokens" in row}
+    assert sum(sums.values()) == whole
+    assert [sums[key] for key in sums if key[0] == OTHER] == [30]
+    assert len(sums) == 3
+
+
 def test_options_choose_what_is_counted(used):
     """The days at both ends of a period are in it; a project is found by a part of its path."""
     assert tokens(used, "--since", "2026-02-11") == {"2026-02-12": 1030}
