@@ -114,12 +114,7 @@ def _remains(context: Context, key: SessionKey) -> Remains:
 
 def _described(context: Context, key: SessionKey, remains: Remains, *, outputs: bool) -> Iterator[str]:
     """Yield what is dropped, line by line."""
-    from katod.cli.sessionrow import called  # noqa: PLC0415 - it loads the translation
-
-    yield f"katod forgets {called(context, key)}"
-    with context.reading() as ledger:
-        if ledger and ledger.personal.of(key) != PersonalRow(key):
-            yield "  and the title, star and labels that you gave it"
+    yield from _named(context, key)
     for row in remains.sessions:
         if row.key != key:
             yield f"  and its sub-agent {row.key}"
@@ -132,6 +127,16 @@ def _described(context: Context, key: SessionKey, remains: Remains, *, outputs: 
         yield f"  {what} in the room {room}, where katod deletes nothing"
     for path in containing(quarantined(context.state, LEDGER_NAME), remains.words):
         yield f"  and deletes {path}, a quarantined ledger in which it is named"
+
+
+def _named(context: Context, key: SessionKey) -> Iterator[str]:
+    """Yield which session it is, as lists name it, and that what its person said of it goes as well."""
+    from katod.cli.sessionrow import called  # noqa: PLC0415 - it loads the translation
+
+    yield f"katod forgets {called(context, key)}"
+    with context.reading() as ledger:
+        if ledger and ledger.personal.of(key) != PersonalRow(key):
+            yield "  and the title, star and labels that you gave it"
 
 
 def _state(row: OutputRow) -> str:

@@ -17,7 +17,7 @@ from katod.store.usagecache import CACHE_NAME, UsageCache
 from katod.usage import collect, pricetable
 from katod.usage.packed import VERSION
 from katod.usage.pricing import NoPrices
-from tests.support.records import OF_EACH_NATURE, Claude, Codex, OpenCode, Pi, Zot, says, user
+from tests.support.records import OF_EACH_NATURE, SESSION, Claude, Codex, OpenCode, Pi, Zot, says, user
 from tests.support.world import World
 from tests.usage.test_pricing import Prices
 
@@ -65,15 +65,14 @@ def test_every_session_counts_recorded_or_not(used):
 
 def test_the_sums_of_all_sessions_are_that_of_all_usage(used):
     """A sub-agent counts for its session; if the file of that is gone, it is listed with what both would have."""
-    Claude(used, subagent="a1").say(says("one"))
-    for number in (2, 3):
-        Claude(used, OTHER, subagent=f"a{number}").say(says("more"))
+    for number, session in enumerate((SESSION, OTHER, OTHER)):
+        maker = Claude(used, session, subagent=f"a{number}")
+        maker.append(maker.says("more", message={"id": f"of-{number}"}))
     whole = orjson.loads(used.cli("usage", "--json"))["total"]["tokens"]["total"]
     listed = [orjson.loads(row) for row in used.cli("sessions", "--all", "--usage", "--json").splitlines()]
-    sums = {(row["session"], row.get("subagent", "")): row["tokens"]["total"] for row in listed if "tokens" in row}
+    sums = {(row["agent"], row["session"]): row["tokens"]["total"] for row in listed if "tokens" in row}
+    assert sums == {("pi", SESSION): 1030, ("claude", SESSION): 45, ("claude", OTHER): 30}
     assert sum(sums.values()) == whole
-    assert [sums[key] for key in sums if key[0] == OTHER] == [30]
-    assert len(sums) == 3
 
 
 def test_options_choose_what_is_counted(used):
