@@ -62,7 +62,8 @@ def collected(
         finally:
             collector.keep(everything=everything and is_complete)
         sources = collector.counted()
-    yield CollectedUsage(sources, spent(sources, _has_ids), collector, collector.problems)
+        cells = spent(sources, _has_ids)  # which may need the answers of copies
+    yield CollectedUsage(sources, cells, collector, collector.problems)
 
 
 def _forgotten(state: Path, keys: Iterable[SessionKey]) -> set[SessionKey]:

@@ -6,7 +6,9 @@ from katod.store.usagecache import CACHE_NAME
 from katod.usage import overall
 from katod.usage.overall import collected
 from tests.support.records import OTHER, Claude
-from tests.usage.test_collect import found
+from tests.usage.test_collect import found, reads
+
+__all__ = ["reads"]
 
 
 def sessions(world):
@@ -24,6 +26,18 @@ def test_there_is_a_step_for_each_session(world):
     assert [spent.cell.tokens.total for spent in usage.cells] == [15, 15]
     assert usage.collector.project(usage.cells[0].project) == "/home/me/app"
     assert (world.state / CACHE_NAME).exists()
+
+
+def test_what_did_not_change_is_not_read_again(world, reads):
+    """Also if some of its answers are copies of another session's, and have to be told from the rest."""
+    makers = [Claude(world, session) for session in ("", OTHER)]
+    for number, make in enumerate(makers):
+        ids = ("msg_0123456789abcdef_c", f"msg_0123456789abcdef_{number}")
+        make.append(*(make.says("a", message={"id": name}) for name in ids))
+    for _ in range(2):
+        *_, usage = collected(found(*makers), world.state, "UTC")
+        assert sum(spent.cell.tokens.total for spent in usage.cells) == 45
+        assert reads == [0, 0]
 
 
 def test_what_is_known_of_others_is_kept_unless_these_are_all(world):
