@@ -8,6 +8,7 @@ from tests.golden.cases import FIXTURES, FORMS, GOLDEN, cases
 from tests.golden.facts import FACTS
 from tests.record import story
 from tests.serve import answers
+from tests.serve import story as served
 
 
 def main() -> None:
@@ -16,7 +17,12 @@ def main() -> None:
     wanted |= (
         facts.texts()
         | short.texts()
-        | {answers.GOLDEN: answers.text(), story.GOLDEN: story.text(), outcomes.GOLDEN: outcomes.text()}
+        | {
+            answers.GOLDEN: answers.text(),
+            served.GOLDEN: served.text(),
+            story.GOLDEN: story.text(),
+            outcomes.GOLDEN: outcomes.text(),
+        }
     )
     there = {path for folder in (GOLDEN, FACTS) for path in folder.rglob("*") if path.is_file()}
     for path in sorted(there - wanted.keys()):
