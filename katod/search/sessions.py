@@ -8,6 +8,7 @@ import orjson
 
 from katod import events as ev
 from katod.agents import AGENTS
+from katod.agents.spec import Nature
 from katod.discover.found import FoundSession
 from katod.events import Event
 from katod.log import EventLog
@@ -47,10 +48,14 @@ def search_session(found: FoundSession, query: Query) -> Iterator[Hit]:
 
 def _events(stretch: Stretch, query: Query) -> Replay:
     """Yield the events of one source that may have all words, with what is known of the session."""
-    with AGENTS[stretch.identity.key.agent].open(stretch.path) as file:
+    spec = AGENTS[stretch.identity.key.agent]
+    with spec.open(stretch.path) as file:
         if file.is_document:
             lines = file.read(Cursor(), 0).lines
             if any(query.may_be_in(line.data) for line in lines):
+                yield from replay(stretch.identity.key, [stretch], EventLog())
+        elif spec.nature is Nature.UNTIMED:  # which event of the session a line is depends on those before it
+            if any(True for _ in lines_with(query, file, spec.spills)):
                 yield from replay(stretch.identity.key, [stretch], EventLog())
         else:
             yield from _PartialReader(stretch, file).events(query)
@@ -70,26 +75,41 @@ class _PartialReader:
         self._head = 0  # where that ends
 
     def events(self, query: Query) -> Replay:
-        """Yield the events of the lines that may have all words, and all events of the beginning if there are any."""
-        for line, is_whole in lines_with(query, self._file, AGENTS[self._stretch.identity.key.agent].spills):
-            events = [] if self._state else list(self._beginning())
-            if line.offset >= self._head:
-                events += self._translated(line, is_whole=is_whole)
-            yield from ((event, self._metadata) for event in events)
+        """Yield the events of the lines that may have all words, and all events of the beginning if there are any.
 
-    def _beginning(self) -> Iterator[Event]:
+        An adapter holds an event back if a later record may say the same. That record has the same words, so it is
+        among these lines.
+        """
+        held: list[Event] = []
+        for line, is_whole in lines_with(query, self._file, AGENTS[self._stretch.identity.key.agent].spills):
+            if not self._state:
+                events, held = self._beginning()
+                yield from ((event, self._metadata) for event in events)
+            if line.offset >= self._head:
+                events, waiting = self._translated(line, is_whole=is_whole)
+                yield from ((event, self._metadata) for event in (*_unsaid(held, events), *events))
+                held = waiting
+        yield from ((event, self._metadata) for event in held)
+
+    def _beginning(self) -> tuple[list[Event], list[Event]]:
+        """Return the events of the beginning, and those that the adapter holds back at its end."""
         stream = SessionStream(self._stretch.identity.key, NoDedup(), EventLog(), whole=False, gaps=True)
         batch = self._file.read(Cursor(), _HEAD)
-        yield from stream.events(self._stretch, batch.lines)
+        events = list(stream.events(self._stretch, batch.lines))
         self._head = batch.cursor.offset
         self._metadata = stream.metadata
         self._state = orjson.dumps(stream.open(self._stretch).state())
-        yield from stream.rest(self._stretch, None)
+        return events, list(stream.rest(self._stretch, None))
 
-    def _translated(self, line: Line, *, is_whole: bool) -> Iterator[Event]:
-        """Yield the events of one line, with those that an adapter would hold back until the next one."""
+    def _translated(self, line: Line, *, is_whole: bool) -> tuple[list[Event], list[Event]]:
+        """Return the events of one line, and those that the adapter holds back."""
         stream = SessionStream(self._stretch.identity.key, NoDedup(), EventLog(), whole=False, gaps=True)
         stream.open(self._stretch, orjson.loads(self._state))
-        if is_whole:
-            yield from stream.events(self._stretch, [line])
-        yield from stream.rest(self._stretch, None if is_whole else line)
+        events = list(stream.events(self._stretch, [line])) if is_whole else []
+        return events, list(stream.rest(self._stretch, None if is_whole else line))
+
+
+def _unsaid(held: list[Event], events: list[Event]) -> list[Event]:
+    """Return the events that were held back, without those that others say again."""
+    said = {(event.kind, words_of(event)) for event in events} if held else set()
+    return [event for event in held if (event.kind, words_of(event)) not in said]
