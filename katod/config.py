@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Union, cast, get_args, get_origin, get_t
 import platformdirs
 
 from katod.agents import AGENTS
-from katod.errors import ConfigError
+from katod.errors import ConfigError, KatodError
 from katod.formatspec import MARKDOWN, FormatName, format_of, recorded_formats
 from katod.log import LEVELS
 from katod.model import Attachments, ToolsSetting
@@ -151,10 +151,18 @@ class Settings:
 def config_path(given: Path | None = None) -> Path:
     """Return the path of the configuration: `--config`, `$KATOD_CONFIG`, or in the user's configuration directory."""
     if given is not None:
-        return Path(os.path.expanduser(given))
+        return with_home(given)
     if named := os.environ.get("KATOD_CONFIG"):
-        return Path(os.path.expanduser(named))
+        return with_home(named)
     return platformdirs.user_config_path("katod") / CONFIG_NAME
+
+
+def with_home(path: str | Path) -> Path:
+    """Return a path with the home directory that it begins with, `~` or `~name`. Raises KatodError if there is none."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise KatodError("begins with a home directory that cannot be found", path=path) from None
 
 
 def seal_key_path() -> Path:
@@ -165,7 +173,7 @@ def seal_key_path() -> Path:
 def state_path() -> Path:
     """Return the state directory: `$KATOD_STATE_DIR`, or the platform's default."""
     named = os.environ.get("KATOD_STATE_DIR")
-    return Path(os.path.expanduser(named)) if named else platformdirs.user_state_path("katod")
+    return with_home(named) if named else platformdirs.user_state_path("katod")
 
 
 def load(path: Path, *, required: bool = False) -> Settings:

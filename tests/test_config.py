@@ -11,8 +11,8 @@ import pytest
 
 from katod import config
 from katod.agents import AGENTS
-from katod.config import AgentSettings, Settings, load, local_zone, parse_settings
-from katod.errors import ConfigError
+from katod.config import AgentSettings, Settings, config_path, load, local_zone, parse_settings, state_path
+from katod.errors import ConfigError, KatodError
 from tests.looping import each
 from tests.modules import modules
 
@@ -384,3 +384,12 @@ def keys_that_are_read():
 def test_every_key_is_read():
     """Each key is read somewhere: one that nothing reads would be accepted, documented, and without effect."""
     assert set(every_key()) - set(keys_that_are_read()) == set()
+
+
+def test_a_state_directory_of_an_unknown_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory of that name, wherever one stands, would be another state each time."""
+    monkeypatch.setenv("KATOD_STATE_DIR", "~nobody1/state")
+    with pytest.raises(KatodError, match=r"^~nobody1/state: begins with a home directory that cannot be found$"):
+        state_path()
+    with pytest.raises(KatodError):
+        config_path(Path("~nobody1/katod.toml"))

@@ -233,4 +233,4 @@ def uuids(stem: str) -> list[str]:
 def from_environment(variable: str) -> Path | None:
     """Return the directory that an environment variable names, None if it is unset or empty."""
     value = os.environ.get(variable)
-    return Path(os.path.expanduser(value)) if value else None
+    return Path(value).expanduser() if value else None

@@ -18,6 +18,7 @@ from katod.archive.update import Result, bring_up_to_date
 from katod.cli.context import Context
 from katod.cli.formatchoice import require_page
 from katod.cli.printing import say
+from katod.config import with_home
 from katod.errors import KatodError
 from katod.formatspec import MARKDOWN
 from katod.record.policy import Policy
@@ -48,7 +49,7 @@ def export_everything(
     form = format_name or MARKDOWN
     require_page(form, base)
     options = replace(policy.export_options(form, thinking=thinking, tools=tools, redact=redact), base=base)
-    root = Path(os.path.realpath(Path(os.path.expanduser(output))))
+    root = Path(os.path.realpath(with_home(output)))
     require_allowed(root, policy.output_directory, policy.protected)
     with opened(root) as folder:
         if folder.aside:

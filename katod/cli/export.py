@@ -1,7 +1,6 @@
 """`katod export`: its options. What it does is in `exporting`, which loads all formats, and in `archiving`."""
 
 import os
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +10,8 @@ from katod.cli.context import Context
 from katod.cli.formatchoice import format_option
 from katod.cli.groups import Choice
 from katod.cli.parameters import RECORDING, SESSION_OR_FILE, complete_files
+from katod.config import with_home
+from katod.errors import KatodError
 from katod.formats.text.linkbase import is_address, problem_of
 
 
@@ -23,9 +24,9 @@ def _checked_base(_ctx: click.Context, _param: click.Parameter, base: str | None
     if is_address(base):
         return base
     try:
-        return os.path.realpath(Path(os.path.expanduser(base)))
-    except RuntimeError as error:
-        raise click.BadParameter(f"{base!r} begins with a home directory that cannot be found") from error
+        return os.path.realpath(with_home(base))
+    except KatodError as error:
+        raise click.BadParameter(f"{base!r} {error.what}") from error
 
 
 @click.command()

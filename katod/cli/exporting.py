@@ -17,6 +17,7 @@ from katod.cli.context import Context
 from katod.cli.formatchoice import require_page
 from katod.cli.printing import say
 from katod.cli.selection import recording_named, select, select_recordings
+from katod.config import with_home
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError, SelectionError
 from katod.formats.transcript.pullrequest import pull_request
@@ -96,7 +97,7 @@ def _by_suffix(output: Path) -> str:
 
 def events_of(context: Context, what: str) -> tuple[str, Replay]:
     """Return the name of the export, without its extension, and the events of the session, recording or file."""
-    path = Path(os.path.expanduser(what))
+    path = with_home(what)
     is_file = _is_a_file(what, path)
     row = _recording_named(context, what, is_file=is_file)
     if is_file and (row is None or what.isdecimal()):
@@ -224,7 +225,7 @@ def _target(output: str, name: str) -> Path | None:
     """Return the file that is written, `name` if the output is a folder; None for standard output."""
     if output == "-":
         return None
-    target = Path(os.path.expanduser(output))
+    target = with_home(output)
     return target / name if target.is_dir() or output.endswith("/") else target
 
 

@@ -31,7 +31,7 @@ def rename(context: Context, session: str, title: tuple[str, ...]) -> None:
     """
     key = select_known(context, session)
     said = _said(context, key, "rename", " ".join(title))
-    say(f"{key} is called {said.title!r}" if said.title else f"No title of yours: {_called(context, key)}")
+    say(f"{key} is called {said.title!r}" if said.title else f"{_called(context, key)} has no title of yours")
 
 
 @click.command()
@@ -46,7 +46,7 @@ def star(context: Context, session: str, remove: bool) -> None:
     """
     key = select_known(context, session)
     said = _said(context, key, "unstar" if remove else "star", "")
-    say(f"{'Star' if said.starred else 'No star'}: {_called(context, key)}")
+    say(f"{_called(context, key)} {'has a star' if said.starred else 'has no star'}")
 
 
 @click.command()
@@ -66,7 +66,7 @@ def label(context: Context, session: str, words: tuple[str, ...], remove: bool) 
         raise SelectionError("a label needs a letter or a digit")
     said = _said(context, key, "unlabel" if remove else "label", " ".join(words))
     labels = ", ".join(said.labels)
-    say(f"Labels {labels}: {_called(context, key)}" if labels else f"No labels: {_called(context, key)}")
+    say(f"{_called(context, key)} {f'has the labels {labels}' if labels else 'has no labels'}")
 
 
 def _said(context: Context, key: SessionKey, word: Saying, words: str) -> PersonalRow:

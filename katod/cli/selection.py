@@ -185,7 +185,8 @@ def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> Sess
 
 def _require_id(text: str) -> None:
     if text.isdecimal() and len(text) < _SHORTEST_ID:
-        raise SelectionError(f"there is no recording {text}", hint="`katod status` lists them")
+        hint = f"`katod status` lists them; a session whose id begins with that is `AGENT:{text}`"
+        raise SelectionError(f"there is no recording {text}", hint=hint)
 
 
 def _is_recording(row: OutputRow, text: str) -> bool:

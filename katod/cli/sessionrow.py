@@ -73,11 +73,12 @@ def _recorded(found: FoundSession, recorded: Recorded) -> dict[str, Any]:
 
 
 def called(context: Context, key: SessionKey) -> str:
-    """Return a session's id and, if it is still there, its title and its project, in one line for people."""
+    """Return a session's id and, if it is still there, its title and its project, for a sentence in one line."""
     found = context.found(with_words=True).get(key)
     about = describe_session(found) if found else None
     shown = [about.get("title", ""), name_of(about.get("project", ""))] if about else []
-    return " · ".join(one_text(part) for part in (str(key), *shown) if part)
+    said = " · ".join(one_text(part) for part in shown if part)
+    return f"{key} ({said})" if said else str(key)
 
 
 def state_of(found: FoundSession) -> dict[str, Any]:

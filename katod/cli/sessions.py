@@ -31,6 +31,7 @@ from katod.usage.grouping import UsageSum
 from katod.usage.shown import short_number, shown_cost
 
 _MOST: Final = 50
+_COUNTS: Final = ("tokens", "cost", "unpricedTokens", "unpricedModels")
 _HEADER: Final = ("", "last", "state", "agent", "session", "project", "used", "title")
 _OPTIONAL: Final = (1, 5, 7, 2, 6)  # those that are left out where the terminal is narrow, in this order
 _LONGEST_PROJECT: Final = 16  # cells
@@ -74,8 +75,8 @@ def sessions(
     in a pipe, only --json has them.
 
     With --usage, a session has the cost that its agent recorded, or a computed one (~), + if some tokens have no price;
-    if no cost is known, its tokens; sub-agents count as a part of their session. With --all, the sum of all is that of
-    `katod usage`. The first time, all sessions are read.
+    if no cost is known, its tokens. Sub-agents count as a part of their session. With --all, the numbers add up
+    to those of `katod usage`. The first time, all sessions are read.
 
     In a pipe, the columns are separated by tabs: last, state, agent, session, project, title, with --usage tokens and
     cost, transcript.
@@ -96,7 +97,7 @@ def sessions(
         return
     _print(shown, short_ids(known), used)
     if most is not None and len(rows) > most:
-        say(f"katod: only the latest {most} are shown; --limit 0 shows the rest", err=True)
+        say(f"katod: only the {most} that changed last are shown; --limit 0 shows all", err=True)
 
 
 def _most(limit: int | None, *, everything: bool) -> int | None:
@@ -118,7 +119,7 @@ def _counts(row: Mapping[str, Any], used: Used | None) -> dict[str, Any]:
     """Return the tokens and the cost of a session, if they are wanted and known."""
     found = _sum_of(row, used)
     counts = found.to_json() if found is not None else {}
-    return {name: counts[name] for name in ("tokens", "cost") if counts.get(name)}
+    return {name: counts[name] for name in _COUNTS if counts.get(name)}
 
 
 class Wanted(NamedTuple):

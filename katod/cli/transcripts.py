@@ -1,6 +1,5 @@
 """What `katod show` and `katod open` read: the file of a recording as it is, or a session as an export of it."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from katod.cli.context import Context
 from katod.cli.exporting import events_of, options_of
 from katod.cli.selection import only_recording, outputs_of, recording_named, select
+from katod.config import with_home
 from katod.errors import OutputUnreadable, SelectionError
 from katod.formatspec import FORMATS
 from katod.record.export import render_all
@@ -65,7 +65,7 @@ def transcript(context: Context, what: str, *, recorded: bool = False) -> ReadTr
     row = recording_named(context, what) if what else only_recording(context)
     if row is not None:
         return _of_row(row)
-    if what and (given := Path(os.path.expanduser(what))).exists():
+    if what and (given := with_home(what)).exists():
         return ReadTranscript("", given) if given.suffix in (MARKDOWN, FORMATS["html"].suffix) else ReadTranscript(what)
     found = select(context, what)
     rows = outputs_of(context, found.key) if recorded else []

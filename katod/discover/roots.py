@@ -104,10 +104,14 @@ def _root(spec: AgentSpec, real: Path) -> Root:
 
 def _real_path(path: str, known: dict[str, str]) -> str:
     """Return what `os.path.realpath` returns, and look at each folder once for all that are in it."""
-    if path not in known:
-        above, name = os.path.split(path)
-        if not name or "/.." in path or not os.path.isabs(path) or os.path.islink(path):
-            known[path] = os.path.realpath(path)
+    names, above = list[str](), path
+    while above not in known:
+        is_first = os.path.dirname(above) == above
+        if is_first or "/.." in path or not os.path.isabs(path) or os.path.islink(above):
+            known[above] = os.path.realpath(above)
         else:
-            known[path] = os.path.join(_real_path(above, known), name)
+            above, name = os.path.split(above)
+            names.append(name)
+    for name in reversed(names):
+        known[above := os.path.join(above, name)] = os.path.join(known[above], name)
     return known[path]

@@ -38,12 +38,13 @@ def notes(total: UsageSum, prices: PriceTable, source: str) -> Iterator[str]:
         yield f"~ is computed, in part or as a whole, with the prices of each day ({prices.label})."
     if total.unpriced:
         sign = "+ and unpriced: " if total.cost is not None else ""
-        yield f"{sign}{short_number(total.unpriced)} tokens have no price{_why(total, prices, source)}."
+        of = f" of {_listed(sorted(total.unpriced_models))}" if prices.label else ""
+        yield f"{sign}{short_number(total.unpriced)} tokens{of} have no price{_why(prices, source)}."
 
 
-def _why(total: UsageSum, prices: PriceTable, source: str) -> str:
+def _why(prices: PriceTable, source: str) -> str:
     if prices.label:
-        return f" in {prices.label}: those of {_listed(sorted(total.unpriced_models))}"
+        return f" in {prices.label}"
     if source == "none":
         return ": `prices.source` is none"
     if source != "auto":
@@ -53,7 +54,7 @@ def _why(total: UsageSum, prices: PriceTable, source: str) -> str:
 
 def _listed(models: list[str]) -> str:
     """Return the names of some models, and how many there are besides."""
-    names = [" ".join(model.split())[:_LONGEST] or "models without a name" for model in models]
+    names = [" ".join(model.split())[:_LONGEST] or "unknown models" for model in models]
     more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
     *first, last = [*names[:_NAMED], *more]
     return f"{', '.join(first)} and {last}" if first else last

@@ -38,7 +38,7 @@ def test_what_is_forgotten_is_named_as_lists_name_it(world):
     assert "star and labels that you gave it" not in world.cli("forget", "1", code=1)
     world.cli("rename", "1", "The login page")
     shown = world.cli("forget", "1", code=1)
-    assert f"katod forgets claude:{SESSION} · The login page · " in shown
+    assert f"katod forgets claude:{SESSION} (The login page · " in shown
     assert "  and the title, star and labels that you gave it" in shown
 
 

@@ -24,7 +24,7 @@ def test_a_session_is_called_as_its_person_says(world: World, maker: Claude) -> 
     assert "is called 'The login page'" in world.cli("rename", "latest", "The", "login page")
     assert [row["title"] for row in listed(world)] == [NAME]
     assert NAME in world.cli("search", "--all", "--json", "form")
-    assert "No title of yours: " in world.cli("rename", "latest")
+    assert "(By the agent · app) has no title of yours" in world.cli("rename", "latest")
     assert [row["title"] for row in listed(world)] == ["By the agent"]
 
 
@@ -32,15 +32,15 @@ def test_sessions_are_chosen_by_star_and_labels(world: World, maker: Claude) -> 
     """Those that lack one are not even opened."""
     Claude(world, OTHER).say(user("something else"), says("yes"))
     first = maker.session
-    assert world.cli("star", first) == f"Star: claude:{first} · Add a form · app\n"
-    assert "Labels auth, urgent: " in world.cli("label", first, "Auth", "#urgent")
+    assert world.cli("star", first) == f"claude:{first} (Add a form · app) has a star\n"
+    assert " has the labels auth, urgent" in world.cli("label", first, "Auth", "#urgent")
     assert [row["session"] for row in listed(world, "--starred")] == [first]
     assert [row["session"] for row in listed(world, "--label", "auth", "--label", "#Urgent")] == [first]
     assert listed(world, "--label", "auth", "--label", "x") == []
     [row] = listed(world, "--starred")
     assert (row["starred"], row["labels"]) == (True, ["auth", "urgent"])
-    assert "No star: " in world.cli("star", first, "--remove")
-    assert "No labels: " in world.cli("label", first, "auth", "urgent", "--remove")
+    assert " has no star" in world.cli("star", first, "--remove")
+    assert " has no labels" in world.cli("label", first, "auth", "urgent", "--remove")
     assert listed(world, "--starred") == []
 
 

@@ -139,7 +139,7 @@ def test_a_list_that_is_cut_says_so(world, monkeypatch):
     for session in ("6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "7f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"):
         world.claude(session).append(Claude(session=session).user("hello"))
     assert len(world.cli("sessions").splitlines()) == 1
-    assert "only the latest 1 are shown" in world.said
+    assert "only the 1 that changed last are shown" in world.said
     assert len(world.cli("sessions", "--all").splitlines()) == 2
     assert world.said == ""
 
@@ -192,7 +192,7 @@ def test_as_many_sessions_as_are_wanted(world):
     for options, count in most.items():
         printed = world.cli("sessions", *options)
         assert len([row for row in printed.splitlines() if "words" in row]) == count
-        assert ("only the latest" in world.said) == (count < 3 and "--json" not in options)
+        assert ("that changed last" in world.said) == (count < 3 and "--json" not in options)
 
 
 def test_each_id_selects_its_session(world):

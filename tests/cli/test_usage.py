@@ -131,7 +131,7 @@ def test_a_computed_cost_is_marked(used, monkeypatch):
     shown = used.cli("usage", "--by", "agent")
     assert "~$0.00+" in shown
     assert "~ is computed, in part or as a whole, with the prices of each day (a table)." in shown
-    assert "+ and unpriced: 15 tokens have no price in a table: those of claude-opus-4-6." in shown
+    assert "+ and unpriced: 15 tokens of claude-opus-4-6 have no price in a table." in shown
 
 
 def test_the_source_of_prices_is_configured(used, monkeypatch):

@@ -39,7 +39,7 @@ def test_the_signs_are_explained():
     assert missing.startswith("7 tokens have no price: the extra `prices` is not installed (")
     assert list(notes(total(cell(), unpriced, prices=Prices()), Prices(), "auto")) == [
         "~ is computed, in part or as a whole, with the prices of each day (a table).",
-        "+ and unpriced: 7 tokens have no price in a table: those of x.",
+        "+ and unpriced: 7 tokens of x have no price in a table.",
     ]
 
 
@@ -48,8 +48,8 @@ def test_models_without_a_price_are_named():
 
     def last(*models: str) -> str:
         *_, note = notes(total(*(cell(model=model, given=1) for model in models), prices=Prices()), Prices(), "auto")
-        return note.removeprefix(f"{len(models)} tokens have no price in a table: those of ")
+        return note.removeprefix(f"{len(models)} tokens of ").removesuffix(" have no price in a table.")
 
-    assert last("b", "a\n<b>") == "a <b> and b."
-    assert last("", "x" * 100) == f"models without a name and {'x' * 40}."
-    assert last(*"abcdefg") == "a, b, c, d, e and 2 more."
+    assert last("b", "a\n<b>") == "a <b> and b"
+    assert last("", "x" * 100) == f"unknown models and {'x' * 40}"
+    assert last(*"abcdefg") == "a, b, c, d, e and 2 more"

@@ -51,7 +51,7 @@ img{max-width:100%;height:auto;border:1px solid var(--line);border-radius:.4rem}
 .gi{color:var(--add)}.gd{color:var(--del)}.gu{color:var(--fn)}
 @media(max-width:60rem){body{display:block}
 nav{position:static;width:auto;height:auto;border:0;border-bottom:1px solid var(--line)}
-main{padding:1rem 1rem 4rem}body{display:flex;flex-direction:column}nav{order:-1;max-height:9rem;padding:.75rem 1rem}
+main{padding:1rem 1rem 4rem}body{display:flex;flex-direction:column}nav{order:-1;max-height:8.4rem;padding:.75rem 1rem}
 nav li a{display:inline-block;max-width:100%;vertical-align:bottom;white-space:nowrap;overflow:hidden;
 text-overflow:ellipsis}}
 @media print{nav,.source>summary{display:none}main>*{content-visibility:visible}

@@ -16,7 +16,7 @@ _MOST_DAYS: Final = 92  # bars of days; of more days, each month is one
 _MOST: Final = 120  # bars of months, and of years
 _TITLES: Final = {by: f"By {by}" for by in BY}
 _HEADS: Final = ("Sessions", "Input", "Cache read", "Cache write", "Output", "Cost")
-_EVERYTHING: Final = "All sessions on this machine, recorded or not."
+_EVERYTHING: Final = "All sessions on this machine, recorded or not, but not those that were forgotten."
 _RECORDED: Final = "Only sessions that were recorded."
 
 
