@@ -1,5 +1,6 @@
 """What the index, the list and its changes are in a long story, step by step, by a clock of its own: a golden file."""
 
+import asyncio
 import os
 import sqlite3
 import tempfile
@@ -16,16 +17,21 @@ import pytest
 from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.roots import find_roots
+from katod.formats.stream import bridge
 from katod.search.query import Query
+from katod.serve.feed import reader
+from katod.serve.feed.tail import Position
 from katod.serve.index import sessions
+from katod.serve.index.entry import SessionContent
 from katod.serve.index.sessions import IndexScope, SessionIndex
+from katod.serve.index.subscriptions import Subscription, Subscriptions
 from katod.serve.page import recording, sessionlist
 from katod.serve.page.listfilter import ListFilter
 from katod.serve.page.listwatch import ListChanges
 from katod.serve.page.sessionlist import SessionList
 from katod.serve.page.trigrams import TrigramIndex
 from katod.service import pause
-from tests.golden.facts import FACTS
+from tests.golden.facts import FACTS, digest_of
 from tests.support.records import OTHER, SESSION, Claude, Codex, GeminiDocument, OpenCode, calls, result, says, user
 from tests.support.world import World
 
@@ -48,6 +54,11 @@ class Shelf:
         self.list = SessionList(self.index, redact=everything, halted=lambda: recording.halted(world.state))
         self.changes = ListChanges()
         self.trigrams = TrigramIndex()
+        self.subscriptions = Subscriptions(self.index)
+        self.subscription = Subscription()
+        self.subscriptions.begin()
+        self._looks = 0
+        self._read: dict[bytes, list[Any]] = {}
 
     def look(self) -> dict[str, Any]:
         """Return all that can be seen of it now."""
@@ -57,16 +68,27 @@ class Shelf:
         self.changes.take(rows)
         changed, gone = self.changes.since(before)
         maybe = {words: self._maybe(words) for words in _WORDS}
+        self._looks += 1
+        told: list[Any] = self.subscriptions.look(is_due=self._looks % 2 == 0)
+        self.subscription.add(told)
+        if self._looks % 3 == 0 and told:
+            told = [told, asyncio.run(self.subscription.take())]
         list(self.trigrams.take(entries.values()))
         return {
             "list": [row.name for row in rows], "older": self.list.older, "gone": gone,
-            "changed": [row._asdict() for row in changed],
+            "changed": [row._asdict() for row in changed], "told": told,
             **{name: self._seen(entry) for name, entry in entries.items()},
+            **{f"messages of {name}": self._messages(entry) for name, entry in entries.items()},
             **{chosen.address("/"): [row.name for row in self.list.page("", chosen)[0]] for chosen in _FILTERS},
             "named": [row.name for row in self.list.named(Query(["shop"]), ListFilter())],
             "newest": [found and found.name for found in map(self.index.newest, ("/home/me/app", "/home/me/shop", "/x"))],
             "maybe": maybe, "indexed": {words: self._maybe(words) for words in _WORDS},
         }  # fmt: skip
+
+    def _messages(self, entry: Any) -> list[Any]:
+        if entry.stats not in self._read:
+            self._read[entry.stats] = _messages(self.index.content(entry.name))
+        return self._read[entry.stats]
 
     def _maybe(self, words: str) -> list[str]:
         """Return the sessions that may have some words, as far as the index of trigrams tells."""
@@ -85,6 +107,16 @@ class Shelf:
             index.about(entry), index.brief(entry), index.said(entry), index.content(entry.name).size,
             beside, [[depth, row.name] for depth, row in family], more,
         ]  # fmt: skip
+
+
+def _messages(content: SessionContent) -> list[Any]:
+    """Return the messages of a session, and how many there are after each of them, and after some more."""
+    found = list(reader.messages(content))
+    names = ["", "nobody", *(message["id"] for message in reader.streamed(content))]
+    left = [[len(list(reader.after(content, Position(name, more)))) for more in (0, 1, 2, 9)] for name in names]
+    hidden = [len(list(reader.messages(content, number))) for number in range(len(found) + 1)]
+    meant = [reader.named(content, one) for message in reader.streamed(content) for one in bridge.cursors_of(message)]
+    return [digest_of(found), left, hidden, meant]
 
 
 class Story:
@@ -145,7 +177,11 @@ def _tell(story: Story) -> None:
     story.step("a hint of a new one", lambda: other.say(user("Another, über all")), after=5.0, hints=(other.path,))
     story.step("no hint", lambda: codex.say(user("Add logins"), says("Soon.")), after=5.0)
     story.step("a sweep finds it", after=20.0)
-    story.step("others", lambda: gemini.say(user("Gone again"), says("b")), lambda: tree.say(user("ask"), says("bas")))
+    story.step(
+        "others",
+        lambda: gemini.say(user("Gone again"), says("b")),
+        lambda: tree.say(user("ask"), says("bas")),
+    )
     story.step("a sub-agent", lambda: helper.say(user("Do a part"), says("Done.")))
     story.step("at work", lambda: one.say(user("Go on"), calls("c1", "make")), after=1.5, hints=(one.path,))
     story.step("less than a second", lambda: one.say(result("c1", "ok"), says("Made.")), after=0.5, hints=(one.path,))
@@ -161,7 +197,14 @@ def _tell(story: Story) -> None:
         "a name by the agent",
         lambda: one.write({"type": "custom-title", "customTitle": "By the agent", "sessionId": one.session}),
     )
-    story.step("stopped", lambda: other.say(user("::stop")), world.once)
+    story.step("stopped", lambda: other.say(user("::stop")), world.once, after=0.5)
+    story.step("in the second after", after=0.6)
+    started = Codex(world, "00000009-8a53-4c3e-9b5e-0a1d5f8f2c11", cwd="/home/me/shop/")
+    started.parent = codex.session
+    story.step("started by an agent", lambda: started.say(user("Do this"), says("Done.")))
+    orphan = Codex(world, "00000008-8a53-4c3e-9b5e-0a1d5f8f2c11")
+    orphan.parent = "00000007-8a53-4c3e-9b5e-0a1d5f8f2c11"
+    story.step("started by one that is gone", lambda: orphan.say(user("Do that"), calls("c1", "make")))
     story.step("a day later", after=_DAY + 10)
     story.step("gone", gemini.path.unlink, helper.path.unlink)
     story.step("forgotten", lambda: world.cli("forget", OTHER, "--yes"), hints=(other.path,))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from katod.serve.access import guard
 from katod.serve.access.guard import _SECURITY, _bounded, _hardened
 from katod.serve.access.limits import BODY
 from katod.serve.http import Disconnected
@@ -32,6 +33,19 @@ def test_all_parts_of_a_body_count(sizes: tuple[int, ...], is_taken: bool) -> No
     else:
         with pytest.raises(Disconnected):
             asyncio.run(read())
+
+
+def test_a_request_that_takes_too_long_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever of its body has come; after the body, an answer may take as long as it needs."""
+    monkeypatch.setattr(guard, "PATIENCE", 0.0)
+    parts: list[Any] = [{"type": "http.request", "body": b"x", "more_body": True}]
+
+    async def receive() -> Any:
+        await asyncio.sleep(0)
+        return parts.pop() if parts else await asyncio.Event().wait()
+
+    with pytest.raises(Disconnected):
+        asyncio.run(_bounded(SCOPE, receive)())  # type: ignore[arg-type]
 
 
 def test_an_answer_has_each_security_header_once() -> None:

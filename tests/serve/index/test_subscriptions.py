@@ -1,9 +1,10 @@
 """Changes of the list of sessions, for those that follow it: each is told once."""
 
+import asyncio
 from types import SimpleNamespace
 
 from katod.model import SessionKey
-from katod.serve.index.subscriptions import Subscriptions
+from katod.serve.index.subscriptions import Subscription, Subscriptions
 
 
 class Index:
@@ -40,3 +41,30 @@ def test_a_change_is_told_once():
     [gone] = subscriptions.look(is_due=True)
     assert gone["action"] == "deleted"
     assert (subscriptions.look(is_due=True), index.renewed) == ([], 2)
+
+
+def test_those_who_follow_get_the_latest_of_each_session():
+    """One that is new stays new until it was taken; who left gets nothing more."""
+    index = Index()
+    subscriptions = Subscriptions(index)
+    one, other = subscriptions.subscribe(), subscriptions.subscribe()
+    subscriptions.leave(other)
+    index.has("a", b"1")
+    subscriptions.publish(subscriptions.look(is_due=False))
+    index.has("a", b"2")
+    subscriptions.publish(subscriptions.look(is_due=False))
+    [row] = asyncio.run(one.take())
+    assert row["action"] == "created"
+    index.has("a", b"3")
+    subscriptions.publish(subscriptions.look(is_due=False))
+    assert [row["action"] for row in asyncio.run(one.take())] == ["updated"]
+    assert other._pending == {}
+    subscriptions.leave(one)
+    assert not subscriptions.has_subscribers
+
+
+def test_a_session_that_is_gone_was_not_created():
+    """Although it was new a moment ago."""
+    one = Subscription()
+    one.add([{"sessionId": "a", "action": "created"}, {"sessionId": "a", "action": "deleted"}])
+    assert asyncio.run(one.take()) == [{"sessionId": "a", "action": "deleted"}]

@@ -70,6 +70,14 @@ def test_the_same_is_found_with_the_index(said, known, monkeypatch, piece):
     assert known.narrowed([("nothing like this",)], places()) == []
 
 
+def test_no_other_session_is_left_than_those_that_have_the_words(said, known):
+    """The pieces of one are not taken for those of the one before or after it."""
+    take(known, places())
+    for number, words in enumerate((("straße", "pear"), ("quoted",), ("nothing",)), 1):
+        [place] = known.narrowed([(word,) for word in words], places())
+        assert place.key.id.startswith(f"{number:08x}")
+
+
 def test_what_has_changed_is_read(said, known):
     """A session that went on is not left out, until it is indexed again."""
     maker = said.session(4).say(user("of it"))
