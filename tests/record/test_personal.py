@@ -1,12 +1,11 @@
 """What the person says of a session, as it is kept."""
 
 from hypothesis import given
-from hypothesis import strategies as st
 
 from katod.model import Saying, SessionKey
 from katod.record.personal import LONGEST_LABEL, LONGEST_NAME, MOST_LABELS, labels_in, said_of
 from katod.store.rows import PersonalRow
-from tests.examples import examples
+from tests.examples import examples, texts
 from tests.looping import each
 
 EMPTY = PersonalRow(SessionKey("claude", "6f1c"))
@@ -66,7 +65,7 @@ def test_secrets_are_redacted() -> None:
 
 
 @examples(25, 1000)
-@given(st.text(max_size=300))
+@given(texts(max_size=300))
 def test_whatever_is_typed_is_one_printable_line(words: str) -> None:
     """No title, and no label, has a line break or a control character."""
     row = said_of(said_of(EMPTY, "rename", words), "label", words)

@@ -4,13 +4,12 @@ from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from katod.formats.transcript.exportindex import IndexRow, index_page, row_of
 from katod.formats.transcript.html import Html
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
-from tests.examples import examples
+from tests.examples import examples, texts
 from tests.formats.transcript.test_html import ALLOWED, HOSTILE, Page
 from tests.looping import each
 
@@ -112,7 +111,7 @@ def test_a_link_is_the_path_of_its_file(name):
 
 
 @examples(20, 1_000)
-@given(st.text(), st.text())
+@given(texts(), texts())
 def test_every_page_is_whole(title, name):
     """Any title and any name below a folder give a list of two."""
     assert_is_a_list(page(row_of(name.lstrip("/") or "a", f"<title>{title}</title>"), IndexRow("b", title)))

@@ -72,9 +72,12 @@ def test_too_much_does_not_wait() -> None:
 def test_a_very_long_run_costs_little() -> None:
     """However many calls follow each other: what waits is bounded, in rows and in the ids of its calls."""
     it = ToolRun()
+    sizes = []
     for n in range(5000):
         it.add(str(n), "Read", line(n))
-        assert n % 500 or len(json.dumps(it.state())) < 150_000
+        if n % 100 == 0:
+            sizes.append(len(json.dumps(it.state())))
+    assert max(sizes) < 150_000
     for n in range(20):
         it.add(f"{n}{'x' * 100_000}", "Read", line(n))
     assert len(json.dumps(it.state())) < 150_000
@@ -116,7 +119,8 @@ def test_a_long_run_is_folded_in_a_recording(world: World) -> None:
     maker = world.claude().say(user("::start notes\nLook"))
     for n in range(30):  # the tenth is on the next day
         maker.say(calls(f"c{n}", f"make {n}"), result(f"c{n}", "ok"))
-        world.once()
+        if n % 3 == 0:
+            world.once()
     failed = maker.result("c99", "Exit code 2\nno rule", error=True)
     maker.write(maker.runs("c99", "make x"), failed).say(says("Done."))
     world.once()
