@@ -72,10 +72,11 @@ def beyond(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Return the cases that the default run leaves out of tests with more than `CASES`.
 
     Which ones stay depends on the test's name: each agent and each format is in the default run of some tests.
+    All stay of one that is marked as `whole`.
     """
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if not item.get_closest_marker("slow"):
+        if not item.get_closest_marker("slow") and not item.get_closest_marker("whole"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     return [item for name, all_cases in cases.items() for item in all_cases if item not in _spread(name, all_cases)]
 

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.ancestors import Ancestors
@@ -12,6 +10,7 @@ from katod.agents.fields import attachment
 from katod.agents.spec import Nature
 from katod.events import Event, SessionRef
 from katod.model import Record
+from tests.looping import each
 
 UUID = "3f0a4c52-9d1e-4b7a-8c66-0123456789ab"
 OTHER = "77777777-9d1e-4b7a-8c66-0123456789ab"
@@ -43,7 +42,7 @@ def test_the_oldest_of_too_many_records_without_an_event_is_forgotten():
 # -- AgentSpec ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("agent", "path", "key"),
     [
         ("claude", f"projects/-a/{UUID}.jsonl", (UUID, "")),
@@ -73,7 +72,7 @@ def test_a_session_file_tells_its_session(agent: str, path: str, key: tuple[str,
     assert found.key == (agent, *key)
 
 
-@pytest.mark.parametrize(
+@each(
     ("agent", "path"),
     [
         ("claude", "projects/-a/notes.md"),
@@ -96,7 +95,7 @@ def test_any_other_file_is_none(agent: str, path: str) -> None:
     assert AGENTS[agent].identify(Path("/home/me") / path) is None
 
 
-@pytest.mark.parametrize("agent", sorted(AGENTS))
+@each("agent", sorted(AGENTS))
 def test_a_file_that_was_named_has_an_identity(agent: str) -> None:
     """A file named explicitly is identified wherever it is, by its file name."""
     spec = AGENTS[agent]
@@ -108,7 +107,7 @@ def test_the_registry_knows_agents_by_their_names() -> None:
     assert [spec.name for spec in AGENTS.values()] == list(AGENTS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("agent", "known", "typed", "meant"),
     [
         ("claude", UUID, UUID[:6], True),
@@ -124,7 +123,7 @@ def test_an_id_is_matched_by_its_beginning(agent: str, known: str, typed: str, m
     assert AGENTS[agent].matches_id(known, typed) is meant
 
 
-@pytest.mark.parametrize(
+@each(
     ("agent", "session", "short"),
     [("claude", UUID, UUID), ("opencode", "ses_4ab", "4ab"), ("zot", "20260210-223600-3f0a4c52", "3f0a4c52")],
 )
@@ -142,7 +141,7 @@ def test_only_a_container_holds_sessions() -> None:
     assert not AGENTS["claude"].is_contained("/a/opencode.db#ses_1")
 
 
-@pytest.mark.parametrize("nature", Nature)
+@each("nature", Nature)
 def test_native_ids_imply_times(nature: Nature) -> None:
     """A format with native ids also has times: after a rewrite, resync relies on one of the two."""
     assert nature.has_times or not nature.has_native_ids
@@ -270,7 +269,7 @@ def test_what_could_not_be_decoded_is_kept() -> None:
     assert event.id == "pi:s1:@7+1:0"
 
 
-@pytest.mark.parametrize("agent", sorted(AGENTS))
+@each("agent", sorted(AGENTS))
 def test_every_adapter_of_the_registry_starts_at_version_1(agent: str) -> None:
     """Every adapter has version 1, as nothing is released yet."""
     assert AGENTS[agent].adapter.version == 1

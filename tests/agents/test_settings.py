@@ -17,6 +17,7 @@ def test_settings_are_read_with_comments(tmp_path):
     assert read_settings(path) == {"url": "https://example.org"}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("text", ["{", "[]", "1"])
 def test_anything_else_is_an_error(tmp_path, text):
     """It is not taken for settings."""

@@ -268,6 +268,7 @@ def test_home_as_project_is_no_root_for_absolute_paths(scope):
     assert "outside" in refused(f"{scope.home}/x/a.md", replace(scope, project=scope.home))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["auth", "sub/auth.md", "{home}/notes/auth.md"])
 def test_folders_of_agents_are_refused(scope, name):
     """Nothing is ever written where an agent keeps its sessions."""

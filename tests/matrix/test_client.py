@@ -39,6 +39,7 @@ def test_an_event_is_sent_once_per_transaction(client, server):
     client.check_room()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("fault", ["cut", "half", "nonsense", "broken", "proxy"])
 def test_what_is_no_answer_is_asked_again(client, server, fault):
     """It says nothing of what the server did, and the error nothing of what the server said."""
@@ -64,6 +65,7 @@ def test_a_limit_says_how_long_to_wait(client, server):
     assert Response(429, {"retry_after_ms": "soon"}, "Wed, 21 Oct 2026 07:28:00 GMT").wait is None
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("fault", ["refuse", "forbid", "large"])
 def test_what_is_refused_for_good(client, server, fault):
     """An event that the homeserver itself refuses; in a room that it knows nothing of, everything."""
@@ -129,6 +131,7 @@ def test_a_token_is_one_word_in_a_private_file(tmp_path):
         read_token(tmp_path / "missing")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("coding", ["gzip", "gzip, gzip", "br"])
 def test_a_compressed_answer_is_not_unpacked(client, server, coding):
     """A few bytes may be gigabytes; katod asks for none, and `identity` is none."""

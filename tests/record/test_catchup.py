@@ -74,6 +74,7 @@ def test_a_follower_passes_what_the_session_holds_back(ledger):
     assert admitted(seen, Known().sources[1], "abxbc") == "abx"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("gone", "expected"), [(False, ""), (True, "c")])
 def test_a_copy_is_read_where_it_was_first_seen(ledger, gone, expected):
     """An event that is in two sources is read from where it was first seen, unless that source no longer exists."""

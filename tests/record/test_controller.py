@@ -85,6 +85,7 @@ def chat(parts):
 NOTHING, RECORDING, STOPPED = (), ("::start a",), ("::start a", "::stop")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("before", "command", "expected"),
     [
@@ -120,6 +121,7 @@ def test_a_command_acts_by_where_the_session_stands(chat, before, command, expec
     assert chat.followed == behind
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("before", "command", "expected"),
     [
@@ -261,6 +263,7 @@ def test_the_shell_is_told_why_it_is_refused(chat):
     assert chat.ask("start", "free") == ""
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("word", ["start", "capture", "export"])
 def test_an_excluded_project_is_never_recorded(chat, word):
     """Every command that would record an excluded project is refused; a stop is obeyed."""
@@ -273,6 +276,7 @@ def test_an_excluded_project_is_never_recorded(chat, word):
     assert chat.session.row.auto == "off"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("number", "passes"), [(errno.EMFILE, True), (errno.EIO, False)])
 def test_a_passing_trouble_of_the_machine_undoes_the_step(chat, monkeypatch, number, passes):
     """A temporary error is raised, so that the command is obeyed when the step is retried; any other is a refusal."""
@@ -372,6 +376,7 @@ def test_a_session_is_auto_recorded_when_the_agent_speaks(parts):
     assert chat.session.recording.row.head["metadata"]["title"].startswith("app 2026-")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
@@ -396,6 +401,7 @@ def test_a_session_of_an_unknown_project_is_auto_recorded_if_no_project_is_left_
         assert chat.session.recording.row.path.relative_to(parts.world.out).parts[0] == "no-project"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("settings", [{"auto": ["/elsewhere"]}, {"auto": True, "exclude": [CWD]}, {"subagents": True}])
 def test_a_session_of_another_project_is_not_auto_recorded(parts, settings):
     """The decision is made once, and is not a refusal."""
@@ -413,6 +419,7 @@ def test_a_session_that_is_recorded_already_is_not_auto_recorded(parts):
     assert (chat.outputs(), chat.session.row.auto) == ({"a": "1 open live"}, "no")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
@@ -440,6 +447,7 @@ def test_an_auto_recording_that_has_no_place_is_refused(parts, monkeypatch, erro
     assert chat.outputs() == {}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("settings", [{"auto": True}, {"subagents": True}, {}])
 def test_whether_a_session_may_be_auto_recorded_is_decided_once(parts, settings):
     """The decision is stored when the source is found: later settings do not affect an old session."""
@@ -452,6 +460,7 @@ def test_whether_a_session_may_be_auto_recorded_is_decided_once(parts, settings)
     assert chat.controller.wants(chat.source, new=True) is bool(settings)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("recorded", "setting", "expected"), [(True, True, 1), (True, False, 0), (False, True, 0)])
 def test_a_sub_agent_goes_where_its_parent_goes(parts, recorded, setting, expected):
     """A sub-agent is recorded next to its parent's output if the parent is recorded and the settings allow it."""
@@ -473,6 +482,7 @@ def test_a_sub_agent_goes_where_its_parent_goes(parts, recorded, setting, expect
     assert names == ["app/notes.agents/agent-abc.md"] * expected
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("setting", [True, False])
 def test_a_reviewer_that_names_no_parent_is_recorded_as_sub_agents_are(parts, setting):
     """What an agent started without naming its parent is auto-recorded like any session if sub-agents are."""

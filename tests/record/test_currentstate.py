@@ -44,6 +44,7 @@ def test_a_result_written_before_its_call_ends_it(world):
     assert now_of(claude) == Doing(State.DONE)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("filler", [[LARGE], [1000] * 300], ids=["one long line", "many lines"])
 def test_only_the_end_of_a_long_file_is_read(world, filler):
     """However long its lines are."""

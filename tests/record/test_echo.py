@@ -14,6 +14,7 @@ from katod.model import SessionKey
 from katod.record import texthashes
 from katod.record.echo import Echoes, Passed
 from tests.examples import mostly
+from tests.looping import each
 from tests.support.records import Gemini, calls, result, user
 from tests.support.world import World
 
@@ -68,7 +69,7 @@ def history() -> Chat:
 SAID = ["hello", ">hi", "::start one", ">started", "::stop", ">stopped"]
 
 
-@pytest.mark.parametrize(
+@each(
     "again",
     [
         pytest.param([("::start one", 130), (">started", 130.01)], id="one exchange at once"),
@@ -83,7 +84,7 @@ def test_an_echo_says_nothing(again: list[tuple[str, float]]) -> None:
     assert history().say(*again, ("new", 200), (">yes", 205)).end() == [*SAID, "new", ">yes"]
 
 
-@pytest.mark.parametrize(
+@each(
     "typed",
     [
         pytest.param([("::start one", 180)], id="a command alone"),
@@ -125,7 +126,7 @@ def test_what_says_nothing_by_itself_belongs_to_the_messages_around_it() -> None
     assert chat.end() == ["hello", ">hi", "12 tokens", "new", ">yes", "of what follows"]
 
 
-@pytest.mark.parametrize("later", [0.01, 5], ids=["at once", "as slow as answering is"])
+@each("later", [0.01, 5], ids=["at once", "as slow as answering is"])
 def test_an_answer_that_used_other_tokens_was_not_given_before(later: float) -> None:
     """The first words of a session typed again, with the same answer, are the person's if the answer was a new one."""
     chat = Chat().say(("ls", 0), (">a.md", 5))

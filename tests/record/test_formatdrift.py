@@ -1,11 +1,10 @@
 """What is said of samples, and what counts as a version."""
 
-import pytest
-
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.record.formatdrift import not_understood, version_in
 from katod.store.rows import SampleRow
+from tests.looping import each
 
 
 def test_only_the_latest_sample_of_an_agent_counts():
@@ -17,7 +16,7 @@ def test_only_the_latest_sample_of_an_agent_counts():
     assert said == "15 of 20 records of codex 9.0 are not understood: katod may be too old for it"
 
 
-@pytest.mark.parametrize(("stated", "version"), [("2.1.330", "2.1.330"), ("my words", ""), ("", ""), ("1" * 60, "")])
+@each(("stated", "version"), [("2.1.330", "2.1.330"), ("my words", ""), ("", ""), ("1" * 60, "")])
 def test_a_version_looks_like_one(stated, version):
     """Anything else may be text of the session."""
     assert version_in(SessionMetadata(SessionKey("codex", "s"), {"version": stated})) == version

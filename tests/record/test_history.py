@@ -73,6 +73,7 @@ def source(parts):
     return parts.source()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("at", "history"), [(0, True), (99, True), (100, False)])
 def test_a_command_before_the_baseline_is_history(parts, source, at, history):
     """A command before the baseline, from which on katod watches the file, is history."""
@@ -80,6 +81,7 @@ def test_a_command_before_the_baseline_is_history(parts, source, at, history):
     assert is_history(typed(parts, source, Claude().user("::start"), at), source, parts.catalog) is history
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("later", "history"), [(-1, False), (0, True), (1, True)])
 def test_a_command_of_a_rewritten_file_is_history_by_its_time(parts, source, later, history):
     """In a rewritten file, a command typed before the last read is history."""
@@ -96,6 +98,7 @@ def test_a_command_without_a_time_counts_as_typed_before(parts, source):
     assert is_history(event, source, parts.catalog)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("folder", "older", "history"),
     [("-home-me-app", 61, True), ("-home-me-app", 59, False), ("-home-me-other", 61, False)],

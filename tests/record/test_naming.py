@@ -139,6 +139,7 @@ def test_the_sessions_own_output_is_claimed(home):
     assert raised.value.hint == "choose another name"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("fresh", [True, False])
 def test_another_sessions_output_is_refused(home, fresh):
     """A file belongs to one session permanently."""

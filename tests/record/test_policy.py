@@ -71,6 +71,7 @@ def test_a_recording_freezes_the_options_of_its_time():
     )  # fmt: skip
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("configured", "given", "shown"),
     [
@@ -91,6 +92,7 @@ def test_pages_have_results_unless_something_else_is_configured(configured, give
         assert tuple(found.options(form).tools for form in forms) == shown
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
 def test_the_local_zone_is_resolved_once(monkeypatch, zone):
     """A later change of the system's time zone does not affect a recording."""

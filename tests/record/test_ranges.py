@@ -13,6 +13,7 @@ from katod.metadata import SessionMetadata
 from katod.model import Options, Range, SessionKey
 from katod.record import ranges as module
 from katod.record.ranges import RangePrinter
+from tests.looping import each
 
 KEY = SessionKey("claude", "s")
 
@@ -153,7 +154,7 @@ def test_head_shows_the_facts_of_when_the_output_was_made():
 # -- interruptions -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["edited", "gap"])
+@each("kind", ["edited", "gap"])
 def test_interruption_is_marked_before_the_next_text(kind):
     """The mark of an interruption is written once, where the recording continues."""
     printer = begun(Range("a"))

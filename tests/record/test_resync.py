@@ -142,6 +142,7 @@ def test_a_file_that_is_empty_now_is_read_from_its_beginning(parts):
     assert (source.cursor, source.translated) == (Cursor(), 0)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("again", ["one", "two"])
 def test_known_words_that_do_not_follow_are_new(parts, again):
     """Text counts as known only in its original order, and as often as it was recorded."""

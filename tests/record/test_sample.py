@@ -6,6 +6,7 @@ from katod.errors import AgentFailed
 from katod.metadata import Counts
 from katod.record import sample as sampling
 from katod.record.sample import sample
+from tests.looping import each
 from tests.support.records import Claude
 from tests.support.world import World
 
@@ -60,9 +61,7 @@ def test_the_status_names_the_version_that_is_not_understood(world: World) -> No
     assert problem["problem"] == "60 of 62 records of claude 9.0.0 are not understood: katod may be too old for it"
 
 
-@pytest.mark.parametrize(
-    ("events", "raw", "strange"), [(100, 40, False), (100, 51, True), (11, 11, False), (12, 12, True)]
-)
+@each(("events", "raw", "strange"), [(100, 40, False), (100, 51, True), (11, 11, False), (12, 12, True)])
 def test_most_of_enough_records_must_be_unknown(events, raw, strange):
     """Some unknown records are normal, and a few records prove nothing."""
     assert Counts(events, raw).is_strange == strange

@@ -183,6 +183,7 @@ def metadata_dropped(parts, session, monkeypatch):
     parts.ledger.save_session(session.row)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("change", [other_version, cursor_moved, cursor_scanned_past, metadata_dropped])
 def test_states_are_used_only_if_all_sources_agree(two, monkeypatch, change):
     """If one state cannot be used, all sources are translated again, as they share the metadata."""

@@ -40,6 +40,7 @@ def shelf(tmp_path):
     return Shelf(tmp_path)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["app/mine.md", "mine.md", "a/b/c/talk.md"])
 @pytest.mark.parametrize("text", [TEXT, TEXT + b"a note\n", TEXT + INTENT, TEXT + INTENT[:5], b"a note\n" + TEXT])
 def test_a_file_is_found_by_its_inode(shelf, name, text):
@@ -73,6 +74,7 @@ def test_the_inode_decides_between_copies(shelf):
     assert shelf.find() == path
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["talk.md~", "talk~.md", "talk.orig.md", ".talk.md", "talk.txt", ".trash/talk.md"])
 def test_copies_of_editors_and_hidden_files_are_not_found(shelf, name):
     """What an editor or a trash keeps is not the output."""
@@ -96,6 +98,7 @@ def test_links_are_not_followed(shelf, tmp_path):
     assert shelf.find() is None
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("content", "there"), [(b"", False), (INTENT[:7], True), (INTENT, True), (b"a note", False)])
 def test_a_file_in_which_nothing_was_committed_is_found_by_inode_and_intent(shelf, content, there):
     """A new output that a kill left empty or half-written is recognised by the beginning of the intent."""

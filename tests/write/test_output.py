@@ -90,6 +90,7 @@ def test_appends_follow_each_other(place):
     assert detect_change(place, known) == ("same", known)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("size", [1, 3, 16])
 def test_short_writes_are_gone_on_with(place, monkeypatch, size):
     """A short write is continued until everything is written."""
@@ -116,6 +117,7 @@ def test_what_was_written_is_synced_with_its_folder(place, monkeypatch):
     assert place.path.parent.stat().st_ino in synced
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG])
 def test_disk_error_names_the_output(place, monkeypatch, error):
     """A full, broken or read-only disk is an `OutputError` with the path and the reason."""
@@ -168,6 +170,7 @@ def test_note_without_newline_is_not_glued_to(place):
     assert place.path.read_bytes() == b"one\nmy note\ntwo\n"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("kind", ["link", "linked folder", "hard link", "fifo", "directory"])
 def test_odd_file_is_refused_as_an_output_error(place, kind, tmp_path):
     """What replaced an output is not written to, and the output can be retried later."""
@@ -204,6 +207,7 @@ def test_output_that_was_never_made_is_the_same(place):
     assert detect_change(place, FileFingerprint()) == ("same", FileFingerprint())
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("data", [INTENT + b"note\n", b"note\n" + INTENT, b"x\n" + INTENT[-64:]])
 def test_edited_output_is_adopted(place, data):
     """A longer, shorter or changed file is adopted with its current content."""
@@ -214,6 +218,7 @@ def test_edited_output_is_adopted(place, data):
     assert detect_change(place, seen.known).change == "same"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("data", [EVENTS[0] + EVENTS[1], INTENT[:-3], INTENT.replace(b"a.md", b"b.md"), b"x\n", b""])
 def test_an_output_without_what_was_written_last_is_reverted(place, data):
     """A file that lacks its last bytes, as an older copy that an editor saved does, is told from other edits."""
@@ -232,6 +237,7 @@ def test_replaced_file_is_edited(place):
     assert detect_change(place, known).change == "edited"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("lost", ["file", "folder"])
 def test_lost_output_is_gone(place, lost):
     """If the file or its folder is missing, the output is gone and its known state is reset."""
@@ -250,6 +256,7 @@ def test_an_output_on_a_device_of_another_number_is_the_same(place):
 # -- files that are replaced, roots that are missing ---------------------------------------------------
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("act", ["append", "complete"])
 def test_a_file_that_is_replaced_before_the_sync_ends_is_noticed(place, monkeypatch, act):
     """The bytes went to a file that no longer has the name, so the append is not done."""
@@ -296,6 +303,7 @@ def test_look_changes_nothing(place):
 # -- completing ------------------------------------------------------------------------------------
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("cut", range(0, len(INTENT) + 1, 3))
 def test_first_intent_is_completed(place, cut):
     """A first intent that a crash left unwritten, or written in part, is completed and written once."""
@@ -305,6 +313,7 @@ def test_first_intent_is_completed(place, cut):
     assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("cut", range(3, len(EVENTS[0])))
 @pytest.mark.parametrize("before", [b"", b"my note\n"])
 def test_first_intent_is_completed_in_a_file_that_was_edited_meanwhile(place, before, cut):
@@ -315,6 +324,7 @@ def test_first_intent_is_completed_in_a_file_that_was_edited_meanwhile(place, be
     assert (place.path.read_bytes(), foreign) == (before + INTENT, bool(before))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("cut", range(0, len(INTENT) + 1, 3))
 def test_later_intent_is_completed(place, cut):
     """An intent that a crash left in part is completed after the existing content."""
@@ -397,6 +407,7 @@ def test_output_known_to_an_older_katod_is_the_same(place):
     assert detect_change(place, known._replace(tail=known.tail.partition(".")[0])).change == "same"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("data", [b"- my list\n", b"---\ntags: [mine]\n---\nmy note\n", b"a note\n"])
 def test_file_that_someone_made_is_never_made_an_output(place, data):
     """A file with content that is not in the ledger belongs to someone else, and is not changed."""
@@ -414,6 +425,7 @@ def test_lost_output_is_not_completed(place):
         complete(place, known, INTENT, BOUNDS)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
 def test_disk_error_while_completing_is_an_output_error(place, monkeypatch, error):
     """A disk error during a retry is the same `OutputError` as the first time."""
@@ -423,6 +435,7 @@ def test_disk_error_while_completing_is_an_output_error(place, monkeypatch, erro
     assert os.strerror(error) in str(caught.value)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("after", range(0, len(INTENT), 5))
 def test_full_disk_loses_and_doubles_nothing(place, monkeypatch, after):
     """If an append fails half-way, a retry completes it, and every byte is written exactly once."""

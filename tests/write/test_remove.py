@@ -61,6 +61,7 @@ def unmounted(place):
     (place.root / place.marker).unlink()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("change", [linked, hard_linked, in_a_linked_folder, is_a_folder, unmounted])
 def test_anything_else_stays(place, change):
     """A link, a file with two names, a folder, and whatever is on a disk that is not mounted."""

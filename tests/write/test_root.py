@@ -44,6 +44,7 @@ def test_a_directory_with_its_marker_is_as_it_was(tmp_path):
     require_root(tmp_path / "n.md", tmp_path, "", dev=-1)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("there", [False, True], ids=["missing", "empty"])
 def test_a_directory_that_is_missing_or_unmarked_is_named_with_what_to_do(tmp_path, there):
     """The error says which directory, and which command accepts an empty one."""
@@ -67,6 +68,7 @@ def test_a_lost_marker_is_written_again(tmp_path):
     assert sorted(os.listdir(tmp_path)) == [marker, "mine.md"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["../x", "x", ".katod-1", ""])
 def test_only_a_marker_is_written(tmp_path, name):
     """A damaged ledger cannot make katod create another file."""

@@ -41,6 +41,7 @@ def mode(path):
 # -- creating --------------------------------------------------------------------------------------
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_new_file_and_folders_are_private(root, umask):
     """Whatever the umask, only the owner has access to a new output and its folders."""
@@ -89,6 +90,7 @@ def test_nothing_is_made_to_look(root):
 # -- links and odd files ---------------------------------------------------------------------------
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("create", [True, False])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_linked_folder_is_refused(root, create, depth):
@@ -102,6 +104,7 @@ def test_linked_folder_is_refused(root, create, depth):
     assert os.listdir(root.parent / "outside") == ["docs"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("create", [True, False])
 @pytest.mark.parametrize("target", ["outside/docs/auth.md", "outside/new.md"])
 def test_linked_file_is_refused(root, create, target):
@@ -139,6 +142,7 @@ def test_hard_link_is_refused(root):
     assert (root.parent / "outside/docs/auth.md").read_text() == "precious"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("create", [True, False])
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "directory"])
 def test_what_is_no_file_is_refused_without_waiting(root, make, create):
@@ -149,6 +153,7 @@ def test_what_is_no_file_is_refused_without_waiting(root, make, create):
         write(root, create=create)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("create", [True, False])
 def test_file_in_the_place_of_a_folder_is_refused(root, create):
     """A path with a file in place of a folder is refused."""
@@ -188,6 +193,7 @@ def test_path_below_a_missing_root_is_new(root):
     assert examine(root / "later", PARTS) == "new"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "kind", ["link", "dangling", "linked folder", "fifo", "directory", "hard link", "file as folder"]
 )

@@ -48,6 +48,7 @@ def test_what_is_not_published_is_removed(root, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("linking", [True, False])
 def test_a_new_file_never_replaces_another(root, tmp_path, monkeypatch, linking):
     """With and without links, on which it relies where there are some."""

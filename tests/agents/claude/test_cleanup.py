@@ -38,6 +38,7 @@ def test_an_administrator_decides_first(root):
     assert (retention(root).days, retention(root).file) == (3650, str(managed))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("text", ["{", "[]", '{"cleanupPeriodDays": "x"}', '{"cleanupPeriodDays": true}',
                                   '{"cleanupPeriodDays": -1}', '{"cleanupPeriodDays": 0}'])  # fmt: skip
 def test_what_is_not_valid_is_not_guessed(root, text):

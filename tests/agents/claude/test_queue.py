@@ -146,6 +146,7 @@ def test_a_text_released_too_early_is_recognised(session: Session) -> None:
     assert (session.texts, session.commands) == (["late"], ["::stop"])
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("task", [TASK, JSON_TASK])
 def test_tasks_that_never_leave_the_queue_do_not_shift_it(session: Session, task: str) -> None:
     """A removal means the person's text although a task of the client was queued before it."""

@@ -61,6 +61,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return made
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("status", "waits", "state"),
     [
@@ -151,6 +152,7 @@ def test_without_a_list_of_processes_none_counts(machine, monkeypatch):
     assert machine.says() is None
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '"busy"'])
 def test_a_file_that_is_being_written_is_passed_over(machine, text):
     """Empty for a moment when it is made; others count."""

@@ -33,6 +33,7 @@ def test_an_answer_comes_once_however_often_it_is_notified(world: World) -> None
     assert counts(only(world), "one", "thanks") == [1, 1]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "text", ["<task-id>b1</task-id>", "<result>x</result>", "<result>x<task-id>b</task-id></result>"]
 )

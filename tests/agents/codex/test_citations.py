@@ -1,15 +1,14 @@
 """Codex: what the model appends about its memory is no part of its answer."""
 
-import pytest
-
 from katod import events as ev
+from tests.looping import each
 from tests.support.records import Codex, CodexLegacy
 from tests.support.translated import payloads, translated
 
 CITED = "Done.\n\n<oai-mem-citation>\n<citation_entries>\nMEMORY.md:1-28|note=[old]\n</citation_entries>\n</oai-mem-citation>"
 
 
-@pytest.mark.parametrize("form", [Codex, CodexLegacy])
+@each("form", [Codex, CodexLegacy])
 def test_a_citation_is_kept_beside_the_answer(form):
     """The answer is what the client shows; the rest is an event of its own."""
     make = form()

@@ -2,9 +2,8 @@
 
 import base64
 
-import pytest
-
 from katod import events as ev
+from tests.looping import each
 from tests.support.records import Codex, CodexLegacy
 from tests.support.translated import translated
 
@@ -28,7 +27,7 @@ def typed(make, *paths):
     )
 
 
-@pytest.mark.parametrize("form", [Codex, CodexLegacy])
+@each("form", [Codex, CodexLegacy])
 def test_a_picture_comes_with_the_message_that_names_it(form):
     """It has its name from the message and its data from the record before, across a restart between them."""
     make = form()

@@ -8,6 +8,7 @@ from katod.agents.copilot import states
 from katod.metadata import SessionStart
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("held", "runs"),
     [

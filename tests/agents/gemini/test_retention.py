@@ -25,6 +25,7 @@ def test_without_settings_it_is_30_days(root):
     assert (found.days, found.most, found.is_default, bool(found.note)) == (30, None, True, True)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("given", "days", "most"),
     [

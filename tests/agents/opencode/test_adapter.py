@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from katod import events as ev
 from katod.agents.opencode.adapter import unquoted
+from tests.looping import each
 from tests.support.translated import Row, payloads, translated
 
 
@@ -45,7 +44,7 @@ def test_the_provider_of_the_first_answer_and_each_other_one_are_changes() -> No
     ]
 
 
-@pytest.mark.parametrize(("total", "more"), [(150, {"total": 150}), (["x"], {}), (None, {})])
+@each(("total", "more"), [(150, {"total": 150}), (["x"], {}), (None, {})])
 def test_usage_has_the_clients_own_total(total: Any, more: Row) -> None:
     """Values of other types read as absent."""
     tokens = {"input": 120, "output": 30, "total": total}
@@ -53,7 +52,7 @@ def test_usage_has_the_clients_own_total(total: Any, more: Row) -> None:
     assert payloads(events, ev.USAGE) == [{"scope": "message", "input": 120, "output": 30} | more]
 
 
-@pytest.mark.parametrize(("status", "more"), [(503, {"httpStatus": 503}), ("503", {}), (None, {})])
+@each(("status", "more"), [(503, {"httpStatus": 503}), ("503", {}), (None, {})])
 def test_an_error_has_the_status_that_the_client_kept(status: Any, more: Row) -> None:
     """Values of other types read as absent."""
     problem = {"name": "APIError", "data": {"message": "overloaded", "statusCode": status}}
@@ -61,7 +60,7 @@ def test_an_error_has_the_status_that_the_client_kept(status: Any, more: Row) ->
     assert payloads(events, ev.ERROR) == [{"message": "overloaded", "code": "APIError"} | more]
 
 
-@pytest.mark.parametrize(
+@each(
     ("stored", "typed"),
     [
         ('"a b"', "a b"),

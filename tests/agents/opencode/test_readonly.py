@@ -71,6 +71,7 @@ def test_a_reader_takes_no_lock_that_a_starting_owner_meets(store: OpenCode) -> 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 
 
+@pytest.mark.whole
 @pytest.mark.fault("database that costs without end")
 @pytest.mark.parametrize("table", ["session", "message", "part"])
 def test_a_view_in_place_of_a_table_is_not_run(store: OpenCode, table: str) -> None:
@@ -96,6 +97,7 @@ def test_a_reading_that_takes_too_long_is_given_up(store: OpenCode, monkeypatch:
     assert dict(sessions_in(str(store.path)))
 
 
+@pytest.mark.whole
 @pytest.mark.fault("database that costs without end")
 @pytest.mark.parametrize("limit", ["_LARGEST_VALUE", "_LARGEST_TOTAL"])
 def test_text_of_an_implausible_size_is_given_up(store: OpenCode, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:

@@ -21,6 +21,7 @@ from katod.model import Cursor, Record
 from katod.states import Report, State
 from tests.agents.test_compliance import events, words
 from tests.examples import examples
+from tests.looping import each
 from tests.support.records import OTHER, OpenCode, OpenCode2, calls, milliseconds, result, says, user
 from tests.support.world import World
 
@@ -207,6 +208,7 @@ def test_every_kind_of_row_is_told_or_kept(world: World, store: OpenCode2) -> No
     assert [payload["rawType"] for _, payload in told[4:]] == ["part/never-seen", "part/user", "part/assistant"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("data", ["{", "[]", "null", '{"time": 7, "content": [1, {"type": "tool", "state": 5}]}'])
 def test_a_row_of_another_shape_is_no_error(store: OpenCode2, data: str) -> None:
     """Whatever is in a row, the rows around it are read."""
@@ -333,6 +335,7 @@ def test_a_change_in_place_looks_like_a_change(world: World, store: OpenCode2) -
     assert [path for path in after if after[path] != before[path]] == [f"{store.path}#{store.id}"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "schema",
     [
@@ -379,7 +382,7 @@ def test_a_session_is_idle_since_its_last_message(store: OpenCode2) -> None:
     assert SPEC.reported(Path("/nowhere/opencode.db#ses_1"), "ses_1", start) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("state", "output"),
     [
         ({"output": "all"}, "all"), ({"content": [{"text": "one"}, {"text": "two"}]}, "one\ntwo"),

@@ -38,6 +38,7 @@ def test_the_session_file_alone_is_its_own_stat(tmp_path):
     assert changed(str(tmp_path / "storage/session/info/ses_1.json"), OWN) == OWN
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["message/ses_1/msg_2.json", "part/msg_2/prt_2.json"])
 def test_the_latest_message_and_its_parts_tell_the_time(tree, name):
     """The session's time is that of its newest message or part; those older than its own file do not count."""
@@ -46,6 +47,7 @@ def test_the_latest_message_and_its_parts_tell_the_time(tree, name):
     assert stat_of(tree).mtime_ns == 5_000
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["message/ses_1/msg_0.json", "part/msg_2/prt_0.json"])
 def test_one_more_file_changes_the_size(tree, name):
     """A new file changes the size even if the times are equal: an agent may write within one clock tick."""

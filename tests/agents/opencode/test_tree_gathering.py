@@ -63,6 +63,7 @@ def test_an_opened_session_file_is_the_gathered_document(tree):
         assert (type(file), file.size) == (TreeSession, len(gathered(str(tree))))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("content", ["", "{", "[]", "null"])
 def test_a_half_written_part_is_left_out(tree, content):
     """A part that is not a complete JSON object is left out, and nothing else is."""

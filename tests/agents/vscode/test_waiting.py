@@ -18,6 +18,7 @@ def journal(tmp_path: Path, *states: int, tail: str = "") -> Path:
     return path
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("states", "is_blocked"), [((), False), ((4,), True), ((1, 4), True), ((4, 1), False), ((0,), False)])  # fmt: skip
 def test_a_chat_waits_if_the_last_state_says_so(tmp_path, states, is_blocked):
     """The state of an earlier request is over."""

@@ -9,13 +9,12 @@ from katod.serve.access import guard
 from katod.serve.access.guard import _SECURITY, _bounded, _hardened
 from katod.serve.access.limits import BODY
 from katod.serve.http import Disconnected
+from tests.looping import each
 
 SCOPE: dict[str, Any] = {"type": "http", "extensions": {}}
 
 
-@pytest.mark.parametrize(
-    ("sizes", "is_taken"), [((BODY,), True), ((BODY + 1,), False), ((BODY - 1, 1), True), ((BODY, 1), False)]
-)
+@each(("sizes", "is_taken"), [((BODY,), True), ((BODY + 1,), False), ((BODY - 1, 1), True), ((BODY, 1), False)])
 def test_all_parts_of_a_body_count(sizes: tuple[int, ...], is_taken: bool) -> None:
     """A request whose body is too large is disconnected, in how many parts ever it comes."""
     parts = iter([{"type": "http.request", "body": b"x" * size, "more_body": True} for size in sizes])
