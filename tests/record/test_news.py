@@ -5,6 +5,7 @@ from pathlib import Path
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.record.news import News
+from katod.states import Doing, Need, State
 from katod.store.rows import OutputRow
 from tests.looping import each
 
@@ -33,6 +34,22 @@ def test_news_of_a_recording_have_its_project_title_and_file():
 def test_a_recording_that_waits_for_its_name_has_no_file_and_no_title_yet():
     """Neither is known before the words that name it."""
     assert News.of("waiting", ROW._replace(held={"text": "", "time": ""})) == News("waiting", "shop")
+
+
+@each(
+    ("doing", "news"),
+    [
+        (Doing(State.BLOCKED, need=Need("question")), News("blocked", says="Claude Code waits for your answer")),
+        (Doing(State.DONE), News("done", says="Claude Code is done")),
+        (
+            Doing(State.DONE, is_quiet=True),
+            News("done", what="it is done, or a tool is still running", says="Claude Code has been quiet for a while"),
+        ),
+    ],
+)
+def test_news_of_what_a_session_does_name_its_agent(doing, news):
+    """That it waits for the person, is done, or may be."""
+    assert News.of_state(doing, ROW) == News.of(news.kind, ROW, news.what)._replace(says=news.says)
 
 
 def test_news_of_a_session_without_a_recording_have_its_project():

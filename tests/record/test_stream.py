@@ -22,17 +22,34 @@ from katod.record.stream import (
     SessionStream,
     set_title,
 )
+from katod.store.ledger import id_hash
 from katod.store.rows import SourceRow
+from tests.looping import each
 from tests.support.parts import admits, lines, memory_ledger
-from tests.support.records import SESSION, THREAD, Claude, Cline, Codex, CodexLegacy, calls, line, result, says, user
+from tests.support.records import (
+    SESSION,
+    THREAD,
+    Claude,
+    Cline,
+    Codex,
+    CodexLegacy,
+    Gemini,
+    Pi,
+    calls,
+    line,
+    result,
+    says,
+    user,
+)  # fmt: skip
 
 CLAUDE = Stretch("/s.jsonl", Identity(SessionKey("claude", SESSION)))
 CODEX = Stretch("/t.jsonl", Identity(SessionKey("codex", THREAD)))
+GEMINI = Stretch("/g.jsonl", Identity(SessionKey("gemini", SESSION)))
 QUEUED = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
 
 
-def stream(seen=None, source=CLAUDE, log=None, metadata=None, *, whole=True):
-    return SessionStream(source.identity.key, seen or NoDedup(), log or EventLog(), metadata, whole=whole)
+def stream(seen=None, source=CLAUDE, log=None, metadata=None, *, whole=True, gaps=False):
+    return SessionStream(source.identity.key, seen or NoDedup(), log or EventLog(), metadata, whole=whole, gaps=gaps)
 
 
 def texts(events):
@@ -45,6 +62,71 @@ def test_a_stream_of_a_part_can_begin_again():
     first = texts(part.events(CLAUDE, records))
     part.restart(CLAUDE)
     assert texts(part.events(CLAUDE, records)) == first == ["hello", "hi"]
+
+
+# -- the order of events ------------------------------------------------------------------------------
+
+
+def tools(events):
+    return [event.kind.rpartition(".")[2] for event in events if "toolCallId" in event.payload]
+
+
+def test_a_result_waits_for_its_call_unless_lines_are_left_out():
+    """It comes after the call, also after a restart between them; of lines with gaps, the call may be left out."""
+    make = Claude()
+    late, early = make.runs("t1", "ls"), make.result("t1", "a")
+    before, after = lines(early), lines(late)
+    assert tools(stream(gaps=True).events(CLAUDE, before)) == ["result"]
+    reading = stream()
+    assert tools(reading.events(CLAUDE, before)) == []
+    assert reading.has_pending(CLAUDE)
+    again = stream(metadata=json.loads(json.dumps(reading.state())))
+    assert tools(again.events(CLAUDE, after)) == ["call", "result"]
+    assert tools(reading.settle(CLAUDE)) == ["result"]
+    assert tools(stream(gaps=True).settle(CLAUDE)) == []
+
+
+def test_what_waits_of_a_source_that_is_read_again_comes_once():
+    """A result that waits for its call, and words that may be an echo, are read again with their source."""
+    make = Claude()
+    reading, rows = stream(), lines(make.user("one"), make.says("two"), make.result("t1", "a"), make.user("one"))
+    assert texts(reading.events(CLAUDE, rows)) == ["one", "two"]
+    reading.restart(CLAUDE)
+    assert not reading.has_pending(CLAUDE)
+
+
+def test_a_result_does_not_wait_for_a_call_that_was_seen_before():
+    """A stream that begins after a restart, in a source that is read again, has not yielded that call itself."""
+    make, live = Claude(), Live(CLAUDE)
+    call = lines(make.runs("t1", "ls"))
+    list(live.stream().events(live.source, call))
+    again = live.stream()
+    assert tools(again.events(live.source, call)) == []
+    assert tools(again.events(live.source, lines(make.result("t1", "a")))) == ["result"]
+    part = SessionStream(live.session.key, live.seen, EventLog(), whole=False)
+    assert tools(part.events(live.source, call)) == []
+
+
+def test_what_waited_is_noted_for_the_source_it_came_from():
+    """Something in another source shows that it waits no longer."""
+    make, live = Claude(), Live(CLAUDE)
+    other, reading = live.source._replace(id=8, path="/other.jsonl"), live.stream()
+    assert tools(reading.events(live.source, lines(make.result("t1", "a")))) == []
+    found = list(reading.events(other, lines(make.user("over"))))
+    live.save()
+    places = {event.kind: live.ledger.place(live.session.id, id_hash(event.id)) for event in found}
+    assert (places[ev.TOOL_RESULT][1], places[ev.USER_MESSAGE][1]) == (7, 8)
+
+
+def test_an_echo_is_noted_as_seen():
+    """Its ids are not new to a later stream, which may not recognise it."""
+    make, live = Gemini(session=SESSION), Live(GEMINI)
+    said = [*make.records(user("one")), *make.records(says("two"))]
+    echo = [record | {"id": f"again-{n}"} for n, record in enumerate(said) if "id" in record]
+    reading, rows = live.stream(), lines(*make.opening(), *said, *echo, *make.records(user("new")))
+    assert texts([*reading.events(live.source, rows), *reading.settle(live.source)]) == ["one", "two", "new"]
+    part = SessionStream(live.session.key, live.seen, EventLog(), whole=False)
+    assert texts(part.events(live.source, lines(*make.opening(), *echo))) == []
 
 
 # -- what counts as already seen ---------------------------------------------------------------------
@@ -139,11 +221,23 @@ def test_a_second_backfill_notes_no_position_twice():
     """A second backfill stores no event again: repeated text would make a resync skip new text."""
     make, live = CodexLegacy(), Live(CODEX)
     rows = lines(make.meta(), make.user("one"), make.says("two"))
+    found, seen = [], live.seen
     for _ in range(2):
-        seen = LedgerDedup(live.session, live.ledger)
-        list(live.stream(seen).events(live.source, rows, seen=ScanDedup(seen, known_only=False)))
+        found.append(len(list(live.stream(seen).events(live.source, rows, seen=ScanDedup(seen, known_only=False)))))
         seen.save()
+        seen = LedgerDedup(live.session._replace(seq=seen.seq), live.ledger)
     assert {len(numbers) for numbers in live.ledger.places(live.session.id).values()} == {1}
+    assert found == [seen.seq] * 2
+
+
+def test_a_backfill_has_a_record_once_that_is_written_twice():
+    """With native ids it is known by its id, though the ledger has had it all along."""
+    make, live = Claude(), Live(CLAUDE)
+    row = make.user("one")
+    list(live.stream().events(live.source, lines(row)))
+    live.save()
+    backfill = ScanDedup(live.seen, known_only=False)
+    assert texts(live.stream().events(live.source, lines(row, row), seen=backfill)) == ["one"]
 
 
 def test_a_backfill_of_a_document_leaves_what_is_new():
@@ -172,7 +266,9 @@ def test_a_follower_skips_what_a_source_repeats_until_it_goes_on():
     seen = FollowerDedup(native_ids=False)
     known = [said("a"), TURN, said("b"), TURN]
     assert [admits(seen, event, CODEX) for event in (*known, said("a"))] == [True] * 5
+    assert seen.count == 5
     seen.restart(CODEX)
+    seen.settle(CODEX)  # nothing of it is there yet
     assert [admits(seen, event, CODEX) for event in known] == [False] * 4
     seen.settle(CODEX)  # it may still be being written
     assert [admits(seen, event, CODEX) for event in (said("a"), TURN)] == [False, True]
@@ -222,7 +318,7 @@ def test_a_call_is_open_until_its_result_has_been_seen():
     assert reading.metadata.calls == {}
 
 
-@pytest.mark.parametrize("refold", [True, False])
+@each("refold", [True, False])
 def test_a_stream_that_was_not_there_counts_what_was_seen_before(refold):
     """It begins where reading resumes, be it after a restart or in a document that is read from its beginning."""
     make, live = Claude(), Live(CLAUDE)
@@ -278,7 +374,21 @@ def test_near_misses_are_counted_until_they_are_taken():
     """A line that looks like a command but is not is text, and is counted once."""
     reading = stream()
     assert texts(reading.events(CLAUDE, lines(Claude().user("::strat\n::start a b")))) == ["::strat\n::start a b"]
-    assert [len(reading.open(CLAUDE).take_near_misses()) for _ in range(2)] == [2, 0]
+    taken = reading.open(CLAUDE).take_near_misses()
+    assert [(heard.payload["text"], miss.message == heard.dedup_key) for heard, miss in taken] == [
+        ("::strat\n::start a b", True)
+    ] * 2
+    assert reading.open(CLAUDE).take_near_misses() == []
+
+
+def test_nothing_is_typed_to_an_agent_that_gives_words_of_others_for_the_persons():
+    """OpenClaw is told by messengers: whoever writes there does not command."""
+    make = Pi()
+    rows = lines(*make.opening(), *make.records(user("::start")))
+    source = Stretch("/p.jsonl", Identity(SessionKey("openclaw", SESSION)))
+    assert [event.typed for event in stream(source=source).events(source, rows) if event.kind == ev.USER_MESSAGE] == [
+        False
+    ]
 
 
 # -- the end of a source -----------------------------------------------------------------------------
@@ -297,7 +407,7 @@ def test_text_that_is_held_back_comes_at_the_end():
     assert (texts(found), found[-1].kind) == (["wait"], ev.USER_COMMAND)
 
 
-@pytest.mark.parametrize(("cut", "expected"), [(1, ["one"]), (9, [])])
+@each(("cut", "expected"), [(1, ["one"]), (9, [])])
 def test_a_last_line_without_its_newline_counts_if_it_is_whole(cut, expected):
     """An incomplete record at the end is ignored and not kept: the rest of it may follow."""
     data = line(Claude().user("one"))[:-cut]
@@ -398,6 +508,7 @@ SAID = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("maker", [Claude, Codex, CodexLegacy], ids=lambda maker: maker.__name__)
 @given(SAID, st.lists(st.booleans(), min_size=30, max_size=30), st.booleans())
 def test_how_a_source_is_cut_never_changes_its_events(maker, said, cuts, restarted):
