@@ -83,7 +83,7 @@ class Delivery:
     def _miss(self, output: Output) -> None:
         """Park an output that is missing for the first time; after a moment it is looked for, whatever failed."""
         output.note_missing("once")
-        self._park(output, OutputError(_MISSING, path=output.row.path), _FIRST_RETRY)
+        self._park(output, OutputError(_MISSING), _FIRST_RETRY)
 
     def save_assets(self, output: Output) -> None:
         """Write attachments before the text that links to them. A failed one is logged; its link stays."""

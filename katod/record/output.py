@@ -121,7 +121,7 @@ class Output:
             self._set(successor="")
         text = self.printer.take(event, metadata)
         self.add(text)
-        if event.blobs and self._saves_pictures:
+        if self._saves_pictures:
             self._assets += linked(event, text)
 
     @property

@@ -24,7 +24,8 @@ class Desk:
         monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
         for name in ("append", "complete"):
             monkeypatch.setattr(module, name, self._wrapped(getattr(module, name)))
-        self.delivery = Delivery(parts.ledger, parts.log)
+        self.told = []
+        self.delivery = Delivery(parts.ledger, parts.log, lambda news: self.told.append(news.kind))
         self.delivery.use(parts.world.out)
         parts.world.claude().append(Claude().user("the title"))
         source = parts.source()
@@ -155,6 +156,7 @@ def test_the_pauses_between_tries_grow(desk):
         desk.now = due
         desk.delivery.retry(desk.output)
     assert pauses == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+    assert desk.told == ["parked"]
 
 
 def test_an_output_that_can_be_written_again_is_parked_no_longer(desk):
@@ -167,9 +169,13 @@ def test_an_output_that_can_be_written_again_is_parked_no_longer(desk):
     assert (desk.row.problem, desk.row.attempts, desk.delivery.next_retry()) == ("", 0, None)
     assert desk.parts.said("output.resumed") == [{"output": desk.row.id}]
     assert desk.path.read_text() == "one\n"
+    assert desk.told == ["parked", "unparked"]
     desk.fail()
     desk.write("two\n")
     assert desk.delivery.next_retry() == desk.now + 1
+    desk.mend()
+    assert desk.delivery.retry(desk.output)
+    assert desk.told == ["parked", "unparked"], "it was parked for a moment only"
 
 
 def test_an_output_that_waited_without_an_intent_goes_on(desk):
@@ -184,14 +190,27 @@ def test_an_output_whose_step_was_undone_is_forgotten(desk):
     """The output is neither parked nor unsettled: the ledger has its state before the step."""
     desk.write("one\n")
     desk.delivery.park(desk.output, OutputError("x"))
+    desk.output.note_missing("once")
     desk.delivery.forget(desk.output)
     assert not desk.delivery.unsettled
     assert not desk.delivery.is_parked(desk.output)
+    assert desk.output.missing == ""
+
+
+def test_an_output_that_was_written_is_not_retried(desk):
+    """Nor is one of which nothing waits."""
+    desk.delivery.park(desk.output, OutputError("x"))
+    assert desk.write("one\n")
+    assert not desk.delivery.is_parked(desk.output)
+    desk.delivery.park(desk.output, OutputError("x"))
+    desk.delivery.unpark(desk.output)
+    assert desk.delivery.next_retry() is None
 
 
 # -- completing --------------------------------------------------------------------------------------
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("there", ["", "tw", "two\n"])
 def test_an_intent_that_was_written_in_part_is_completed(desk, there):
     """Nothing is written twice, whatever part of the intent is in the file after a crash."""
@@ -234,6 +253,7 @@ def test_an_intent_whose_file_went_away_begins_the_next_one(desk):
     assert [intent[at : at + 1] for at in (head, ends[0])] == [b"t", b"t"]
     assert (len(intent), ends[-1]) == (len(text.encode()), len(text.encode()))
     assert desk.parts.said("output.edited") == [{"output": desk.row.id, "change": "gone"}]
+    assert desk.output.missing == ""
 
 
 def test_a_file_in_which_nothing_stood_yet_is_made_again_without_a_mark(desk):
@@ -276,6 +296,7 @@ def test_a_deleted_output_is_begun_again(desk):
     assert desk.delivery.is_parked(desk.output)
     assert desk.delivery.retry(desk.output)
     assert desk.delivery.check(live)
+    assert live.missing == ""
     assert "gone" in live.printer.state()["pending"]
     assert (live.printer.headed, desk.row.made, desk.row.ino) == (False, False, 0)
 
@@ -285,6 +306,7 @@ def test_an_output_with_an_open_intent_is_not_looked_at(desk):
     desk.write("one\n")
     desk.path.write_text("edited\n")
     put(desk.output, intent=b"two\n")
+    assert desk.delivery.check(desk.output)
     assert desk.printed() == ""
     assert desk.row.committed == 4
 
@@ -317,6 +339,7 @@ def test_a_renamed_output_is_stored_with_its_new_path(desk):
     assert path.read_text() == "one\ntwo\n"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("marks", [True, False])
 def test_an_output_that_is_older_than_its_directorys_marker_is_followed_too(desk, marks):
     """A file may have been made in a directory that became the output directory later."""
@@ -349,6 +372,42 @@ def test_an_output_that_was_moved_to_the_new_output_directory_is_followed(desk):
     assert [desk.delivery.retry(desk.output) for _ in range(2)] == [False, True]
     assert (desk.row.path, desk.row.root) == (moved, elsewhere)
     assert moved.read_text() == "one\ntwo\n"
+    assert (elsewhere / desk.row.marker).is_file()
+
+
+def test_an_output_is_followed_of_which_only_the_intent_was_written(desk):
+    """A crash came after the append; before the next start, the person renamed the file."""
+    desk.write("one\n")
+    put(desk.output, intent=b"one\n", bounds=(4,), committed=0, tail="")
+    moved = desk.path.rename(desk.path.with_name("mine.md"))
+    assert desk.delivery.retry(desk.output)
+    assert (desk.row.path, moved.read_text()) == (moved, "one\n")
+
+
+def test_a_missing_output_is_not_looked_for_while_its_disk_is_missing(desk):
+    """It waits until the disk is there again, though nothing is to be written to it."""
+    out = desk.parts.world.out
+    desk.write("one\n")
+    away = desk.path.rename(desk.parts.world.home / "away.md")
+    assert not desk.delivery.check(desk.output)
+    out.rename(out.with_name("unmounted"))
+    assert not desk.delivery.retry(desk.output)
+    assert desk.delivery.is_parked(desk.output)
+    assert "is the disk mounted?" in desk.row.problem
+    out.with_name("unmounted").rename(out)
+    away.rename(desk.path)
+    assert desk.delivery.retry(desk.output)
+
+
+def test_an_older_copy_is_noted_when_an_intent_is_completed(desk):
+    """A person saved it while the output could not be written."""
+    desk.write("one\n")
+    desk.fail()
+    desk.write("two\n")
+    desk.mend()
+    desk.path.write_text("older\n")
+    assert desk.delivery.retry(desk.output)
+    assert (desk.row.reverted, desk.path.read_text()) == (True, "older\ntwo\n")
 
 
 def test_a_directory_is_marked_although_it_is_not_the_output_directory_any_more(desk):
