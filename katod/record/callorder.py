@@ -36,7 +36,7 @@ class CallOrder:
         self._held: dict[str, list[Passed]] = {
             call: [Passed(unpack(row), path) for row, path in rows] for call, rows in kept.get("held", {}).items()
         }
-        self._here = ("", "", 0)  # the call of a result that waits, and its record, while that is taken
+        self._here: tuple[Any, ...] = ("",)  # the call of a result that waits, and its record, while that is taken
         self._waited: int = kept.get("waited", 0)  # events since something is held
 
     def kept(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class CallOrder:
 
     def _holds(self, one: Passed) -> bool:
         """Hold a result whose call is not known, and what is made of its record; return whether this event is held."""
-        event, record = one.event, (one.path, _offset(one.event))
+        event, record = one.event, (one.path, one.event.source.get("offset"))
         if event.kind == ev.TOOL_RESULT:
             call = event.payload["toolCallId"]
             self._here = ("", *record) if self._end(call) else (call, *record)
@@ -130,12 +130,6 @@ def _above(one: Passed) -> str:
     source = one.event.source
     above: str = source.get("ancestorId") or source.get("parentId", "")
     return above
-
-
-def _offset(event: Event) -> int:
-    """Return the offset of an event's record, 0 if it has none."""
-    offset: int = event.source.get("offset", 0)
-    return offset
 
 
 def _add(calls: dict[str, None], call: str, most: int) -> None:

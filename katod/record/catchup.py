@@ -24,8 +24,8 @@ from katod.record.stream import SessionStream
 from katod.store.ledger import Ledger, id_hash
 from katod.tail.reader import Batch
 
-# Of one step: a batch was read; the session has to be stepped first; nothing is left.
-Progress = Literal["read", "waiting", "arrived"]
+# Of one step: a batch was read; nothing is left; None: the session has to be stepped first.
+Progress = Literal["read", "arrived"] | None
 # Lets an output that has caught up follow its session; returns whether that worked.
 Join = Callable[[Output], bool]
 
@@ -245,18 +245,17 @@ class CatchUp:
         """Write what waits for a parked output; if something unexpected happens, only this output waits longer."""
         self._isolated(output, partial(self._retry, output))
 
-    def _retry(self, output: Output) -> bool:
+    def _retry(self, output: Output) -> None:
         if not self._delivery.retry(output):
             self._save(output)
-        return False
 
     def _save(self, output: Output) -> None:
         with self._ledger.transaction():
             output.save(self._ledger)
 
-    def _isolated(self, output: Output, act: Callable[[], bool]) -> bool:
+    def _isolated(self, output: Output, act: Callable[[], bool | None]) -> bool:
         try:
-            return act()
+            return bool(act())
         except LedgerError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is shown and retried
@@ -332,7 +331,6 @@ class CatchUp:
             self._save(output)
         if done and written:
             output.catch_up()  # stored with the end of the intent
-            self._delivery.unpark(output)
             self.drop(output)
             return False
         return written
@@ -362,7 +360,7 @@ class CatchUp:
             if left > 0:
                 return self._read(follower, source, min(left, budget))
         follower.finished(sources)
-        return "waiting" if follower.unread else "arrived"
+        return None if follower.unread else "arrived"
 
     def _read(self, follower: CatchUpStream, source: Source, budget: int) -> Progress:
         """Read a batch of one source. If it was rewritten or is being written, the session's next step comes first."""
@@ -376,14 +374,14 @@ class CatchUp:
             follower.skip(source)
             return "read"
         except SourceChanged:
-            return "waiting"
+            return None
         except SourceError as error:
             self._delivery.park(follower.output, OutputError(f"its session cannot be read: {error.what}"))
-            return "waiting"
+            return None
         if batch.lines:
             follower.take(source, batch, is_document=is_document)
             return "read"
         if is_document:
-            return "waiting"
+            return None
         follower.skip(source)
         return "read"

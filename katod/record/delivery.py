@@ -225,10 +225,6 @@ class Delivery:
         """Return whether an output is waiting to be retried."""
         return output in self._parked
 
-    def unpark(self, output: Output) -> None:
-        """Retry no more: nothing of the output waits."""
-        self._parked.pop(output, None)
-
     def forget(self, output: Output) -> None:
         """Forget an output whose step was undone: the ledger has the state before it."""
         self._parked.pop(output, None)

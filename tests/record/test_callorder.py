@@ -6,6 +6,7 @@ import pytest
 
 from katod import events as ev
 from katod.events import Event, SessionRef
+from katod.model import LONGEST_NAME
 from katod.record.callorder import CallOrder
 from katod.record.echo import Passed
 from tests.looping import each
@@ -45,6 +46,7 @@ def ordered(*records: list[Event]) -> list[list[str]]:
     return [*out, [one.event.id for one in order.settle()]]
 
 
+LONGEST = "c" * LONGEST_NAME
 CALL, RESULT, OTHER = call("c1").id, result("c1").id, SAID.id
 
 
@@ -57,6 +59,10 @@ CALL, RESULT, OTHER = call("c1").id, result("c1").id, SAID.id
         pytest.param([[result("c1"), call("c1"), SAID]], [[CALL, RESULT, OTHER], []], id="in one record"),
         pytest.param([[call("c1")], [result("c1")], [result("c1")]], [[CALL], [RESULT], [RESULT], []], id="two results"),
         pytest.param([[result("c1")]], [[], [RESULT]], id="no call at all"),
+        pytest.param([[result("c1")], [call("c1")], [result("c1")]], [[], [CALL, RESULT], [RESULT], []], id="before and after"),
+        pytest.param([[result(LONGEST)]], [[], [result(LONGEST).id]], id="a long id"),
+        pytest.param([[call(LONGEST)], [result(LONGEST)]], [[call(LONGEST).id], [result(LONGEST).id], []], id="a long id, as usual"),
+        pytest.param([[result(f"{LONGEST}c")]], [[result(f"{LONGEST}c").id], []], id="an id that is too long"),
         pytest.param([[event(ev.TOOL_RESULT, "")._replace(payload={"toolCallId": ""})]], [["assistant.tool.result:"], []], id="no id"),
     ],
 )  # fmt: skip
@@ -90,14 +96,38 @@ def test_a_result_without_a_call_waits_until_its_turn_is_over(end: Event) -> Non
 def test_a_result_without_a_call_waits_for_a_few_records() -> None:
     """A session whose calls are lost still shows their results."""
     passed = ordered([result("c1")], *([SAID] for _ in range(20)))
-    assert sum(RESULT in record for record in passed[:-1]) == 1
-    assert passed[-1] == []
+    assert [number for number, record in enumerate(passed) if RESULT in record] == [9]
+    again = ordered([result("c1")], *([SAID] for _ in range(9)), [result("c2")], *([SAID] for _ in range(20)))
+    assert [number for number, record in enumerate(again) if result("c2").id in record] == [19]
 
 
 def test_each_result_is_waited_for_anew() -> None:
     """However many results came before their calls earlier."""
-    records = [record for n in range(20) for record in ([result(f"c{n}")], [call(f"c{n}")])]
-    assert ordered(*records)[1::2] == [[call(f"c{n}").id, result(f"c{n}").id] for n in range(20)]
+    records = [record for n in range(20) for record in ([result(f"c{n}")], [SAID], [call(f"c{n}")])]
+    assert ordered(*records)[2::3] == [[call(f"c{n}").id, result(f"c{n}").id] for n in range(20)]
+
+
+def test_of_two_results_each_waits_for_its_own_call() -> None:
+    """The time that one waited is not forgotten when the other one's call comes."""
+    passed = ordered([result("c1"), result("c2")], *([SAID] for _ in range(8)), [call("c2")], [SAID])
+    assert passed[9:] == [[call("c2").id, result("c2").id, RESULT], [OTHER], []]
+
+
+def test_what_comes_before_a_result_that_waits_is_not_below_it() -> None:
+    """Its ancestor is the nearest event that does not wait; if there is none, it has none."""
+    order = CallOrder()
+    for record, source in (
+        (result("c1"), {"providerEventId": "r1", "parentId": "p"}),
+        (result("c2"), {"providerEventId": "r2", "parentId": "r1", "offset": 1}),
+        (result("c3"), {"providerEventId": "r3", "offset": 2}),
+    ):
+        assert order.take(Passed(record._replace(source=source), "a.jsonl")) == []
+    for above, ancestor in (("r2", "p"), ("r3", None), ("other", None)):
+        [passed] = order.take(Passed(SAID._replace(source={"parentId": above, "offset": 3}), "a.jsonl"))
+        assert passed.event.source == {"parentId": above, "offset": 3} | ({"ancestorId": ancestor} if ancestor else {})
+    below = SAID._replace(source={"parentId": "x", "ancestorId": "r3", "offset": 4})
+    [passed] = order.take(Passed(below, "a.jsonl"))
+    assert passed.event.source == {"parentId": "x", "offset": 4}
 
 
 def test_what_is_remembered_is_bounded() -> None:
@@ -117,6 +147,25 @@ def test_a_result_that_is_written_again_while_it_waits_is_one() -> None:
     order.restart("a.jsonl")
     assert not order.has_pending("a.jsonl")
     assert taken(order, result("c1"), call("c1")) == [CALL, RESULT]
+
+
+def test_only_what_waits_of_the_source_comes_again() -> None:
+    """What waits of another source goes on waiting."""
+    order = CallOrder()
+    for name, path in (("c1", "a.jsonl"), ("c2", "b.jsonl")):
+        assert order.take(Passed(result(name), path)) == []
+    order.restart("a.jsonl")
+    assert [order.has_pending(path) for path in ("a.jsonl", "b.jsonl")] == [False, True]
+    order.know(call("c1"))
+    order.know(call("c2"))
+    assert taken(order, result("c1"), call("c2")) == [RESULT, call("c2").id, result("c2").id]
+
+
+def test_a_call_is_open_until_its_result() -> None:
+    """Of all others, the latest are remembered."""
+    order = CallOrder()
+    assert taken(order, call("c1"), call("c2"), result("c1")) == [CALL, call("c2").id, RESULT]
+    assert order.kept() == {"open": ["c2"], "ended": ["c1"]}
 
 
 def test_a_call_that_passed_before_is_known() -> None:
