@@ -89,8 +89,9 @@ def test_a_rewritten_source_is_known_by_all_that_was_passed(ledger):
     seen = CatchUpDedup(1, ledger, Known(), {})
     assert admitted(seen, first, "a") == "a"
     seen.restart(first)
+    assert admitted(seen, first, "d") == "d"
     again = CatchUpDedup(1, ledger, Known(), json.loads(json.dumps(seen.state())))
-    assert admitted(again, first, "dbad") == "db"
+    assert admitted(again, first, "dbad") == "b"
 
 
 def test_positions_are_all_admitted(ledger):
@@ -104,6 +105,8 @@ def test_positions_are_all_admitted(ledger):
 class Behind:
     """A session that was read to its end, and an output of all of it that is still empty."""
 
+    joins = True
+
     def __init__(self, parts, *rows, maker=None, ranges=None):
         self.parts = parts
         make = maker or parts.world.claude()
@@ -113,7 +116,7 @@ class Behind:
         self.events = parts.read(self.session, self.source)
         self.delivery = Delivery(parts.ledger, parts.log)
         self.delivery.use(parts.world.out)
-        self.catch_up = CatchUp(parts.ledger, parts.catalog, parts.log, self.delivery, lambda _: True)
+        self.catch_up = CatchUp(parts.ledger, parts.catalog, parts.log, self.delivery, lambda _: self.joins)
         self.output = parts.output(self.session)
         for one in ranges or [Range("")]:
             self.output.begin(one, "")
@@ -358,6 +361,122 @@ def test_what_was_printed_before_an_output_stayed_behind_is_not_printed_again(pa
     parts.read(found.session, found.source)
     found.follow()
     assert found.words() == ["word 2"]
+
+
+def test_an_output_whose_end_is_gone_waits_for_its_session_to_say_so(parts):
+    """Once the session has read all of a rewritten source, a mark is its end; it is waited for after a restart, too."""
+    found = Behind(parts, *said(Claude(), 3), ranges=[Range("", end="removed")])
+    found.catch_up.resynced(found.source)
+    found.file.path.write_bytes(b"".join(found.file.path.read_bytes().splitlines(keepends=True)[:-1]))
+    with found.source.spec.open(found.source.path) as file:
+        resync(found.source, file, found.session, parts.ledger, parts.log)
+    found.catch_up.resynced(found.source)
+    found.follow()
+    assert found.row.behind["unread"] == [found.source.id]
+    found.catch_up.revert([found.output])
+    assert found.row.behind["unread"] == [found.source.id]
+    parts.sweep()
+    parts.read(found.session, found.source)
+    found.follow()
+    assert (found.row.behind, found.words()) == (None, ALL[:2])
+    assert "missing" in found.row.path.read_text()
+
+
+def test_an_output_that_ended_is_done_when_it_is_where_its_session_is(parts):
+    """The event after which it ends is no longer known; nothing was rewritten, so nothing is marked as missing."""
+    found = Behind(parts, *said(Claude(), 2), ranges=[Range("", end="?")])
+    found.follow()
+    assert (found.row.behind, found.words()) == (None, ALL[:2])
+    assert "missing" not in found.row.path.read_text()
+
+
+def test_marks_after_the_last_event_are_printed(behind):
+    """A recording is stopped from the shell, after an event that was printed before."""
+    behind.follow()
+    behind.output.end(behind.events[-1].id, "", "stopped")
+    behind.follow()
+    assert behind.row.path.read_text().endswith("\n*Recording stopped*\n")
+    assert behind.row.behind is None
+
+
+def test_a_step_that_is_undone_leaves_what_the_ledger_has(behind):
+    """An output that the ledger does not know is followed no longer."""
+    behind.follow()
+    behind.delivery.settle()
+    before = behind.row
+    behind.output.park("x")
+    created = Output(before._replace(id=99))
+    behind.catch_up.add(created)
+    behind.catch_up.revert([behind.output, created, Output(before)])
+    assert (behind.row.problem, behind.catch_up.outputs()) == ("", [behind.output])
+    assert behind.output in behind.catch_up
+
+
+def test_the_outputs_of_a_session_that_is_forgotten_are_followed_no_longer(behind):
+    """Those of other sessions are."""
+    session = behind.session.row.id
+    assert behind.catch_up.of_session(session) == {behind.output.id: behind.output}
+    assert behind.catch_up.of_session(session + 1) == {}
+    behind.catch_up.forget_session(session + 1)
+    assert behind.output in behind.catch_up
+    behind.catch_up.forget_session(session)
+    assert behind.output not in behind.catch_up
+
+
+def test_an_output_whose_session_cannot_be_loaded_joins_it_later(behind):
+    """It is parked until then, also for the next process."""
+    behind.joins = False
+    assert behind.catch_up.advance(0.0, 1500)
+    assert behind.row.problem == "", "it does not join yet"
+    behind.follow()
+    behind.delivery.settle()
+    behind.catch_up.advance(0.0, 1 << 20)
+    assert behind.parts.ledger.outputs()[0].problem == "its session could not be loaded"
+    assert behind.delivery.is_parked(behind.output)
+
+
+def test_a_problem_is_over_when_there_is_nothing_to_write(behind):
+    """The session can be read again, and has nothing new for the output."""
+    behind.follow()
+    behind.delivery.park(behind.output, OutputError("its session cannot be read"))
+    behind.delivery.retry(behind.output)
+    behind.follow()
+    assert (behind.row.problem, behind.row.attempts) == ("", 0)
+
+
+def test_a_file_that_went_away_is_noted_before_more_is_read(behind):
+    """Nothing is printed to it: it may be back, or elsewhere, in a moment."""
+    behind.catch_up.step(behind.output, 3000)
+    behind.delivery.settle()
+    behind.row.path.unlink()
+    assert not behind.catch_up.step(behind.output, 3000)
+    assert behind.row.intent is None
+    assert behind.parts.ledger.outputs()[0].problem == behind.row.problem != ""
+
+
+def test_what_cannot_be_written_is_in_the_ledger_with_its_problem(behind, monkeypatch):
+    """The next process says why, and goes on with it."""
+
+    def full(*_):
+        raise OutputError("cannot be written: No space left on device")
+
+    monkeypatch.setattr(delivery, "append", full)
+    assert not behind.catch_up.step(behind.output, 3000)
+    [stored] = behind.parts.ledger.outputs()
+    assert (stored.problem, stored.intent is None) == ("cannot be written: No space left on device", False)
+
+
+def test_without_ids_an_output_that_stays_behind_goes_on_at_its_sessions_offset(parts):
+    """What its session had read then is not printed again: it is known by nothing but its place."""
+    make = CodexLegacy()
+    found = Behind(parts, make.meta(), make.says("word 0"), maker=parts.world.codex())
+    found.catch_up.drop(found.output)
+    put(found.output, printer={"active": True, "headed": True})
+    found.catch_up.detach(found.output, found.session)
+    found.file.append(make.says("word 1"))
+    parts.read(found.session, found.source)
+    found.follow()
+    assert found.words() == ["word 1"]
 
 
 def test_a_rewritten_source_without_ids_leaves_a_gap(parts):
