@@ -115,8 +115,8 @@ class RangePrinter:
         return text if begun.mark_at else text + self._begun(begun, metadata, since)
 
     def _begun(self, begun: Range, metadata: SessionMetadata, time: str) -> str:
-        before = self.ranges[self.index - 1].end_mark if self.index else ""
-        kind: MarkKind = "resumed" if before == "paused" else "started"
+        goes_on = self.index > 0 and self.ranges[self.index - 1].end_mark == "paused"
+        kind: MarkKind = "resumed" if goes_on else "started"
         text = self._mark(Mark(kind, time, begun.switches), metadata) if begun.marked else ""
         return text + (self._mark(Mark("refused", text=begun.refused), metadata) if begun.refused else "")
 

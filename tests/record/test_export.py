@@ -14,7 +14,17 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Cursor, Identity, Options, Range, SessionKey, Stat
 from katod.record import export
-from katod.record.export import Stretch, read_katod, render_all, render_recording, replay, reprint
+from katod.record.export import (
+    FileSpool,
+    Stretch,
+    Tally,
+    began,
+    read_katod,
+    render_all,
+    render_recording,
+    replay,
+    reprint,
+)
 from katod.record.ranges import RangePrinter
 from katod.store.rows import OutputRow, SourceRow
 from tests.looping import each
@@ -42,7 +52,7 @@ def test_a_session_of_several_sources_is_replayed_in_their_order(tmp_path):
     """A record that is copied from one source to another is replayed once."""
     make = Claude()
     one, two, three = make.user("one"), make.says("two"), make.says("three")
-    stretches = [stretch(tmp_path, one, two), stretch(tmp_path, one, two, three, name="b.jsonl")]
+    stretches = [stretch(tmp_path, one, two), stretch(tmp_path, two, three, name="b.jsonl")]
     assert texts(replay(KEY, stretches, LOG)) == ["one", "two", "three"]
 
 
@@ -69,6 +79,10 @@ def test_a_limit_ends_a_stretch(tmp_path):
     assert texts(replay(KEY, [found._replace(limit=len(first))], LOG)) == ["one"]
     assert texts(replay(KEY, [found._replace(limit=Path(found.path).stat().st_size)], LOG)) == ["one", "two"]
     assert texts(replay(KEY, [found], LOG)) == ["one", "two", "held"]
+    early = stretch(tmp_path, make.user("one"), make.result("t1", "a"))
+    whole = [event.kind for event, _ in replay(KEY, [early], LOG)]
+    limited = [event.kind for event, _ in replay(KEY, [early._replace(limit=Path(early.path).stat().st_size)], LOG)]
+    assert whole == [*limited, ev.TOOL_RESULT]
 
 
 def test_an_open_line_belongs_to_an_export(tmp_path):
@@ -112,6 +126,47 @@ def test_a_conversation_begins_with_its_first_message(tmp_path):
     old = make.user("Caveat: The messages below were generated", isMeta=True, timestamp="2026-02-01T10:00:00.000Z")
     head, *_ = render_all(replay(KEY, [stretch(tmp_path, old, make.user("words"))], LOG), "markdown", Options())
     assert "date: 2026-02-10" in head
+
+
+@each(
+    ("times", "expected"),
+    [
+        ([], ""),
+        ([("note", "1"), ("message", ""), ("message", "2"), ("message", "3")], "2"),
+        ([("note", ""), ("note", "1"), ("message", "")], "1"),
+        ([("note", ""), ("message", "")], ""),
+    ],
+)
+def test_a_conversation_begins_when_something_says_so(times, expected):
+    """When its first message was written that has a time, or anything else."""
+    kinds = {"note": ev.PROVIDER_RAW, "message": ev.USER_MESSAGE}
+    assert began([Event("e", kinds[kind], SessionRef(*KEY), {}, {}, time) for kind, time in times]) == expected
+
+
+@each(
+    ("kinds", "problem"),
+    [
+        ([], ""),
+        ([ev.PROVIDER_RAW, ev.PROVIDER_RAW], "no message was found, and 2 records are not understood"),
+        ([ev.PROVIDER_RAW, ev.USER_COMMAND], ""),
+        ([ev.TURN_END], ""),
+    ],
+)
+def test_a_conversation_without_a_message_is_a_problem_if_records_are_not_understood(kinds, problem):
+    """It may be one of an agent whose records have changed."""
+    tally = Tally()
+    events = [(Event("e", kind, SessionRef(*KEY), {}, {}), SessionMetadata(KEY)) for kind in kinds]
+    assert list(tally.over(events)) == events
+    assert tally.problem == problem
+
+
+def test_a_spool_has_any_text():
+    """As it is, but for what cannot be encoded; lines end as they did."""
+    spool = FileSpool()
+    spool.write("a\ud800b\r\n")
+    spool.write("c")
+    assert ("".join(spool.pieces()), "".join(spool.pieces())) == ("a?b\r\nc", "a?b\r\nc")
+    spool.close()
 
 
 def test_the_head_does_not_look_for_ever(monkeypatch):
@@ -227,6 +282,7 @@ def test_a_format_is_begun_again_where_the_sources_no_longer_tell(tmp_path):
     known = ids(found)["one"]
     half = recording(Range("", end=known), Range("gone"), printer=state | {"index": 1})
     assert reprint(half, KEY, [source_of(found)], LOG) == {}
+    assert reprint(recording(Range("")), KEY, [source_of(found)], LOG) == {}
     gone = SourceRow(3, 1, str(tmp_path / "gone"), Identity(KEY), Stat(0, 0, 0, 0), cursor=Cursor(9))
     assert reprint(recording(Range(""), printer=state), KEY, [gone], LOG) == {}
 
@@ -244,6 +300,13 @@ def test_a_katod_file_gives_its_events_back(tmp_path):
     assert [ev.to_json(event) for event, _ in again] == [ev.to_json(event) for event, _ in first]
     assert again[-1][1]["title"] == "the title"
     assert [state.get("calls") for _, state in again] == [state.get("calls") for _, state in first]
+
+
+def test_a_katod_file_has_the_name_that_the_agent_gave(tmp_path):
+    """It is in one of its events."""
+    named = Event("e", ev.CONFIG_CHANGE, SessionRef(*KEY), {"what": "title", "before": "", "after": "named"}, {})
+    [(_, metadata)] = read_katod([orjson.dumps(ev.to_json(named))], tmp_path)
+    assert metadata.list_title == "named"
 
 
 @each("bad", [b"{not json", b"[]", b"7", b"{}", b'{"id":"a","kind":"x","session":{},"payload":{}}', b'{"session":[]}'])

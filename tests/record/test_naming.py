@@ -220,3 +220,16 @@ def test_outputs_lie_in_the_configured_places(home):
     assert (places.output, places.allowed) == (home.world.home / "notes", (home.world.home / "vault",))
     assert (places.project, places.project_folder, places.format) == (Path(CWD), "app", "jsonl")
     assert home.naming.scope(metadata(cwd="")).project is None
+
+
+def test_no_project_is_noted_as_a_worktree_of_nothing(home):
+    """Where a directory is none, nothing is stored."""
+    assert home.naming.in_project(CWD) is home.naming
+    assert home.ledger.projects.worktrees == {}
+
+
+def test_an_output_without_words_is_named_after_its_project_and_time(home):
+    """When it was asked for, or when the session last said something."""
+    known = metadata(time="2026-02-10T23:36:18.000Z")
+    assert home.naming.untitled(known, "2026-02-10T22:36:18.000Z").title == "app 2026-02-10 23:36"
+    assert home.naming.untitled(known, "").title == "app 2026-02-11 00:36"

@@ -19,6 +19,7 @@ GLOBS = [
     ("/home/me/app", "/home/me/app/below/it", True),
     ("/home/me/app", "/home/me/apple", False),
     ("/home/me/app/", "/home/me/app", True),
+    ("/home/me/appX", "/home/me/app", False),
     ("/home/*/app", "/home/you/app", True),
     ("~/app", "/home/me/app", True),
     ("~/APP", "/home/me/app", False),
@@ -61,13 +62,36 @@ def test_a_project_that_is_excluded_is_no_matter_of_auto_recording():
     assert policy(auto=True, exclude=("/app",)).auto_records("/app")
 
 
+@each(
+    ("recording", "doubt"),
+    [
+        ({}, ""),
+        ({"exclude": ("/private",)}, ""),
+        ({"auto": True}, ""),
+        ({"auto": True, "exclude": ("/private",)}, "its project is not known, and `recording.exclude` may exclude it"),
+        ({"auto": ("/app",)}, "its project is not known, and `recording.auto` only lists some"),
+    ],
+)
+def test_a_session_of_an_unknown_project_is_doubted_if_projects_matter(recording, doubt):
+    """Only if sessions are auto-recorded at all."""
+    assert policy(**recording).doubt_without_project() == doubt
+
+
+def test_without_globs_no_directory_is_looked_into(monkeypatch):
+    """To which repository a directory belongs is read from the disk."""
+    monkeypatch.setattr("katod.record.policy.repository_of", lambda _: pytest.fail("it was looked into"))
+    assert not policy().excludes("/app")
+    assert not policy(exclude=("/app",)).excludes("")
+
+
 def test_a_recording_freezes_the_options_of_its_time():
     """The options include the version of katod and of its redaction rules."""
-    content = ContentSettings(thinking=True, tools="full", attachments="save", redact=False)
+    shown = {"max_result": 7, "usage": True, "subagent_reports": True}
+    content = ContentSettings(thinking=True, tools="full", attachments="save", redact=False, **shown)
     settings = Settings(OutputSettings(time_zone="Asia/Tokyo"), RecordingSettings(subagents=True), content)
     assert Policy.of(settings, ()).options() == Options(
         thinking=True, tools="full", attachments="save", redact=False, time_zone="Asia/Tokyo", subagents=True,
-        recorder=f"katod {__version__}", rules=RULES_VERSION,
+        recorder=f"katod {__version__}", rules=RULES_VERSION, **shown,
     )  # fmt: skip
 
 

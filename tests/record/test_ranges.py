@@ -134,6 +134,28 @@ def test_marks_carry_times_and_switches():
     assert play(begun(*ranges), "abcd", time="5") == shown
 
 
+def test_a_range_from_the_shell_without_a_time_is_marked_at_that_of_its_event():
+    """Also if another range ends there."""
+    ranges = [Range("a", end="b"), Range("b", inclusive=False), Range("x")]
+    assert play(begun(*ranges), "abc", time="5") == "H(5) <started5> a b <stopped5> <started5> c"
+
+
+def test_after_a_pause_a_recording_is_resumed():
+    """Its mark says so; that of a range after any other end does not, nor that of the first one."""
+    ranges = [Range("a", end="b", end_mark="paused"), Range("c", end="d"), Range("e", end="f", end_mark="paused")]
+    shown = "H() <started> a b <paused> <resumed> c d <stopped> <started> e f <paused>"
+    assert play(begun(*ranges), "abcdefg") == shown
+
+
+def test_what_waits_in_a_range_is_printed_when_it_is_released():
+    """Outside of a range nothing waits."""
+    printer = begun(Range("b"))
+    with mock.patch.object(Plain, "pause", return_value=" waited"):
+        assert printer.release() == ""
+        play(printer, "ab")
+        assert printer.release() == " waited"
+
+
 def test_exclusion_has_a_mark_of_its_own():
     """A recording ended by the settings has a mark of its own."""
     assert play(begun(Range("a", end="b", end_mark="excluded")), "abc") == "H() <started> a b <excluded>"

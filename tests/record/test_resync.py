@@ -1,5 +1,7 @@
 """Resync: where reading resumes in a source whose earlier bytes changed."""
 
+from unittest import mock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,6 +47,25 @@ def test_a_baseline_is_stored_with_the_next_flush(parts):
     with source.spec.open(source.path) as file:
         Resync(parts.ledger, parts.catalog, parts.log, None).begin(source, file)
     assert source.baseline is not None
+    assert parts.catalog.unsaved
+
+
+def test_a_source_is_verified_once_it_is_what_was_read_or_was_read_again(parts):
+    """A change of it is logged, stored with the next flush, and known to what catches up with it."""
+    resynced_for = []
+    file = parts.world.claude().append(Claude().user("one"))
+    source = parts.source()
+    read_to_the_end(source)
+    resync = Resync(parts.ledger, parts.catalog, parts.log, mock.Mock(resynced=resynced_for.append))
+    parts.catalog.saved([source])
+    with source.spec.open(source.path) as opened:
+        assert resync.verify(source, opened, None)
+    assert (source.row.read_ns, parts.said("source.changed"), parts.catalog.unsaved) == (opened.mtime_ns, [], False)
+    put(source, read_ns=0)
+    file.path.write_bytes(line(Claude().user("another")))
+    with source.spec.open(source.path) as opened:
+        assert not resync.verify(source, opened, None)
+    assert (source.row.read_ns, resynced_for, len(parts.said("source.changed"))) == (opened.mtime_ns, [source], 1)
     assert parts.catalog.unsaved
 
 
