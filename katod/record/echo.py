@@ -24,7 +24,7 @@ _PROMPTS: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND})
 _AT_ONCE: Final = 1.0  # seconds between two records that a program wrote in one go
 _LINES: Final = 16  # that count at the beginning of what was typed, and as many at its end
 _MOST: Final = 256  # events that wait
-_LARGEST: Final = 1024 * 1024  # characters of them
+_LARGEST: Final = 1024 * 1024  # characters of their texts
 _MOST_USED: Final = 128  # answers whose usage is remembered
 
 
@@ -76,7 +76,7 @@ class _EchoBlock(NamedTuple):
 class Echoes:
     """Follows the messages of one session. Each is passed on at once, or as soon as it is known not to be an echo."""
 
-    __slots__ = ("_block", "_hashers", "_key", "_known", "_last", "_size", "_used", "_waiting")
+    __slots__ = ("_block", "_hashers", "_key", "_known", "_last", "_used", "_waiting")
 
     def __init__(self, key: SessionKey, kept: dict[str, Any] | None = None) -> None:
         """Start before the first event, or go on from `kept()`."""
@@ -85,7 +85,6 @@ class Echoes:
         self._hashers = {kind: _hasher(kind, key.id) for kind in ("prompt", "answer", "call", "usage")}
         self._known = TextHashes(kept.get("known"))
         self._block = _EchoBlock(*kept["block"]) if "block" in kept else None
-        self._size = 0  # characters of the texts that wait
         self._waiting = [Passed(unpack(row), path, is_past=past) for row, path, past in kept.get("waiting", ())]
         self._last: str = kept.get("last", "")  # when the last event that is no echo was written
         self._used: list[str] = kept.get("used", [])  # hashes of what the last answers used
@@ -252,8 +251,7 @@ class Echoes:
         if is_own:
             return [*self._break_off(), *self._pass(here)]
         is_over = self._is_far(block, seconds(here[0].event.time)) and not block.is_slow
-        self._size += sum(len(str(one.event.payload.get("text", ""))) for one in here)
-        if is_over or len(self._waiting) >= _MOST or self._size > _LARGEST:
+        if is_over or len(self._waiting) >= _MOST or _size([*self._waiting, *here]) > _LARGEST:
             return [*self._decide(), *self._break_off(), *self._pass(here)]
         self._waiting += here
         return []
@@ -268,13 +266,13 @@ class Echoes:
 
     def _drop(self, block: _EchoBlock) -> list[Passed]:
         """Go on with an echo; all that waits is part of it."""
-        self._block, self._size = block, 0
+        self._block = block
         waiting, self._waiting = self._waiting, []
         return _dropped(waiting)
 
     def _release(self) -> list[Passed]:
         """Return the pending events. At the end of an echo, what says nothing by itself still belongs to it."""
-        waiting, self._waiting, self._size = self._waiting, [], 0
+        waiting, self._waiting = self._waiting, []
         is_echo = self._block is not None and self._block.is_echo
         out: list[Passed] = []
         for one in waiting:
@@ -348,6 +346,11 @@ def _lines(event: Event) -> list[str]:
 
 def _has_words(here: list[Passed]) -> bool:
     return any(one.event.kind == ev.USER_MESSAGE and one.event.payload["text"].strip() for one in here)
+
+
+def _size(waiting: list[Passed]) -> int:
+    """Return how many characters the texts have."""
+    return sum(len(str(one.event.payload.get("text", ""))) for one in waiting)
 
 
 def _dropped(waiting: list[Passed]) -> list[Passed]:

@@ -1,6 +1,7 @@
 """What each command does in each state of a session, what is refused, and what is auto-recorded."""
 
 import errno
+from dataclasses import replace
 from itertools import chain
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from katod import events as ev
 from katod.agents.spec import SPAWNED
 from katod.errors import TargetRefused
+from katod.metadata import SessionStart
 from katod.model import Command, NearMiss, Range
 from katod.record.controller import Controller
 from katod.record.news import News
@@ -69,6 +71,13 @@ class Chat:
 
     def refusals(self):
         return [(word, reason) for _, word, reason in self.session.changes.refusals]
+
+
+def in_room(settings):
+    return replace(
+        settings,
+        matrix=replace(settings.matrix, room="!room:example.org", homeserver="https://example.org", token_file="/t"),
+    )
 
 
 def _state(row):
@@ -200,6 +209,7 @@ def test_a_capture_is_marked_where_it_was_asked_for(chat):
     chat.type("::export b")
     [capture], [export] = (output.row.ranges for output in chat.session.outputs.values())
     assert (capture.start, bool(capture.mark_at), capture.switches) == ("", True, (("thinking", False),))
+    assert [news.kind for news in chat.notes] == ["recording"]
     assert (export.start, export.marked, export.end_mark, bool(export.end)) == ("", False, "", True)
 
 
@@ -292,6 +302,61 @@ def test_a_passing_trouble_of_the_machine_undoes_the_step(chat, monkeypatch, num
         chat.type("::start a")
     assert chat.outputs() == {}
     assert [word for word, _ in chat.refusals()] == ([] if passes else ["start"])
+
+
+def test_the_first_words_below_a_command_name_the_file(chat):
+    """The log says that it has a name, and the person hears it."""
+    chat.type("::start")
+    [output] = chat.session.live
+    [*_, event] = chat.session.stream.events(chat.source, lines(chat.make.user("login page"), at=5000))
+    chat.controller.name(chat.session, output, event)
+    assert (output.waits, output.row.head["metadata"]["title"]) == (False, "login page")
+    assert chat.parts.said("output.named") == [{"output": output.id}]
+    assert [(news.kind, news.title) for news in chat.notes] == [("waiting", ""), ("named", "login page")]
+
+
+def test_a_recording_is_delivered_if_the_settings_name_a_room(chat):
+    """From the range that begins; an output without a range in it is not."""
+    chat.type("::start a")
+    chat.controller.use(replace(chat.parts.policy, settings=in_room(chat.parts.policy.settings)))
+    chat.type("::stop\n::start a")
+    deliveries, output = chat.parts.ledger.deliveries, chat.session.present.id
+    assert [deliveries.numbers(output, room) for room in ("!room:example.org", "!other:example.org")] == [[1], []]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("typed", [True, False])
+def test_a_stop_ends_a_recording_for_good_that_katod_paused(chat, typed):
+    """It is not recorded again when the pause ends, nor auto-recorded; from the shell, its mark is written at once."""
+    chat.session.decide_auto("wanted")
+    chat.type("::start a\nwords")
+    [output] = chat.session.live
+    chat.controller.end(chat.session, output, chat.session.metadata.last, mark="paused")
+    chat.session.settle(output)
+    output.stage()
+    put(output, intent=None)
+    if typed:
+        chat.type("::stop")
+    else:
+        chat.ask("stop")
+    output.stage()
+    assert "*Recording stopped" in (output.row.intent or b"").decode()
+    assert (chat.session.row.auto, output.row.paused, output.open) == ("off", False, False)
+    assert [row.end_mark for row in output.row.ranges] == ["paused", "stopped"]
+
+
+def test_what_goes_on_from_a_forgotten_session_is_not_auto_recorded(parts, monkeypatch):
+    """It names that session, unless that is of another one, or started it as a sub-agent."""
+    chat = auto(parts, auto=True)
+    monkeypatch.setattr(chat.controller._catalog, "has_forgotten", lambda key: key.id == OTHER)
+    chat.type("words")
+    for start, expected in (
+        (SessionStart(), "wanted"), (SessionStart(parent="another"), "wanted"), (SessionStart(parent=OTHER, origin=SPAWNED), "wanted"),
+        (SessionStart(parent=OTHER), "off"),
+    ):  # fmt: skip
+        chat.session.metadata.start = start
+        chat.controller.leave_copies(chat.session, chat.heard[-1])
+        assert chat.session.row.auto == expected
 
 
 # -- from the shell ----------------------------------------------------------------------------------
