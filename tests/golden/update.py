@@ -6,7 +6,7 @@ from tests.command import outcomes
 from tests.golden import facts, short
 from tests.golden.cases import FIXTURES, FORMS, GOLDEN, cases
 from tests.golden.facts import FACTS
-from tests.record import story
+from tests.record import echoes, story
 from tests.serve import answers
 from tests.serve import story as served
 
@@ -14,16 +14,8 @@ from tests.serve import story as served
 def main() -> None:
     """Write what has changed, remove what no fixture produces any more, and list both."""
     wanted = {case.golden(form): case.render(form) for case in cases() for form in FORMS}
-    wanted |= (
-        facts.texts()
-        | short.texts()
-        | {
-            answers.GOLDEN: answers.text(),
-            served.GOLDEN: served.text(),
-            story.GOLDEN: story.text(),
-            outcomes.GOLDEN: outcomes.text(),
-        }
-    )
+    wanted |= facts.texts() | short.texts()
+    wanted |= {one.GOLDEN: one.text() for one in (answers, served, story, outcomes, echoes)}
     there = {path for folder in (GOLDEN, FACTS) for path in folder.rglob("*") if path.is_file()}
     for path in sorted(there - wanted.keys()):
         path.unlink()

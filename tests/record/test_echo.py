@@ -4,6 +4,7 @@ import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -11,10 +12,11 @@ from katod import events as ev
 from katod.command.split import split
 from katod.events import Event, SessionRef
 from katod.model import SessionKey
-from katod.record import texthashes
+from katod.record import echo, texthashes
 from katod.record.echo import Echoes, Passed
 from tests.examples import mostly
 from tests.looping import each
+from tests.record import echoes
 from tests.support.records import Gemini, calls, result, user
 from tests.support.world import World
 
@@ -153,9 +155,70 @@ def test_the_history_of_a_very_long_session_is_recognised(monkeypatch: pytest.Mo
 
 
 def test_nothing_that_was_said_is_remembered_as_text() -> None:
-    """What is kept of the history are keyed hashes."""
+    """What is kept of the history are keyed hashes: the same words have others in another session."""
     kept = json.dumps(history().echoes.kept())
     assert not any(text.strip(">:") in kept for text in SAID)
+    hashes = []
+    for name in ("s", "s", "other", "\ud800" + "x" * 90):
+        echoes = Echoes(SessionKey("gemini", name))
+        echoes.take((history().event(ev.USER_MESSAGE, "hello", 0),), "a.jsonl")
+        hashes.append(echoes.kept()["known"]["first"])
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes)) == 3
+
+
+@each(("limit", "value", "text", "waits"), [
+    ("_MOST", 4, "x", [1, 2, 3, 4, 0]), ("_MOST", 256, "x" * 10, [1, 2, 3, 4, 5]),
+    ("_LARGEST", 16, "x" * 4, [1, 2, 3, 0, 0]), ("_LARGEST", 17, "x" * 4, [1, 2, 3, 4, 0]),
+])  # fmt: skip
+def test_what_waits_is_bounded(limit: str, value: int, text: str, waits: list[int]) -> None:
+    """Of too many events, or of too much text, an echo is not waited for."""
+    chat = Chat().say(("hello", 0), (">hi", 5), ("hello", 130))
+    found = []
+    with mock.patch.object(echo, limit, value):
+        for _ in range(5):
+            found.append(len(chat.echoes.kept().get("waiting", ())))
+            chat.take(chat.event(ev.TURN_END, text, 130))
+    assert found == waits
+
+
+def test_what_waits_is_of_a_source() -> None:
+    """That of another one is not asked for."""
+    chat = history()
+    assert (Echoes(KEY).is_blank, chat.echoes.is_blank) == (True, False)
+    chat.say(("hello", 180))
+    assert [chat.echoes.has_pending(path) for path in ("a.jsonl", "b.jsonl", "")] == [True, False, True]
+
+
+def test_a_record_that_is_written_again_while_it_waits_is_one() -> None:
+    """It has the same id."""
+    chat = history()
+    event = chat.event(ev.USER_MESSAGE, "hello", 180)
+    chat.take(chat.event(ev.USER_MESSAGE, "hello", 180))
+    for _ in range(2):
+        chat.take(event)
+    assert chat.end() == [*SAID, "hello", "hello"]
+
+
+def test_what_a_client_adds_to_prompts_is_no_prompt() -> None:
+    """It says nothing by itself: that it comes again is no echo."""
+    chat = history()
+    for time in (150, 180):
+        event = chat.event(ev.USER_MESSAGE, "the files of the project", time)
+        chat.take(event._replace(payload=event.payload | {"subtype": "context"}, typed=False))
+    assert not chat.echoes.has_pending()
+
+
+@each(
+    ("line", "waits"),
+    [(0, False), (15, False), (16, True), (20, True), (23, True), (24, False), (39, False), (None, True)],
+)
+def test_of_a_long_prompt_its_first_and_last_lines_count(line: int | None, waits: bool) -> None:
+    """It is the same prompt if those are, whatever is between them."""
+    words = [f"line {number}" for number in range(40)]
+    other = ["first" if number == line else one for number, one in enumerate(words)]
+    chat = Chat().say(("\n".join(words), 0), (">hi", 5), ("\n".join(other), 130))
+    assert chat.echoes.has_pending() is waits
 
 
 @pytest.mark.parametrize("cut", mostly((35, 40, 59), range(33, 61)))
@@ -182,3 +245,10 @@ def test_what_passed_before_a_restart_is_known_of_the_session(world: World) -> N
     world.once()
     [export] = [text for name, text in world.written().items() if "-before-" in name]
     assert 'model: "claude-opus-4-6"' in export
+
+
+def test_what_passes_of_many_chats_is_as_in_the_golden_file() -> None:
+    """Prompts and answers that come again: in order or not, at once or as slow as people are, with or without times."""
+    now, was = echoes.text().splitlines(), echoes.GOLDEN.read_bytes().splitlines()
+    wrong = [f"{old!r} became {new!r}" for new, old in zip(now, was, strict=True) if new != old]
+    assert wrong == [], "if meant: python -m tests.golden.update"

@@ -16,14 +16,17 @@ from katod.config import Settings
 from katod.discover.found import find_sessions
 from katod.discover.roots import find_roots
 from katod.errors import SourceChanged
+from katod.events import Event, SessionRef
 from katod.formats.registry import open_format
 from katod.log import EventLog
-from katod.model import Options
+from katod.metadata import SessionMetadata
+from katod.model import Options, SessionKey
 from katod.record.export import Stretch, replay
-from katod.record.follow import Follower, Limited, follow, last_turn, printed
+from katod.record.follow import Admission, Follower, Limited, follow, last_turn, printed
 from katod.tail.source import open_source
 from tests.examples import examples, mostly
 from tests.looping import each
+from tests.support.parts import admits
 from tests.support.records import MAKERS, OF_EACH_NATURE, Claude, CodexLegacy, Cursor, calls, line, result, says, user
 from tests.support.world import World
 
@@ -217,6 +220,38 @@ def test_the_last_turn_begins_with_the_last_typed_message(world):
     turn = last_turn(events_of(world, *records))
     assert [event.payload.get("text") for event in turn.events[:4]] == ["above", None, "below", "three"]
     assert turn.after.title == "one"
+
+
+@each(
+    ("second", "texts"),
+    [
+        ({"source": {"offset": 9}}, ["two", "three"]),
+        ({"source": {"offset": 0, "providerEventId": "x"}}, ["two", "three"]),
+        ({"time": "2026-02-10T22:36:19.000Z"}, ["two", "three"]),
+        ({}, ["one", "two", "three"]),
+    ],
+)
+def test_a_turn_begins_with_a_message_of_a_record_of_its_own(second, texts):
+    """Parts of a message are of one record: its place, its id and its time are the same."""
+    ref, kind = SessionRef("codex", "s"), ev.USER_MESSAGE
+    one, two, three = (
+        Event(text, kind, ref, {"text": text}, {"offset": 0}, "2026-02-10T22:36:18.000Z", typed=text != "three")
+        for text in ("one", "two", "three")
+    )
+    metadata = SessionMetadata(SessionKey("codex", "s"))
+    turn = last_turn([(one, metadata), (two._replace(**second), metadata), (three, metadata)])
+    assert [event.payload["text"] for event in turn.events] == texts
+
+
+def test_copies_of_what_was_seen_are_known_by_their_numbers():
+    """A follower that goes on from a mark has not seen the first ones, and leaves out the same events."""
+    events = [Event(name, ev.USER_MESSAGE, SessionRef("claude", "s"), {"text": name}, {}) for name in "abac"]
+    whole = Admission(native_ids=True)
+    assert [admits(whole, event, None) for event in events] == [True, True, False, True]
+    assert (whole.copies, whole.number) == ([2], 4)
+    later = Admission(native_ids=True, copies=whole.copies, number=1)
+    assert [admits(later, event, None) for event in events[1:]] == [True, False, True]
+    assert (later.copies, later.number) == ([2], 4)
 
 
 def test_without_a_typed_message_all_of_it_is_the_last_turn(world):
