@@ -58,12 +58,12 @@ def _parents(agent: str, ledger: Ledger) -> dict[int, str]:
     return {row.session: parent for row in sources if (parent := _parent(row))}
 
 
-def _parent(source: SourceRow) -> str:
-    """Return the id of the session that started another one as a sub-agent, empty if none did."""
+def _parent(source: SourceRow) -> str | None:
+    """Return the id of the session that started another one as a sub-agent, None or empty if none did."""
     for event in _first_events(source):
         if event.kind == ev.SESSION_START:
-            return event.session.parent if event.payload.get("origin") == SPAWNED else ""
-    return ""
+            return event.session.parent if event.payload.get("origin") == SPAWNED else None
+    return None
 
 
 def _first_events(source: SourceRow) -> Iterator[ev.Event]:

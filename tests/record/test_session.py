@@ -260,3 +260,23 @@ def test_a_format_state_that_was_recomputed_is_stored(parts, monkeypatch):
         with parts.ledger.transaction():
             session.save(parts.ledger)
     assert len(rendered) == 1
+
+
+def test_an_output_that_joins_is_one_of_the_session(parts):
+    """It follows the session, whoever made it."""
+    parts.world.claude().append(Claude().user("one"))
+    session = parts.load(parts.source())
+    output = parts.output(session)
+    output.add_range(Range(""))
+    del session.outputs[output.id]
+    session.join(output)
+    assert (session.outputs, session.live, session.recording) == ({output.id: output}, [output], output)
+
+
+def test_a_session_that_is_loaded_again_has_failed_no_longer(parts):
+    """The next step may go well."""
+    parts.world.claude().append(Claude().user("one"))
+    source = parts.source()
+    parts.sessions.failed |= {source.session, 99}
+    parts.load(source)
+    assert parts.sessions.failed == {99}
