@@ -16,5 +16,5 @@ def note(log: EventLog, error: BaseException, key: SessionKey | None = None) -> 
 
 def _raised_at(error: BaseException) -> str:
     """Return the module and the line of katod where an error was raised, or passed through; empty if there is none."""
-    own = [(frame.f_globals.get("__name__", ""), line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    own = [(str(frame.f_globals.get("__name__")), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     return next((f"{name}:{line}" for name, line in reversed(own) if name.partition(".")[0] == _OWN), "")

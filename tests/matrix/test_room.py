@@ -16,6 +16,7 @@ from katod.matrix.lines import Large, RoomEvent
 from katod.matrix.progress import ProgressReporter
 from katod.matrix.room import Room
 from katod.model import SessionKey
+from tests.looping import each
 
 Fault = Callable[[], None]
 
@@ -103,6 +104,17 @@ class Server:
 @pytest.fixture
 def server() -> Server:
     return Server()
+
+
+@each(("quiet", "more", "released"), [(False, False, 0), (True, True, 0), (True, False, 1)])
+def test_lines_that_wait_are_sent_when_nothing_has_come_for_long(quiet: bool, more: bool, released: int) -> None:
+    """Not while there is more to read."""
+    server, count = Server(), list[str]()
+    reader = server.reader()
+    reader.read = lambda: more
+    reader.release = lambda: count.append("")
+    assert server.room.send_some(reader, quiet=quiet) is more
+    assert len(count) == released
 
 
 def test_lines_are_sent_in_their_order_some_at_a_time(server: Server) -> None:
