@@ -37,11 +37,10 @@ class Session(NamedTuple):
 
         And what becomes of it without each of its fields that are not `varied` yet, or with other values, as a digest.
         """
-        adapter = AGENTS[self.agent].adapter
         return {
             "events": list(map(_shown, self.events())),
             "as a sub-agent": [[event.kind, event.payload] for event in self.events("a1")],
-            "typed": [list(text) for row in self.rows for text in adapter.typed_texts(row)],
+            "typed": self.typed(),
             "for usage": digest_of([[event.kind, event.payload] for event in self._used()]),
             "varied": digest_of([_told(other) for other in self._varied(varied)]),
         }
@@ -55,6 +54,11 @@ class Session(NamedTuple):
             found += adapter.feed(Record(number * _EVERY, row))
             adapter = AGENTS[self.agent].adapter(origin, orjson.loads(orjson.dumps(adapter.state())))
         return [*found, *adapter.finish()]
+
+    def typed(self) -> list[Any]:
+        """Return the texts that may have been typed."""
+        adapter = AGENTS[self.agent].adapter
+        return [list(text) for row in self.rows for text in adapter.typed_texts(row)]
 
     def _used(self) -> Iterator[Event]:
         """Yield what is translated for `katod usage`."""
@@ -74,7 +78,7 @@ class Session(NamedTuple):
 
 def _told(session: Session) -> Any:
     try:
-        return list(map(_shown, session.events()))
+        return [list(map(_shown, session.events())), *session.typed()]
     except AgentFailed:
         return "failed"
 
