@@ -72,3 +72,27 @@ def test_items_come_in_order_and_their_iterator_is_closed():
 
     assert run(work) == ([*range(1000)], 0, "the last", None)
     assert closed.is_set()
+
+
+def test_what_can_be_closed_is_closed_in_its_turn():
+    """An iterator that cannot be closed is read all the same; one whose end fails stops nothing."""
+
+    class Rows:
+        closed = 0
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            raise StopIteration
+
+        def close(self):
+            self.closed += 1
+            raise OSError
+
+    async def work(one):
+        rows = Rows()
+        found = [some async for some in one.stream(iter([1, 2]))] + [some async for some in one.stream(rows)]
+        return found, await one.run(lambda: rows.closed)
+
+    assert run(work) == ([[1, 2]], 1)
