@@ -4,6 +4,8 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
+from unittest import mock
 
 import pytest
 
@@ -140,6 +142,17 @@ def test_empty_file_is_taken(place):
     put(place, b"")
     known = append_new(place, INTENT)
     assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
+
+
+def test_an_empty_file_that_another_program_has_locked_is_not_taken(place):
+    """Two katods may claim it at once; where files cannot be locked, that is not noticed."""
+    put(place, b"")
+    with place.path.open("rb") as other:
+        flock(other, LOCK_EX)
+        with pytest.raises(OutputError):
+            make(place, OWNER)
+    with mock.patch("katod.write.output.flock", side_effect=OSError(errno.ENOLCK, "none")):
+        assert make(place, OWNER).ino == place.path.stat().st_ino
 
 
 def test_a_file_that_another_katod_is_about_to_write_to_is_not_taken(place):

@@ -41,7 +41,7 @@ class SessionSearch:
 
     async def find_in(self, query: Query, entry: SessionEntry) -> list[ShownHit]:
         """Return the hits in one session, newest first. Raises Busy."""
-        terms = Terms(most=1, each=_EACH_OF_ONE, width=_WIDTH)
+        terms = Terms(each=_EACH_OF_ONE, width=_WIDTH)
         matches = await self._hub.searching.run(lambda: Search(query, terms).run([entry]))
         return [hit for match in matches for hit in match.hits]
 

@@ -105,9 +105,10 @@ class Unmarked:
         left = deque(numbers)
         again = enumerate(streamed(self._content, left[0] if left else 0))
         while left:
-            number, sent = next(again, (-1, {}))
-            if number < 0:
+            found = next(again, None)
+            if found is None:
                 raise Stale
+            number, sent = found
             if number == left[0]:
                 yield left.popleft(), sent
             elif not number % _TURN:

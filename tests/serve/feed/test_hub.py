@@ -1,8 +1,11 @@
 """The sessions that are open."""
 
 import asyncio
+import threading
+from unittest import mock
 
-from katod.serve.feed.hub import OpenChannels
+from katod.log import EventLog
+from katod.serve.feed.hub import Hub, OpenChannels
 
 
 class Clock(asyncio.SelectorEventLoop):
@@ -49,3 +52,22 @@ def test_one_session_is_kept_for_those_who_come_back():
     """The one that was left last; what is offered counts as left."""
     steps = [(name, "enter") for name in "abc"] + [(name, "leave") for name in "cab"] + [("d", "offer")]
     assert closed(OpenChannels(), *steps) == ["a", "ab", "abc", "abc", "ab", "b", "d"]
+
+
+def test_a_hub_that_is_closed_reads_and_watches_no_longer():
+    """Its threads end, and so does what it does in the background."""
+    index, changes = mock.Mock(), mock.Mock()
+
+    async def within():
+        before = set(threading.enumerate())
+        hub = Hub(index, changes, EventLog())
+        await hub.start()
+        own = set(threading.enumerate()) - before
+        hub.close()
+        await asyncio.gather(*hub._tasks, return_exceptions=True)
+        for thread in own:
+            await asyncio.to_thread(thread.join, 10)
+        return len(own), [thread.is_alive() for thread in own], hub._tasks
+
+    assert asyncio.run(within()) == (2, [False, False], set())
+    assert (index.all.called, changes.start.called, changes.close.called) == (True, True, True)

@@ -34,6 +34,15 @@ def test_files_are_what_was_noted_last(first, then):
     assert entry.changed_ns == max((stat.mtime_ns for _, stat in expected.values()), default=0)
 
 
+def test_only_a_file_of_the_session_is_renewed():
+    """Its stat is another one then, and those of its other files stay."""
+    old, new = Stat(1, 2, 3, 4), Stat(5, 6, 7, 8)
+    entry = SessionEntry(KEY)
+    entry.take([("/a", Identity(KEY), old), ("/b", Identity(KEY), old)])
+    assert [entry.renew(path, new) for path in ("/b", "/c")] == [True, False]
+    assert entry.files == [("/a", Identity(KEY), old), ("/b", Identity(KEY), new)]
+
+
 def test_what_a_session_is_about_is_kept_without_its_calls():
     """Title, start, model and times; many sessions take few bytes each."""
     entry = SessionEntry(KEY)
