@@ -30,7 +30,7 @@ _NO_END: Final = "its session no longer has the place where it ended"
 class Unsent:
     """The lines that were read and not sent, in order. Those up to one that was sent before are passed over."""
 
-    def __init__(self, after: str = "") -> None:
+    def __init__(self, after: str) -> None:
         self.lines: deque[RoomEvent] = deque()
         self.after = after  # the transaction of the line after which they begin, until it has come
         self.size = 0  # characters, as they were read
@@ -52,7 +52,7 @@ class RecordingReader:
     session was rewritten or a new version of katod has other lines, it begins with the first one.
     """
 
-    def __init__(self, recording: OfferedRecording, log: EventLog, after: str = "") -> None:
+    def __init__(self, recording: OfferedRecording, log: EventLog, after: str) -> None:
         self.recording = recording
         self.problem = ""  # why the rest cannot be read, as far as that is known
         self._log = log

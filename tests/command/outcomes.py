@@ -87,7 +87,7 @@ def text() -> bytes:
     facts = {
         "lines": {line: [_shown(parse_line(line)), _shown(near_miss(line)), *hints(line)] for line in _LINES},
         "messages": [_message(message) for message in _MESSAGES],
-        "pasted": [_pasted(message, origin) for message in _MESSAGES[1:5] for origin in ("pasted", "delegated")],
+        "pasted": [_pasted(message, origin) for message in _MESSAGES[:5] for origin in ("pasted", "delegated")],
         "many": [len(parse_message(text).commands) for text in ("::stop\n" * 1001, "::stop\n" * 999)],
         "near misses": len(parse_message(":: start\n" * 20).near_misses),
         "names": {name[:60]: _tried(lambda name=name: resolve(name, _scope())) for name in _NAMES},

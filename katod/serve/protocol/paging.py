@@ -23,14 +23,14 @@ class WrongQuery(Exception):
 class PageQuery(NamedTuple):
     """The messages that a page is to have. `before` and `after` are folded ids."""
 
-    before: str = ""
-    after: str = ""
-    limit: int = _LIMIT
-    offset: int = 0
-    types: tuple[str, ...] = ()
-    order: Literal["asc", "desc"] = "desc"
-    denormalize: bool = True
-    raw: bool = False
+    before: str
+    after: str
+    limit: int
+    offset: int
+    types: tuple[str, ...]
+    order: Literal["asc", "desc"]
+    denormalize: bool
+    raw: bool
 
 
 class _MessageSpan(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from katod.serve.access import guard
-from katod.serve.access.guard import _SECURITY, _bounded, _hardened
+from katod.serve.access.guard import _SECURITY, ABORT, _bounded, _hardened, _patient
 from katod.serve.access.limits import BODY
 from katod.serve.http import Disconnected
 from tests.looping import each
@@ -45,6 +45,27 @@ def test_a_request_that_takes_too_long_is_disconnected(monkeypatch: pytest.Monke
 
     with pytest.raises(Disconnected):
         asyncio.run(_bounded(SCOPE, receive)())  # type: ignore[arg-type]
+
+
+def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds the answer that it is sent, for as long as it likes."""
+    told: list[str] = []
+    scope: dict[str, Any] = {"type": "http", "extensions": {ABORT: lambda: told.append("cut off")}}
+
+    async def send(message: Any) -> None:
+        told.append(message["type"])
+        if message["type"] == "second":
+            await asyncio.Event().wait()
+
+    async def answer() -> None:
+        patient = _patient(scope, send)
+        await patient({"type": "first"})
+        with pytest.raises(Disconnected):
+            await patient({"type": "second"})
+
+    monkeypatch.setattr("katod.serve.access.guard.PATIENCE", 0.0)
+    asyncio.run(answer())
+    assert told == ["first", "second", "cut off"]
 
 
 def test_an_answer_has_each_security_header_once() -> None:

@@ -21,6 +21,13 @@ def test_bars_are_as_high_as_what_they_are_of():
     assert 'viewBox="0 0 40 100"' in text
 
 
+def test_a_chart_says_where_it_begins_and_ends():
+    """A single bar is both."""
+    ends = [re.findall(r"<span>(.*?)</span>", bar_chart("c", "T", "about", [ChartBar(name, 1, "") for name in names]))
+            for names in ("", "a", "abc")]  # fmt: skip
+    assert ends == [["", ""], ["a", ""], ["a", "c"]]
+
+
 def test_words_are_escaped():
     """Whatever they are."""
     text = bar_chart("c", "<T>", "<about>", [ChartBar("<a>", 1, "<w>")])

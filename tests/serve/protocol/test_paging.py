@@ -106,6 +106,10 @@ def test_results_become_a_part_of_their_calls():
     assert body["messages"][0]["message"]["result"] == {"output": "o", "success": True}
     assert body["pagination"]["total"] == 23
     assert "result" not in paged(count=8, limit=1)["messages"][0]["message"]
+    plain = paged(limit=2, before=ident(8), denormalize="false")
+    assert numbers(plain) == [7, 6]
+    assert "result" not in plain["messages"][0]["message"]
+    assert plain["pagination"]["total"] == 25
 
 
 def test_blocks_are_added_on_wish():
