@@ -88,7 +88,6 @@ def test_opencode_fork_repeats_no_command(world: World) -> None:
     assert len(world.written()) == 1
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("shape", ["parts", "string", "hook"])
 def test_gemini_text_that_the_client_appends_to_a_prompt_never_commands(world: World, shape: str) -> None:
     """Text that `@file` and hooks append to a prompt is in the user's record, but was not typed by the user."""
@@ -286,7 +285,6 @@ def test_gemini_command_behind_the_context_of_a_hook_acts(world: World) -> None:
     assert words(events(world)) == ["my words"]
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("stamped", [True, False])
 def test_a_command_typed_after_cursor_regenerated_its_file_acts(world: World, stamped: bool) -> None:
     """A command typed after a rewrite is obeyed, with times to the minute and without any."""
@@ -366,7 +364,6 @@ def test_a_document_that_is_too_large_is_a_problem_that_is_shown(world: World) -
     assert "too large to read" in world.cli("status")
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("make", [OpenCode, GeminiDocument])
 def test_a_second_recording_knows_the_project(world: World, make: type[Maker]) -> None:
     """A second recording knows the project, as an unrecorded session is read again from its beginning."""
@@ -379,7 +376,6 @@ def test_a_second_recording_knows_the_project(world: World, make: type[Maker]) -
     assert 'project: "app"' in path.read_text()
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("make", [OpenCode, GeminiDocument])
 def test_an_excluded_project_stays_excluded(world: World, make: type[Maker]) -> None:
     """A command in an excluded project is ignored, however often it is typed."""

@@ -39,7 +39,6 @@ def test_an_event_is_sent_once_per_transaction(client, server):
     client.check_room()
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("fault", ["cut", "half", "nonsense", "broken", "proxy"])
 def test_what_is_no_answer_is_asked_again(client, server, fault):
     """It says nothing of what the server did, and the error nothing of what the server said."""
@@ -131,7 +130,6 @@ def test_a_token_is_one_word_in_a_private_file(tmp_path):
         read_token(tmp_path / "missing")
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("coding", ["gzip", "gzip, gzip", "br"])
 def test_a_compressed_answer_is_not_unpacked(client, server, coding):
     """A few bytes may be gigabytes; katod asks for none, and `identity` is none."""

@@ -79,7 +79,6 @@ def shop(world: World) -> Shop:
 # -- not allowed -------------------------------------------------------------------------------------
 
 
-@pytest.mark.whole
 @pytest.mark.fault("file of a project")
 @pytest.mark.parametrize("auto", [False, True])
 def test_a_file_that_is_not_allowed_changes_nothing(shop, auto):
@@ -197,7 +196,6 @@ def test_a_file_that_changed_chooses_nothing_until_it_is_allowed_again(shop):
     assert "secretly" in shop.latest.read_text()
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("change", [lambda path: path.write_text(f"{EXCLUDED}\n"), Path.unlink], ids=["line", "gone"])
 def test_an_exclusion_stays_whatever_becomes_of_its_file(shop, change):
     """One empty line that an agent adds does not have the project auto-recorded."""

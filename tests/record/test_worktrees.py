@@ -108,7 +108,6 @@ def test_what_is_forgotten_leaves_no_trace_of_its_worktree(world, repository, wo
     assert str(repository).encode() not in ledger
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("auto", [False, True])
 def test_a_worktree_that_was_always_excluded_stays_so_when_it_is_gone(world, repository, worktree, auto):
     """Nothing of it was ever recorded: it is known because it was looked at."""

@@ -244,7 +244,6 @@ def test_clients_are_asked_whether_they_are_there(world, monkeypatch):
     assert wrong_in(run(world, work)) == []
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("keep", [0, 2], ids=["all is gone", "the rest is gone"])
 def test_a_client_is_told_if_what_it_has_is_no_longer_there(world, keep):
     """Else it goes on: what is still there is not sent again, and what comes after it is sent."""
@@ -274,7 +273,6 @@ def test_a_client_is_told_if_what_it_has_is_no_longer_there(world, keep):
     )
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("make", [Claude, GeminiDocument, OpenCode], ids=lambda make: make.__name__)
 def test_changes_are_told_of_without_a_hint(world, make):
     """Each second, also those of sessions in a database; a project may be named with a slash at its end."""
@@ -313,7 +311,6 @@ def test_ids_that_are_none_are_given_some(world):
 SECRET = "sk-ant-api03-" + "a1B2" * 24
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("count", [3, pytest.param(4000, marks=pytest.mark.slow)])
 def test_secrets_are_redacted_wherever_messages_come_from(world, count):
     """In the history, live, after a reconnect from any place, in every page, in exports and searches."""
@@ -417,7 +414,6 @@ def test_a_bridge_that_is_open_needs_no_token(world):
     assert statuses == [401, 200, 405]
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_nothing_can_be_written_anywhere(world, method):
     """Where nothing is served, either: a client learns that it may not write, not that the path is wrong."""

@@ -33,7 +33,6 @@ def failing(monkeypatch, where, name, when, error=ValueError):
     monkeypatch.setattr(where, name, replaced)
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("error", [KeyError, ValueError])
 def test_an_event_that_cannot_be_shown_is_said_to_be_there(world, monkeypatch, error):
     """The others beside it are shown, on the page and live; the log says where it failed, and nothing of what it is."""
@@ -57,7 +56,6 @@ def test_an_event_that_cannot_be_shown_is_said_to_be_there(world, monkeypatch, e
     assert all(fields["where"].startswith("katod.serve.page.reader:") for _, _, fields in lines)
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("opened", [PageReader, MessageReader], ids=["page", "socket"])
 def test_a_session_that_cannot_be_read_is_an_answer(world, monkeypatch, opened):
     """A stream ends, so that a page comes back; a client is told to. It is read when that is possible again."""
@@ -142,7 +140,6 @@ def test_the_list_goes_on_after_a_failure(world, monkeypatch):
     assert {(name, fields["session"]) for _, name, fields in lines} == {("serve.failed", "")}
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("error", [Busy, ValueError])
 def test_a_page_that_breaks_off_says_so(world, monkeypatch, error):
     """And ends as all pages do; one that cannot be begun is refused as a whole."""

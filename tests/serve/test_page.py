@@ -433,7 +433,6 @@ def test_a_recording_is_asked_for_by_post_alone(world):
     assert not list(world.state.glob("requests/*"))
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("maker", [Claude, Codex, OpenCode])
 def test_what_an_agent_started_is_below_its_session(world, maker):
     """Not in the list, however the agent keeps it; a search with choices finds it, and it links to what started it."""
@@ -720,7 +719,6 @@ def test_a_session_without_its_files_leads_to_what_was_written_of_it(world):
     assert b"done that" in transcript.body
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("is_open", [True, False], ids=["another page is open", "nobody looks"])
 def test_what_was_removed_is_not_sent_again(world, is_open):
     """A page that is loaded after a session was cut has what is left; one that was open before is loaded again."""

@@ -40,7 +40,6 @@ def shelf(tmp_path):
     return Shelf(tmp_path)
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("name", ["app/mine.md", "mine.md", "a/b/c/talk.md"])
 @pytest.mark.parametrize("text", [TEXT, TEXT + b"a note\n", TEXT + INTENT, TEXT + INTENT[:5], b"a note\n" + TEXT])
 def test_a_file_is_found_by_its_inode(shelf, name, text):

@@ -326,7 +326,6 @@ def test_first_intent_is_completed(place, cut):
     assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("cut", range(3, len(EVENTS[0])))
 @pytest.mark.parametrize("before", [b"", b"my note\n"])
 def test_first_intent_is_completed_in_a_file_that_was_edited_meanwhile(place, before, cut):
@@ -337,7 +336,6 @@ def test_first_intent_is_completed_in_a_file_that_was_edited_meanwhile(place, be
     assert (place.path.read_bytes(), foreign) == (before + INTENT, bool(before))
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("cut", range(0, len(INTENT) + 1, 3))
 def test_later_intent_is_completed(place, cut):
     """An intent that a crash left in part is completed after the existing content."""

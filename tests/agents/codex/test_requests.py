@@ -22,7 +22,6 @@ def test_the_request_is_what_follows_the_context_of_the_client(section: str, hea
     assert unwrap(text).context.endswith("quoted\n\n")
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("maker", MAKERS)
 def test_words_before_a_quoted_heading_are_kept(world: World, maker: type[Maker]) -> None:
     """A message that only quotes the client's heading is the person's as a whole."""
@@ -33,7 +32,6 @@ def test_words_before_a_quoted_heading_are_kept(world: World, maker: type[Maker]
     assert world.written()["talk.md"].count("why\n##### My request for Codex:\nhere?") == 1
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("maker", MAKERS)
 def test_a_command_below_a_quoted_heading_is_a_near_miss(world: World, maker: type[Maker]) -> None:
     """In a pasted log, the heading does not move a command to the beginning of what was typed."""

@@ -17,7 +17,6 @@ def write(path: Path, value: dict[str, Any]) -> None:
     path.write_text(json.dumps(value))
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("old", [False, True], ids=["0.6 to 1.1", "before 0.6"])
 def test_a_tree_of_files_is_followed(world: World, old: bool) -> None:
     """A part that is filled in later is recorded then, even if the session's own file did not change."""
