@@ -4,14 +4,14 @@ import orjson
 import pytest
 
 from tests.golden.facts import FACTS, agents, texts
-from tests.looping import each
 
 
 @pytest.mark.breaks
-@each("name", ["agents.json", "others.json", "records.json"])
-def test_facts_are_those_of_the_golden_file(name: str) -> None:
+def test_facts_are_those_of_the_golden_files() -> None:
     """Where each agent keeps its sessions and how they are named; what is typed, and what usage needs of a record."""
-    assert texts()[FACTS / name].splitlines() == (FACTS / name).read_bytes().splitlines()
+    found = {path.name: text.splitlines() for path, text in texts().items()}
+    assert found.keys() == {"agents.json", "others.json", "records.json"}
+    assert found == {name: (FACTS / name).read_bytes().splitlines() for name in found}
 
 
 def test_every_agent_finds_a_session_by_its_path() -> None:
