@@ -18,14 +18,15 @@ from katod.serve.feed.hub import Hub
 from katod.serve.http import html_response, while_there
 from katod.serve.page.frame import plain
 from katod.serve.page.pages import guarded
-from katod.serve.page.usageview import UsageFigures, usage_page
+from katod.serve.page.usageview import AskedUsage, UsageFigures, usage_page
 from katod.usage.grouping import BY, Period, UsageTable, grouped, priced
 from katod.usage.overall import CollectedUsage, collected
 from katod.usage.pricetable import open_table
 from katod.usage.pricing import NoPrices, PriceTable
 from katod.usage.shown import notes
 
-_LONGEST: Final = 40  # characters of a time in an address
+_LONGEST: Final = 40  # characters of a time in an address,
+_LONGEST_PROJECT: Final = 4096  # and of a project
 
 
 class UsagePages:
@@ -53,15 +54,18 @@ class UsagePages:
         except (SelectionError, ValueError, OverflowError, OSError):
             return html_response(plain("Not a time", "There is no such period.", "/usage"), 400)
         sessions = await self._hub.reading.run(lambda: list(self._hub.index.all().values()))
-        figures = partial(self._figures, sessions, since, Period(first))
+        asked = AskedUsage(since, request.query_params.get("project", "")[:_LONGEST_PROJECT])
+        figures = partial(self._figures, sessions, asked, Period(first))
         found = await while_there(request, self._hub.searching.last(figures()))
         assert found is not None  # the last of the steps
         return html_response(usage_page(found))
 
-    def _figures(self, sessions: Iterable[FoundSession], since: str, period: Period) -> Iterator[UsageFigures | None]:
+    def _figures(
+        self, sessions: Iterable[FoundSession], asked: AskedUsage, period: Period
+    ) -> Iterator[UsageFigures | None]:
         """Yield None after each session that was read, and the figures at the end."""
         for found in collected(sessions, self._state, self._zone):
-            yield self._of(found, since, period) if found is not None else None
+            yield self._of(found, asked, period) if found is not None else None
 
     def _table(self) -> tuple[PriceTable, list[str]]:
         """Return the prices, and why there are none if their file cannot be read."""
@@ -70,11 +74,12 @@ class UsagePages:
         except PricesError as error:
             return NoPrices(), [f"{error.what}."]
 
-    def _of(self, found: CollectedUsage, since: str, period: Period) -> UsageFigures:
+    def _of(self, found: CollectedUsage, asked: AskedUsage, period: Period) -> UsageFigures:
         prices, problems = self._table()
         chosen = [cell for cell in found.cells if period.has(cell.cell.key.day)]
         cells = priced(chosen, prices, lambda project: self._shown(found.collector.project(project)))
+        cells = [cell for cell in cells if asked.project in ("", cell.project)]
         tables: list[UsageTable] = [grouped(cells, by) for by in BY]
         first = date.fromordinal(period.first).isoformat() if period.first else ""
         said = [*problems, *notes(tables[0].total, prices, self._prices)]
-        return UsageFigures(since, first, tables, said, self._zone, self._hub.index.serves_everything)
+        return UsageFigures(asked, first, tables, said, self._zone, self._hub.index.serves_everything)

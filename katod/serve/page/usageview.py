@@ -20,10 +20,22 @@ _EVERYTHING: Final = "All sessions on this machine, recorded or not, but not tho
 _RECORDED: Final = "Only sessions that were recorded."
 
 
+class AskedUsage(NamedTuple):
+    """What the address chooses: the days, in the words of `--since`, and a project; empty for all of them."""
+
+    since: str = ""
+    project: str = ""
+
+    def address(self, **other: str) -> str:
+        """Return the address of the page with this choice, or with another one in its place."""
+        chosen = {name: value for name, value in self._replace(**other)._asdict().items() if value}
+        return f"/usage?{urlencode(chosen, errors='replace')}" if chosen else "/usage"
+
+
 class UsageFigures(NamedTuple):
     """What the page shows."""
 
-    since: str  # as the address says it, empty for all time
+    asked: AskedUsage
     first: str  # the day that it means
     tables: Sequence[UsageTable]  # by day at first
     notes: Sequence[str]  # what the signs of costs mean
@@ -35,25 +47,33 @@ def usage_page(figures: UsageFigures) -> Markup:
     """Return the page."""
     by_day = figures.tables[0]
     if by_day.rows:
-        content = fill("{}{}{}", _total(by_day.total), _charts(by_day), join(map(_table, figures.tables)))
+        tables = join(_table(table, figures.asked) for table in figures.tables)
+        content = fill("{}{}{}", _total(by_day.total), _charts(by_day), tables)
     else:
         content = fill('<p class="quiet">No usage was found.</p>\n')
-    page = fill("<h1>Usage</h1>\n{}{}{}", _periods(figures.since), _about(figures), content)
+    page = fill("{}{}{}{}", _heading(figures.asked), _periods(figures.asked), _about(figures), content)
     return framed("Usage · katod", "usage", page)
 
 
-def _periods(since: str) -> Markup:
-    shown = PERIODS if since in PERIODS else PERIODS | {since: f"Since {since}"}
+def _heading(asked: AskedUsage) -> Markup:
+    if not asked.project:
+        return fill("<h1>Usage</h1>\n")
+    every = escape(asked.address(project=""))
+    words = escape(f"Usage of {asked.project}")
+    return fill('<h1>{}</h1>\n<p class="quiet"><a href="{}">All projects</a></p>\n', words, every)
+
+
+def _periods(asked: AskedUsage) -> Markup:
+    shown = PERIODS if asked.since in PERIODS else PERIODS | {asked.since: f"Since {asked.since}"}
     return fill(
         '<section class="chips" aria-label="Period">{}</section>\n',
-        join(_period(given, words, is_chosen=given == since) for given, words in shown.items()),
+        join(_period(asked, given, words) for given, words in shown.items()),
     )
 
 
-def _period(since: str, words: str, *, is_chosen: bool) -> Markup:
-    target = f"/usage?{urlencode({'since': since})}" if since else "/usage"
-    current = fill(' aria-current="true"') if is_chosen else NOTHING
-    return fill('<a class="chip" href="{}"{}>{}</a>', escape(target), current, escape(words))
+def _period(asked: AskedUsage, since: str, words: str) -> Markup:
+    current = fill(' aria-current="true"') if since == asked.since else NOTHING
+    return fill('<a class="chip" href="{}"{}>{}</a>', escape(asked.address(since=since)), current, escape(words))
 
 
 def _about(figures: UsageFigures) -> Markup:
@@ -128,26 +148,33 @@ def _summed(known: Mapping[str, UsageSum], names: Iterable[str]) -> list[tuple[s
 # -- tables -----------------------------------------------------------------------------------------
 
 
-def _table(table: UsageTable) -> Markup:
+def _table(table: UsageTable, asked: AskedUsage) -> Markup:
     """Return the table of one way to group; those who scroll by keys can reach it."""
     title = escape(_TITLES[table.by])
     heads = join(fill('<th scope="col">{}</th>', escape(head)) for head in _HEADS)
-    rows = [(name or "unknown", found) for name, found in table.rows]
+    rows = join(_row(_name(name, table.by, asked), found) for name, found in table.rows)
     return fill(
         '<section class="figures"><h2 id="by-{by}">{title}</h2>'
         '<div class="scroll" tabindex="0" role="region" aria-labelledby="by-{by}">'
         '<table><thead><tr><th scope="col">{head}</th>{heads}</tr></thead><tbody>{rows}</tbody>'
         "<tfoot>{total}</tfoot></table></div></section>\n",
         by=escape(table.by), title=title, head=escape(table.by.capitalize()), heads=heads,
-        rows=join(_row(name, found) for name, found in rows), total=_row("Total", table.total),
+        rows=rows, total=_row(escape("Total"), table.total),
     )  # fmt: skip
 
 
-def _row(name: str, found: UsageSum) -> Markup:
+def _name(name: str, by: str, asked: AskedUsage) -> Markup:
+    """Return the name of a row; that of a project leads to what it used."""
+    if by != "project" or not name or asked.project:
+        return escape(name or "unknown")
+    return fill('<a href="{}">{}</a>', escape(asked.address(project=name)), escape(name))
+
+
+def _row(name: Markup, found: UsageSum) -> Markup:
     tokens = found.tokens
     counts = (found.sessions, tokens.input, tokens.cache_read, tokens.cache_write, tokens.output)
     cells = join(fill("<td>{}</td>", _number(count)) for count in counts)
-    return fill('<tr><th scope="row">{}</th>{}<td>{}</td></tr>\n', escape(name), cells, escape(shown_cost(found)))
+    return fill('<tr><th scope="row">{}</th>{}<td>{}</td></tr>\n', name, cells, escape(shown_cost(found)))
 
 
 def _number(number: int) -> Markup:

@@ -47,7 +47,9 @@ def shown(text):
     """Return the numbers of each table by its rows, as the page has them in full, and what stands for the cost."""
     tables = {}
     for by, body in re.findall(r'aria-labelledby="by-(\w+)">.*?<tbody>(.*?)</tbody>', text, re.DOTALL):
-        rows = re.findall(r'<th scope="row">(.*?)</th>(.*?)<td>([^<]*)</td></tr>', body, re.DOTALL)
+        rows = re.findall(
+            r'<th scope="row">(?:<a [^>]*>)?(.*?)(?:</a>)?</th>(.*?)<td>([^<]*)</td></tr>', body, re.DOTALL
+        )
         tables[by] = {name: (list(map(int, re.findall(r'value="(\d+)"', cells))), cost) for name, cells, cost in rows}
     return tables
 
@@ -70,6 +72,21 @@ def test_it_has_the_numbers_of_the_command(used):
     assert tables["agent"]["pi"][1] == "$0.50"
     assert tables["agent"]["claude"][1] == "unpriced"
     assert "30 tokens have no price: `prices.source` is none." in text
+
+
+def test_a_project_has_numbers_of_its_own(used):
+    """Its name leads to them, and they go with the period; what is no project has none."""
+    _, text = page(used, "/usage?since=2026-02-01")
+    assert 'href="/usage?since=2026-02-01&amp;project=%2Fhome%2Fme%2Fshop"' in text
+    _, text = page(used, "/usage?since=2026-02-01&project=/home/me/shop")
+    month = counted(used, "month", "--project", "/home/me/shop")
+    assert {name: counts for name, (counts, _) in shown(text)["month"].items()} == month
+    assert list(shown(text)["agent"]) == ["pi"]
+    assert "<h1>Usage of /home/me/shop</h1>" in text
+    assert '<a href="/usage?since=2026-02-01">All projects</a>' in text
+    assert 'href="/usage?since=7d&amp;project=%2Fhome%2Fme%2Fshop"' in text
+    assert "No usage was found." in page(used, "/usage?project=%3Cb%3Enowhere")[1]
+    assert "<b>nowhere" not in page(used, "/usage?project=%3Cb%3Enowhere")[1]
 
 
 def test_a_period_is_chosen_by_links(used):

@@ -3,7 +3,7 @@
 import re
 from datetime import date
 
-from katod.serve.page.usageview import UsageFigures, usage_page
+from katod.serve.page.usageview import AskedUsage, UsageFigures, usage_page
 from katod.usage.cells import CostState
 from katod.usage.grouping import BY, grouped, priced
 from katod.usage.pricing import NoPrices
@@ -13,7 +13,7 @@ from tests.usage.test_grouping import DAY, cell
 def figures(*cells):
     """Return the figures of cells whose project is known."""
     found = priced(cells, NoPrices(), lambda _project: "/home/me/app")
-    return UsageFigures("", "", [grouped(found, by) for by in BY], [], "UTC", True)
+    return UsageFigures(AskedUsage(), "", [grouped(found, by) for by in BY], [], "UTC", True)
 
 
 def bars(text, name):
