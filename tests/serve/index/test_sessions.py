@@ -10,6 +10,7 @@ from katod.config import Settings
 from katod.discover.roots import find_roots
 from katod.metadata import SessionMetadata
 from katod.serve.index import sessions
+from katod.serve.index.ledger import LedgerSessions
 from katod.serve.index.sessions import IndexScope, SessionIndex
 from katod.serve.protocol.rest import with_count
 from tests.serve.serving import serving
@@ -44,6 +45,17 @@ def test_a_session_is_served_from_its_recording_on_until_it_is_forgotten(world, 
     assert found.about(found.all()[SESSION])["title"] == "not yet"
     world.cli("forget", SESSION, "--yes")
     assert found.all() == {}
+
+
+def test_the_ledger_is_read_again_only_if_it_has_changed(world):
+    """It is looked at each second."""
+    recorded, entries = LedgerSessions(world.state), {}
+    assert recorded.take(entries) == []
+    assert [recorded.take(entries) for _ in range(2)][-1] is None  # reading it may leave a file beside it
+    world.claude().say(user("::start\nbegin here"), says("with pleasure"))
+    world.once()
+    assert [entry.name for entry in recorded.take(entries)] == [SESSION] == list(entries)
+    assert recorded.take(entries) is None
 
 
 @pytest.mark.parametrize("everything", [False, True], ids=["recorded", "all"])

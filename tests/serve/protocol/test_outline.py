@@ -23,6 +23,7 @@ from tests.support.records import (
     MAKERS,
     Claude,
     Codex,
+    OpenCode,
     Pi,
     calls,
     result,
@@ -188,6 +189,21 @@ def test_a_session_in_two_files_is_the_same(world):
         if not number:
             known = Outline(lambda: content)  # noqa: B023 - as it is then
         assert_same(known, content)
+
+
+@pytest.mark.parametrize("make", [Claude, OpenCode], ids=lambda make: make.__name__)
+def test_what_has_not_changed_is_not_read_again(world, monkeypatch, make):
+    """A second page of the same session begins nothing anew; a file that has grown goes on where it was."""
+    maker = make(world).say(*(user(str(at)) for at in range(5)))
+    content = content_of(sessions()[0])
+    known, begun, begin = Outline(lambda: content), [], Outline._begin
+    monkeypatch.setattr(Outline, "_begin", lambda self: begun.append(1) or begin(self))
+    first = pages(known, **QUERIES[0])
+    assert (pages(known, **QUERIES[0]), begun) == (first, [])
+    maker.say(user("more"))
+    content = content_of(sessions()[0])
+    pages(known, **QUERIES[0])
+    assert len(begun) == (make is OpenCode)
 
 
 def test_what_is_known_is_bounded(world, monkeypatch):
