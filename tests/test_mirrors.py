@@ -43,7 +43,7 @@ GUARDED = {
     "tests/cli/test_layout.py": "cli/printing",
     "tests/cli/test_search.py": "cli/searchscope cli/searchview",
     "tests/cli/test_serve.py": "serve/address",
-    "tests/cli/test_sessions.py": "cli/recorded cli/sessionrow search/since",
+    "tests/cli/test_sessions.py": "cli/recorded cli/sessionrow",
     "tests/cli/test_setup.py": "setup/plan setup/preview",
     "tests/command/test_grammar.py": "command/near",
     "tests/discover/test_discovery.py": "discover/source",

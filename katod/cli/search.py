@@ -62,9 +62,11 @@ _ELSEWHERE: Final = "`--all` searches the sessions that were not recorded, too"
 @click.option("--starred", is_flag=True, help="Search only sessions with your star.")
 @click.option("--label", "labels", multiple=True, help="Search only sessions with this label of yours.")
 @click.option(
-    "--since", metavar="WHEN", help="Search only what is newer than WHEN: today, yesterday, an age (2h, 7d) or a date."
+    "--since",
+    metavar="WHEN",
+    help="Search only what is newer than WHEN: today, yesterday, an age (2h, 7d), a date or a month.",
 )
-@click.option("--until", metavar="WHEN", help="Search only what is not newer than WHEN; a day is included.")
+@click.option("--until", metavar="WHEN", help="Search only what is not newer than WHEN; a day or month is included.")
 @click.option(
     "--limit",
     type=click.IntRange(min=0),

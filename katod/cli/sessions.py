@@ -48,9 +48,11 @@ Used = Mapping[SessionKey, UsageSum]  # what each session used
 @click.option(
     "--since",
     metavar="WHEN",
-    help="Show only sessions that changed since WHEN: today, yesterday, an age (2h, 7d) or a date (2026-02-01).",
+    help="Show only sessions that changed since WHEN: today, yesterday, an age (7d), a date (2026-02-01) or a month.",
 )
-@click.option("--until", metavar="WHEN", help="Show only sessions that did not change after WHEN; a day is included.")
+@click.option(
+    "--until", metavar="WHEN", help="Show only sessions that did not change after WHEN; a day or month is included."
+)
 @click.option(
     "--limit",
     type=click.IntRange(min=0),

@@ -2,7 +2,7 @@
 
 import gc
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from katod.config import local_zone
 from katod.discover.found import FoundSession
 from katod.errors import SelectionError
 from katod.model import SessionKey
-from katod.search.since import since_seconds
+from katod.search.since import last_second, since_seconds
 from katod.usage.grouping import BY, Period, PricedCell, UsageSum, UsageTable, document, grouped, priced
 from katod.usage.pricetable import open_table
 from katod.usage.pricing import PriceTable
@@ -28,14 +28,14 @@ from katod.usage.shown import notes, short_number, shown_cost
 
 _NUMBERS: Final = ("sessions", "input", "cache read", "cache write", "output", "cost")
 _OPTIONAL: Final = (4, 3, 1, 2)  # columns that may be left out, in this order
-_WHEN: Final = "today, yesterday, an age (7d, 2w) or a date (2026-02-01)."
+_WHEN: Final = "today, yesterday, an age (7d, 2w), a date (2026-02-01) or a month (2026-02)."
 _UNKNOWN: Final = "unknown"
 
 
 @click.command()
 @click.option("--by", type=Choice(BY), default="day", show_default=True, help="What each line sums up.")
-@click.option("--since", metavar="WHEN", help=f"Count from the day of WHEN on: {_WHEN}")
-@click.option("--until", metavar="WHEN", help="Count up to the day of WHEN, which is included.")
+@click.option("--since", metavar="WHEN", help=f"Count from the beginning of WHEN on: {_WHEN}")
+@click.option("--until", metavar="WHEN", help="Count up to the end of WHEN, which is included.")
 @click.option("--project", default="", help="Count only sessions whose project path contains this text.")
 @click.option("--agent", type=Choice(sorted(AGENTS)), metavar="NAME", help="Count only sessions of this agent.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -54,7 +54,8 @@ def usage(
     cost.
     """
     zone = local_zone()
-    wanted = WantedUsage(agent, project.casefold(), Period(_day(since, "--since"), _day(until, "--until")))
+    period = Period(_day(since, "--since", since_seconds), _day(until, "--until", last_second))
+    wanted = WantedUsage(agent, project.casefold(), period)
     prices = open_table(context.settings.prices.source)
     with uncollected():
         sums = grouped(_cells(context, zone, wanted, prices, named=by == "project"), by)
@@ -95,13 +96,15 @@ class WantedUsage(NamedTuple):
         return self.period.has(cell.spent.cell.key.day) and self.project in cell.project.casefold()
 
 
-def _day(when: str | None, option: str) -> int:
-    """Return a day as `date.toordinal` counts them, 0 for none. Raises BadParameter."""
+def _day(when: str | None, option: str, meant: Callable[[str], float]) -> int:
+    """Return the day that is meant as `date.toordinal` counts them, 0 for none. Raises BadParameter."""
+    if when is None:
+        return 0
     try:
-        seconds = since_seconds(when)
+        seconds = meant(when)
     except SelectionError as error:
         raise click.BadParameter(error.what, param_hint=option) from None
-    return datetime.fromtimestamp(seconds).astimezone().toordinal() if when else 0
+    return datetime.fromtimestamp(seconds).astimezone().toordinal()
 
 
 def _cells(context: Context, zone: str, wanted: WantedUsage, prices: PriceTable, *, named: bool) -> list[PricedCell]:

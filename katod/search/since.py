@@ -1,4 +1,4 @@
-"""When a search begins and ends, as people type it: `today`, an age, a date."""
+"""When a search begins and ends, as people type it: `today`, an age, a date, a month."""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta
@@ -9,8 +9,9 @@ from katod.errors import SelectionError
 
 _WORDS: Final = {"today": timedelta(0), "yesterday": timedelta(1)}
 _AGE: Final = re.compile(r"(\d{1,5})([hdw]?)")
+_MONTH: Final = re.compile(r"(\d{4})-(\d\d)")
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks", "": "days"}
-_EXPECTED: Final = "expected today, yesterday, an age like 2h or 7d, or a date like 2026-02-01"
+_EXPECTED: Final = "expected today, yesterday, an age like 2h or 7d, a date like 2026-02-01, or a month like 2026-02"
 
 
 def _now() -> datetime:
@@ -27,26 +28,36 @@ def since_seconds(text: str | None) -> float:
     if age := _AGE.fullmatch(text):
         return (now - timedelta(**{_UNITS[age[2]]: int(age[1])})).timestamp()
     try:
-        return datetime.fromisoformat(text).astimezone().timestamp()
+        return datetime.fromisoformat(f"{text}-01" if _MONTH.fullmatch(text) else text).astimezone().timestamp()
     except (ValueError, OverflowError):
         raise SelectionError(_EXPECTED) from None
 
 
 def until_seconds(text: str | None) -> float:
-    """Return the end of what is meant, in seconds since 1970: of a day, the next midnight; infinity for none.
+    """Return the end of what is meant, in seconds since 1970: of a day or month, a midnight; infinity for none.
 
     Raises SelectionError for other words.
     """
     if text is None:
         return inf
-    begin = since_seconds(text)
-    if not _is_day(text):
+    begin, is_month = since_seconds(text), _MONTH.fullmatch(text) is not None
+    if not is_month and not _is_day(text):
         return begin
     day = datetime.fromtimestamp(begin, UTC).astimezone().date()
     try:
-        return datetime.combine(day + timedelta(days=1), time()).astimezone().timestamp()
+        after = (day + timedelta(days=31)).replace(day=1) if is_month else day + timedelta(days=1)
+        return datetime.combine(after, time()).astimezone().timestamp()
     except (ValueError, OverflowError):  # the last day that there is
         return inf
+
+
+def last_second(text: str) -> float:
+    """Return the last second of a day or a month, in seconds since 1970; of anything else, when it begins.
+
+    Raises SelectionError for other words.
+    """
+    begin, end = since_seconds(text), until_seconds(text)
+    return begin if end in (begin, inf) else end - 1
 
 
 def _is_day(text: str) -> bool:

@@ -80,6 +80,8 @@ def test_options_choose_what_is_counted(used):
     assert tokens(used, "--since", "2026-02-11") == {"2026-02-12": 1030}
     assert tokens(used, "--until", "2026-02-11") == tokens(used, "--agent", "claude") == {"2026-02-10": 30}
     assert tokens(used, "--since", "2026-02-10", "--until", "2026-02-12") == tokens(used)
+    assert tokens(used, "--since", "2026-02", "--until", "2026-02") == tokens(used)
+    assert tokens(used, "--since", "2026-03") == tokens(used, "--until", "2026-01") == {}
     assert tokens(used, "--project", "ome/ME/shop") == {"2026-02-12": 1030}
     assert tokens(used, "--project", "elsewhere") == {}
     used.cli("usage", "--until", "someday", code=2)

@@ -1,0 +1,57 @@
+"""When a search begins and ends, as people type it."""
+
+from datetime import datetime
+from math import inf
+
+import pytest
+
+from katod.errors import SelectionError
+from katod.search import since
+from katod.search.since import last_second, since_seconds, until_seconds
+from tests.looping import each
+
+
+def at(text: str) -> float:
+    """Return a local time in seconds since 1970."""
+    return datetime.fromisoformat(text).timestamp()
+
+
+@each(
+    ("text", "begin", "end"),
+    [
+        ("2026-02-10", "2026-02-10", "2026-02-11"),
+        ("2026-02-28", "2026-02-28", "2026-03-01"),
+        ("2026-02", "2026-02-01", "2026-03-01"),
+        ("2026-12", "2026-12-01", "2027-01-01"),
+        ("2026-02-10T10:00", "2026-02-10T10:00", "2026-02-10T10:00"),
+    ],
+)
+def test_a_day_and_a_month_are_included(text: str, begin: str, end: str) -> None:
+    """A moment has no length."""
+    assert (since_seconds(text), until_seconds(text)) == (at(begin), at(end))
+    assert last_second(text) == (at(end) - 1 if begin != end else at(begin))
+
+
+@each("text", ["2026-13", "2026-00", "2026-2", "26-02", "2026-02-30", "soon", "", "7x", "2026-02-", "-7d"])
+def test_other_words_are_refused(text: str) -> None:
+    """It is said what was expected."""
+    for meant in (since_seconds, until_seconds, last_second):
+        with pytest.raises(SelectionError, match="expected today, yesterday, an age"):
+            meant(text)
+
+
+def test_the_end_of_time_has_no_end() -> None:
+    """Nor has what is not given."""
+    assert (since_seconds(None), until_seconds(None)) == (0.0, inf)
+    assert until_seconds("9999-12-31") == until_seconds("9999-12") == inf
+    assert last_second("9999-12") == since_seconds("9999-12")
+
+
+def test_an_age_is_that_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In hours, days or weeks; days need no unit."""
+    now = datetime.fromisoformat("2026-02-10T10:00").astimezone()
+    monkeypatch.setattr(since, "_now", lambda: now)
+    for text, seconds in (("2h", 7200), ("7d", 7 * 86_400), ("7", 7 * 86_400), ("1w", 7 * 86_400)):
+        assert since_seconds(text) == now.timestamp() - seconds
+    assert (since_seconds("today"), until_seconds("today")) == (at("2026-02-10"), at("2026-02-11"))
+    assert (since_seconds("yesterday"), until_seconds("yesterday")) == (at("2026-02-09"), at("2026-02-10"))
