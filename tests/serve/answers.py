@@ -62,6 +62,7 @@ _OF_API: Final = (
     "/static/page.css", "/static/nothing.css", "/nowhere",
 )  # fmt: skip
 _OF_PAGES: Final = (
+    "/usage", "/usage?since=2026-03-02", "/usage?since=2026-03-02&project=/home/me/shop", "/usage?since=x",
     "/", "/?agent=Codex", "/?project=shop&by=project", "/?days=7", "/?days=1&starred=1", "/?recorded=1", "/?older=x",
     "/?label=none", "/?label=later", "/?starred=1",
     "/?label=now&agent=Claude%20Code&recorded=1", "/find", "/find?q=%23later", "/find?q=mine", "/find?q=codex", "/find?q=test", "/find?q=test%20cart", f"/find?q=test&in={_UUID.format(1)}",

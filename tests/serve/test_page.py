@@ -492,10 +492,17 @@ def test_very_many_sub_agents_are_counted(world, monkeypatch):
 
 def test_what_sub_agents_started_is_below_them():
     """Also where several start several, and whatever is deep is closed again."""
-    rows = [(depth, ListRow(name, title=name)) for depth, name in ((1, "a"), (2, "b"), (3, "c"), (2, "d"), (1, "e"))]
-    page = str(session_head(ListRow("main"), Beside(family=rows), 0.0))
-    tree = re.sub(r"<a[^>]*>|</a>|<span[^>]*></span>| ", "", re.search(r'family">.*</summary>(.*)</details>', page)[1])
-    assert tree == "<ul><li>a<ul><li>b<ul><li>c</li></ul></li><li>d</li></ul></li><li>e</li></ul>"
+
+    def tree(*names):
+        rows = [(depth, ListRow(name, title=name)) for depth, name in names]
+        page = str(session_head(ListRow("main"), Beside(family=rows), 0.0))
+        return re.sub(
+            r"<a[^>]*>|</a>|<span[^>]*></span>| ", "", re.search(r'family">.*</summary>(.*)</details>', page)[1]
+        )
+
+    whole = tree((1, "a"), (2, "b"), (3, "c"), (2, "d"), (1, "e"))
+    assert whole == "<ul><li>a<ul><li>b<ul><li>c</li></ul></li><li>d</li></ul></li><li>e</li></ul>"
+    assert tree((1, "a"), (2, "b"), (3, "c")) == "<ul><li>a<ul><li>b<ul><li>c</li></ul></li></ul></li></ul>"
 
 
 def test_the_sessions_beside_one_are_those_of_its_project(world):

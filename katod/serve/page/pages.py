@@ -101,7 +101,7 @@ class Pages:
             f"{one}/download/{{form}}": self._download,
             f"{one}/transcripts/{{number}}": self._transcript,
         }
-        routes = [Route(path, guarded(page), methods=["GET"]) for path, page in pages.items()]
+        routes = [Route(path, guarded(page)) for path, page in pages.items()]
         posts: dict[str, Handler] = {f"{one}/recording": self._record, f"{one}/own": self._keep_words}
         return [*routes, *(Route(path, guarded(act), methods=["POST"]) for path, act in posts.items())]
 

@@ -45,7 +45,7 @@ class UsagePages:
 
     def routes(self) -> list[Route]:
         """Return the address of the page."""
-        return [Route("/usage", guarded(self._usage), methods=["GET"])]
+        return [Route("/usage", guarded(self._usage))]
 
     async def _usage(self, request: Request) -> Response:
         since = request.query_params.get("since", "")[:_LONGEST]

@@ -63,7 +63,7 @@ class RestApi:
             f"{session}/messages": self._messages,
             f"{session}/export": self._export,
         }
-        return [Route(path, _guarded(answer), methods=["GET"]) for path, answer in answers.items()]
+        return [Route(path, _guarded(answer)) for path, answer in answers.items()]
 
     # -- the server -------------------------------------------------------------------------------------
 

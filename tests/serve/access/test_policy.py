@@ -169,7 +169,7 @@ def test_nobody_comes_in_without_a_token_through_a_server_in_front():
 
 def test_addresses_of_this_machine_are_known():
     """Its names are those that browsers use for it; others have theirs alone."""
-    assert [host for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost") if not is_loopback(host)] == []
+    assert [host for host in ("127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost") if not is_loopback(host)] == []
     assert [
         host for host in ("192.168.1.5", "0.0.0.0", "::", "example.org", "localhost.example.org") if is_loopback(host)
     ] == []

@@ -1,9 +1,15 @@
 """What clients may ask for: parts of lists, and what an export has in it."""
 
+import asyncio
 import os
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
+from katod.errors import LedgerError
+from katod.serve.protocol.rest import _guarded
+from katod.serve.worker import Busy
 from tests.serve.test_app import ONE, PROJECT, SESSIONS, asked
 from tests.support.records import SESSION, user
 
@@ -137,3 +143,15 @@ def test_a_search_comes_in_parts(several):
     assert (of_project.json["results"], elsewhere.json["total"]) == ([], 1)
     assert [(answer.status, answer.json["error"]) for answer in (none, wordy)] == [(400, "MISSING_QUERY")] * 2
     assert asked(several, f"/search?q={'x' * 1000}")[0].status == 200
+
+
+@pytest.mark.parametrize("error", [Busy(), LedgerError("damaged")])
+def test_what_cannot_be_read_now_may_be_asked_for_again(error: Exception) -> None:
+    """A second later; what is wrong is not said."""
+
+    async def fail(_request: Request) -> Response:
+        raise error
+
+    answer = asyncio.run(_guarded(fail)(None))  # type: ignore[arg-type]
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert b"damaged" not in answer.body
