@@ -304,8 +304,8 @@ class _Act:
         session = self._session
         if command.word != "stop":  # to stop is always allowed
             self._check_allowed()
-        if command.word == "stop" and self._ends_paused():
-            return
+        if command.word == "stop":
+            self._end_paused()
         target = self._named(command) if command.name and command.word != "stop" else None
         recording, action = session.recording, self._decided(command, target)
         output = self._output(action, target, command)
@@ -327,17 +327,15 @@ class _Act:
         session = self._session
         self._controller.refuse(session, command.word, session.metadata.time, f"{self._refused}; {instead}")
 
-    def _ends_paused(self) -> bool:
-        """End a recording that ended because katod was paused for good; return whether there is one."""
+    def _end_paused(self) -> None:
+        """End a recording for good that ended because katod was paused."""
         session, output = self._session, self._session.present
         if session.recording is not None or output is None or not output.row.paused:
-            return False
-        session.decide_auto("off")
+            return
         begun = Range(self._at, inclusive=self._typed)
         self._controller.end_paused(session, output, begun, time=self._time)
         if not self._typed:
             session.settle(output)
-        return True
 
     def _check_allowed(self) -> None:
         """Raise TargetRefused if nothing is recorded now, or nothing of this project."""

@@ -47,7 +47,7 @@ class Policy:
     protected: tuple[Path, ...]  # the agents' roots and katod's state directory: never written to
     zone: str
     home: Path
-    paused: str = ""  # since when nothing is recorded at all
+    paused: str  # since when nothing is recorded at all
     allowed: Allowed | None = None  # the projects' files that count
     project: Project = _NO_PROJECT
     worktrees: Mapping[str, str] = field(default_factory=dict)  # those of the ledger: they may be gone

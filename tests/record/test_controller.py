@@ -166,6 +166,8 @@ def test_a_refused_name_is_named_in_the_transcript_without_its_secrets(chat):
     assert mark.endswith("(write it without them)*")
     assert SECRET not in mark
     assert len(mark) < 240
+    [(_, reason)] = chat.refusals()
+    assert len(reason.split('"')[1]) == 80
 
 
 def test_a_refused_name_says_at_once_where_the_words_go(chat):
@@ -313,6 +315,14 @@ def test_the_first_words_below_a_command_name_the_file(chat):
     assert (output.waits, output.row.head["metadata"]["title"]) == (False, "login page")
     assert chat.parts.said("output.named") == [{"output": output.id}]
     assert [(news.kind, news.title) for news in chat.notes] == [("waiting", ""), ("named", "login page")]
+
+
+def test_nobody_types_words_to_what_an_agent_started(chat):
+    """Its file is named at once, after its project and time."""
+    chat.session.metadata.start = chat.session.metadata.start._replace(origin=SPAWNED)
+    chat.type("::start")
+    [output] = chat.session.live
+    assert (output.waits, output.row.head["metadata"]["title"]) == (False, "app 2026-02-10 23:37")
 
 
 def test_a_recording_is_delivered_if_the_settings_name_a_room(chat):

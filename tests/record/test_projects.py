@@ -315,7 +315,7 @@ def test_whatever_is_allowed_the_options_show_no_more_and_the_path_is_inside(
     allowed.allow(shop / NAME, data)
     before = Settings(content=ContentSettings(own_thinking, own_tools))
     before = Settings(type(before.output)(str(home / "out"), template), content=before.content)
-    policy = Policy(before, (state,), "UTC", home, allowed=allowed)
+    policy = Policy(before, (state,), "UTC", home, paused="", allowed=allowed)
     naming = OutputNaming(memory_ledger(), policy).in_project(str(shop / "src"))
     metadata = SessionMetadata(SessionKey("claude", "s"), {"title": "t", "cwd": str(shop / "src")})
     try:

@@ -280,3 +280,7 @@ def test_a_session_that_is_loaded_again_has_failed_no_longer(parts):
     parts.sessions.failed |= {source.session, 99}
     parts.load(source)
     assert parts.sessions.failed == {99}
+    parts.sessions.step_soon(source.session)
+    parts.sessions.step_soon(99)
+    parts.sessions.forget(99)
+    assert (parts.sessions.failed, parts.sessions.take_failed_between()) == (set(), {source.session})

@@ -86,6 +86,13 @@ def test_a_result_waits_for_its_call_unless_lines_are_left_out():
     assert tools(stream(gaps=True).settle(CLAUDE)) == []
 
 
+def test_what_is_kept_of_a_stream_is_called_as_it_was():
+    """Another version of katod goes on with it."""
+    assert {"echoes", "callOrder"} <= stream().state().keys()
+    assert "echoes" not in stream(whole=False).state()
+    assert "callOrder" not in stream(gaps=True).state()
+
+
 def test_what_waits_of_a_source_that_is_read_again_comes_once():
     """A result that waits for its call, and words that may be an echo, are read again with their source."""
     make = Claude()
