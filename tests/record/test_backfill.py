@@ -35,6 +35,7 @@ def test_a_session_is_translated_up_to_its_cursor(long):
     Backfill(never).finish(session, 1 << 20)
     assert (session.backfilled, source.translated) == (True, source.cursor.offset)
     assert (session.metadata.title, session.metadata.model) == ("first words", "claude-opus-4-6")
+    assert session.state_news.kept()["times"][2] > 0, "when something was said last"
     new = parts.read(session, source)
     assert [event.payload.get("text") for event in new if event.kind == "assistant.message"] == ["after the cursor"]
 

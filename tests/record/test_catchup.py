@@ -239,7 +239,7 @@ def test_an_output_that_stays_behind_has_what_its_session_had_then(parts):
 def test_a_source_that_is_gone_leaves_a_gap(behind):
     """The output does not wait for a vanished source; a mark before the next text notes the gap."""
     behind.file.path.unlink()
-    behind.follow()
+    assert behind.follow() == 2, "what follows it is read at once"
     assert behind.row.printer["pending"]
     assert behind.catch_up.may_join(behind.output)
 
@@ -387,6 +387,7 @@ def test_an_output_that_ended_is_done_when_it_is_where_its_session_is(parts):
     found = Behind(parts, *said(Claude(), 2), ranges=[Range("", end="?")])
     found.follow()
     assert (found.row.behind, found.words()) == (None, ALL[:2])
+    assert parts.ledger.outputs()[0].behind is None
     assert "missing" not in found.row.path.read_text()
 
 

@@ -407,6 +407,17 @@ def test_an_older_copy_is_noted_when_an_intent_is_completed(desk):
     assert (desk.row.reverted, desk.path.read_text()) == (True, "older\ntwo\n")
 
 
+def test_an_output_is_followed_whose_directory_was_moved_away(desk):
+    """It is not parked: the settings name the directory in which it is now."""
+    desk.write("one\n")
+    elsewhere = desk.parts.world.home / "elsewhere"
+    desk.parts.world.out.rename(elsewhere)
+    desk.delivery.use(elsewhere)
+    put(desk.output, intent=b"two\n", bounds=(4,))
+    assert desk.delivery.retry(desk.output)
+    assert (desk.row.root, desk.row.problem, desk.row.path.read_text()) == (elsewhere, "", "one\ntwo\n")
+
+
 def test_a_directory_is_marked_although_it_is_not_the_output_directory_any_more(desk):
     """It was when the output was planned; a crash and other settings can come between that and its file."""
     desk.delivery.use(desk.parts.world.home / "elsewhere")

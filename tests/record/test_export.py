@@ -165,7 +165,7 @@ def test_a_spool_has_any_text():
     spool = FileSpool()
     spool.write("a\ud800b\r\n")
     spool.write("c")
-    assert ("".join(spool.pieces()), "".join(spool.pieces())) == ("a?b\r\nc", "a?b\r\nc")
+    assert [list(spool.pieces()) for _ in range(2)] == [["a?b\r\nc"]] * 2
     spool.close()
 
 

@@ -233,3 +233,30 @@ def test_an_output_without_words_is_named_after_its_project_and_time(home):
     known = metadata(time="2026-02-10T23:36:18.000Z")
     assert home.naming.untitled(known, "2026-02-10T22:36:18.000Z").title == "app 2026-02-10 23:36"
     assert home.naming.untitled(known, "").title == "app 2026-02-11 00:36"
+
+
+def test_the_head_of_an_output_is_what_is_known_of_its_session_then(home):
+    """Not what is open in it, or counted."""
+    told = {
+        "title": "t", "cwd": CWD, "branch": "b", "version": "1", "model": "m", "parent": "p", "session": "s", "draft": "d",
+        "time": "2026-02-10T22:36:18.000Z",
+    }  # fmt: skip
+    known = SessionMetadata(KEY, told | {"calls": {"t1": "Bash"}, "last": "e"})
+    row = home.naming.make(home.session, home.naming.generated(known), known)
+    assert row.head["metadata"] == told
+
+
+def test_only_what_is_in_the_output_directory_was_put_there_instead(home):
+    """A refused directory of the project is no matter of an output elsewhere."""
+    home.naming._refused = "refused"
+    places = (home.world.out, home.world.home)
+    assert [home.naming.refused_for(Target(place, ("a.md",), "markdown")) for place in places] == ["refused", ""]
+
+
+def test_a_file_that_exists_is_named(home):
+    """So that the person knows which one is in the way."""
+    target = home.naming.named("notes", metadata())
+    home.put("notes.md")
+    with pytest.raises(TargetRefused) as refused:
+        home.naming.claim(home.session, target, fresh=True)
+    assert (refused.value.path, refused.value.hint) == (target.path, "choose another name")

@@ -24,6 +24,7 @@ ROW = OutputRow(0, 1, Path("/out"), Path("/out/login-page.md"), "markdown", 1, O
 def test_a_headline_is_what_an_agent_does_or_what_happened(news, headline):
     """If an agent did something, that is the headline; otherwise it names what happened, and that katod says so."""
     assert news.headline == headline
+    assert (news.project, news.title, news.path, news.what) == ("", "", None, "")
 
 
 def test_news_of_a_recording_have_its_project_title_and_file():

@@ -31,6 +31,7 @@ OTHER = (
     f'{{"session":"{SESSION}"}}\n',
     f'["{SESSION}"]\n',
     f'{{"session":{{"id":"another","parent":"{SESSION}"}}}}\n',
+    f'{{"session":{{"id":"{SESSION}","subagent":"a1"}}}}\n',
     f'{{"session":{{"id":"{SESSION}"',
 )
 

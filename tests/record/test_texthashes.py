@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katod.record import texthashes
 from katod.record.texthashes import NOWHERE, SIZE, TextHashes
 
 FIRST, ALL = 256, 1024  # places that stay, at the beginning and in total
@@ -64,3 +66,12 @@ def test_the_first_exchange_ends_at_the_second_prompt() -> None:
     assert these.is_first_prompt((hashed(2),), 6)
     assert not these.is_first_prompt((hashed(4),), 6)
     assert [these.is_in_first_exchange(place) for place in range(6)] == [True] * 4 + [False] * 2
+
+
+def test_what_is_forgotten_is_forgotten_where_it_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same words later on are still known; nothing is kept of those that are not."""
+    monkeypatch.setattr(texthashes, "_FIRST", 0)
+    monkeypatch.setattr(texthashes, "_LATEST", 2)
+    these = known(1, 2, 1, 3)
+    assert [these.after(NOWHERE, [hashed(number)], 9) for number in (1, 2, 3)] == [2, NOWHERE, 3]
+    assert set(these._places) == {hashed(1), hashed(3)}
