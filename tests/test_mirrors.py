@@ -84,8 +84,7 @@ GUARDED = {
     "tests/serve/test_failing.py": "serve/feed/reader serve/http",
     "tests/serve/test_find.py": "serve/page/findview serve/page/search",
     "tests/serve/test_page.py": (
-        "serve/page/changedfiles serve/page/listview serve/page/pages "
-        "serve/page/sessionlist serve/page/sessionview serve/page/streams"
+        "serve/page/listview serve/page/pages serve/page/sessionlist serve/page/sessionview serve/page/streams"
     ),
     "tests/service/test_systemd.py": "service/manager",
     "tests/store/test_ledger.py": "store/projects",

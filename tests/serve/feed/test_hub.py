@@ -71,3 +71,28 @@ def test_a_hub_that_is_closed_reads_and_watches_no_longer():
 
     assert asyncio.run(within()) == (2, [False, False], set())
     assert (index.all.called, changes.start.called, changes.close.called) == (True, True, True)
+
+
+def test_files_that_changed_are_read_in_the_sessions_that_are_open():
+    """In those whose files they are; without a hint in all, and what is not open is looked for."""
+    index, told = mock.Mock(), []
+    index.take_up.side_effect = lambda paths: {path.strip("/") for path in paths}
+
+    def channel(name):
+        async def advance():
+            told.append(name)
+
+        return mock.Mock(advance=advance, key=None)
+
+    async def within():
+        hub = Hub(index, mock.Mock(), EventLog())
+        hub._opened = [(name, channel(name)) for name in "ab"]
+        found = []
+        for paths in ({"/b"}, {"/c"}, set()):
+            await hub._take_up(paths)
+            await asyncio.gather(*hub._tasks)
+            found.append(("".join(told), index.all.call_count))
+        hub.close()
+        return found
+
+    assert asyncio.run(within()) == [("b", 0), ("b", 0), ("bab", 1)]
