@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from contextlib import closing
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,13 +14,16 @@ from katod.matrix import reader as reader_
 from katod.matrix.delivery import RoomDelivery
 from katod.matrix.exchange import Progress
 from katod.matrix.reader import RecordingReader
+from katod.model import Options, Range, SessionKey
 from katod.service.control import Request
 from katod.store.ledger import Ledger
-from katod.store.rows import PositionRow
+from katod.store.rows import OutputRow, PositionRow
 from tests.examples import mostly
+from tests.looping import each
 from tests.matrix.delivering import Delivering, assert_complete, expected
 from tests.matrix.homeserver import _ERRORS, ROOM, TOKEN, Homeserver, in_order
 from tests.support.live import PATIENCE, Live, until
+from tests.support.parts import memory_ledger
 from tests.support.records import MAKERS, OF_EACH_NATURE, SESSION, Claude, Maker, calls, result, says, user
 from tests.support.world import World
 
@@ -850,3 +854,23 @@ def test_a_project_is_not_sent_while_it_is_not_known_whether_it_is_excluded() ->
     delivery = of(known)
     delivery._policy = None
     assert [*found, delivery._is_excluded("/p")] == [False, True, True, True]
+
+
+@each("is_excluded", [False, True])
+def test_only_ranges_that_began_for_the_room_are_offered(is_excluded: bool) -> None:
+    """What was recorded before is not sent; nothing is of a project that is excluded now."""
+    ledger = memory_ledger()
+    session = ledger.add_session(SessionKey("claude", "s"))
+    head = {"key": ["claude", "s", ""], "metadata": {}}
+    ranges = (Range("a", end="b"), Range("c"))
+    row = OutputRow(0, session.id, Path("/o"), Path("/o/a.md"), "markdown", 1, Options(), head, ranges=ranges)
+    row = ledger.save_output(ledger.add_output(row))
+    ledger.deliveries.begin(row.id, 1, ROOM)
+    delivery: Any = object.__new__(RoomDelivery)
+    delivery._ledger, delivery._settings = ledger, SimpleNamespace(room=ROOM)
+    delivery._is_excluded = lambda _cwd: is_excluded
+    offered = delivery._recording(row.id, session.id)
+    if is_excluded:
+        assert offered is None
+    else:
+        assert ([one.start for one in offered.row.ranges], offered.last) == (["c"], 1)
