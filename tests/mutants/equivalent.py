@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.mutants.trial import Mutant
 
+_LOWER: Final = "a label has no letter in upper case"
 _NEVER: Final = "Starlette calls this for an HTTPException alone"
 
 REASONS: Final[dict[str, str]] = {
@@ -23,6 +24,15 @@ REASONS: Final[dict[str, str]] = {
     (
         ": _STEP: Final = [32_768 → 1]  # characters, after which others have their turn"
     ): "how long a step is changes when others have their turn, and nothing that is found",
+    (
+        'Echoes.__init__: self._last: str = kept.get("last", ["" → \'X\'])  # when the last event that is no echo was written'
+    ): "neither is a time",
+    "note_document: batch = file.read(Cursor(), [0 → -1])": "a document is read as a whole, whatever the size",
+    '_label: return _DASHES.sub("-", kept).lstrip(["#-./" → \'#-./X\'])[:LONGEST_LABEL].rstrip("-./")': _LOWER,
+    '_label: DASHES.sub("-", kept).lstrip("#-./")[:LONGEST_LABEL].rstrip(["-./" → \'-./X\'])': _LOWER,
+    (
+        '_Act._decided: return Action(end=bool(state.recording), begin=["here" → \'hereX\'], target="generated")'
+    ): "it only is not the beginning",
     "run: [gc.collect() → pass]": "what is not collected now takes memory, and nothing else",
 }
 
