@@ -365,3 +365,22 @@ def test_a_budget_is_read_at_once(world):
     assert follower.moved
     assert len(advanced(follower, source, cursor_of(session.path), 600)) == 9 - len(first)
     assert not follower.moved
+
+
+def test_a_file_that_was_moved_is_followed_where_it_is(world):
+    """It is the same source: nothing of it comes again. One that is still there is another one."""
+    maker = world.claude()
+    maker.say(user("one"))
+    identity = AGENTS["claude"].identify(maker.path)
+    follower = Follower(identity.key, LOG)
+    assert "one" in texts([event for event, _ in follower.look([(str(maker.path), identity)])])
+    moved = maker.path.with_name("moved.jsonl")
+    moved.write_bytes(maker.path.read_bytes())
+    assert texts([event for event, _ in follower.look([(str(moved), identity)])]) == []
+    assert len(follower._sources) == 2
+    maker.path.unlink()
+    again = moved.rename(moved.with_name("again.jsonl"))
+    follower.look([(str(again), identity)])
+    assert list(follower.look([(str(again), identity)])) == []
+    assert str(again) in follower._sources
+    assert len(follower._sources) == 2

@@ -10,9 +10,13 @@ from uuid import UUID
 
 import pytest
 from jsonschema import Draft202012Validator
+from starlette.applications import Starlette
 
 from katod import __version__
+from katod.log import EventLog
+from katod.model import Options
 from katod.serve.access.limits import SOCKETS
+from katod.serve.app import application
 from katod.serve.protocol import connection
 from tests.formats.schemas import schema
 from tests.formats.stream.bridging import wrong_in
@@ -436,3 +440,31 @@ def test_nothing_can_be_written_anywhere(world, method):
     found, read = run(world, work)
     assert {(one.status, one.json["code"], one.headers["allow"]) for one in found} == {(405, "READ_ONLY", "GET, HEAD")}
     assert (read.status, read.json["code"]) == (404, "NOT_FOUND")
+
+
+def test_an_application_begins_and_ends_with_its_hub():
+    """Whatever happens in between."""
+    told = []
+
+    class FakeHub:
+        log = EventLog()
+
+        async def start(self):
+            told.append("start")
+
+        def close(self):
+            told.append("close")
+
+    async def within():
+        app = inner(application(FakeHub(), Options(), POLICY))
+        with pytest.raises(ZeroDivisionError):
+            async with app.router.lifespan_context(app):
+                told.append(1 // 0)
+
+    def inner(app):
+        while not isinstance(app, Starlette):
+            app = app._app
+        return app
+
+    asyncio.run(within())
+    assert told == ["start", "close"]

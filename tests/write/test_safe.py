@@ -1,12 +1,16 @@
 """Opening outputs: links and odd files that someone else may have created are not followed."""
 
+import errno
 import os
 import stat
+from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from katod.errors import TargetRefused
 from katod.write.safe import PRIVATE_DIRECTORY, PRIVATE_FILE, examine, make_root, open_file, open_parent
+from tests.looping import each
 
 PARTS = ("app", "docs", "auth.md")
 
@@ -217,3 +221,11 @@ def test_examining_refuses_what_opening_would(root, kind):
         os.link(outside, path)
     with pytest.raises(TargetRefused):
         examine(root, PARTS)
+
+
+@each(("number", "refused"), [(errno.EMFILE, False), (errno.EACCES, True)])
+def test_a_trouble_of_the_machine_that_passes_says_nothing_of_a_file(number, refused):
+    """It is raised, so that the step is repeated; any other trouble is a refusal."""
+    broken = mock.patch("katod.write.safe.open_parent", side_effect=OSError(number, "trouble"))
+    with broken, pytest.raises(TargetRefused if refused else OSError, match="trouble"):
+        examine(Path("/o"), ("a.md",))

@@ -189,3 +189,14 @@ def test_a_real_process_is_recognised(machine, monkeypatch):
     assert machine.says() is not None
     machine.writes(os.getpid(), status="busy", procStart=fields[20])
     assert machine.says() is None
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("wrong", [('"pid": 28', '"pid": "28"'), ('"372431"', '""'), ('"372431"', "372431")])
+def test_a_file_that_does_not_say_which_process_it_is_of_says_nothing(machine: Machine, wrong: tuple[str, str]) -> None:
+    """Whether that runs is not known."""
+    machine.writes(28, status="busy")
+    file = machine.folder / "sessions" / "28.json"
+    assert machine.says() is not None
+    file.write_text(file.read_text().replace(*wrong))
+    assert machine.says() is None
