@@ -96,3 +96,13 @@ def test_one_session_can_be_searched(world):
     assert found.body.count(b"<mark>pleasure</mark>") == 1
     assert b"<h1>Search in one session</h1>" in none.body
     assert nowhere.status == 404
+
+
+def test_a_search_shows_so_many_sessions(world, monkeypatch):
+    """The newest of all that are found."""
+    monkeypatch.setattr("katod.serve.page.search.MOST_FOUND", 1)
+    talked(world)
+    other = world.session(2, "codex")
+    other.append(other.meta(cwd="/home/me/shop"), other.user("with pleasure, too"))
+    [page] = asked(world, "/find?q=pleasure")
+    assert page.body.decode().count("<h2><a href=") == 1
