@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from katod.agents import AGENTS
 from katod.agents.base import Origin
 from katod.agents.opencode import SPEC, second
-from katod.agents.opencode.second import SecondRows
+from katod.agents.opencode.second import SecondRows, _tool
 from katod.agents.opencode.sweep import sessions_in
 from katod.errors import SourceError, SourceGone
 from katod.metadata import SessionStart
@@ -393,3 +393,20 @@ def test_what_a_tool_gave_is_in_its_output_or_its_content(state: dict[str, Any],
     """The output comes first, which may be more."""
     part = {"time": {"start": 1}}
     assert second._tool(part, {"type": "tool", "id": "c", "name": "bash", "state": state})["state"]["output"] == output
+
+
+@each(
+    ("state", "expected"),
+    [
+        ({}, {"output": "", "error": "", "time": {"start": 5}}),
+        ({"time": {"start": 7, "end": 9}, "output": "o"}, {"output": "o", "error": "", "time": {"start": 7, "end": 9}}),
+        (
+            {"content": [{"text": "one"}, {"text": "two"}], "error": {"message": "no"}, "time": None},
+            {"content": [{"text": "one"}, {"text": "two"}], "output": "one\ntwo", "error": "no", "time": {"start": 5}},
+        ),
+    ],
+)
+def test_a_call_began_with_its_part_unless_it_says_when(state, expected):
+    """What it gave, and why it failed, may be text or in a part of their own."""
+    part = _tool({"id": "p", "time": {"start": 5}}, {"id": "c1", "name": "bash", "state": state})
+    assert part == {"id": "p", "time": {"start": 5}, "callID": "c1", "tool": "bash", "state": expected}
