@@ -48,7 +48,7 @@ _QUERIES: Final = (
 _OF_API: Final = (
     "/health", "/metrics", "/projects", "/sessions/recent", "/sessions/recent?limit=2", "/sessions/recent?limit=0",
     "/sessions/recent?source=agent", "/search", "/search?q=test", "/search?q=test&limit=2&offset=1",
-    "/search?q=test&project=/home/me/shop", "/search?q=test&project=/elsewhere", "/search?q=::start&limit=1",
+    "/search?q=test&project=/home/me/shop", "/search?q=test&project=/elsewhere", "/search?q=test&project=&limit=2", "/search?q=::start&limit=1",
     _PROJECT, f"{_PROJECT}?limit=2", f"{_PROJECT}?limit=2&offset=3", f"{_PROJECT}?source=agent",
     f"{_PROJECT}?source=user&limit=1", f"{_PROJECT}?archivedOnly=true", f"{_PROJECT}?archivedOnly=x",
     f"{_PROJECT}?parentSessionId={_UUID.format(4).upper()}", f"{_PROJECT}/count", f"{_PROJECT}/count?source=agent",
@@ -64,10 +64,12 @@ _OF_API: Final = (
 _OF_PAGES: Final = (
     "/usage", "/usage?since=2026-03-02", "/usage?since=2026-03-02&project=/home/me/shop", "/usage?since=x",
     "/", "/?agent=Codex", "/?project=shop&by=project", "/?days=7", "/?days=1&starred=1", "/?recorded=1", "/?older=x",
+    "/?older=1.x", "/?older=x.y", "/?older=1.", f"/?older={'1' * 30}.x", "/?older=1799990000000000000.x&agent=Codex",
     "/?label=none", "/?label=later", "/?starred=1",
     "/?label=now&agent=Claude%20Code&recorded=1", "/find", "/find?q=%23later", "/find?q=mine", "/find?q=codex", "/find?q=test", "/find?q=test%20cart", f"/find?q=test&in={_UUID.format(1)}",
     "/find?q=test&in=nobody", "/s/nobody", "/s/nobody/files", "/nowhere", "/login",
     *(f"/s/{_UUID.format(number)}" for number in (1, 2, 3, 4, 5, 9)), f"/s/{_UUID.format(1)}/files",
+    *(f"/s/{_UUID.format(number)}/{page}" for number in (4, 5, 6, 7, 9) for page in ("files", "older", "newer")),
     f"/s/{_UUID.format(1)}/markdown", f"/s/{_UUID.format(1)}/markdown?only=nobody", f"/s/{_UUID.format(2)}/transcripts/1",
     f"/s/{_UUID.format(2)}/transcripts/2", f"/s/{_UUID.format(3)}/transcripts/1",
     *(f"/s/{_UUID.format(9)}/download/{quote(form)}" for form in (*DOWNLOADS, "jsonl")),
@@ -172,8 +174,9 @@ async def _of_messages(app: Any) -> list[str]:
     """Return the address of each message of a session, and of pages that begin at one."""
     found = await app.ask(f"{_PROJECT}/{_UUID.format(2)}/messages?limit=100")
     names = [row["id"] for row in found.json["messages"]]
+    records = [f"/s/{_UUID.format(2)}/record?only={name}" for name in (*names[:6], "nobody", "")]
     pages = [f"{_PROJECT}/{_UUID.format(2)}/messages?limit=2&{word}={names[1]}" for word in ("before", "after")]
-    return [*(f"/s/{_UUID.format(2)}/markdown?only={name}" for name in names), *pages]
+    return [*(f"/s/{_UUID.format(2)}/markdown?only={name}" for name in names), *records, *pages]
 
 
 async def _talk(app: Any) -> list[list[Any]]:

@@ -17,8 +17,9 @@ from katod.serve.app import FOLDER
 from katod.serve.page import listwatch as watch
 from katod.serve.page import sessionlist as board
 from katod.serve.page import streams
-from katod.serve.page.changedfiles import files_of
+from katod.serve.page.changedfiles import EditedFile, FileEdit, _patched, files_of, files_page
 from katod.serve.page.listfilter import ListFilter
+from katod.serve.page.listview import moment
 from katod.serve.page.reader import PageReader
 from katod.serve.page.sessionlist import ListRow, SessionList
 from katod.serve.page.sessionview import Beside, session_head
@@ -646,6 +647,24 @@ def test_files_of_a_patch_are_counted_apart():
     result = event._replace(kind=TOOL_RESULT, payload={"toolCallId": "c", "text": "ok"})
     *_, files = files_of([(event, SessionMetadata(key)), (result, SessionMetadata(key))], str)
     assert [(file.path, file.added, file.removed) for file in files] == [("a.py", 2, 1), ("b.md", 1, 0)]
+
+
+def test_an_edit_without_a_time_leads_to_its_place_all_the_same():
+    """Some agents record no times; a patch without files has its lines, and one without lines its file."""
+    edits = [FileEdit("a.py", "e1", "", 1, 0, "+x"), FileEdit("a.py", "e2", "2026-02-10T10:00:00Z", 1, 0, "")]
+    page = str(files_page(ListRow("main"), [EditedFile("a.py", edits)], "UTC"))
+    assert re.findall(r'<a href="/s/main#(\w+)">([^<]+)</a>', page) == [
+        ("e1", "in the conversation"),
+        ("e2", "2026-02-10 10:00"),
+    ]
+    assert list(_patched("*** Update File: b.py")) == [("b.py", [])]
+    assert list(_patched("@@\n+x")) == [("", ["@@", "+x"])]
+    assert list(_patched("nothing")) == []
+
+
+def test_a_session_that_never_changed_has_no_time():
+    """And nothing stands in its place."""
+    assert moment(0.0, 5.0) == "<time></time>"
 
 
 def test_every_session_is_on_one_of_the_pages_of_the_list(world, monkeypatch):
