@@ -6,6 +6,7 @@ import os
 import re
 from contextlib import aclosing
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -15,8 +16,8 @@ from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.serve.app import FOLDER
 from katod.serve.page import listwatch as watch
+from katod.serve.page import pages, recording, streams
 from katod.serve.page import sessionlist as board
-from katod.serve.page import streams
 from katod.serve.page.changedfiles import EditedFile, FileEdit, _patched, files_of, files_page
 from katod.serve.page.listfilter import ListFilter
 from katod.serve.page.listview import moment
@@ -665,6 +666,44 @@ def test_an_edit_without_a_time_leads_to_its_place_all_the_same():
 def test_a_session_that_never_changed_has_no_time():
     """And nothing stands in its place."""
     assert moment(0.0, 5.0) == "<time></time>"
+
+
+@pytest.mark.parametrize(("said", "status"), [("", 303), ("it is recorded already", 409), (None, 409)])
+def test_what_is_asked_of_katod_is_answered_as_it_answers(world, monkeypatch, said, status):
+    """The session is shown again, or why it was not done; katod may also not answer in time."""
+    talked(world)
+    answers = [None, None, said]
+    monkeypatch.setattr(pages, "_POLL", 0.0)
+    monkeypatch.setattr(pages, "_PATIENCE", 30.0 if said is not None else 0.0)
+    monkeypatch.setattr(recording, "request", lambda *_given: Path("answer"))
+    monkeypatch.setattr(recording, "answer", lambda _path: answers.pop(0))
+
+    async def work(app):
+        for path, body in (("recording", b"do=start"), ("own", b"star=1")):
+            answers[:] = [None, None, said]
+            yield await app.ask(f"{ONE}/{path}", "POST", BEARER | ORIGIN, body), list(answers)
+
+    async def all_of(app):
+        return [row async for row in work(app)]
+
+    for answer, left in run(world, all_of):
+        assert answer.status == status
+        assert answer.headers.get("location") == (ONE if status == 303 else None)
+        assert (said or ("did not answer in time" if said is None else "")).encode() in answer.body
+        assert (left == []) is (said is not None)
+
+
+def test_a_native_record_is_shown_as_people_read_it():
+    """Indented, without its secrets unless they are shown, and not at all if it is nested too deep."""
+    secret = "sk-ant-api03-" + "Ab3dE5gH7jK9mN1p" * 5
+    assert pages._indented([{"a": 1}], redacted=True) == b'{\n  "a": 1\n}\n'
+    assert pages._indented([{"a": 1}, 2], redacted=True) == b'[\n  {\n    "a": 1\n  },\n  2\n]\n'
+    assert secret.encode() not in pages._indented([{"a": secret}], redacted=True)
+    assert secret.encode() in pages._indented([{"a": secret}], redacted=False)
+    deep: list[object] = []
+    for _ in range(2000):
+        deep = [deep]
+    assert pages._indented([deep], redacted=False) == b"This record is nested too deep to be shown.\n"
 
 
 def test_every_session_is_on_one_of_the_pages_of_the_list(world, monkeypatch):

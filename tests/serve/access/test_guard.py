@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from katod.serve.access import guard
-from katod.serve.access.guard import _SECURITY, ABORT, _bounded, _hardened, _patient
+from katod.serve.access.guard import _SECURITY, ABORT, Guard, _bounded, _hardened, _patient
 from katod.serve.access.limits import BODY
 from katod.serve.http import Disconnected
 from tests.looping import each
+from tests.serve.serving import POLICY, TOKEN
 
 SCOPE: dict[str, Any] = {"type": "http", "extensions": {}}
 
@@ -66,6 +67,46 @@ def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("katod.serve.access.guard.PATIENCE", 0.0)
     asyncio.run(answer())
     assert told == ["first", "second", "cut off"]
+
+
+def test_after_a_body_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for an answer says nothing, for as long as that takes."""
+    monkeypatch.setattr(guard, "PATIENCE", 0.0)
+    parts: list[Any] = [{"type": "http.disconnect"}, {"type": "http.request", "body": b"x", "more_body": False}]
+
+    async def receive() -> Any:
+        if len(parts) == 1:
+            for _ in range(5):
+                await asyncio.sleep(0)
+        return parts.pop()
+
+    async def read() -> list[str]:
+        bounded = _bounded(SCOPE, receive)
+        return [(await bounded())["type"] for _ in range(2)]
+
+    assert asyncio.run(read()) == ["http.request", "http.disconnect"]
+
+
+def test_the_application_begins_and_ends_with_the_server() -> None:
+    """Nothing is refused then; in requests, no part of a path is taken for where the application is."""
+    seen: list[Any] = []
+
+    async def app(scope: Any, _receive: Any, _send: Any) -> None:
+        seen.append(scope)
+
+    async def none(*_given: Any) -> Any:
+        return {"type": "http.disconnect"}
+
+    guarded = Guard(app, POLICY, lambda _scope, _refusal: None)  # type: ignore[arg-type]
+    asyncio.run(guarded({"type": "lifespan"}, none, none))  # type: ignore[arg-type]
+    headers = [(b"host", b"127.0.0.1:3100"), (b"authorization", f"Bearer {TOKEN}".encode())]
+    request = {
+        "type": "http", "method": "GET", "raw_path": b"/s/a%2Fb", "path": "/s/a/b", "query_string": b"", "headers": headers,
+        "root_path": "/s", "client": ("127.0.0.1", 1), "extensions": {},
+    }  # fmt: skip
+    asyncio.run(guarded(request, none, none))  # type: ignore[arg-type]
+    assert [scope["type"] for scope in seen] == ["lifespan", "http"]
+    assert (seen[1]["path"], seen[1]["root_path"]) == ("/s/a%2Fb", "")
 
 
 def test_an_answer_has_each_security_header_once() -> None:

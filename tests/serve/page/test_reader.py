@@ -2,11 +2,14 @@
 
 import re
 
+import pytest
+
 from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.found import find_sessions
 from katod.discover.roots import find_roots
 from katod.model import Options
+from katod.record.follow import Follower
 from katod.serve.feed import tail
 from katod.serve.feed.tail import Position
 from katod.serve.index.entry import SessionContent
@@ -64,3 +67,21 @@ def test_a_page_goes_on_from_what_is_no_longer_kept(world, monkeypatch):
 
     sent, again = run(world, work)
     assert again == sent[2:]
+
+
+def test_what_was_read_before_a_failure_is_sent(world, monkeypatch):
+    """It is not read again, so it must not be lost; a failure of which nothing came before it is said."""
+    world.claude().say(user("one"), says("two"))
+    one, advance = page(world), Follower.advance
+
+    def fail(self, *given):
+        yield from advance(self, *given) if failing > 1 else ()
+        raise OSError("gone")
+
+    monkeypatch.setattr(Follower, "advance", fail)
+    failing = 2
+    batch = one.sent()
+    assert (len(batch.sent), batch.more) == (2, True)
+    failing = 1
+    with pytest.raises(OSError, match="gone"):
+        one.sent()
