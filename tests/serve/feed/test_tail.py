@@ -1,5 +1,6 @@
 """The end of a session that is kept."""
 
+from katod.serve.feed import tail as tails
 from katod.serve.feed.tail import MOST, Position, SentMessage, Tail
 from tests.looping import each
 
@@ -25,6 +26,13 @@ def test_a_tail_is_bounded_and_numbers_go_on():
     assert found.number_of("id-large") == MOST + 10
     assert found.number_of("id-5") is None
     assert found.ids() == {"id-large"}
+
+
+def test_as_much_text_is_kept_as_there_is_room_for(monkeypatch):
+    """What was dropped takes no room any more."""
+    monkeypatch.setattr(tails, "_MOST_TEXT", 10)
+    found = tail(*(sent(number, text="four") for number in range(9)))
+    assert (found.begin, found.end) == (7, 9)
 
 
 def test_messages_are_found_by_their_ids_and_by_those_of_calls():

@@ -25,6 +25,18 @@ def thinking(world):
     return world
 
 
+def test_a_list_has_a_bounded_number_of_sessions(world):
+    """Fifty unless another number is asked for, at most a hundred; of the latest of all, ten and at most fifty."""
+    for number in range(103):
+        world.session(number).say(user(f"number {number}"))
+    paths = [f"{SESSIONS}{query}" for query in ("", "?limit=100", "?limit=101", "?limit=100&offset=100")] + [
+        f"/sessions/recent{query}" for query in ("", "?limit=50", "?limit=51")
+    ]
+    answers = asked(world, *paths)
+    counts = [len(answer.json["sessions"]) for answer in answers]
+    assert counts == [50, 100, 100, 3, 10, 50, 50]
+
+
 def test_an_export_has_thinking_unless_it_is_left_out(thinking):
     """In both formats; without a format it is Markdown, and another one is a mistake."""
     exported = "excludeThinking=true", "excludeThinking=false", ""
