@@ -112,3 +112,8 @@ def test_a_long_result_of_claude_is_read_from_its_file(tmp_path: Path, named: st
     rows = make.runs("c1", "make"), make.result("c1", f"{SPILLED} …", toolUseResult={"persistedOutputPath": named})
     [payload] = payloads(translated("claude", *rows, path=tmp_path / "s.jsonl"), ev.TOOL_RESULT)
     assert payload["text"] == "all of it"
+
+
+def test_an_agent_that_names_nothing_beside_its_records_says_nothing() -> None:
+    """Most agents name their sessions in the records, or not at all."""
+    assert AGENTS["zot"].name_beside(Path("x"), "y") == ""

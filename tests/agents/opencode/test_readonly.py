@@ -113,6 +113,14 @@ def test_text_of_an_implausible_size_is_given_up(store: OpenCode, monkeypatch: p
         file.read(Cursor(), 0)
 
 
+def test_a_database_of_an_unknown_version_is_named(store: OpenCode) -> None:
+    """Without the tables that katod reads, it is found but not understood."""
+    path = str(store.path).partition("#")[0]
+    with pytest.raises(SourceError, match="found, not understood") as why, reading(path) as database:
+        database.execute("SELECT id FROM no_such_table")
+    assert str(why.value.path) == path
+
+
 def test_a_database_that_is_gone_is_said_to_be_gone(tmp_path: Path) -> None:
     """Agents delete their files, so this is normal."""
     with pytest.raises(SourceGone), reading(str(tmp_path / "gone.db")):

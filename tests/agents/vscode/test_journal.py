@@ -8,7 +8,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.agents.vscode.journal import WITHDRAWN, open_chat
+from katod.agents.vscode.journal import WITHDRAWN, name_of, open_chat
 from katod.model import Cursor
 from tests.examples import examples
 from tests.looping import each
@@ -133,6 +133,16 @@ def test_another_file_is_no_chat(tmp_path: Path) -> None:
     assert state(tmp_path, {"type": "user", "uuid": "a"}) == {}
     assert state(tmp_path, {"kind": 0, "v": {"requests": {}}}) == {}
     assert state(tmp_path, b"{half", name="s.json") == {}
+
+
+def test_a_chat_without_a_name_has_none(tmp_path: Path) -> None:
+    """Nor has one that is gone."""
+    path = tmp_path / "chat.json"
+    assert name_of(path, "") == ""
+    path.write_text('{"version": 3, "requests": []}')
+    assert name_of(path, "") == ""
+    path.write_text('{"version": 3, "requests": [], "customTitle": "The cart"}')
+    assert name_of(path, "") == "The cart"
 
 
 def test_before_1_109_a_chat_is_one_document(tmp_path: Path) -> None:
