@@ -37,7 +37,7 @@ def title_of(text: str, longest: int = LONGEST_TITLE) -> str:
     as "yes" and "commit". What a program wrote around the words counts only if there are no others, and the heading of
     a plan instead of the request to carry it out. A conversation that is reviewed is called by its first prompt.
     """
-    if "\n" not in text and _ESCAPED.match(text):
+    if "\n" not in text and _WRITTEN_BREAK in text and _ESCAPED.match(text):
         text = text.replace(_WRITTEN_BREAK, "\n")
     if reviewed := reviewed_in(text):
         return cut_at_word(f"Review: {reviewed}", longest)
