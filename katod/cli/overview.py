@@ -134,7 +134,7 @@ def waiting(one: Row) -> list[str]:
 
 
 def _left(one: Row) -> list[str]:
-    """Return that the person of a recording went on in a new session, if they did."""
+    """Return a note that the person of a recording went on in a new session, if they did."""
     return [f"your new session {_short(one['successor'])} {NOT_RECORDED}"] if one.get("successor") else []
 
 
@@ -195,7 +195,7 @@ def _delivery(row: Row, around: Surroundings) -> list[Line]:
 
 
 def _differs(row: Row) -> list[Line]:
-    """Return that the katod that runs has other settings than the file, if it does."""
+    """Return a note that the running katod has other settings than the file, if it does."""
     if "running" not in row:
         return []
     to = f"delivers to {row['running']}" if row["running"] else "delivers nothing"

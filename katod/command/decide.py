@@ -1,6 +1,6 @@
 """What a command does, given the state of its session. Pure."""
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, assert_never
 
 from katod.model import Command
 
@@ -26,15 +26,23 @@ class Action(NamedTuple):
 
 def decide(command: Command, state: RecordingState, named: str = "") -> Action:
     """Return the effect of a command; `named` is the path that its name resolves to, empty if it has none."""
-    recording = bool(state.recording)
+    word, recording = command.word, bool(state.recording)
     fresh: Literal["named", "generated"] = "named" if named else "generated"
-    if command.word == "stop":
+    if word == "stop":
         return Action(end=recording)
-    if command.word == "export":
+    if word == "export":
         return Action(copy=True, target=fresh)
-    if command.word == "capture":
+    if word == "capture":
         return Action(end=recording, begin="beginning", target=fresh)
-    if recording and (named or state.present) in ("", state.recording):
+    if word == "start":
+        return _start(state, named)
+    assert_never(word)  # another word must not start a recording
+
+
+def _start(state: RecordingState, named: str) -> Action:
+    recording, present = bool(state.recording), state.present
+    if recording and (named or present) in ("", state.recording):
         return Action()
-    present = not named and bool(state.present)
-    return Action(end=recording, begin="here", target="present" if present else fresh)
+    if not named and present:
+        return Action(end=recording, begin="here", target="present")
+    return Action(end=recording, begin="here", target="named" if named else "generated")

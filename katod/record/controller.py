@@ -201,9 +201,9 @@ class Controller:
         session.settle(output)
 
     def resume(self, session: ActiveSession, time: str) -> None:
-        """Go on with a recording that ended because katod was paused, at the present end of its session.
+        """Go on with a recording that a pause suspended, at the present end of its session.
 
-        One of a project that is excluded by now ends for good.
+        If its project is excluded by now, it ends for good.
         """
         output, last = session.present, session.metadata
         if output is None or session.recording is not None or not output.row.paused:
@@ -220,7 +220,7 @@ class Controller:
         self, session: ActiveSession, output: Output, begun: Range, *, time: str,
         mark: Literal["stopped", "excluded"] = "stopped",
     ) -> None:  # fmt: skip
-        """End a recording for good that ended because katod was paused: with a mark, after nothing."""
+        """End a recording for good that a pause suspended: with a mark and no further text."""
         output.add_range(begun._replace(marked=False))
         session.go_live(output)
         self.end(session, output, begun.start, time=time, mark=mark)
@@ -328,7 +328,7 @@ class _Act:
         self._controller.refuse(session, command.word, session.metadata.time, f"{self._refused}; {instead}")
 
     def _end_paused(self) -> None:
-        """End a recording for good that ended because katod was paused."""
+        """End a recording for good that a pause suspended."""
         session, output = self._session, self._session.present
         if session.recording is not None or output is None or not output.row.paused:
             return

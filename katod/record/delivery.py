@@ -75,13 +75,13 @@ class Delivery:
         return True
 
     def _was_gone(self, output: Output) -> bool:
-        """Return whether an output was looked for and found nowhere, which is forgotten."""
+        """Clear the note that an output is missing; return whether it had been searched for in vain."""
         how = output.missing
         output.note_missing("")
         return how == "gone"
 
     def _miss(self, output: Output) -> None:
-        """Park an output that is missing for the first time; after a moment it is looked for, whatever failed."""
+        """Park an output that was just found missing; it is looked for after a moment, whatever failed before."""
         output.note_missing("once")
         self._park(output, OutputError(_MISSING), _FIRST_RETRY)
 

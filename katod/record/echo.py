@@ -41,7 +41,7 @@ class Passed(NamedTuple):
 
 
 class _MessageHashes(NamedTuple):
-    """What identifies a message whatever its id and time: a hash of each line that was typed, or of an answer."""
+    """What identifies a message without its id and time: a hash of each line that was typed, or of an answer."""
 
     hashes: tuple[bytes, ...]
     is_prompt: bool
@@ -49,9 +49,9 @@ class _MessageHashes(NamedTuple):
 
 
 class _EchoBlock(NamedTuple):
-    """Records that repeat earlier ones, up to the one at the place `at`; from the place `end` on, nothing is earlier.
+    """Records that repeat earlier ones, up to the one at the place `at`; from the place `end` on, everything is new.
 
-    `at_once`: each was written within a second of the one before, or has a time that was over. `is_first`: it begins
+    `at_once`: each was written within a second of the one before, or has a time that had passed. `is_first`: it begins
     with the first prompt of the session. `has_words`: more than commands was typed. `is_asked`: its last prompt has no
     answer yet. `answered`: how many have one. `is_unique`: each answer was given once before. `is_likely`: an echo,
     unless what the agent used for its last answer says otherwise. `is_slow`: it is an echo although its times are far

@@ -85,7 +85,7 @@ def _events(stream: SessionStream, stretch: Stretch) -> Iterator[Event]:
 
 
 class Begun(NamedTuple):
-    """A conversation of which the first events were read: its metadata has title and model, if those come soon."""
+    """A conversation whose first events have been read: its metadata has title and model, if those come soon."""
 
     first: list[Event]
     metadata: SessionMetadata

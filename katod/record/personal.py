@@ -20,7 +20,7 @@ _DASHES: Final = re.compile(r"-{2,}")
 def labels_in(words: str) -> tuple[str, ...]:
     """Return the labels in typed words, each once: in lower case, of letters, their marks, digits and `/ + # . - _`.
 
-    A label is found in itself.
+    Of a label, it returns that same label.
     """
     return tuple(dict.fromkeys(filter(None, map(_label, redact(words).split()))))
 

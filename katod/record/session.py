@@ -100,7 +100,7 @@ class ActiveSession:
             output.settle(self.metadata)
 
     def leave_live(self, *, closed: bool = False) -> None:
-        """Let the outputs follow no more that have a stream of their own, and those that are `closed` if that is said.
+        """Detach the outputs that have a stream of their own, and with `closed` also those that are closed.
 
         A closed one follows until the step is written that closed it, or in which what is missing of it is restored.
         """

@@ -64,7 +64,7 @@ class StateNews:
 
         If there may be some, `ask` is called with what is known, and for how many seconds nothing was recorded.
 
-        That it waits is news whenever it is seen, but that it is done only soon after.
+        That it waits is always news; that it is done only if it is noticed soon after.
         """
         if not self._changed(now):
             return None

@@ -24,7 +24,7 @@ class Address(NamedTuple):
 
 @contextmanager
 def announced(state: Path, host: str, port: int) -> Iterator[None]:
-    """Keep the address in the state directory while it is served. A problem with that is no problem of the server."""
+    """Keep the address in the state directory while it is served. Failures are ignored: the server works without it."""
     path = state / NAME
     with suppress(OSError):
         write_small(path, f"{host}\n{port}\n{os.getpid()}\n".encode())

@@ -84,7 +84,7 @@ class WorkerThread:
 
 
 def _take(items: Iterator[T]) -> tuple[list[T], bool]:
-    """Return the next items, as many as there are in a short time, and whether that were all."""
+    """Return the items that come within a short time, and whether there are no more."""
     until, taken = time.monotonic() + _SLICE, list[T]()
     for item in islice(items, _AT_ONCE):
         taken.append(item)

@@ -1,10 +1,11 @@
 """Looking for commands in the raw lines of an unrecorded session."""
 
 import json
+from typing import get_args
 from unittest import mock
 
 from katod.command import scan
-from katod.model import START, Identity, NearMiss, SessionKey
+from katod.model import START, Identity, NearMiss, SessionKey, Word
 from katod.tail.framing import frame
 from katod.tail.reader import Batch
 from tests.looping import each
@@ -107,6 +108,14 @@ def test_near_misses_are_found_in_the_raw_bytes(text):
     found, near_misses = find_command(CLAUDE, lines(claude(text)))
     assert found is None
     assert len(near_misses) == 1
+
+
+@each("word", get_args(Word))
+def test_each_command_is_noticed_if_it_is_indented_or_misspelt(word):
+    """A word that was added is among those that are looked for in the raw bytes."""
+    for text in (f"  ::{word}", f":: {word}", f"::{word}{word[-1]}"):
+        _, near_misses = find_command(CLAUDE, lines(claude(text)))
+        assert [miss.word for miss in near_misses] == [word], text
 
 
 def test_a_pasted_command_is_no_command():

@@ -1,11 +1,13 @@
 """The lines in an agent's instructions: they are taken out as exactly as they were put in."""
 
 import re
+from typing import get_args
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from katod.model import Word
 from katod.setup.instructions import LINES, added, removed
 from tests.documents import text
 
@@ -71,3 +73,8 @@ def test_lines_of_an_earlier_version_are_replaced():
 def test_the_lines_are_those_of_the_documentation():
     """Whoever adds them by hand adds the same."""
     assert f"```text\n{LINES}```" in text("packaging/README.md")
+
+
+def test_agents_are_told_of_every_command():
+    """A word that is not among them would be answered as a question."""
+    assert sorted(re.findall(r"`::(\w+)`", LINES)) == sorted(get_args(Word))

@@ -154,7 +154,7 @@ class Channel:
         raise Lost
 
     async def follow(self, position: Position, number: int | None) -> AsyncGenerator[SentMessage | None, None]:
-        """Yield each message after a position, for ever, and None whenever that were all.
+        """Yield each message after a position, for ever, and None each time there are no more for now.
 
         `number` is that of the next message, if it is known. Raises Lost if the position is not in the session, or what
         viewers have is no longer what its files say; NotServed.

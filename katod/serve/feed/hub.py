@@ -52,7 +52,7 @@ class OpenChannels:
         return one.channel if (one := self._open.get(what)) is not None else None
 
     def enter(self, what: What, opened: Callable[[], Channel]) -> Channel:
-        """Return a channel to one viewer more; `opened` makes it if it is not open."""
+        """Count another viewer, and return its channel; `opened` makes it if it is not open."""
         one = self._open.get(what)
         if one is None:
             one = self._open[what] = _OpenChannel(opened())
@@ -200,7 +200,7 @@ class Hub:
         task.add_done_callback(self._tasks.discard)
 
     async def _guarded(self, work: Work, key: SessionKey | None) -> None:
-        """Do what is done again a second later if it fails."""
+        """Do work that may fail: it is tried again a second later anyway."""
         try:
             await work()
         except (Busy, LedgerError, NotServed):

@@ -43,7 +43,7 @@ class IndexScope(NamedTuple):
 def described(entry: SessionEntry) -> SessionMetadata:
     """Return the metadata of a session, read from its beginning unless that is known.
 
-    A session has no title until its first message: so long, it is read again whenever it has grown.
+    A session has no title until its first message: until then, it is read again whenever it has grown.
     """
     metadata = entry.metadata
     if metadata is None or (not metadata.best_title and entry.has_changed):

@@ -16,7 +16,7 @@ _LONGEST: Final = 200  # characters of a value in an address
 
 
 class ListFilter(NamedTuple):
-    """What is chosen; an empty field chooses nothing. `by` is what the list is grouped by, empty for states."""
+    """What is chosen; an empty field restricts nothing. `by` is what the list is grouped by, empty for states."""
 
     agent: str = ""  # the product; an address may also have the name that katod's settings use
     project: str = ""  # its folder's name

@@ -177,7 +177,7 @@ def pill(row: ListRow) -> Markup:
 
 
 def recorded_mark(row: ListRow) -> Markup:
-    """Return that a session is or was recorded, nothing for any other one: most are not."""
+    """Return the mark of a session that is or was recorded, nothing for any other one: most are not."""
     return recording(row) if row.is_recorded or row.is_recording else NOTHING
 
 

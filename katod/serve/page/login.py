@@ -1,4 +1,4 @@
-"""Lets a browser in: takes the token by a form, and gives a cookie for it; leads on who followed a link to a page.
+"""Lets a browser in: accepts the token in a form, and sets a cookie; redirects visitors who followed a link to a page.
 
 A link in a page of another site comes without the cookie (`SameSite=Strict`), and nothing may be shown to that site. So
 it leads to a page with nothing in it, which then asks for the one that is meant, as a page of this server.

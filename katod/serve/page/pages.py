@@ -120,7 +120,7 @@ class Pages:
         return html_response(list_page(rows, older, name, time.time(), view))
 
     async def _begun(self, seconds: float) -> None:
-        """See to it that what sessions are about is read, with other work between, and wait so long for that."""
+        """Begin to read what sessions are about, in the background, and wait up to so many seconds for that."""
         if self._beginnings is None:
             self._beginnings = asyncio.create_task(self._read_beginnings())
         if seconds:

@@ -33,11 +33,11 @@ Were = tuple[tuple[str, Signature | None], ...]
 
 
 class Stale(Exception):
-    """A file is no longer what was read of it: all that was known of the session is wrong."""
+    """A file is no longer what was read of it: everything known about the session is out of date."""
 
 
 class TooMuch(Stale):
-    """There are too many messages to remember what they are."""
+    """There are too many messages for an outline."""
 
 
 class Stub(NamedTuple):

@@ -56,12 +56,12 @@ def asked(query: Mapping[str, str]) -> PageQuery:
     )  # fmt: skip
 
 
-def number(query: Mapping[str, str], name: str, default: int, most: int | None = None) -> int:
-    """Return a parameter that is a number: `most` if it is more, and at least 1 where there is a most."""
+def number(query: Mapping[str, str], name: str, default: int, maximum: int | None = None) -> int:
+    """Return a parameter that is a number: at most `maximum`, and at least 1 if there is a maximum."""
     text = query.get(name, "") or str(default)
-    if not (text.isascii() and text.isdecimal() and len(text) < 10) or (most is not None and int(text) < 1):
-        raise WrongQuery(f"`{name}` is a number, {0 if most is None else 1} or more")
-    return int(text) if most is None else min(most, int(text))
+    if not (text.isascii() and text.isdecimal() and len(text) < 10) or (maximum is not None and int(text) < 1):
+        raise WrongQuery(f"`{name}` is a number, {0 if maximum is None else 1} or more")
+    return int(text) if maximum is None else min(maximum, int(text))
 
 
 def switch(query: Mapping[str, str], name: str, *, default: bool) -> bool:
