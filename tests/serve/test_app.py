@@ -13,11 +13,13 @@ from jsonschema import Draft202012Validator
 from starlette.applications import Starlette
 
 from katod import __version__
+from katod.errors import LedgerError
 from katod.log import EventLog
-from katod.model import Options
+from katod.model import Options, SessionKey
 from katod.serve.access.limits import SOCKETS
 from katod.serve.app import application
 from katod.serve.protocol import connection
+from katod.serve.worker import Busy
 from tests.formats.schemas import schema
 from tests.formats.stream.bridging import wrong_in
 from tests.formats.stream.test_bridge import described, wrong_by_description
@@ -468,3 +470,33 @@ def test_an_application_begins_and_ends_with_its_hub():
 
     asyncio.run(within())
     assert told == ["start", "close"]
+
+
+@pytest.mark.parametrize("error", [Busy(), LedgerError("damaged"), ValueError("a fault of katod")])
+@pytest.mark.breaks
+def test_a_client_hears_that_the_sessions_cannot_be_read_now(world, monkeypatch, error):
+    """Whatever the reason is, which is not said; the connection goes on, and a fault is noted for its session."""
+    talked(world)
+    noted = []
+    monkeypatch.setattr(connection.failures, "note", lambda _log, error, key: noted.append((error, key)))
+
+    async def work(app):
+        async with app.socket() as client:
+            await client.missed(SESSION, "")
+            find = app.hub.find
+
+            async def fail(_name):
+                raise error
+
+            monkeypatch.setattr(app.hub, "find", fail)
+            await client.say(type="reconnect", agentId=f"katod-{SESSION}")
+            heard = (await client.until("error"))[-1]
+            monkeypatch.setattr(app.hub, "find", find)
+            await client.say(type="ping")
+            await client.until("pong")
+            return heard
+
+    heard = run(world, work)
+    assert heard["code"] == "TIMEOUT"
+    assert "fault" not in str(heard)
+    assert noted == ([(error, SessionKey("claude", SESSION))] if isinstance(error, ValueError) else [])

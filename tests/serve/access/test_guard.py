@@ -1,6 +1,7 @@
 """The guard: how much a request may say."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -107,6 +108,36 @@ def test_the_application_begins_and_ends_with_the_server() -> None:
     asyncio.run(guarded(request, none, none))  # type: ignore[arg-type]
     assert [scope["type"] for scope in seen] == ["lifespan", "http"]
     assert (seen[1]["path"], seen[1]["root_path"]) == ("/s/a%2Fb", "")
+
+
+def test_whoever_guesses_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty times at once, and then twice a second; whoever has the token is not, and who sends none is later."""
+    now = [0.0]
+    monkeypatch.setattr(guard, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    async def none(*_given: Any) -> Any:
+        return {"type": "http.disconnect"}
+
+    guarded = Guard(none, POLICY, lambda _scope, _refusal: None)
+
+    def ask(token: str) -> int:
+        sent: list[Any] = []
+        headers = [(b"host", b"127.0.0.1:3100"), (b"authorization", f"Bearer {token}".encode())]
+        scope = {
+            "type": "http", "method": "GET", "raw_path": b"/s", "path": "/s", "query_string": b"", "headers": headers,
+            "client": ("127.0.0.1", 1), "extensions": {},
+        }  # fmt: skip
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        asyncio.run(guarded(scope, none, send))
+        return sent[0]["status"] if sent else 200
+
+    assert [ask("wrong") for _ in range(22)] == [401] * 20 + [429] * 2
+    assert ask(TOKEN) == 200
+    now[0] = 0.5
+    assert [ask("wrong") for _ in range(2)] == [401, 429]
 
 
 def test_an_answer_has_each_security_header_once() -> None:
