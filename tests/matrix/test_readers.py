@@ -138,6 +138,10 @@ def test_positions_that_are_needed_are_kept(readers: Readers, clock: Clock) -> N
 def test_another_range_begins_anew(readers: Readers, clock: Clock) -> None:
     """Where it begins may have been passed."""
     first = readers.of(offered(1))
-    assert readers.of(offered(1, ranges=2)) is not first
+    second = readers.of(offered(1, ranges=2))
+    assert second is not first
+    again = offered(1, ranges=2)
+    assert readers.of(again) is second
+    assert readers.of(again._replace(key=again.key._replace(id="another"))) is not second
     readers.keep({})
     assert readers.is_resting(offered(1)) is False

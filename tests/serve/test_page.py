@@ -204,6 +204,20 @@ def test_what_is_chosen_stays_however_many_newer_sessions_there_are(world, monke
     assert "begin here" in page
 
 
+def test_the_oldest_of_several_sub_agents_comes_first(world):
+    """As they were started."""
+    world.claude().say(user("Do it all"))
+    for number in (2, 0, 1):
+        maker = Claude(world, SESSION, subagent=f"a{number}").say(user(f"Do part {number}"))
+        os.utime(maker.path, (1_700_000_000 + number,) * 2)
+
+    async def work(app):
+        entry = next(one for one in app.hub.index.all().values() if not one.key.subagent)
+        return [row.title for _, row in SessionList(app.hub.index, redact=True).family(entry)[0]]
+
+    assert run(world, work) == ["Do part 0", "Do part 1", "Do part 2"]
+
+
 def test_a_list_that_ends_with_its_page_has_no_older_one(world, monkeypatch):
     """Also if there are more sessions, of which none is chosen."""
     talked(world)

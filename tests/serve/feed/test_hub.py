@@ -54,6 +54,12 @@ def test_one_session_is_kept_for_those_who_come_back():
     assert closed(OpenChannels(), *steps) == ["a", "ab", "abc", "abc", "ab", "b", "d"]
 
 
+def test_a_session_that_is_opened_again_stays_open():
+    """The time for which it would have been kept before it was closed for others has nothing to say any more."""
+    steps = [("a", "enter"), ("a", "leave"), ("b", "enter"), ("b", "leave"), ("a", "enter"), 10.5, 60.0]
+    assert closed(OpenChannels(), *steps) == ["a", "a", "ab", "b", "ab", "a", "a"]
+
+
 def test_a_hub_that_is_closed_reads_and_watches_no_longer():
     """Its threads end, and so does what it does in the background."""
     index, changes = mock.Mock(), mock.Mock()

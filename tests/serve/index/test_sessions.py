@@ -6,6 +6,7 @@ import os
 import pytest
 
 from katod.agents import AGENTS
+from katod.agents.spec import AgentSpec
 from katod.config import Settings
 from katod.discover.roots import find_roots
 from katod.metadata import SessionMetadata
@@ -22,6 +23,15 @@ def index(world, monkeypatch, *, everything=False):
     monkeypatch.setattr(sessions, "_LOOK_EVERY", 0.0)
     monkeypatch.setattr(sessions, "SWEEP_EVERY", 0.0)
     return SessionIndex(IndexScope(world.state, tuple(find_roots(Settings(), AGENTS)), everything), redact=True)
+
+
+def test_a_file_that_is_not_served_is_identified_once(world, monkeypatch):
+    """There may be tens of thousands, and a sweep every few seconds."""
+    world.claude().say(user("not recorded"), says("no"))
+    found, asked, identify = index(world, monkeypatch), [], AgentSpec.identify
+    monkeypatch.setattr(AgentSpec, "identify", lambda self, path: asked.append(path.name) or identify(self, path))
+    assert (found.all(), asked) == ({}, [f"{SESSION}.jsonl"])
+    assert (found.all(), len(asked)) == ({}, 1)
 
 
 def test_without_a_ledger_nothing_was_recorded(tmp_path):
