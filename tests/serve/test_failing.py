@@ -204,6 +204,8 @@ def test_work_ends_when_the_client_leaves():
         with pytest.raises(Disconnected):
             await while_there(Request("http.request", "http.disconnect"), endless())
         await ended.wait()
+        await asyncio.sleep(0)
+        assert asyncio.all_tasks() == {asyncio.current_task()}  # nobody listens for a client any more
 
     asyncio.run(work())
 

@@ -11,6 +11,7 @@ from katod.discover.roots import find_roots
 from katod.model import Options
 from katod.record.follow import Follower
 from katod.serve.feed import tail
+from katod.serve.feed.reader import MessageReader
 from katod.serve.feed.tail import Position
 from katod.serve.index.entry import SessionContent
 from katod.serve.page.reader import PageReader
@@ -85,3 +86,22 @@ def test_what_was_read_before_a_failure_is_sent(world, monkeypatch):
     failing = 1
     with pytest.raises(OSError, match="gone"):
         one.sent()
+
+
+def test_messages_that_were_read_before_a_failure_are_sent(world, monkeypatch):
+    """The same for programs: what came before it is sent, and a failure of which nothing came before is said."""
+    world.claude().say(user("one"), says("two"))
+    one, advance = MessageReader(page(world).content), MessageReader._advance
+
+    def fail(self, content, found):
+        if failing > 1:
+            advance(self, content, found)
+        raise OSError("gone")
+
+    monkeypatch.setattr(MessageReader, "_advance", fail)
+    failing = 2
+    batch = one.read()
+    assert (len(batch.shown) > 0, batch.more) == (True, True)
+    failing = 1
+    with pytest.raises(OSError, match="gone"):
+        one.read()
