@@ -23,6 +23,7 @@ from katod.search.spoken import redacted_words_of, speaker_of, words_of
 from katod.tail.reader import SourceFile
 
 _HEAD: Final = 64 * 1024  # bytes
+_TYPED: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND})
 
 
 def search_session(found: FoundSession, query: Query) -> Iterator[Hit]:
@@ -110,6 +111,15 @@ class _PartialReader:
 
 
 def _unsaid(held: list[Event], events: list[Event]) -> list[Event]:
-    """Return the events that were held back, without those that others say again."""
-    said = {(event.kind, words_of(event)) for event in events} if held else set()
-    return [event for event in held if (event.kind, words_of(event)) not in said]
+    """Return the events that were held back, without those that others say again, perhaps split at commands."""
+    if not held:
+        return []
+    said = [(event.kind, _line(event)) for event in events]
+    typed = " ".join(line for kind, line in said if kind in _TYPED and line)
+    again = {*said, *((ev.USER_MESSAGE, line) for kind, line in said if kind in _TYPED), (ev.USER_MESSAGE, typed)}
+    return [event for event in held if (event.kind, _line(event)) not in again]
+
+
+def _line(event: Event) -> str:
+    """Return the words of an event, or a command as it was typed, in one line."""
+    return " ".join((event.payload["line"] if event.kind == ev.USER_COMMAND else words_of(event)).split())

@@ -166,12 +166,14 @@ def test_a_prompt_that_is_recorded_twice_is_one_hit(world):
     """Codex writes it as what the model gets, and as what the person said; only the latter is an event."""
     maker = CodexLegacy(world)
     maker.say(user("x" * 100_000), says("Yes."))  # what is below is not read with the beginning
-    for words in ("Where is the basket?", "And the cart?"):
+    for words in ("Where is the basket?", "And the cart?", "::stop", "::start\nGo on with the rest"):
         block = {"type": "input_text", "text": words}
         given = maker.record("response_item", {"type": "message", "role": "user", "content": [block]})
         maker.append(given, maker.user(words), maker.says(f"{words} There."))
     found = _only()
     assert [speaker for speaker, _ in _hits(found, "basket")] == ["You", "Codex"]
+    assert [(speaker, text) for speaker, text in _hits(found, "sto") if speaker == "You"] == []
+    assert [text for speaker, text in _hits(found, "rest") if speaker == "You"] == ["Go on with the rest"]
     whole = {event.id for event, _ in replay(found.key, [Stretch(*found.files[0][:2])], EventLog())}
     assert {hit.event for hit in search_session(found, Query(["the"]))} <= whole
 
@@ -180,6 +182,8 @@ def test_a_prompt_that_is_recorded_twice_is_one_hit(world):
 def test_hits_are_those_of_reading_real_sessions():
     """The same for every third real session."""
     sources = [source for source in corpus_sources()[::3] if os.path.getsize(source.path) < _LARGEST]
+    # VS Code may write an answer in pieces: a phrase that spans two of them stands nowhere in the file.
+    sources = [source for source in sources if "insert" not in Path(source.path).name]
     if not sources:
         pytest.skip(f"no real sessions in {corpus_folder()}")
     assert _compare(sources, _NEEDLES, seed=random.randrange(10**6)) > _NEEDLES
