@@ -165,7 +165,7 @@ _PRINTED: Final = frozenset({*NOTED, "shell-output"})
 
 
 def is_printed(event: Event) -> bool:
-    """Return whether transcripts print it, unless it is a system message that only the model was meant to read."""
+    """Return False for a system message that is context for the model alone: no transcript prints it."""
     return event.kind != SYSTEM_MESSAGE or is_between(event) or event.payload.get("subtype") in _PRINTED
 
 

@@ -35,14 +35,14 @@ def decide(command: Command, state: RecordingState, named: str = "") -> Action:
     if word == "capture":
         return Action(end=recording, begin="beginning", target=fresh)
     if word == "start":
-        return _start(state, named)
+        return _start(state, named, fresh)
     assert_never(word)  # another word must not start a recording
 
 
-def _start(state: RecordingState, named: str) -> Action:
+def _start(state: RecordingState, named: str, fresh: Literal["named", "generated"]) -> Action:
     recording, present = bool(state.recording), state.present
     if recording and (named or present) in ("", state.recording):
         return Action()
     if not named and present:
         return Action(end=recording, begin="here", target="present")
-    return Action(end=recording, begin="here", target="named" if named else "generated")
+    return Action(end=recording, begin="here", target=fresh)

@@ -36,7 +36,8 @@ class CallOrder:
         self._held: dict[str, list[Passed]] = {
             call: [Passed(unpack(row), path) for row, path in rows] for call, rows in kept.get("held", {}).items()
         }
-        self._here: tuple[Any, ...] = ("",)  # the call of a result that waits, and its record, while that is taken
+        # The call of a result that waits, and its record, while that is taken.
+        self._here: tuple[str, str, int | None] = ("", "", None)
         self._waited: int = kept.get("waited", 0)  # events since something is held
 
     def kept(self) -> dict[str, Any]:

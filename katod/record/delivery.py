@@ -75,7 +75,7 @@ class Delivery:
         return True
 
     def _was_gone(self, output: Output) -> bool:
-        """Clear the note that an output is missing; return whether it had been searched for in vain."""
+        """Clear the note that an output is missing; return whether it was searched for and not found."""
         how = output.missing
         output.note_missing("")
         return how == "gone"

@@ -13,6 +13,7 @@ from katod.search.prefilter import NOWHERE, PLAIN, FoldingTable, probes_of, utf8
 from katod.search.textfilter import TextFilter
 
 _OR: Final = "OR"
+_SHELL: Final = "! "  # stands before a command for the shell in its event, and in no record
 _LONGEST_LIKE: Final = 200  # characters; SQLite limits the length of a pattern
 
 
@@ -28,7 +29,7 @@ class Query:
         self.groups = tuple(dict.fromkeys(filter(None, groups)))
         self.words = _folded(word for group in self.groups for word in group)
         self._table = FoldingTable.of_words(self.words)
-        self._probes = probes_of(self.groups, self._table)
+        self._probes = probes_of((map(_recorded, group) for group in self.groups), self._table)
         self._texts = [[TextFilter(word, self._table) for word in group] for group in self.groups]
 
         form = r"(?<!\w){}(?!\w)" if whole else "{}"
@@ -100,6 +101,11 @@ def _folded(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(folded for word in words if (folded := fold(word.strip()))))
 
 
+def _recorded(word: str) -> str:
+    """Return the part of a word that is in the record of an event which has the word."""
+    return word.removeprefix(_SHELL) or word
+
+
 def _alternatives(words: Iterable[str]) -> list[tuple[str, ...]]:
     """Return the words that all have to be there, as groups of which one is enough; an `OR` at an end is a word."""
     typed = [word for word in words if word.strip()]
@@ -123,7 +129,7 @@ def _split(text: str) -> Iterator[str]:
 
 def like(word: str) -> str:
     r"""Return a pattern for SQLite's LIKE (`\` is ESCAPE) that matches each JSON of JavaScript's with a word in it."""
-    return f"%{''.join(map(_like, fold(word[:_LONGEST_LIKE])))}%"
+    return f"%{''.join(map(_like, fold(_recorded(word)[:_LONGEST_LIKE])))}%"
 
 
 def _like(char: str) -> str:

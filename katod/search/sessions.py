@@ -23,7 +23,6 @@ from katod.search.spoken import redacted_words_of, speaker_of, words_of
 from katod.tail.reader import SourceFile
 
 _HEAD: Final = 64 * 1024  # bytes
-_TYPED: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND})
 
 
 def search_session(found: FoundSession, query: Query) -> Iterator[Hit]:
@@ -52,14 +51,14 @@ def _events(stretch: Stretch, query: Query) -> Replay:
     spec = AGENTS[stretch.identity.key.agent]
     with spec.open(stretch.path) as file:
         if file.is_document:
-            lines = file.read(Cursor(), 0).lines
-            if any(query.may_be_in(line.data) for line in lines):
-                yield from replay(stretch.identity.key, [stretch], EventLog())
+            may_be = any(query.may_be_in(line.data) for line in file.read(Cursor(), 0).lines)
         elif spec.nature is Nature.UNTIMED:  # which event of the session a line is depends on those before it
-            if any(True for _ in lines_with(query, file, spec.spills)):
-                yield from replay(stretch.identity.key, [stretch], EventLog())
+            may_be = any(lines_with(query, file, spec.spills))
         else:
             yield from _PartialReader(stretch, file).events(query)
+            return
+        if may_be:
+            yield from replay(stretch.identity.key, [stretch], EventLog())
 
 
 class _PartialReader:
@@ -112,14 +111,13 @@ class _PartialReader:
 
 def _unsaid(held: list[Event], events: list[Event]) -> list[Event]:
     """Return the events that were held back, without those that others say again, perhaps split at commands."""
-    if not held:
-        return []
-    said = [(event.kind, _line(event)) for event in events]
-    typed = " ".join(line for kind, line in said if kind in _TYPED and line)
-    again = {*said, *((ev.USER_MESSAGE, line) for kind, line in said if kind in _TYPED), (ev.USER_MESSAGE, typed)}
-    return [event for event in held if (event.kind, _line(event)) not in again]
+    said = [_said(event) for event in events] if held else []
+    typed = " ".join(line for kind, line in said if kind == ev.USER_MESSAGE)
+    return [event for event in held if _said(event) not in (*said, (ev.USER_MESSAGE, typed))]
 
 
-def _line(event: Event) -> str:
-    """Return the words of an event, or a command as it was typed, in one line."""
-    return " ".join((event.payload["line"] if event.kind == ev.USER_COMMAND else words_of(event)).split())
+def _said(event: Event) -> tuple[str, str]:
+    """Return the kind of an event and its words in one line; a command is a message, as it was typed."""
+    if event.kind == ev.USER_COMMAND:
+        return ev.USER_MESSAGE, " ".join(event.payload["line"].split())
+    return event.kind, " ".join(words_of(event).split())

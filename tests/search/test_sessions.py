@@ -162,6 +162,18 @@ def test_hits_are_those_of_reading_every_fixture():
     assert _compare(fixture_sources()[::5], 12, seed=1) > 10
 
 
+def test_a_command_for_the_shell_is_found_as_it_is_printed():
+    """In each agent that records some; the sign before it is in no record."""
+    found = set()
+    for source in fixture_sources():
+        if b"! " not in (data := Path(source.path).read_bytes()) and (b"shell" in data or b"bash" in data):
+            session, texts, _, _ = _read(source.agent, source.path)
+            for text in (text for text in texts if text.startswith("! ")):
+                assert text in {hit.text for hit in search_session(session, Query([text]))}
+                found.add(source.agent)
+    assert len(found) > 3, found
+
+
 def test_a_prompt_that_is_recorded_twice_is_one_hit(world):
     """Codex writes it as what the model gets, and as what the person said; only the latter is an event."""
     maker = CodexLegacy(world)
