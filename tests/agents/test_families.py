@@ -64,8 +64,10 @@ def test_the_audit_of_cowork_is_no_session(world: World) -> None:
     maker = Cowork(world).say(user("hello"), says("hi"))
     place = maker.path.parents[3] / "audit.jsonl"
     place.write_text(json.dumps({"type": "user", "uuid": "a", "message": {"content": "::start evil"}}) + "\n")
+    beside = place.parent.with_name(f"{place.parent.name}.json")
+    beside.write_text(json.dumps({"userSelectedFolders": ["/home/me/taxes", "/home/me/letters"]}))
     [session] = [orjson.loads(row) for row in world.cli("sessions", "--json").splitlines()]
-    assert (session["agent"], session["project"]) == ("cowork", maker.cwd)
+    assert (session["agent"], session["project"]) == ("cowork", "/home/me/taxes")
 
 
 def test_folders_with_any_name_are_looked_up_each_time(world: World) -> None:

@@ -102,8 +102,9 @@ class Unmarked:
 
     def fetch(self, numbers: Iterable[int]) -> Iterator[tuple[int, Fields] | None]:
         """Yield the messages with these numbers, which rise, and None now and then."""
-        left = deque(numbers)
-        again = enumerate(streamed(self._content, left[0] if left else 0))
+        if not (left := deque(numbers)):
+            return
+        again = enumerate(streamed(self._content, left[0]))
         while left:
             found = next(again, None)
             if found is None:

@@ -195,17 +195,20 @@ def test_every_kind_of_row_is_told_or_kept(world: World, store: OpenCode2) -> No
         store.row("agent-switched", agent="plan"), store.row("location-switched"), store.row("idle"),
         store.row("shell", command="make", output="done\n"), store.row("compaction", summary="So far."),
         store.row("never-seen", note=1), store.row("user", prompt=[1]), store.row("assistant", content="?"),
+        store.row("synthetic", text="Go on."), store.row("assistant", content=[], error={"message": "Too many"}),
     )  # fmt: skip
     world.once()
     told = [(row["kind"], row["payload"]) for row in events(world)][1:]
     assert [kind for kind, _ in told] == [
         "config.change", "user.message", "system.message", "context.compaction", *["provider.raw"] * 3,
+        "system.message", "error",
     ]  # fmt: skip
     assert told[0][1] == {"what": "model", "after": "other"}
     assert told[1][1] == {"text": "! make", "subtype": "shell"}
     assert told[2][1] == {"text": "done\n", "subtype": "shell-output"}
     assert told[3][1] == {"summary": "So far."}
-    assert [payload["rawType"] for _, payload in told[4:]] == ["part/never-seen", "part/user", "part/assistant"]
+    assert [payload["rawType"] for _, payload in told[4:7]] == ["part/never-seen", "part/user", "part/assistant"]
+    assert [payload.get("text", payload.get("message")) for _, payload in told[7:]] == ["Go on.", "Too many"]
 
 
 @pytest.mark.whole

@@ -140,15 +140,16 @@ def test_whoever_guesses_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None
     assert [ask("wrong") for _ in range(2)] == [401, 429]
 
 
-def test_an_answer_has_each_security_header_once() -> None:
-    """What the answer says itself stays."""
+@each("kind", ["http.response.start", "websocket.http.response.start"])
+def test_an_answer_has_each_security_header_once(kind: str) -> None:
+    """What the answer says itself stays; a socket that is refused is answered, too."""
     sent: list[Any] = []
 
     async def send(message: Any) -> None:
         sent.append(message)
 
     own = (b"referrer-policy", b"origin")
-    asyncio.run(_hardened(send)({"type": "http.response.start", "status": 200, "headers": [own]}))
+    asyncio.run(_hardened(send)({"type": kind, "status": 200, "headers": [own]}))
     names = [name for name, _ in sent[0]["headers"]]
     assert own in sent[0]["headers"]
     assert {name for name, _ in _SECURITY} <= set(names)

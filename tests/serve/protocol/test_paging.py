@@ -126,6 +126,12 @@ def test_an_unknown_cursor_is_said_to_be_one():
     assert body["messages"] == []
 
 
+def test_others_have_their_turn_while_a_cursor_is_looked_for():
+    """None is yielded now and then, and the answer at last."""
+    steps = list(page(Listed(9), asked({"after": "nobody"})))
+    assert (steps[0], len(steps[-1]["messages"])) == (None, 0)
+
+
 @each(
     "query",
     [
