@@ -22,7 +22,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # A shell lets what runs in its background ignore Ctrl-C, and programs that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-LONGEST = 900  # seconds that a test may take, on a slow machine with many examples
+LONGEST = 900  # seconds that a test may take, unless it says how many, on a slow machine with many examples
 examples.register()
 settings.load_profile(examples.QUICK)
 
@@ -56,12 +56,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Let a test fail that waits for ever, instead of the run."""
+    own = item.get_closest_marker("longest")
+    longest: int = own.args[0] if own else LONGEST
 
     def fail(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"no end of {item.nodeid} within {LONGEST} s")
+        raise TimeoutError(f"no end of {item.nodeid} within {longest} s")
 
     before = signal.signal(signal.SIGALRM, fail)
-    signal.alarm(LONGEST)
+    signal.alarm(longest)
     try:
         return (yield)
     finally:

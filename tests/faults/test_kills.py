@@ -159,6 +159,7 @@ def unexpected(log):
     return [line for line in lines if json.loads(line).get("event") != "output.parked"]
 
 
+@pytest.mark.longest(SECONDS + 900)
 @pytest.mark.fault("killed at random, repeatedly")
 @pytest.mark.fault("settings changed before the restart")
 def test_every_event_stands_in_its_output_once_however_often_the_daemon_is_killed(world, request):
