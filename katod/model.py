@@ -9,13 +9,14 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 # Longer ids and names are not remembered in any state; their records are read like all others.
 LONGEST_NAME: Final = 2048
+MOST_EXCHANGES: Final = 99  # that are kept at once, and of which a session's beginning is known
 # In the names of many agents' files and sessions.
 UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 Tools = Literal["none", "summary", "full"]
 ToolsSetting = Literal["auto", "none", "summary", "full"]  # "auto": as suits the format
 Attachments = Literal["save", "name"]
-Word = Literal["start", "stop", "capture", "export"]
+Word = Literal["start", "stop", "capture", "export", "keep"]
 # What a person says of a session, by a request: in a chat, it cannot be typed.
 Saying = Literal["rename", "star", "unstar", "label", "unlabel"]
 
@@ -140,7 +141,8 @@ class Options:
 
 
 MarkKind = Literal[
-    "started", "refused", "stopped", "paused", "resumed", "excluded", "edited", "continued", "restored", "gap"
+    "started", "refused", "stopped", "paused", "resumed", "excluded", "edited", "continued", "restored", "gap",
+    "unfinished",
 ]  # fmt: skip
 
 
@@ -184,13 +186,19 @@ class TypedText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One parsed command line of a message, and the words below it."""
+    """One parsed command line of a message, and the words below it.
+
+    `count` is how many of the last exchanges are kept, and `question` the event that the only one begins with that is,
+    if that was chosen.
+    """
 
     word: Word
     name: str = ""
     switches: tuple[tuple[str, bool], ...] = ()
     line: str = ""
     words: str = ""
+    count: int = 1
+    question: str = ""
 
 
 _NEAR_MISSES: Final = {
@@ -202,6 +210,7 @@ _NEAR_MISSES: Final = {
     "pasted": "::{} in pasted text",
     "inside": "::{} inside a long message",
     "delegated": "::{} in text from another session's agent",
+    "count": "::{} with a number that is not 1 to 99",
 }
 
 
@@ -215,6 +224,7 @@ _ADVICE: Final = {
     "pasted": "type `::{}` by hand: what is pasted is not obeyed",
     "inside": "type `::{}` in the first two or the last two lines, or alone: what is between them may be pasted",
     "delegated": "only what you type yourself is obeyed",
+    "count": "type the number of exchanges, 1 to 99, or quote a name that is a number",
 }
 
 
@@ -225,7 +235,15 @@ class NearMiss(NamedTuple):
     """
 
     kind: Literal[
-        "misspelt", "of another tool", "indented", "extra words", "unknown option", "pasted", "inside", "delegated"
+        "misspelt",
+        "of another tool",
+        "indented",
+        "extra words",
+        "unknown option",
+        "pasted",
+        "inside",
+        "delegated",
+        "count",
     ]
     word: Word
     message: str = ""
@@ -266,8 +284,8 @@ class Range(NamedTuple):
 
     `start` is the event it begins at (empty: the beginning of the session); `inclusive` is false if it begins after
     that event (a command from the shell). `mark_at` is the event before which the start is marked,
-    if that is not the beginning. `end` is its last event (empty: still open). `refused` says which name the output does
-    not have, and why.
+    if that is not the beginning. `end` is its last event (empty: still open), and `until` the first one that is not
+    part of it, if there is one before the end. `refused` says which name the output does not have, and why.
     """
 
     start: str
@@ -280,5 +298,6 @@ class Range(NamedTuple):
     end_mark: MarkKind | Literal[""] = "stopped"
     switches: tuple[tuple[str, bool], ...] = ()
     refused: str = ""
+    until: str = ""
     id: Annotated[int, "PRIMARY KEY"] = 0
     output: Annotated[int, "REFERENCES outputs"] = 0

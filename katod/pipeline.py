@@ -18,6 +18,7 @@ from katod.discover.source import Source
 from katod.errors import AgentFailed, LedgerError, SourceError, SourceGone, SourceUnusable
 from katod.events import Event
 from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.record.backfill import Backfill
 from katod.record.catchup import CatchUp
 from katod.record.checkpoint import Checkpoint
@@ -48,7 +49,7 @@ class Pipeline:
         self._catalog = catalog
         self._sessions = ActiveSessions(ledger, catalog, log)
         self.delivery = Delivery(ledger, log, tell)
-        self._catch_up = CatchUp(ledger, catalog, log, self.delivery, self._join)
+        self._catch_up = CatchUp(ledger, catalog, log, self.delivery, self._join, self._name)
         self._resync = Resync(ledger, catalog, log, self._catch_up)
         self._backfill = Backfill(self._resync.resync)
         self.controller = Controller(ledger, catalog, log, tell, self._catch_up.add)
@@ -222,8 +223,11 @@ class Pipeline:
         self.controller.take(session, source, event)
         for output in session.live:
             if output.waits:
-                self.controller.name(session, output, event)
+                self._name(output, event, session.metadata)
             output.take(event, session.metadata)
+
+    def _name(self, output: Output, event: Event, metadata: SessionMetadata) -> None:
+        self.controller.name(output, event, metadata)
 
     def load(self, session_id: int) -> ActiveSession:
         """Return a session ready to be translated; one whose last step failed is taken up as after a start."""

@@ -25,7 +25,8 @@ ARROWS = {
     "backoff": "",
     "smallfile": "",
     "formatspec": "",
-    "metadata": "events model paths titles",
+    "exchanges": "events model",
+    "metadata": "events exchanges model paths titles",
     "states": "",
     "lifecycle": "events states",
     "config": "agents errors formatspec log model smallfile",
@@ -38,14 +39,14 @@ ARROWS = {
     "discover": "agents config errors log model store tail",
     "command": "agents errors events formatspec model tail",
     "record": (
-        "agents backoff command config discover errors events formats formatspec log metadata model paths project slug states store tail titles write"
+        "agents backoff command config discover errors events exchanges formats formatspec log metadata model paths project slug states store tail titles write"
     ),
     "formats": "agents events formatspec lifecycle metadata model paths slug states titles",
     "write": "errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model paths record store tail write",
     "usage": "agents discover errors events formats log metadata model record smallfile store tail",
     # the stages put together
-    "pipeline": "command discover errors events log record store tail",
+    "pipeline": "command discover errors events log metadata record store tail",
     "schedule": "backoff discover",
     "preload": "agents errors formats",
     "shellrequests": "discover errors log model pipeline record store",

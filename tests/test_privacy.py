@@ -80,6 +80,7 @@ def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -
 # What is typed of each command for an unrecorded session, and its exit code; the titles and labels are other words.
 COMMANDS: dict[str, tuple[tuple[str, ...], int]] = {
     "start": (("start", "--help"), 0), "stop": (("stop", "SESSION"), 0), "capture": (("capture", "--help"), 0),
+    "keep": (("keep", "--help"), 0),
     "pause": (("pause", "--end"), 0), "status": (("status", "--json"), 0), "sessions": (("sessions", "--all", "--usage"), 0),
     "show": (("show", "SESSION"), 0), "open": (("open", "SESSION"), 0),
     "search": (("search", "--all", "zanzibar"), 0), "resume": (("resume", "SESSION"), 0),

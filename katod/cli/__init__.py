@@ -21,6 +21,7 @@ GROUPS: Final = {
         "start": "Record a session from now on, like `::start` in the chat.",
         "stop": "Stop recording a session, like `::stop` in the chat.",
         "capture": "Record a session from its beginning, like `::capture` in the chat.",
+        "keep": "Write the last exchange of a session to a file, like `::keep` in the chat.",
         "pause": "Record nothing until `katod pause --end`.",
         "status": "Show the daemon, the recordings and recent problems.",
     },
@@ -72,8 +73,8 @@ _MEANT: Final = {
 }  # fmt: skip
 # Commands that are in the module of another one.
 _ELSEWHERE: Final = {
-    "start": "record", "stop": "record", "capture": "record", "rename": "personal", "star": "personal",
-    "label": "personal",
+    "start": "record", "stop": "record", "capture": "record", "keep": "record", "rename": "personal",
+    "star": "personal", "label": "personal",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`katod start`, `stop` and `capture`: the commands of the chat, from the shell."""
+"""`katod start`, `stop`, `capture` and `keep`: the commands of the chat, from the shell."""
 
 import time
 from contextlib import suppress
@@ -12,7 +12,7 @@ from katod.cli.parameters import RECORDED, SESSION
 from katod.cli.printing import say
 from katod.cli.selection import recorded_sessions, select_recorded
 from katod.errors import AlreadyRunning, ConfigError, KatodError, SelectionError, TargetRefused
-from katod.model import SessionKey, Word
+from katod.model import MOST_EXCHANGES, SessionKey, Word
 from katod.project.allowed import Allowed, CheckedFile, look, places
 from katod.service import control
 from katod.service.control import Errand, Request
@@ -21,7 +21,7 @@ from katod.service.manager import how_to_start
 from katod.shell import pasted
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
-from katod.store.rows import UNNAMED
+from katod.store.rows import UNNAMED, OutputRow
 
 _PATIENCE = 10.0
 
@@ -65,11 +65,25 @@ def capture(context: Context, session: str, name: str) -> None:
     _ask(context, session, "capture", name)
 
 
-def _ask(context: Context, session: str, word: Word, name: str) -> None:
+@click.command()
+@click.argument("session", type=SESSION, default="")
+@click.argument("count", metavar="[N]", type=click.IntRange(1, MOST_EXCHANGES), default=1)
+@click.argument("name", default="")
+@click.pass_obj
+def keep(context: Context, session: str, count: int, name: str) -> None:
+    """Write the last exchange of a session to a file, like `::keep` in the chat.
+
+    An exchange is what you asked, with everything up to the answer. N is how many are written, 1 if you leave it out.
+    Nothing is recorded, and a recording that runs goes on. SESSION and NAME are as for `katod start`.
+    """
+    _ask(context, session, "keep", name, count)
+
+
+def _ask(context: Context, session: str, word: Word, name: str, count: int = 1) -> None:
     key = _chosen(context, session, word, name)
     aside = quarantined(context.state, LEDGER_NAME)
     recorded = key in recorded_sessions(context)
-    request = ask(context, key, word, name)
+    request = ask(context, key, word, name, count)
     for path in quarantined(context.state, LEDGER_NAME)[len(aside) :]:
         say(f"katod: the ledger was unusable and was moved to {path}; earlier commands are ignored", err=True)
     say(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
@@ -102,7 +116,7 @@ def _chosen(context: Context, session: str, word: Word, name: str) -> SessionKey
         raise SelectionError(error.what, hint=f"to name the file: `katod {word} latest {pasted(session)}`") from error
 
 
-def ask(context: Context, key: SessionKey | None, word: Word | Errand, name: str = "") -> Request:
+def ask(context: Context, key: SessionKey | None, word: Word | Errand, name: str = "", count: int = 1) -> Request:
     """Have the daemon carry out a request; without one, carry it out here. Raises TargetRefused if it is refused.
 
     Without a key it is for no session.
@@ -110,7 +124,7 @@ def ask(context: Context, key: SessionKey | None, word: Word | Errand, name: str
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if holder(context.state) is None:
         _ = context.settings  # checked before anything is asked: the request would stay
-    request = Request((key.agent, key.id, key.subagent) if key else ("", "", ""), word, name, moment)
+    request = Request((key.agent, key.id, key.subagent) if key else ("", "", ""), word, name, moment, count)
     refusal = _answered(context, control.enqueue(context.state, request))
     if refusal:
         raise TargetRefused(refusal)
@@ -143,10 +157,17 @@ def _result(context: Context, request: Request) -> str:
     if ledger is None:
         return ""
     session = ledger.find_session(request.key)
-    rows = [row for row in ledger.outputs(session.id) if row.id == session.output] if session else []
+    outputs = ledger.outputs(session.id) if session else []
     ledger.close()
+    if request.word == "keep":
+        return _kept(outputs[-1])
+    rows = [row for row in outputs if session is not None and row.id == session.output]
     if not rows:
         return f"{request.key} is not being recorded"
     if rows[0].held is not None:
         return f"recording: {UNNAMED}"
     return f"{'recording' if rows[0].open else 'stopped recording'} to {rows[0].path}"
+
+
+def _kept(row: OutputRow) -> str:
+    return f"{row.path} is not written yet: {row.problem}" if row.problem else f"kept in {row.path}"

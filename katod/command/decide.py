@@ -30,7 +30,7 @@ def decide(command: Command, state: RecordingState, named: str = "") -> Action:
     fresh: Literal["named", "generated"] = "named" if named else "generated"
     if word == "stop":
         return Action(end=recording)
-    if word == "export":
+    if word == "export" or word == "keep":  # noqa: PLR1714 - mypy does not narrow `in`
         return Action(copy=True, target=fresh)
     if word == "capture":
         return Action(end=recording, begin="beginning", target=fresh)

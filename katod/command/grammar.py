@@ -20,6 +20,8 @@ _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _SWITCH: Final = re.compile(r"([+\-\u2013\u2014])(thinking|tools)", re.IGNORECASE)  # keyboards make dashes of a minus
 _QUOTED: Final = re.compile(r"""(?:"([^"]+)"|'([^']+)'|`([^`]+)`|\[[^\]]*\]\(<?([^)>]+)>?\))(?=\s|$)""")
 _BARE: Final = re.compile(r"\S+")
+_COUNT: Final = re.compile(r"[1-9][0-9]?")  # of exchanges, which `::keep` takes before a name
+_NUMBER: Final = re.compile(r"[0-9]+")
 _NO_NAME: Final = tuple("\"'`+-\u2013\u2014")  # a bare word that begins like this is a malformed quotation or option
 
 
@@ -109,15 +111,16 @@ def parse_line(line: str) -> Command | None:
     arguments = _arguments(match[2])
     if arguments is None:
         return None
-    name, switches = arguments
-    if word == "stop" and name:
+    names, switches = arguments
+    count = _take_count(names) if word == "keep" else 1
+    if not count or len(names) > (0 if word == "stop" else 1):
         return None
-    return Command(word, name, tuple(sorted(switches.items())), line.rstrip())
+    return Command(word, names[0][0] if names else "", switches, line.rstrip(), count=count)
 
 
-def _arguments(rest: str) -> tuple[str, dict[str, bool]] | None:
-    """Read `[name] [options]` in any order; None if there is more than one bare word."""
-    name = ""
+def _arguments(rest: str) -> tuple[list[tuple[str, bool]], tuple[tuple[str, bool], ...]] | None:
+    """Read names, each with whether it is quoted, and options, in any order; None if a word can be neither."""
+    names: list[tuple[str, bool]] = []
     switches: dict[str, bool] = {}
     for word in _words(rest):
         if word is None:
@@ -125,11 +128,19 @@ def _arguments(rest: str) -> tuple[str, dict[str, bool]] | None:
         quoted = word.re is _QUOTED
         if not quoted and (switch := _SWITCH.fullmatch(word[0])):
             switches[switch[2].lower()] = switch[1] == "+"
-        elif name or (not quoted and word[0].startswith(_NO_NAME)):
+        elif not quoted and word[0].startswith(_NO_NAME):
             return None
         else:
-            name = next(filter(None, word.groups())) if quoted else word[0]
-    return name, switches
+            names.append((next(filter(None, word.groups())) if quoted else word[0], quoted))
+    return names, tuple(sorted(switches.items()))
+
+
+def _take_count(names: list[tuple[str, bool]]) -> int:
+    """Take the number of exchanges from before a name, which may be a number itself; 0 if so many cannot be kept."""
+    if not names or names[0][1] or not _NUMBER.fullmatch(names[0][0]):
+        return 1
+    number, _ = names.pop(0)
+    return int(number) if _COUNT.fullmatch(number) else 0
 
 
 def _words(rest: str) -> Iterator[re.Match[str] | None]:

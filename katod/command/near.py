@@ -1,15 +1,16 @@
 """Lines that look like commands but are not: what kind of mistake they are, and which command they resemble."""
 
 import re
-from typing import Final, get_args
+from typing import Final, Literal, get_args
 
 from katod.model import NearMiss, Word
 
 _LIKE: Final = re.compile(r"([ \t]*)::([ \t]?)([A-Za-z]+)(?![^\s])[ \t]*(.*)")
 # How many letters may be wrong: more in longer words.
-_TOLERANCE: Final[dict[Word, int]] = {"start": 1, "stop": 1, "capture": 2, "export": 2}
+_TOLERANCE: Final[dict[Word, int]] = {"start": 1, "stop": 1, "capture": 2, "export": 2, "keep": 1}
 # What kato calls it: people who come from there type these by habit.
 _OF_ANOTHER_TOOL: Final[dict[str, Word]] = {"record": "start", "init": "start"}
+_NO_COUNT: Final = re.compile(r"0[0-9]*|[0-9]{3,}")
 _OPTION: Final = re.compile(r"[+\-\u2013\u2014]+\w")
 
 
@@ -28,7 +29,15 @@ def near_miss(line: str) -> NearMiss | None:
         return NearMiss("misspelt", word)
     if indent or gap:
         return NearMiss("indented", word)
-    return NearMiss("unknown option" if any(map(_OPTION.match, rest.split())) else "extra words", word)
+    return NearMiss(_wrong_in(word, rest), word)
+
+
+def _wrong_in(word: Word, rest: str) -> Literal["unknown option", "count", "extra words"]:
+    """Return what is wrong with the words after a command."""
+    words = rest.split()
+    if any(map(_OPTION.match, words)):
+        return "unknown option"
+    return "count" if word == "keep" and words[:1] and _NO_COUNT.fullmatch(words[0]) else "extra words"
 
 
 def _resembled(said: str) -> Word | None:

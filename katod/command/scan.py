@@ -17,7 +17,7 @@ from katod.tail.reader import Batch
 # What is indented is at most a near miss: it is looked at if it begins like a command.
 _BEGINS: Final = re.compile(
     rb'::(?:(?:(?<="::)|(?<=\\[nr]::)|(?<=\\u000[aAdD]::)|(?<=\\">::)) ?[A-Za-z]'
-    rb"|(?:(?<= ::)|(?<=\\t::)) ?(?i:st[aop]|cap|exp|rec|ini))"
+    rb"|(?:(?<= ::)|(?<=\\t::)) ?(?i:st[aop]|cap|exp|kee|rec|ini))"
 )
 
 

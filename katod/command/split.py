@@ -37,7 +37,8 @@ def command_of(event: Event) -> Command:
     """Return the command in a `user.kato-command` event."""
     payload = event.payload
     switches = tuple((option[1:], option[0] == "+") for option in payload["options"])
-    return Command(payload["command"], payload.get("argument", ""), switches, payload["line"], event.words)
+    name, count = payload.get("argument", ""), payload.get("number", 1)
+    return Command(payload["command"], name, switches, payload["line"], event.words, count)
 
 
 def _parts(event: Event, parsed: Parsed) -> list[Event]:
@@ -68,4 +69,6 @@ def _payload(command: Command) -> dict[str, object]:
     row: dict[str, object] = {"command": command.word}
     if command.name:
         row["argument"] = command.name
+    if command.word == "keep":
+        row["number"] = command.count
     return row | {"options": options, "line": command.line}

@@ -16,6 +16,7 @@ from katod.discover.source import Source
 from katod.errors import LedgerError, OutputError, SourceChanged, SourceError, SourceGone, failure_of
 from katod.events import Event
 from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import Cursor, SessionKey
 from katod.record.delivery import Delivery
 from katod.record.output import Output
@@ -28,6 +29,8 @@ from katod.tail.reader import Batch
 Progress = Literal["read", "arrived"] | None
 # Lets an output that has caught up follow its session; returns whether that worked.
 Join = Callable[[Output], bool]
+# Names an output that waits for its first words, if an event has them.
+Name = Callable[[Output, Event, SessionMetadata], None]
 
 
 class CatchUpDedup:
@@ -124,12 +127,14 @@ class CatchUpStream:
         self.output.interrupt("gap")
         self.offsets[source.id] = source.cursor.offset
 
-    def take(self, source: Source, batch: Batch, *, is_document: bool) -> None:
+    def take(self, source: Source, batch: Batch, name: Name, *, is_document: bool) -> None:
         """Print the events in a batch of a source, up to the end of the last range."""
         self.seen.read_document(is_document=is_document)
         translation = self.stream.open(source, self.states.get(str(source.id)))
         for event in self.stream.events(source, batch.lines):
             self.output.take(event, self.stream.metadata)
+            if self.output.waits and self.output.printer.headed:
+                name(self.output, event, self.stream.metadata)
             if self.is_done:
                 break
         self.states[str(source.id)] = translation.state()
@@ -165,12 +170,15 @@ class CatchUpStream:
 class CatchUp:
     """Advances outputs with their own stream until they have caught up with their session."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, log: EventLog, delivery: Delivery, join: Join) -> None:
+    def __init__(
+        self, ledger: Ledger, catalog: Catalog, log: EventLog, delivery: Delivery, join: Join, name: Name
+    ) -> None:
         self._ledger = ledger
         self._catalog = catalog
         self._log = log
         self._delivery = delivery
         self._join = join
+        self._name = name
         self._followers: dict[Output, CatchUpStream] = {}
 
     def __contains__(self, output: Output) -> bool:
@@ -305,6 +313,7 @@ class CatchUp:
             done = follower.is_done or (progress == "arrived" and not output.open)
             if done:
                 output.add(follower.ending())
+                output.release()
             self._delivery.save_assets(output)
             output.stage()
             if done and output.row.intent is None:
@@ -379,7 +388,7 @@ class CatchUp:
             self._delivery.park(follower.output, OutputError(f"its session cannot be read: {error.what}"))
             return None
         if batch.lines:
-            follower.take(source, batch, is_document=is_document)
+            follower.take(source, batch, self._name, is_document=is_document)
             return "read"
         if is_document:
             return None

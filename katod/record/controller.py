@@ -13,20 +13,21 @@ from katod.discover.catalog import Catalog
 from katod.discover.source import Source
 from katod.errors import TargetRefused
 from katod.events import Event
+from katod.exchanges import KeptExchanges
 from katod.formats.redact.redactor import redact
 from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
-from katod.model import Command, NearMiss, Range, SessionKey, Target
+from katod.model import MOST_EXCHANGES, Command, NearMiss, Range, Target
 from katod.record.history import is_history, said, said_in
-from katod.record.naming import OutputNaming
+from katod.record.naming import OutputNaming, auto_target
 from katod.record.news import News, Tell
 from katod.record.output import Output
 from katod.record.policy import Policy
 from katod.record.session import ActiveSession
 from katod.record.successor import Successors
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow
+from katod.store.rows import OutputRow, RefusalRow
 from katod.tail.reader import Batch
 from katod.write.safe import is_transient
 
@@ -102,8 +103,11 @@ class Controller:
     def refuse(self, session: ActiveSession, word: str, time: str, reason: str) -> None:
         """Say of a command, or of its name, that it was refused: to `katod status`, the log and the desktop."""
         session.changes.refusals.append((time, word, reason))
-        self._log.command_refused(word, str(session.row.key))
-        self._tell(News.about("refused", session.metadata, f"::{word}: {reason}"))
+        self._say_refused(session.metadata, word, reason)
+
+    def _say_refused(self, metadata: SessionMetadata, word: str, reason: str) -> None:
+        self._log.command_refused(word, str(metadata.key))
+        self._tell(News.about("refused", metadata, f"::{word}: {reason}"))
 
     def note_near_misses(self, source: Source, misses: list[NearMiss]) -> None:
         """Remember lines that look like commands for `katod status`; the first one of a session is notified, too."""
@@ -180,7 +184,7 @@ class Controller:
         metadata = naming.titled_by_person(session.metadata) or session.metadata
         if not metadata.best_title:
             metadata = naming.untitled(metadata, metadata.time)
-        target = _chosen_target(session.row.key, metadata, naming)
+        target = auto_target(session.row.key, metadata, naming)
         if target is None:
             return None
         if refused := naming.refused_for(target):
@@ -261,7 +265,7 @@ class Controller:
 
     # -- names that wait for words --------------------------------------------------------------------
 
-    def name(self, session: ActiveSession, output: Output, event: Event) -> None:
+    def name(self, output: Output, event: Event, metadata: SessionMetadata) -> None:
         """Name an output that waits for its first words, if this event has them: typed ones, or a plan with a heading.
 
         Words that say nothing, a picture, a sub-agent or much text end the wait without a title.
@@ -269,18 +273,20 @@ class Controller:
         """
         is_typed = event.kind == ev.USER_MESSAGE and event.typed
         words = event.payload["text"] if is_typed or ev.is_plan(event) else ""
-        named = self.naming.titled(session.metadata, words) if words else None
+        named = self.naming.titled(metadata, words) if words else None
         if named is not None:
-            output.release(lambda row: self._rename(session, row, named))
+            output.release(lambda row: self._rename(row, named))
         elif words or event.blobs or event.kind in _NAMING or output.holds_too_much:
             output.release()
 
-    def _rename(self, session: ActiveSession, row: OutputRow, metadata: SessionMetadata) -> OutputRow:
+    def _rename(self, row: OutputRow, metadata: SessionMetadata) -> OutputRow:
         """Give an output its name; if there is no file for it, it keeps the one of its project and time."""
         try:
             renamed = self.naming.in_project(metadata.cwd).rename(row, metadata)
         except (TargetRefused, OSError) as refusal:
-            self.refuse(session, "start", session.metadata.time, reason_of(refusal))
+            word, reason = "start" if row.open else "keep", reason_of(refusal)
+            self._ledger.add_refusal(RefusalRow(0, metadata.key, metadata.time, word, reason))
+            self._say_refused(metadata, word, reason)
             return row
         self._log.output_named(row.id)
         self._tell(News.of("named", renamed)._replace(title=metadata.title))
@@ -298,6 +304,7 @@ class _Act:
         self._typed = typed
         self._refused = ""  # why the name could not be had
         self._naming = controller.naming
+        self._kept: KeptExchanges | None = None  # what `::keep` writes
 
     def do(self, command: Command) -> None:
         """Carry it out. Raises TargetRefused."""
@@ -306,6 +313,8 @@ class _Act:
             self._check_allowed()
         if command.word == "stop":
             self._end_paused()
+        if command.word == "keep":
+            self._kept = self._exchanges(command)
         target = self._named(command) if command.name and command.word != "stop" else None
         recording, action = session.recording, self._decided(command, target)
         output = self._output(action, target, command)
@@ -336,6 +345,19 @@ class _Act:
         self._controller.end_paused(session, output, begun, time=self._time)
         if not self._typed:
             session.settle(output)
+
+    def _exchanges(self, command: Command) -> KeptExchanges:
+        """Return the exchanges that a command keeps. Raises TargetRefused if there are none."""
+        known = self._session.metadata.exchanges
+        if command.question:
+            found = known.beginning_with(command.question)
+            what = f"this is not the beginning of one of the last {MOST_EXCHANGES} exchanges"
+        else:
+            found = known.last(command.count, self._at if self._typed else "")
+            what = "nothing was asked before it in this session"
+        if found is None:
+            raise TargetRefused(what)
+        return found
 
     def _check_allowed(self) -> None:
         """Raise TargetRefused if nothing is recorded now, or nothing of this project."""
@@ -407,11 +429,13 @@ class _Act:
         """Return the metadata with the title of a new output, None if the words for it are still to be typed.
 
         It is the name as it was typed, without folder and suffix, or the title that the person gave the session. A
-        recording of the `whole` session has its title.
+        recording of the `whole` session has its title, and exchanges that are kept that of their first question.
         """
         metadata, naming = self._session.metadata, self._naming
         if target is not None:
             return naming.titled_as(metadata, PurePosixPath(command.name).stem)
+        if self._kept is not None:
+            return None
         if (called := naming.titled_by_person(metadata)) is not None:
             return called
         if whole:
@@ -428,8 +452,7 @@ class _Act:
     def _begin(self, action: Action, output: Output, command: Command) -> None:
         session, controller = self._session, self._controller
         if action.copy:
-            begun = Range("", marked=False, end=self._at, end_mark="", refused=self._refused)
-            controller.begin_at_start(session, output, begun, self._time)
+            controller.begin_at_start(session, output, self._copied(), self._time)
             return
         session.point_at(output)
         if action.begin == "beginning":
@@ -444,6 +467,13 @@ class _Act:
         if not self._typed:
             session.settle(output)
 
+    def _copied(self) -> Range:
+        """Return the range of a copy: the session, or the exchanges that are kept, up to this command."""
+        copied, kept = Range("", marked=False, end=self._at, end_mark="", refused=self._refused), self._kept
+        if kept is None:
+            return copied
+        return copied._replace(start=kept.start, until=kept.until, end_mark="" if kept.is_whole else "unfinished")
+
 
 def reason_of(refusal: TargetRefused | OSError) -> str:
     """Return why a name or command was refused. Raises the error if it is a temporary problem of the machine."""
@@ -452,28 +482,6 @@ def reason_of(refusal: TargetRefused | OSError) -> str:
     if is_transient(refusal):
         raise refusal
     return refusal.strerror or str(refusal)
-
-
-def _chosen_target(key: SessionKey, metadata: SessionMetadata, naming: OutputNaming) -> Target | None:
-    """Return where to auto-record a session, None if it is not to be. Raises TargetRefused.
-
-    What an agent started follows its parent, as far as it names one.
-    """
-    policy, start = naming.policy, metadata.start
-    spawned = key.subagent or (key.id if start.origin == SPAWNED else "")
-    if policy.excludes(metadata.cwd) or (spawned and not policy.settings.recording.subagents):
-        return None
-    parent = key.id if key.subagent else start.parent
-    if spawned and parent:
-        output = naming.recorded(SessionKey(key.agent, parent))
-        return None if output is None else naming.of_subagent(output, spawned)
-    return _project_target(metadata, naming)
-
-
-def _project_target(metadata: SessionMetadata, naming: OutputNaming) -> Target | None:
-    if not metadata.cwd and (doubt := naming.policy.doubt_without_project()):
-        raise TargetRefused(doubt)
-    return naming.generated(metadata) if naming.policy.auto_records(metadata.cwd) else None
 
 
 def _path(output: Output | None) -> str:

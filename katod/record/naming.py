@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from katod.agents import AGENTS
+from katod.agents.spec import SPAWNED
 from katod.command.target import TargetScope, generated, numbered, resolve
 from katod.errors import TargetRefused
 from katod.formats.redact.redactor import redact
@@ -63,7 +64,7 @@ class OutputNaming:
         """Return the target of a name that was typed after a command. Raises TargetRefused."""
         target = resolve(name, self.scope(metadata))
         spec = FORMATS[target.format]
-        if spec.has_end and word != "export":
+        if spec.has_end and word not in ("export", "keep"):
             raise TargetRefused(
                 f"nothing can be appended to a `{spec.suffix}` file", path=target.path, hint="use it with ::export"
             )
@@ -208,6 +209,28 @@ def name_fields(metadata: SessionMetadata, zone: str) -> dict[str, str]:
         "date": day, "title": slug(metadata.best_title.replace(day, "")) or "untitled", "session": slug(short, 200),
         "session8": slug(AGENTS[key.agent].short_id(short))[:8], "agent": key.agent,
     }  # fmt: skip
+
+
+def auto_target(key: SessionKey, metadata: SessionMetadata, naming: OutputNaming) -> Target | None:
+    """Return where to auto-record a session, None if it is not to be. Raises TargetRefused.
+
+    What an agent started follows its parent, as far as it names one.
+    """
+    policy, start = naming.policy, metadata.start
+    spawned = key.subagent or (key.id if start.origin == SPAWNED else "")
+    if policy.excludes(metadata.cwd) or (spawned and not policy.settings.recording.subagents):
+        return None
+    parent = key.id if key.subagent else start.parent
+    if spawned and parent:
+        output = naming.recorded(SessionKey(key.agent, parent))
+        return None if output is None else naming.of_subagent(output, spawned)
+    return _project_target(metadata, naming)
+
+
+def _project_target(metadata: SessionMetadata, naming: OutputNaming) -> Target | None:
+    if not metadata.cwd and (doubt := naming.policy.doubt_without_project()):
+        raise TargetRefused(doubt)
+    return naming.generated(metadata) if naming.policy.auto_records(metadata.cwd) else None
 
 
 def target_of_subagent(parent: Target, folder: str, subagent: str) -> Target:

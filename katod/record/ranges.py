@@ -55,12 +55,12 @@ class RangePrinter:
 
     def take(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the text of an event in this output, including marks."""
-        text = ""
+        text = self._end(metadata, event.time) if self.active and self.ranges[self.index].until == event.id else ""
         if not self.active:
             now = self._next()
             if now is None or (now.start and not (now.inclusive and now.start == event.id)):
-                return self.settle(event.id, metadata)
-            text = self._begin(now, metadata, event.time)
+                return text + self.settle(event.id, metadata)
+            text += self._begin(now, metadata, event.time)
         present = self.ranges[self.index]
         if present.mark_at == event.id:
             text += self._begun(present, metadata, event.time)

@@ -149,7 +149,7 @@ class SessionStream:
         is_missed = self._learns and seen is self.seen
         for event in message:
             if refold or is_missed:
-                self.metadata.fold(event)
+                self.metadata.fold(event, is_known=not is_missed)
             if self._order:
                 self._order.know(event)
         if self._echoes is None:

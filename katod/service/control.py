@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import orjson
 
-from katod.model import Command, Saying, SessionKey, Word
+from katod.model import MOST_EXCHANGES, Command, Saying, SessionKey, Word
 from katod.smallfile import read_small
 
 FOLDER: Final = "requests"
@@ -32,7 +32,7 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One command for a session, and when it was requested.
+    """One command for a session, and when it was requested; to keep exchanges, how many, or which one.
 
     To restore an output, `name` is its number; to forget a session with its transcripts, it is WITH_OUTPUTS; to rename
     a session, it is the title, and to label it, the words.
@@ -42,6 +42,8 @@ class Request:
     word: Word | Errand
     name: str
     time: str
+    count: int = 1
+    question: str = ""
 
     @property
     def key(self) -> SessionKey:
@@ -51,7 +53,9 @@ class Request:
     @property
     def command(self) -> Command | None:
         """The command, as if typed in the chat; None for what cannot be typed there."""
-        return Command(cast("Word", self.word), self.name) if self.word in get_args(Word) else None
+        if self.word not in get_args(Word):
+            return None
+        return Command(cast("Word", self.word), self.name, count=self.count, question=self.question)
 
     @property
     def saying(self) -> Saying | None:
@@ -136,6 +140,10 @@ def _parse(data: bytes) -> Request | None:
         word = row["word"]
         if word not in _WORDS or (word == RESTORE and not _NUMBER.fullmatch(str(row["name"]))):
             return None
-        return Request((str(agent), str(session), str(subagent)), cast("Any", word), str(row["name"]), str(row["time"]))
+        key, count = (str(agent), str(session), str(subagent)), int(row.get("count", 1))
+        question = str(row.get("question", ""))
+        return Request(
+            key, cast("Any", word), str(row["name"]), str(row["time"]), max(1, min(MOST_EXCHANGES, count)), question
+        )
     except (ValueError, KeyError, TypeError):
         return None

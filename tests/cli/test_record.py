@@ -1,4 +1,6 @@
-"""`katod start`, `stop` and `capture`: the commands of the chat, from the shell."""
+"""`katod start`, `stop`, `capture` and `keep`: the commands of the chat, from the shell."""
+
+from pathlib import Path
 
 from tests.support.records import Claude
 
@@ -59,3 +61,24 @@ def test_a_file_of_the_project_that_does_not_count_is_said(world):
     world.cli("allow", str(world.project))
     world.cli("start", "latest", "notes")
     assert "katod.toml" not in world.said
+
+
+def test_what_is_kept_is_named(world):
+    """As many exchanges as were asked for, in a file that is named by the first of them; nothing is recorded."""
+    make = Claude()
+    said = (make.user("A login page"), make.says("done"), make.user("Now a test"), make.says("it passes"))
+    world.claude().append(*said)
+    last, both, mine = (world.cli("keep", "latest", *words).strip() for words in ((), ("2",), ("1", "mine.jsonl")))
+    assert [path.partition("10-")[2].rpartition("-")[0] for path in (last, both)] == ["now-a-test", "a-login-page"]
+    for said_of, words in ((last, ["it passes"]), (both, ["done", "it passes"]), (mine, ["it passes"])):
+        text = Path(said_of.removeprefix("kept in ")).read_text()
+        assert [word for word in ("done", "it passes") if word in text] == words
+    world.cli("keep", "latest", "100", code=2)
+    assert not world.status()["recordings"]
+
+
+def test_nothing_can_be_kept_of_a_session_without_a_question(world):
+    """It is refused with the reason, exit code 1."""
+    world.claude().append(Claude().says("Welcome"))
+    world.cli("keep", "latest", code=1)
+    assert "nothing was asked before it in this session" in world.said

@@ -23,7 +23,9 @@ _LINES: Final = (
     "::start +other", "::start [a](b/c.md)", "::start [a](<b c.md>)", "::start 'a", "::start -x", "::start\ta", "::startx",
     "::start:", ":: start", " ::start", "\t::stop", "::strat", "::stat", "::stpo", "::sto", "::stopp", "::st", "::captrue",
     "::captur", "::exprot", "::exp", "::export +x", "::record", "::init", "::Record now", ":start", "::", "::start +tools x y",
-    "  :: strat x", "::start ++tools", "::capture +a b", "std::cout", "::starting", "::exports", "::capture  'x' ", "x ::start",
+    "  :: strat x", "::start ++tools", "::capture +a b", "std::cout", "::starting",
+    "::keep", "::Keep 3", "::keep 3 best", "::keep best +tools", "::keep 99", "::keep 100", "::keep 0", "::keep 007", "::keep '3'", "::keep 3 5",
+    "::keep a 3", "::keep 2 a b", "::keep +tools 2", "::keep '3' 4", "::kep", "::keeep", "  ::keep", "::keep +other", "::key", "::keep 3 `5`", "::exports", "::capture  'x' ", "x ::start",
 )  # fmt: skip
 _MESSAGES: Final = (
     "hello", "::start\nhello", "hello\n::stop", "a\n\n::start x\n\nb\n::stop\nc", "```\n::start\n```\n::stop", "~~~\n::start\n```\n~~~",

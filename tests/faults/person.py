@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 FOLDERS = ("read", "unread", "app")  # which the person sorts outputs into
 _RENAMED = re.compile(r"^mine-\d+-")
+COPIES = ("cap-", "exp-", "keep-")  # how the names of whole sessions and of parts begin
 NUMBER = re.compile(r"-([0-9a-f]{8})[-.]")
 
 
@@ -21,7 +22,7 @@ def outputs(world):
 
 def name_of(path):
     """Return the part of a name that the writer knows: generated names begin with a date and a title."""
-    return path.name if path.name.startswith(("cap-", "exp-")) else path.name[-9 - len(path.suffix) :]
+    return path.name if path.name.startswith(COPIES) else path.name[-9 - len(path.suffix) :]
 
 
 def is_odd(path):
@@ -99,7 +100,7 @@ class Person:
         if path is None:
             return
         name = path.name
-        if not name.startswith(("cap-", "exp-")) and self._rng.random() < 0.5:
+        if not name.startswith(COPIES) and self._rng.random() < 0.5:
             name = f"mine-{self.moved}-{_RENAMED.sub('', name)}"
         target = path.parents[1] / self._rng.choice(FOLDERS) / name
         target.parent.mkdir(exist_ok=True)

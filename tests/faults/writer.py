@@ -37,6 +37,7 @@ class Talk:
         self.left = rng.randint(80, 500)
         self.marks = 0
         self.history = []
+        self.questions, self.is_asked = [], False  # where exchanges begin in it, and whether the last one has no answer
         self.outputs = {}
         self.present = self.recording = None
         self.calling = False
@@ -106,10 +107,23 @@ class Talk:
 
     def _command(self):
         """Return a typed message with a command: where pastes are marked in the middle, elsewhere at its ends."""
+        begin = len(self.history)
         parts = [True, True] if self.session.agent == "claude" else self.rng.choice(([True, False], [False, True]))
         before = f"{self._text('user')}\n" if parts[0] else ""
-        line = self._act(self.rng.random())
+        line = self._keep(begin) if self.rng.random() < 0.15 else ""
+        line = line or self._act(self.rng.random())
         return self.session.typed(f"{before}{line}\n{self._text('user') if parts[1] else ''}")
+
+    def _keep(self, begin):
+        """Return a command that keeps the last exchanges, without the words above it if those begin the next one."""
+        questions = [at for at in self.questions if at < begin]
+        if not questions:
+            return ""
+        count = self.rng.randint(1, 4)
+        end = begin if self.questions[-1] >= begin else len(self.history)
+        name = f"{self.number:08x}-{self.marks}.{self.rng.choice(('md', 'jsonl'))}"
+        self.outputs[f"keep-{name}"] = self.history[questions[-count:][0] : end]
+        return f"::keep {count} keep-{name}"
 
     def _act(self, chance):
         name = f"{self.number:08x}-{self.marks}.{self.rng.choice(('md', 'jsonl'))}"
@@ -143,6 +157,9 @@ class Talk:
         return mark if kind in SPOKEN else f"see {mark}"
 
     def _note(self, kind, mark):
+        if kind == "user" and not self.is_asked:
+            self.questions.append(len(self.history))
+        self.is_asked = kind == "user"
         self.history.append((kind, mark))
         if self.recording:
             self.outputs[self.recording].append((kind, mark))

@@ -102,6 +102,10 @@ def test_positions_are_all_admitted(ledger):
 # -- catching up -------------------------------------------------------------------------------------
 
 
+def name_nothing(*_given):
+    """Leave outputs without a name."""
+
+
 class Behind:
     """A session that was read to its end, and an output of all of it that is still empty."""
 
@@ -116,7 +120,9 @@ class Behind:
         self.events = parts.read(self.session, self.source)
         self.delivery = Delivery(parts.ledger, parts.log)
         self.delivery.use(parts.world.out)
-        self.catch_up = CatchUp(parts.ledger, parts.catalog, parts.log, self.delivery, lambda _: self.joins)
+        self.catch_up = CatchUp(
+            parts.ledger, parts.catalog, parts.log, self.delivery, lambda _: self.joins, name_nothing
+        )
         self.output = parts.output(self.session)
         for one in ranges or [Range("")]:
             self.output.begin(one, "")
@@ -168,7 +174,7 @@ def test_an_output_resumes_where_it_was_in_the_next_process(behind):
     assert row.behind["offsets"]
     assert row.behind["states"][str(behind.source.id)]["started"]
     behind.catch_up = CatchUp(
-        behind.parts.ledger, behind.parts.catalog, behind.parts.log, behind.delivery, lambda _: True
+        behind.parts.ledger, behind.parts.catalog, behind.parts.log, behind.delivery, lambda _: True, name_nothing
     )
     behind.output = Output(row)
     behind.catch_up.add(behind.output)

@@ -130,6 +130,61 @@ def test_a_command_acts_by_where_the_session_stands(chat, before, command, expec
     assert chat.followed == behind
 
 
+def kept(chat):
+    """Return what is kept: where each range begins and ends, by the words there, and its mark."""
+    words = {event.id: event.payload.get("text", event.payload.get("line")) for event in chat.heard}
+    rows = [output.row.ranges[0] for output in chat.session.outputs.values() if not output.open]
+    return [(words[row.start], words.get(row.until, ""), words[row.end], row.end_mark) for row in rows]
+
+
+@pytest.mark.parametrize("before", [NOTHING, RECORDING, STOPPED])
+def test_exchanges_are_kept_wherever_the_session_stands(chat, before):
+    """A recording goes on, one that was stopped stays so, and what is said later is not part of them."""
+    for typed in before:
+        chat.type(typed)
+    stood = chat.outputs()
+    chat.hear(chat.make.user("one"), chat.make.says("1"), chat.make.user("two"), chat.make.says("2"))
+    chat.type("::keep x")
+    chat.type("::keep 2 y")
+    assert (chat.refusals(), chat.outputs()) == ([], stood | {"x": "1 ended behind", "y": "1 ended behind"})
+    assert kept(chat)[-2:] == [("two", "", "::keep x", ""), ("one", "", "::keep 2 y", "")]
+    assert [output.row.path.stem for output in chat.followed] == ["x", "y"]
+
+
+def test_what_is_kept_ends_before_the_words_of_the_command(chat):
+    """An answer that is not complete is marked, and without a question nothing is kept."""
+    chat.type("thanks\n::keep a")
+    assert chat.refusals() == [("keep", "nothing was asked before it in this session")]
+    chat.hear(chat.make.runs("call-1", "make"))
+    chat.type("more\n::keep b")
+    assert kept(chat) == [("thanks", "more", "::keep b", "unfinished")]
+    assert chat.ask("keep", "c") == ""
+    assert kept(chat)[1:] == [("more", "", "::keep b", "unfinished")]
+
+
+def test_a_chosen_exchange_is_kept(chat):
+    """By its question; any other event is refused with the reason."""
+    chat.hear(chat.make.user("one"), chat.make.says("1"), chat.make.user("two"), chat.make.says("2"))
+    first, answer = (event for event in chat.heard if event.payload.get("text") in ("one", "1"))
+
+    def ask(question):
+        command = Command("keep", "x", question=question)
+        return chat.controller.carry_out(chat.session, command, chat.session.metadata.last, time=TIME, typed=False)
+
+    assert ask(answer.id) == "this is not the beginning of one of the last 99 exchanges"
+    assert ask(first.id) == ""
+    assert kept(chat) == [("one", "two", None, "")]
+
+
+def test_what_is_kept_is_named_by_its_question(chat):
+    """Its file waits for that, whatever the session is called; a name that was typed is the title."""
+    chat.hear(chat.make.user("one"), chat.make.says("1"))
+    chat.type("::keep")
+    chat.type("::keep mine")
+    waiting, named = chat.session.outputs.values()
+    assert (waiting.waits, named.waits, named.row.head["metadata"]["title"]) == (True, False, "mine")
+
+
 @pytest.mark.whole
 @pytest.mark.parametrize(
     ("before", "command", "expected"),
@@ -311,7 +366,7 @@ def test_the_first_words_below_a_command_name_the_file(chat):
     chat.type("::start")
     [output] = chat.session.live
     [*_, event] = chat.session.stream.events(chat.source, lines(chat.make.user("login page"), at=5000))
-    chat.controller.name(chat.session, output, event)
+    chat.controller.name(output, event, chat.session.metadata)
     assert (output.waits, output.row.head["metadata"]["title"]) == (False, "login page")
     assert chat.parts.said("output.named") == [{"output": output.id}]
     assert [(news.kind, news.title) for news in chat.notes] == [("waiting", ""), ("named", "login page")]

@@ -108,6 +108,15 @@ def test_ranges_from_the_shell_end_and_begin_at_one_event():
     assert play(begun(*ranges), "abcd") == shown
 
 
+def test_range_ends_before_the_first_event_that_is_no_part_of_it():
+    """That event may begin the next range; a mark of the end has its time."""
+    printer = begun(Range("b", until="d", end="f", end_mark="unfinished"), Range("d", end="e"))
+    assert play(printer, "abcdefg", time="5") == "H(5) <started5> b c <unfinished5> <started5> d e <stopped5>"
+    assert printer.done
+    alone = begun(Range("b", marked=False, until="d", end="f", end_mark=""))
+    assert (play(alone, "abcdefg"), alone.done) == ("H() b c", True)
+
+
 def test_range_that_ended_is_not_begun_again():
     """An event of a range that has ended does not reopen it when its id appears again."""
     assert play(begun(Range("b", end="c")), "abcbc") == "H() <started> b c <stopped>"

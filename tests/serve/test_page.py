@@ -8,10 +8,12 @@ from contextlib import aclosing
 from html.parser import HTMLParser
 from pathlib import Path
 
+import orjson
 import pytest
 
 from katod.agents import AGENTS
-from katod.events import TOOL_CALL, TOOL_RESULT, Event, SessionRef
+from katod.events import TOOL_CALL, TOOL_RESULT, USER_MESSAGE, Event, SessionRef
+from katod.formats.stream.bridge import event_uuid
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.serve.app import FOLDER
@@ -24,6 +26,8 @@ from katod.serve.page.listview import moment
 from katod.serve.page.reader import PageReader
 from katod.serve.page.sessionlist import ListRow, SessionList
 from katod.serve.page.sessionview import Beside, session_head
+from katod.service import control
+from katod.service.control import Request
 from tests.serve.serving import BEARER, TOKEN, asks
 from tests.serve.test_app import asked, run
 from tests.support.records import SESSION, Claude, Codex, Kimi, OpenCode, calls, result, says, user
@@ -705,6 +709,41 @@ def test_what_is_asked_of_katod_is_answered_as_it_answers(world, monkeypatch, sa
         assert answer.headers.get("location") == (ONE if status == 303 else None)
         assert (said or ("did not answer in time" if said is None else "")).encode() in answer.body
         assert (left == []) is (said is not None)
+
+
+def test_an_exchange_is_kept_by_its_question(world, monkeypatch):
+    """Katod is asked for it by the id of its event, and the answer leads to the file; other events are refused."""
+    maker = talked(world)
+    asked_for = []
+
+    def request(_state, key, word, _words, question):
+        asked_for.append((word, question))
+        return answer_of(world, key, word, question)
+
+    monkeypatch.setattr(recording, "request", request)
+    rows = [orjson.loads(row) for row in world.cli("export", maker.source, "-f", "jsonl").splitlines()]
+    question = next(row["id"] for row in rows if row["kind"] == USER_MESSAGE)
+
+    async def work(app):
+        bodies = (f"question={event_uuid(question)}", f"question={event_uuid('x')}", "question=", "other=1")
+        return [await app.ask(f"{ONE}/keep", "POST", BEARER | ORIGIN, body.encode()) for body in bodies]
+
+    kept, strange, *wrong = run(world, work)
+    assert (kept.status, asked_for) == (303, [("keep", question)])
+    assert kept.headers["location"] == f"{ONE}/transcripts/1"
+    assert (strange.status, b"is not in the agent" in strange.body) == (409, True)
+    assert [answer.status for answer in wrong] == [404, 404]
+    [text] = world.written().values()
+    assert "Recording" not in text
+
+
+def answer_of(world, key, word, question):
+    """Have a request carried out as katod does that runs, and return where its answer is."""
+    place = control.enqueue(
+        world.state, Request((key.agent, key.id, key.subagent), word, "", "2026-02-10T12:00:00Z", question=question)
+    )
+    world.once()
+    return place
 
 
 def test_a_native_record_is_shown_as_people_read_it():

@@ -16,6 +16,7 @@ MARKS: Final = {
     "continued": "The earlier file is gone; the recording continues here",
     "restored": "Missing from this file and added again",
     "gap": "A part of the conversation is missing here",
+    "unfinished": "Kept before the answer was complete",
 }
 # What katod's own lines about tools, and its collapsed blocks, begin with.
 SIGN: Final = "▸"

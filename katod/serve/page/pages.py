@@ -62,6 +62,7 @@ _NO_RECORD: Final = (
     "No record with these words was found: the agent may keep the session as one document, the file may have changed, "
     "or katod put the words together from several records."
 )
+_NO_QUESTION: Final = "This message is not in the agent's file any more."
 _PATIENCE: Final = 10.0  # seconds for katod's answer
 _FOR_ALL: Final = 60.0  # seconds that a choice waits until all sessions were read once,
 _FOR_FAMILY: Final = 1.0  # and a session, to know which others its agent started
@@ -102,7 +103,9 @@ class Pages:
             f"{one}/transcripts/{{number}}": self._transcript,
         }
         routes = [Route(path, guarded(page)) for path, page in pages.items()]
-        posts: dict[str, Handler] = {f"{one}/recording": self._record, f"{one}/own": self._keep_words}
+        posts: dict[str, Handler] = {
+            f"{one}/recording": self._record, f"{one}/keep": self._keep, f"{one}/own": self._keep_words,
+        }  # fmt: skip
         return [*routes, *(Route(path, guarded(act), methods=["POST"]) for path, act in posts.items())]
 
     # -- the list ---------------------------------------------------------------------------------------
@@ -274,6 +277,19 @@ class Pages:
             return html_response(plain("Not done", message, back), 409)
         return RedirectResponse(back, 303)
 
+    async def _keep(self, request: Request) -> Response:
+        """Have an exchange written to a file, and show that."""
+        wanted = bridge.folded(fields(await request.body()).get("question", ""))
+        if not wanted or (entry := await self._entry(request)) is None:
+            return _missing()
+        question = await while_there(request, self._hub.searching.last(_event_named(_events(entry), wanted)))
+        back = f"/s/{entry.name}"
+        message = await self._asked(entry, "keep", question=question) if question else _NO_QUESTION
+        if message:
+            return html_response(plain("Not done", message, back), 409)
+        outputs = await self._hub.reading.run(lambda: recording.outputs_of(self._state, entry.key))
+        return RedirectResponse(f"{back}/transcripts/{outputs[-1].id}" if outputs else back, 303)
+
     async def _keep_words(self, request: Request) -> Response:
         """Have what the person says of a session kept, and show the session again."""
         given = fields(await request.body(), blank=True)
@@ -285,9 +301,9 @@ class Pages:
             return html_response(plain("Not done", message, back), 409)
         return RedirectResponse(back, 303)
 
-    async def _asked(self, entry: SessionEntry, word: Any, words: str = "") -> str:
+    async def _asked(self, entry: SessionEntry, word: Any, words: str = "", question: str = "") -> str:
         """Send a request to katod. Returns why it was refused, empty if it was carried out."""
-        place = await self._hub.reading.run(lambda: recording.request(self._state, entry.key, word, words))
+        place = await self._hub.reading.run(lambda: recording.request(self._state, entry.key, word, words, question))
         if place is None:
             return recording.not_running()
         until = time.monotonic() + _PATIENCE
@@ -398,5 +414,14 @@ def _one_message(events: Replay, wanted: str, options: Options) -> Iterator[str 
         if event_uuid(event.id) == wanted:
             say = redact if options.redact else str
             yield say(event.payload["text"]) + "\n" if event.kind in _TEXTS else printed.strip("\n") + "\n"
+            return
+        yield None
+
+
+def _event_named(events: Replay, wanted: str) -> Iterator[str | None]:
+    """Yield the id of an event that a page names, if there is such an event, and None for each before it."""
+    for event, _ in events:
+        if event_uuid(event.id) == wanted:
+            yield event.id
             return
         yield None

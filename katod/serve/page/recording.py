@@ -85,15 +85,15 @@ def not_running() -> str:
     return f"katod is not running, so it cannot do that. In your shell, `{how_to_start()}` starts it."
 
 
-def request(state: Path, key: SessionKey, word: Word | Saying, words: str = "") -> Path | None:
-    """Ask katod to record, to stop, or to keep what is said of a session; return where the answer will be.
+def request(state: Path, key: SessionKey, word: Word | Saying, words: str = "", question: str = "") -> Path | None:
+    """Ask katod to record a session, to stop, to keep an exchange, or what the person says of the session.
 
-    None if katod is not running.
+    Return where the answer will be, None if katod is not running.
     """
     if holder(state) is None:
         return None
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return enqueue(state, Request((key.agent, key.id, key.subagent), word, words, moment))
+    return enqueue(state, Request((key.agent, key.id, key.subagent), word, words, moment, question=question))
 
 
 def answer(path: Path) -> str | None:

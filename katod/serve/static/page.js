@@ -359,7 +359,17 @@ function dress(section) {
   const record = make("a", "Record", { href: `${location.pathname}/record?only=${section.id}` });
   record.title = "The record in the agent's file, with secrets removed";
   acts.append(copy, record);
+  if (section.querySelector(":scope>.person")) acts.append(keeping(section.id));
   section.append(acts);
+}
+
+// Writes an exchange to a file: a question, and what follows until the next one.
+function keeping(id) {
+  const form = make("form", "", { method: "post", action: `${location.pathname}/keep` });
+  const button = make("button", "Keep", { name: "question", value: id });
+  button.title = "Write this question, with everything up to the answer, to a file";
+  form.append(button);
+  return form;
 }
 
 // Buttons are made when somebody comes near: a page of a long conversation would have thousands.
