@@ -21,6 +21,7 @@ _SHOWN: Final[dict[Kind, tuple[str, str]]] = {
     "blocked": ("? waits for you", "yellow"),
     "done": ("✓ done", "green"),
     "left": ("! not recorded", "yellow"),
+    "written": ("● written", "green"),
 }
 
 

@@ -19,6 +19,7 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Cursor, SessionKey
 from katod.record.delivery import Delivery
+from katod.record.news import News
 from katod.record.output import Output
 from katod.record.session import ActiveSession
 from katod.record.stream import SessionStream
@@ -341,6 +342,8 @@ class CatchUp:
         if done and written:
             output.catch_up()  # stored with the end of the intent
             self.drop(output)
+            if output.is_copy:
+                self._delivery.tell(News.of("written", output.row))
             return False
         return written
 

@@ -268,11 +268,11 @@ class Controller:
     def name(self, output: Output, event: Event, metadata: SessionMetadata) -> None:
         """Name an output that waits for its first words, if this event has them: typed ones, or a plan with a heading.
 
-        Words that say nothing, a picture, a sub-agent or much text end the wait without a title.
+        Kept exchanges begin with a question, whether or not it is known to be typed. Words that say nothing, a picture,
+        a sub-agent or much text end the wait without a title.
         Raises OSError for a temporary problem of the machine, as `carry_out` does.
         """
-        is_typed = event.kind == ev.USER_MESSAGE and event.typed
-        words = event.payload["text"] if is_typed or ev.is_plan(event) else ""
+        words = _words_that_name(output, event)
         named = self.naming.titled(metadata, words) if words else None
         if named is not None:
             output.release(lambda row: self._rename(row, named))
@@ -289,7 +289,8 @@ class Controller:
             self._say_refused(metadata, word, reason)
             return row
         self._log.output_named(row.id)
-        self._tell(News.of("named", renamed)._replace(title=metadata.title))
+        if row.open:  # a copy is told of when it is written
+            self._tell(News.of("named", renamed)._replace(title=metadata.title))
         return renamed
 
 
@@ -403,6 +404,11 @@ class _Act:
         """When a command from the shell was given, which no event tells."""
         return "" if self._typed else self._time
 
+    @property
+    def _since(self) -> str:
+        """When a new output begins, empty if that is before the command: with the first event in it."""
+        return self._time if self._kept is None else ""
+
     def _output(self, action: Action, target: Target | None, command: Command) -> Output | None:
         """Return the output that an action writes to, created if it is new. Raises TargetRefused."""
         if action.target == "none":
@@ -422,7 +428,7 @@ class _Act:
         switches = command.switches if action.copy else ()  # no mark in a copy begins a range with them
         output = Output(naming.make(session.row, chosen, metadata, switches))
         if named is None:
-            output.hold(self._time)
+            output.hold(self._since)
         return session.keep(output)
 
     def _titled(self, command: Command, target: Target | None, *, whole: bool) -> SessionMetadata | None:
@@ -482,6 +488,11 @@ def reason_of(refusal: TargetRefused | OSError) -> str:
     if is_transient(refusal):
         raise refusal
     return refusal.strerror or str(refusal)
+
+
+def _words_that_name(output: Output, event: Event) -> str:
+    is_asked = event.kind == ev.USER_MESSAGE and (event.typed or output.is_copy)
+    return event.payload["text"] if is_asked or ev.is_plan(event) else ""
 
 
 def _path(output: Output | None) -> str:

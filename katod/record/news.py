@@ -12,7 +12,7 @@ from katod.store.rows import OutputRow
 
 Kind = Literal[
     "recording", "waiting", "named", "stopped", "paused", "excluded", "parked", "unparked", "refused", "near miss",
-    "blocked", "done", "left",
+    "blocked", "done", "left", "written",
 ]  # fmt: skip
 NOT_RECORDED: Final = "is not recorded: type ::start there to record it, too"
 _QUIET: Final = "it is done, or a tool is still running"

@@ -59,6 +59,11 @@ class Output:
         """Whether its session is being recorded to it."""
         return self.row.open
 
+    @property
+    def is_copy(self) -> bool:
+        """Whether it is no recording, but a copy of what had been said: an export, or exchanges that were kept."""
+        return bool(self.row.ranges) and not self.row.ranges[0].marked
+
     # -- ranges -----------------------------------------------------------------------------------------
 
     def begin(self, begun: Range, since: str) -> None:
@@ -84,7 +89,7 @@ class Output:
     # -- held: the name of the file waits for words -----------------------------------------------------
 
     def hold(self, time: str) -> None:
-        """Hold the text of a new output, which began at a time, until words name its file."""
+        """Hold the text of a new output until words name its file. It began at a time, or with its first event."""
         self._set(held={"time": time, "text": ""})
 
     @property
@@ -119,7 +124,10 @@ class Output:
         """Print one event; words of the person in it say that they did not leave the session."""
         if event.kind == ev.USER_MESSAGE and event.typed and self.row.successor:
             self._set(successor="")
+        before = self.printer.headed
         text = self.printer.take(event, metadata)
+        if self.row.held is not None and not (before or self.row.held["time"]) and self.printer.headed:
+            self.hold(event.time)
         self.add(text)
         if self._saves_pictures:
             self._assets += linked(event, text)

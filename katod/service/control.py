@@ -140,10 +140,10 @@ def _parse(data: bytes) -> Request | None:
         word = row["word"]
         if word not in _WORDS or (word == RESTORE and not _NUMBER.fullmatch(str(row["name"]))):
             return None
-        key, count = (str(agent), str(session), str(subagent)), int(row.get("count", 1))
+        key, count = (str(agent), str(session), str(subagent)), row.get("count", 1)
+        if type(count) is not int or not 1 <= count <= MOST_EXCHANGES:
+            return None
         question = str(row.get("question", ""))
-        return Request(
-            key, cast("Any", word), str(row["name"]), str(row["time"]), max(1, min(MOST_EXCHANGES, count)), question
-        )
+        return Request(key, cast("Any", word), str(row["name"]), str(row["time"]), count, question)
     except (ValueError, KeyError, TypeError):
         return None

@@ -118,7 +118,8 @@ class Behind:
         self.source = parts.source()
         self.session = parts.load(self.source)
         self.events = parts.read(self.session, self.source)
-        self.delivery = Delivery(parts.ledger, parts.log)
+        self.told = []
+        self.delivery = Delivery(parts.ledger, parts.log, lambda news: self.told.append((news.kind, news.path)))
         self.delivery.use(parts.world.out)
         self.catch_up = CatchUp(
             parts.ledger, parts.catalog, parts.log, self.delivery, lambda _: self.joins, name_nothing
@@ -191,6 +192,7 @@ def test_an_output_whose_ranges_have_ended_follows_no_longer(parts):
     found.follow()
     assert found.words() == ALL[:5]
     assert (found.catch_up.outputs(), found.row.behind) == ([], None)
+    assert found.told == [("written", found.row.path)]
     found.delivery.settle()
     assert found.parts.ledger.outputs()[0].behind is None
 

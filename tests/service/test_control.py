@@ -67,7 +67,10 @@ def test_an_answer_takes_its_request_away(tmp_path):
     "content",
     [b"", b"{", b"[]", b"{}", b'{"session":["a","b"],"word":"start","name":"","time":""}',
      b'{"session":["a","b",""],"word":"rm","name":"","time":""}',
-     b'{"session":["a","b",""],"word":"restore","name":"n.md","time":""}'],
+     b'{"session":["a","b",""],"word":"restore","name":"n.md","time":""}',
+     b'{"session":["a","b",""],"word":"keep","name":"","time":"","count":0}',
+     b'{"session":["a","b",""],"word":"keep","name":"","time":"","count":100}',
+     b'{"session":["a","b",""],"word":"keep","name":"","time":"","count":1e999}'],
 )  # fmt: skip
 def test_a_file_that_is_no_request_is_refused(tmp_path, content):
     """It is answered and removed."""
