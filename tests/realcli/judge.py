@@ -9,7 +9,9 @@ from tests.support import reading
 from . import model_server
 
 COMMANDS = re.compile(
-    r"^::(?:(?P<word>start|capture) (?P<name>(?:notes|later|stolen|refused)\.\w+)|stop)$", re.MULTILINE
+    r"^::(?:(?P<word>start|capture) (?P<name>(?:notes|later|stolen|refused)\.\w+)|stop|"
+    r"keep (?P<count>\d) (?P<kept>kept\.\w+))$",
+    re.MULTILINE,
 )
 PASTED = re.compile(r'\n\n<pasted_content id="(\w+)">\n(.*?)\n</pasted_content id="\1">\n', re.DOTALL)
 HIDDEN = "\0\0"
@@ -33,10 +35,14 @@ class Ranges:
             self._answer(entry)
 
     def _prompt(self, prompt):
-        at = 0
+        at, before = 0, list(self._whole)
         for match in COMMANDS.finditer(prompt):
             self._say(prompt[at : match.start()])
-            self._into, at = match["name"], match.end()
+            at = match.end()
+            if match["kept"]:
+                self.found[match["kept"]] = _last_exchanges(before, int(match["count"]))
+                continue
+            self._into = match["name"]
             if match["word"]:
                 self.found.setdefault(self._into, list(self._whole) if match["word"] == "capture" else [])
         self._say(prompt[at:])
@@ -56,6 +62,13 @@ class Ranges:
         self._whole.append((kind, text))
         if self._into:
             self.found[self._into].append((kind, text))
+
+
+def _last_exchanges(turns, count):
+    """Return the last questions, each with all up to the next one."""
+    kinds = ["", *(kind for kind, _ in turns)]
+    begins = [at for at in range(len(turns)) if kinds[at] != "user" == kinds[at + 1]]
+    return turns[begins[-count] :]
 
 
 def ranges(log):

@@ -79,6 +79,7 @@ class Play:
         self.client.begin("hello one")
         self.record(katod, f"::start {notes}\n\nfirst recorded prompt", notes)
         self.record(katod, "look into it (tool)", notes)
+        self.client.say(f"::keep 1 kept.{notes.rpartition('.')[2]}")
         self.record(katod, SEVERAL_LINES, notes)
         self.client.say("::stop")
         self.client.say("after the stop")

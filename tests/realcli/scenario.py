@@ -134,6 +134,7 @@ def converse(person, suffix):
     person.ask("hello")
     person.ask(f"::start notes.{suffix}\nthe first recorded words")
     person.ask("look into it (tool)")
+    person.ask(f"thank you\n::keep 2 kept.{suffix}")
     person.ask(PASTE.format(suffix=suffix))
     person.queue("a long one (slow)", QUEUED)
     person.ask("not recorded")
