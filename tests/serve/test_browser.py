@@ -359,6 +359,25 @@ def test_recordings_are_started_and_stopped(everything):
         until(lambda: not browser.all(".rec.on"), "the end of the recording")
 
 
+def test_an_exchange_is_kept(everything):
+    """The button beside a question leads to the file with its answer; answers have none, and nothing is recorded."""
+    maker = begun(everything)
+    maker.say(user("another question"), says("another answer"))
+    with Live(everything), Served(everything) as server, browsing(server) as browser:
+        browser.enter().open(f"/s/{maker.session}")
+        browser.sees("another answer", "#log")
+        browser.run("document.querySelector('#log>.e .person').closest('.e').querySelector('.at').focus()")
+        browser.click("#log .acts form button")
+        browser.sees("with pleasure", "pre")
+        [text] = everything.written().values()
+        assert ("begin 1" in text, "another" in text) == (True, False)
+        browser.program.back()
+        browser.sees("another answer", "#log")
+        browser.run("document.querySelector('#log>.e:last-child .at').focus()")
+        assert browser.run("return document.querySelectorAll('#log>.e:last-child .acts form').length") == 0
+        assert not browser.all(".rec.on")
+
+
 def test_a_session_is_named_starred_labelled_and_chosen_by_that(everything):
     """In its menu; the list shows it at once, and what is chosen there stays chosen while the list changes."""
     maker, other = begun(everything), begun(everything, 2)
