@@ -1,23 +1,22 @@
 """Where the last exchanges of a session begin: a question of the person, with everything up to the next one. Pure."""
 
 from collections import deque
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from katod import events as ev
 from katod.events import Event
-from katod.model import MOST_EXCHANGES
+from katod.model import LONGEST_NAME, MOST_EXCHANGES
 
-_SLASH: Final = "slash-command"
-_ANSWERS: Final = frozenset(
-    {ev.ASSISTANT_MESSAGE, ev.ASSISTANT_THINKING, ev.TOOL_CALL, ev.TOOL_RESULT, ev.DECISION_PROMPT}
-)
-_HEARD: Final = _ANSWERS | {ev.USER_MESSAGE}
+# What a person gives the client itself: a question if the agent answers it.
+_GIVEN: Final = frozenset({"slash-command", "shell"})
+_WORK: Final = frozenset({ev.ASSISTANT_THINKING, ev.TOOL_CALL, ev.TOOL_RESULT, ev.DECISION_PROMPT})
+_HEARD: Final = _WORK | {ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE, ev.TURN_END}
 
 
 class KeptExchanges(NamedTuple):
-    """One exchange, or several: the question that they begin with, and the one after them, which is not part of them.
+    """One exchange, or several: the question that they begin with, and the first event after them.
 
-    `until` is empty if none is after them; `is_whole` says whether the last one ends with words of the agent.
+    `until` is empty if there is none yet; `is_whole` says whether the last one has its answer.
     """
 
     start: str
@@ -26,68 +25,155 @@ class KeptExchanges(NamedTuple):
 
 
 class Exchanges:
-    """Takes the events of a session, without those of its sub-agents, and knows where its last exchanges begin.
+    """Takes the events of a source, without those of sub-agents, and knows where its last exchanges begin.
 
-    What is asked before the agent answers is one question. A slash command is one if the agent answers it.
+    What is asked while the agent works is part of the same exchange. It ends when the agent has said something, or its
+    turn ends. What is said between a command and the next question is part of none.
     """
 
-    __slots__ = ("_answered", "_is_asked", "_is_whole", "_open")
+    __slots__ = ("_after", "_doubted", "_given", "_questions", "_turn")
 
     def __init__(self, state: dict[str, Any] | None = None) -> None:
         state = state or {}
-        self._answered = deque[str](state.get("answered", ()), MOST_EXCHANGES)
-        self._open: str = state.get("open", "")  # the question that has no answer yet
-        self._is_asked: bool = state.get("asked", False)  # whether that is more than a slash command
-        self._is_whole: bool = state.get("whole", False)  # whether the agent said something last
+        self._questions = deque[str](state.get("questions", ()), MOST_EXCHANGES)
+        self._turn: Literal["", "asked", "works", "said"] = state.get("turn", "")  # how far the last exchange is
+        self._given: str = state.get("given", "")  # what was given to the client since, as long as it has no answer
+        self._after: str = state.get("after", "")  # the first event after the last exchange
+        self._doubted: set[str] = set(state.get("doubted", ()))  # of these events, those that may be gone
 
     def state(self) -> dict[str, Any]:
         """Return what is known as JSON, empty if nothing was asked."""
-        if not (self._answered or self._open):
-            return {}
-        asked = {"open": self._open, "asked": self._is_asked} if self._open else {}
-        return asked | {"answered": list(self._answered), "whole": self._is_whole}
+        row = {
+            "questions": list(self._questions), "turn": self._turn, "given": self._given, "after": self._after,
+            "doubted": sorted(self._doubted),
+        }  # fmt: skip
+        return {name: value for name, value in row.items() if value} if self._questions or self._given else {}
+
+    def doubt(self) -> None:
+        """Note that the source is read again from its beginning: what does not come again is gone."""
+        self._doubted = {*self._questions, self._after} - {""}
+
+    def confirm(self, event: str) -> None:
+        """Note that an event is still there."""
+        self._doubted.discard(event)
 
     def observe(self, event: Event) -> None:
         """Take the next event."""
         kind = event.kind
-        if kind not in _HEARD:
+        if kind == ev.USER_MESSAGE:
+            self._hear(event)
+        elif kind == ev.USER_COMMAND:
+            self._end(event.id)
+        elif kind == ev.TURN_END:
+            self._turn = "said" if self._turn else ""
+        elif kind == ev.ASSISTANT_MESSAGE or kind in _WORK:
+            self._answer("said" if kind == ev.ASSISTANT_MESSAGE else "works")
+
+    def _hear(self, event: Event) -> None:
+        subtype = event.payload.get("subtype")
+        if self._is_running or len(event.id) > LONGEST_NAME:
             return
-        if kind in _ANSWERS:
-            self._answer(is_said=kind == ev.ASSISTANT_MESSAGE)
-        elif (subtype := event.payload.get("subtype")) is None or subtype == _SLASH:
-            self._ask(event.id, is_question=subtype is None)
+        if subtype is None:
+            self._ask(event.id, "asked")
+        elif subtype in _GIVEN:
+            self._given = self._given or event.id
+            self._end(event.id)
 
-    def _answer(self, *, is_said: bool) -> None:
-        self._is_whole = is_said
-        if self._open:
-            self._answered.append(self._open)
-            self._open, self._is_asked = "", False
+    def _ask(self, question: str, turn: Literal["asked", "works", "said"]) -> None:
+        self._questions.append(question)
+        self._turn, self._given, self._after = turn, "", ""
 
-    def _ask(self, event: str, *, is_question: bool) -> None:
-        if not self._open or (is_question and not self._is_asked):
-            self._open = event
-        self._is_asked = self._is_asked or is_question
+    def _answer(self, turn: Literal["works", "said"]) -> None:
+        if self._given:
+            self._ask(self._given, turn)
+        elif not self._after:
+            self._turn = turn
+
+    def _end(self, event: str) -> None:
+        if self._turn and not self._is_running and len(event) <= LONGEST_NAME and self._after in {"", *self._doubted}:
+            self._after = event
+
+    @property
+    def _is_running(self) -> bool:
+        """Whether the agent works on the last question; it does not if that is gone."""
+        return self._turn in ("asked", "works") and self.newest not in self._doubted
 
     def last(self, count: int, command: str = "") -> KeptExchanges | None:
         """Return the last exchanges, or all if there are fewer; None if there is none.
 
-        What was typed in the message of a `command`, given its id, is not part of any.
+        A question that is typed in the message of a `command`, given its id, is not part of any.
         """
-        is_own = bool(command) and self._open.rpartition(".")[0] == command.rpartition(".")[0]
-        is_running = self._is_asked and not is_own
-        questions = self._questions(with_open=is_running)[-count:]
-        if not questions:
+        found, own = self._found(), ""
+        if found and self._turn == "asked" and _is_same_message(found[-1], command):
+            own = found.pop()
+        if not found:
             return None
-        return KeptExchanges(questions[0], self._open if is_own else "", self._is_whole and not is_running)
+        start = found[-count:][0]
+        return KeptExchanges(start, own, is_whole=True) if own else self._kept(start)
 
     def beginning_with(self, question: str) -> KeptExchanges | None:
         """Return the exchange that begins with a question, None if no exchange that is known does."""
-        questions = self._questions(with_open=self._is_asked)
-        if question not in questions:
+        found = self._found()
+        if question not in found:
             return None
-        if following := questions[questions.index(question) + 1 :]:
-            return KeptExchanges(question, following[0], is_whole=True)
-        return KeptExchanges(question, "", self._is_whole and not self._is_asked)
+        following = found[found.index(question) + 1 :]
+        return KeptExchanges(question, following[0], is_whole=True) if following else self._kept(question)
 
-    def _questions(self, *, with_open: bool) -> list[str]:
-        return [*self._answered, *([self._open] if with_open else [])]
+    @property
+    def newest(self) -> str:
+        """The question that the last exchange begins with, empty if there is none."""
+        return self._questions[-1] if self._questions else ""
+
+    def _kept(self, start: str) -> KeptExchanges:
+        until = "" if self._after in self._doubted else self._after
+        return KeptExchanges(start, until, not self._is_running)
+
+    def _found(self) -> list[str]:
+        return [question for question in self._questions if question not in self._doubted]
+
+
+def _is_same_message(event: str, command: str) -> bool:
+    """Return whether an event is a part of the message with a command, whose parts are numbered."""
+    return event.rpartition(".")[0] == command.rpartition(".")[0] != ""
+
+
+class SessionExchanges:
+    """The exchanges of a session in each of its sources: one that begins in a source ends there."""
+
+    __slots__ = ("_last", "_of", "_subagent")
+
+    def __init__(self, subagent: str, state: dict[str, Any] | None = None) -> None:
+        state = state or {}
+        self._subagent = subagent
+        self._last: str = state.get("last", "")  # the path of the source of the last event
+        self._of = {path: Exchanges(kept) for path, kept in state.get("of", {}).items()}
+
+    def state(self) -> dict[str, Any]:
+        """Return what is known as JSON, empty if nothing was asked."""
+        of = {path: kept for path, one in self._of.items() if (kept := one.state())}
+        return {"last": self._last, "of": of} if of else {}
+
+    def observe(self, event: Event, path: str) -> None:
+        """Take the next event of a source."""
+        if event.session.subagent != self._subagent:
+            return
+        self._last = path
+        if event.kind in _HEARD:
+            one = self._of.get(path)
+            if one is None:
+                one = self._of[path] = Exchanges()
+            one.observe(event)
+
+    def doubt(self, path: str) -> None:
+        """Note that a source is read again from its beginning."""
+        if (one := self._of.get(path)) is not None:
+            one.doubt()
+
+    def confirm(self, event: Event, path: str) -> None:
+        """Note that an event of a source is still there."""
+        if (one := self._of.get(path)) is not None:
+            one.confirm(event.id)
+
+    def of(self, path: str = "") -> Exchanges:
+        """Return the exchanges of a source, or of the one with the last event."""
+        return self._of.get(path) or self._of.get(self._last) or Exchanges()

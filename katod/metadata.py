@@ -5,7 +5,6 @@ from typing import Any, Final, NamedTuple
 
 from katod import events as ev
 from katod.events import Event
-from katod.exchanges import Exchanges
 from katod.model import LONGEST_NAME, SessionKey
 from katod.paths import name_of
 from katod.titles import reviewed_in, title_of
@@ -43,7 +42,7 @@ class SessionNames(NamedTuple):
 class SessionMetadata:
     """Names, start, model and open calls: what the head of a transcript and its tool results need."""
 
-    __slots__ = ("calls", "exchanges", "key", "last", "model", "names", "start", "started", "time")
+    __slots__ = ("calls", "key", "last", "model", "names", "start", "started", "time")
 
     def __init__(self, key: SessionKey, state: dict[str, Any] | None = None) -> None:
         state = state or {}
@@ -58,13 +57,12 @@ class SessionMetadata:
         self.time: str = state.get("time", "")
         self.last: str = state.get("last", "")
         self.calls: dict[str, str] = state.get("calls", {})
-        self.exchanges = Exchanges(state.get("exchanges"))
 
     def state(self) -> dict[str, Any]:
         """Return the metadata as JSON, without what is unknown."""
         row: dict[str, Any] = self.names._asdict() | {"labels": list(self.names.labels)}
         row |= {name: getattr(self, name) for name in ("model", "started", "time", "last")}
-        row |= self.start._asdict() | {"calls": self.calls, "exchanges": self.exchanges.state()}
+        row |= self.start._asdict() | {"calls": self.calls}
         return {name: value for name, value in row.items() if value}
 
     @property
@@ -122,11 +120,8 @@ class SessionMetadata:
         if not before or (is_better and before.startswith("/")):
             self.start = self.start._replace(draft=title)
 
-    def observe(self, event: Event, *, is_known: bool = False) -> None:
-        """Update the metadata with one event; events come in the order of the conversation.
-
-        One that `is_known` was taken before: a document is read again from its beginning.
-        """
+    def observe(self, event: Event) -> None:
+        """Update the metadata with one event; events come in the order of the conversation."""
         kind = event.kind
         self.last = event.id
         if event.time:
@@ -137,8 +132,6 @@ class SessionMetadata:
             return
         if event.model:
             self.model = event.model
-        if not is_known:
-            self.exchanges.observe(event)
         if kind == ev.TOOL_CALL:
             self._open(event.payload)
         elif kind == ev.SESSION_START:
@@ -160,9 +153,9 @@ class SessionMetadata:
         """Return the name of the tool of an open call, `tool` if the call is unknown."""
         return self.calls.get(call, "tool")
 
-    def fold(self, event: Event, *, is_known: bool) -> None:
+    def fold(self, event: Event) -> None:
         """Update the metadata with an event that is not printed."""
-        self.observe(event, is_known=is_known)
+        self.observe(event)
         self.close(event)
 
     def _open(self, payload: dict[str, Any]) -> None:

@@ -62,7 +62,7 @@ class ShellRequests:
         def act(session: ActiveSession) -> None:
             session.changes.applied[dedup_key] = None
             last = session.metadata.last
-            answer.append(self._pipeline.controller.carry_out(session, command, last, time=time, typed=False))
+            answer.append(self._pipeline.controller.carry_out(session, command, last, time=time))
 
         self._pipeline.between_events(session, act)
         return answer[0]

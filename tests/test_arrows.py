@@ -26,7 +26,7 @@ ARROWS = {
     "smallfile": "",
     "formatspec": "",
     "exchanges": "events model",
-    "metadata": "events exchanges model paths titles",
+    "metadata": "events model paths titles",
     "states": "",
     "lifecycle": "events states",
     "config": "agents errors formatspec log model smallfile",
@@ -63,12 +63,12 @@ ARROWS = {
     "mcp": "agents errors formats formatspec log metadata model record search store",
     # sessions for clients and browsers
     "serve": (
-        "agents discover errors events formats log metadata model preload record search service shell slug smallfile states store usage"
+        "agents discover errors events exchanges formats log metadata model preload record search service shell slug smallfile states store usage"
     ),
     "daemon": "agents config discover errors log matrix model pipeline preload record schedule service shellrequests store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
-        "agents archive config daemon discover doctor errors formats formatspec log mcp metadata model paths project record seal search serve service setup"
+        "agents archive command config daemon discover doctor errors formats formatspec log mcp metadata model paths project record seal search serve service setup"
         " shell slug smallfile states store titles usage"
     ),
     "__main__": "cli",

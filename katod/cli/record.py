@@ -11,8 +11,9 @@ from katod.cli.context import Context
 from katod.cli.parameters import RECORDED, SESSION
 from katod.cli.printing import say
 from katod.cli.selection import recorded_sessions, select_recorded
+from katod.command.grammar import parse_line
 from katod.errors import AlreadyRunning, ConfigError, KatodError, SelectionError, TargetRefused
-from katod.model import MOST_EXCHANGES, SessionKey, Word
+from katod.model import SessionKey, Word
 from katod.project.allowed import Allowed, CheckedFile, look, places
 from katod.service import control
 from katod.service.control import Errand, Request
@@ -67,16 +68,28 @@ def capture(context: Context, session: str, name: str) -> None:
 
 @click.command()
 @click.argument("session", type=SESSION, default="")
-@click.argument("count", metavar="[N]", type=click.IntRange(1, MOST_EXCHANGES), default=1)
-@click.argument("name", default="")
+@click.argument("words", metavar="[N] [NAME]", nargs=-1)
 @click.pass_obj
-def keep(context: Context, session: str, count: int, name: str) -> None:
+def keep(context: Context, session: str, words: tuple[str, ...]) -> None:
     """Write the last exchange of a session to a file, like `::keep` in the chat.
 
-    An exchange is what you asked, with everything up to the answer. N is how many are written, 1 if you leave it out.
-    Nothing is recorded, and a recording that runs goes on. SESSION and NAME are as for `katod start`.
+    An exchange is what you asked, with everything up to the answer. N is how many are written, 1 to 99; 1 if you leave
+    it out. Nothing is recorded, and a recording that runs goes on. SESSION and NAME are as for `katod start`.
     """
-    _ask(context, session, "keep", name, count)
+    if session.isdecimal() and not words:
+        raise click.UsageError(
+            f"{session} is the number of a recording: type `katod keep {session} 1` for its last exchange, or"
+            f" `katod keep latest {session}` for the last {session} of the latest session."
+        )
+    command = parse_line(" ".join(["::keep", *map(_as_typed, words)]))
+    if command is None:
+        raise click.UsageError("after SESSION come a number from 1 to 99 and a name, or one of them.")
+    _ask(context, session, "keep", command.name, command.count)
+
+
+def _as_typed(word: str) -> str:
+    """Return a word of the shell as it is typed in the chat, where a name with blanks is quoted."""
+    return word if word.isascii() and word.isalnum() else f'"{word}"'
 
 
 def _ask(context: Context, session: str, word: Word, name: str, count: int = 1) -> None:
@@ -89,7 +102,7 @@ def _ask(context: Context, session: str, word: Word, name: str, count: int = 1) 
     say(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
     for file in _projects_files(context, key) if word != "stop" else ():
         say(f"katod: {file.path}: {file.problem} ({file.advice})", err=True)
-    if word != "stop" and holder(context.state) is None:
+    if word not in ("stop", "keep") and holder(context.state) is None:
         say(f"katod is not running: run `{how_to_start()}` to continue recording", err=True)
 
 
@@ -170,4 +183,6 @@ def _result(context: Context, request: Request) -> str:
 
 
 def _kept(row: OutputRow) -> str:
-    return f"{row.path} is not written yet: {row.problem}" if row.problem else f"kept in {row.path}"
+    if row.made and not row.problem:
+        return f"kept in {row.path}"
+    return f"{row.path} is not written: {row.problem or 'see `katod status`'}"

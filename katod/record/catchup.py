@@ -6,7 +6,7 @@ ranges; no commands are carried out here.
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import orjson
 
@@ -24,8 +24,10 @@ from katod.record.output import Output
 from katod.record.session import ActiveSession
 from katod.record.stream import SessionStream
 from katod.store.ledger import Ledger, id_hash
+from katod.store.rows import RefusalRow
 from katod.tail.reader import Batch
 
+_LOST: Final = "the session no longer has what it begins with: nothing is written"
 # Of one step: a batch was read; nothing is left; None: the session has to be stepped first.
 Progress = Literal["read", "arrived"] | None
 # Lets an output that has caught up follow its session; returns whether that worked.
@@ -314,7 +316,7 @@ class CatchUp:
             done = follower.is_done or (progress == "arrived" and not output.open)
             if done:
                 output.add(follower.ending())
-                output.release()
+                self._note_lost(output)
             self._delivery.save_assets(output)
             output.stage()
             if done and output.row.intent is None:
@@ -323,6 +325,16 @@ class CatchUp:
                 output.fall_behind(follower.state())
             output.save(self._ledger)
         return self._deliver(output, done=done) and progress == "read"
+
+    def _note_lost(self, output: Output) -> None:
+        """Note that nothing is written of a copy: what it begins with was removed from the session since."""
+        if not output.is_copy or output.printer.headed:
+            return
+        output.release()
+        key = self._ledger.session(output.row.session).key
+        word = "keep" if output.row.ranges[0].start else "export"
+        self._ledger.add_refusal(RefusalRow(0, key, output.row.head.get("since", ""), word, _LOST))
+        self._log.command_refused(word, str(key))
 
     def _may_print(self, output: Output) -> bool:
         """Return whether an output can take more text now: nothing waits to be written, and its file is not missing."""
@@ -342,7 +354,7 @@ class CatchUp:
         if done and written:
             output.catch_up()  # stored with the end of the intent
             self.drop(output)
-            if output.is_copy:
+            if output.is_copy and output.row.made:
                 self._delivery.tell(News.of("written", output.row))
             return False
         return written

@@ -18,9 +18,9 @@ from katod.formats.redact.redactor import redact
 from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
-from katod.model import MOST_EXCHANGES, Command, NearMiss, Range, Target
+from katod.model import Command, NearMiss, Range, Target
 from katod.record.history import is_history, said, said_in
-from katod.record.naming import OutputNaming, auto_target
+from katod.record.naming import OutputNaming, auto_target, words_that_name
 from katod.record.news import News, Tell
 from katod.record.output import Output
 from katod.record.policy import Policy
@@ -83,19 +83,22 @@ class Controller:
         if self.policy.paused and command.word != "stop":  # to stop is always allowed
             self.refuse(session, command.word, event.time, _PAUSED)
         else:
-            self.carry_out(session, command, event.id, time=event.time)
+            self.carry_out(session, command, event.id, time=event.time, source=source.path)
 
-    def carry_out(self, session: ActiveSession, command: Command, at: str, *, time: str, typed: bool = True) -> str:
-        """Carry out a command at an event (after it if it was not typed); return why it was refused, if it was.
+    def carry_out(self, session: ActiveSession, command: Command, at: str, *, time: str, source: str = "") -> str:
+        """Carry out a command at an event of a source; return why it was refused, if it was.
+
+        Without a source, it was not typed: it is carried out after the event.
 
         Raises OSError for a temporary problem of the machine: the step is undone, and the command carried out when the
         step is repeated.
         """
         try:
-            _Act(self, session, at, time, typed=typed).do(command)
+            _Act(self, session, at, time, source).do(command)
         except (TargetRefused, OSError) as refusal:
             reason = reason_of(refusal)
-            self.refuse(session, command.word, time, reason)
+            if not command.question:  # whoever clicks reads the reason at once
+                self.refuse(session, command.word, time, reason)
             return reason
         self._log.command_applied(command.word, str(session.row.key))
         return ""
@@ -268,12 +271,14 @@ class Controller:
     def name(self, output: Output, event: Event, metadata: SessionMetadata) -> None:
         """Name an output that waits for its first words, if this event has them: typed ones, or a plan with a heading.
 
-        Kept exchanges begin with a question, whether or not it is known to be typed. Words that say nothing, a picture,
-        a sub-agent or much text end the wait without a title.
+        Kept exchanges begin with a question, whether or not it is known to be typed: that names them, or its time does.
+        Words that say nothing, a picture, a sub-agent or much text end the wait of others without a title.
         Raises OSError for a temporary problem of the machine, as `carry_out` does.
         """
-        words = _words_that_name(output, event)
+        words = words_that_name(event, is_asked=output.is_copy)
         named = self.naming.titled(metadata, words) if words else None
+        if named is None and output.is_copy:
+            named = self.naming.untitled(metadata, event.time)
         if named is not None:
             output.release(lambda row: self._rename(row, named))
         elif words or event.blobs or event.kind in _NAMING or output.holds_too_much:
@@ -297,12 +302,12 @@ class Controller:
 class _Act:
     """One command being carried out: a typed one at its own event, one from the shell after the session's last."""
 
-    def __init__(self, controller: Controller, session: ActiveSession, at: str, time: str, *, typed: bool) -> None:
+    def __init__(self, controller: Controller, session: ActiveSession, at: str, time: str, source: str) -> None:
         self._controller = controller
         self._session = session
         self._at = at
         self._time = time
-        self._typed = typed
+        self._source, self._typed = source, bool(source)
         self._refused = ""  # why the name could not be had
         self._naming = controller.naming
         self._kept: KeptExchanges | None = None  # what `::keep` writes
@@ -333,7 +338,9 @@ class _Act:
             return
         path, home = output.row.path, self._naming.policy.home
         shown = f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
-        instead = "katod names the file after your next words" if output.waits else f"katod writes to {shown} instead"
+        instead = f"katod writes to {shown} instead"
+        if output.waits:
+            instead = f"katod names the file after {'your next words' if self._kept is None else 'the question'}"
         session = self._session
         self._controller.refuse(session, command.word, session.metadata.time, f"{self._refused}; {instead}")
 
@@ -349,15 +356,13 @@ class _Act:
 
     def _exchanges(self, command: Command) -> KeptExchanges:
         """Return the exchanges that a command keeps. Raises TargetRefused if there are none."""
-        known = self._session.metadata.exchanges
+        known = self._session.stream.exchanges.of(self._source)
         if command.question:
             found = known.beginning_with(command.question)
-            what = f"this is not the beginning of one of the last {MOST_EXCHANGES} exchanges"
         else:
             found = known.last(command.count, self._at if self._typed else "")
-            what = "nothing was asked before it in this session"
         if found is None:
-            raise TargetRefused(what)
+            raise TargetRefused("nothing was asked before it in this session")
         return found
 
     def _check_allowed(self) -> None:
@@ -488,11 +493,6 @@ def reason_of(refusal: TargetRefused | OSError) -> str:
     if is_transient(refusal):
         raise refusal
     return refusal.strerror or str(refusal)
-
-
-def _words_that_name(output: Output, event: Event) -> str:
-    is_asked = event.kind == ev.USER_MESSAGE and (event.typed or output.is_copy)
-    return event.payload["text"] if is_asked or ev.is_plan(event) else ""
 
 
 def _path(output: Output | None) -> str:

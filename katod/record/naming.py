@@ -4,10 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.spec import SPAWNED
 from katod.command.target import TargetScope, generated, numbered, resolve
 from katod.errors import TargetRefused
+from katod.events import Event
 from katod.formats.redact.redactor import redact
 from katod.formats.text.controls import clean
 from katod.formats.text.when import When
@@ -209,6 +211,12 @@ def name_fields(metadata: SessionMetadata, zone: str) -> dict[str, str]:
         "date": day, "title": slug(metadata.best_title.replace(day, "")) or "untitled", "session": slug(short, 200),
         "session8": slug(AGENTS[key.agent].short_id(short))[:8], "agent": key.agent,
     }  # fmt: skip
+
+
+def words_that_name(event: Event, *, is_asked: bool) -> str:
+    """Return the words of a typed message or a plan, empty for any other event; a question of any origin `is_asked`."""
+    is_typed = event.kind == ev.USER_MESSAGE and (event.typed or is_asked)
+    return event.payload["text"] if is_typed or ev.is_plan(event) else ""
 
 
 def auto_target(key: SessionKey, metadata: SessionMetadata, naming: OutputNaming) -> Target | None:

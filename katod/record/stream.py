@@ -14,6 +14,7 @@ from katod.agents.base import UNEXPECTED, Origin, fingerprint
 from katod.command.split import split
 from katod.errors import AgentFailed
 from katod.events import Event
+from katod.exchanges import SessionExchanges
 from katod.formats.redact.redactor import redact
 from katod.formats.text.controls import clean
 from katod.log import EventLog
@@ -31,6 +32,7 @@ DISTINCTIVE: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_M
 
 _ECHOES: Final = "echoes"  # beside the metadata
 _ORDER: Final = "callOrder"  # likewise
+_EXCHANGES: Final = "exchanges"
 
 
 class Readable(Protocol):
@@ -69,6 +71,7 @@ class SessionStream:
     ) -> None:  # fmt: skip
         kept = kept or {}
         self.metadata = SessionMetadata(key, kept)
+        self.exchanges = SessionExchanges(key.subagent, kept.get(_EXCHANGES))
         self.seen = seen
         self._log = log
         self._translations: dict[Readable, Translation] = {}
@@ -80,7 +83,8 @@ class SessionStream:
     def state(self) -> dict[str, Any]:
         """Return the session's state to resume from, without those of its sources, as JSON."""
         row = self.metadata.state() | ({_ECHOES: self._echoes.kept()} if self._echoes else {})
-        return row | ({_ORDER: self._order.kept()} if self._order else {})
+        row |= {_ORDER: self._order.kept()} if self._order else {}
+        return row | ({_EXCHANGES: known} if (known := self.exchanges.state()) else {})
 
     def open(self, source: Readable, state: dict[str, Any] | None = None) -> "Translation":
         """Return the translation of a source; if there is none yet, it starts with the given state."""
@@ -93,6 +97,8 @@ class SessionStream:
         """Translate a source from its beginning again."""
         self._translations.pop(source, None)
         self._again.add(source.path)
+        if AGENTS[source.identity.key.agent].nature.has_native_ids:  # otherwise it is not read from its beginning
+            self.exchanges.doubt(source.path)
         if self._echoes:
             self._echoes.restart(source.path)
         if self._order:
@@ -128,6 +134,7 @@ class SessionStream:
     ) -> Iterator[Event]:
         if refold and self._echoes and not self._echoes.is_blank:
             self._learns = False  # a document that was read before
+            self.exchanges.doubt(source.path)
         for message in messages:
             if new := tuple(event for event in message if seen.is_new(event, source)):
                 self._learns = self._learns and seen is not self.seen
@@ -136,10 +143,13 @@ class SessionStream:
                 yield from self._passed(self._take_known(message, source, seen, refold=refold), source, seen)
 
     def _take(self, message: Message, source: Readable, seen: EventDedup) -> list[Passed]:
-        is_old = seen is not self.seen and source.path in self._again  # a backfill of what passed before
-        if self._echoes is None or is_old:
+        if self._echoes is None or self._is_old(source.path, seen):
             return [Passed(event, source.path) for event in message]
         return self._echoes.take(message, source.path)
+
+    def _is_old(self, path: str, seen: EventDedup) -> bool:
+        """Return whether this is a backfill of what passed before."""
+        return seen is not self.seen and path in self._again
 
     def _take_known(self, message: Message, source: Readable, seen: EventDedup, *, refold: bool) -> list[Passed]:
         """Take a message that passed before. If this stream was not there, it goes through it once more.
@@ -148,8 +158,9 @@ class SessionStream:
         """
         is_missed = self._learns and seen is self.seen
         for event in message:
+            self.exchanges.confirm(event, source.path)
             if refold or is_missed:
-                self.metadata.fold(event, is_known=not is_missed)
+                self.metadata.fold(event)
             if self._order:
                 self._order.know(event)
         if self._echoes is None:
@@ -162,17 +173,26 @@ class SessionStream:
         """Yield events that are no echo, each result after its call; those of an echo are only noted as seen."""
         for one in passed:
             if one.is_past:
+                self._note_past(one)
                 continue
             if one.is_echo:
                 seen.add(one.event, self._source_at(one.path, source))
             else:
                 yield from self._ordered(self._order.take(one) if self._order else [one], source, seen)
 
+    def _note_past(self, one: Passed) -> None:
+        if not one.is_echo:
+            self.exchanges.observe(one.event, one.path)
+
     def _ordered(self, passed: list[Passed], source: Readable, seen: EventDedup) -> Iterator[Event]:
         for one in passed:
             event = one.event
             seen.add(event, self._source_at(one.path, source))
             self.metadata.observe(event)
+            if self._is_old(one.path, seen):
+                self.exchanges.confirm(event, one.path)
+            else:
+                self.exchanges.observe(event, one.path)
             yield event
             self.metadata.close(event)
 

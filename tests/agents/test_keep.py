@@ -7,7 +7,7 @@ import pytest
 
 from katod import events as ev
 from tests.agents.test_compliance import ALL, events, of, say_at_once, say_one_by_one
-from tests.support.records import OF_EACH_NATURE, Maker, OpenClaw, Said, calls, result, says, user
+from tests.support.records import OF_EACH_NATURE, Claude, Maker, OpenClaw, Said, calls, result, says, user
 from tests.support.world import World
 
 _TALK = (
@@ -113,3 +113,28 @@ def test_nothing_can_be_kept_before_the_first_question(world: World, make: type[
     assert world.written() == {}
     [refused] = world.status()["refused"]
     assert (refused["command"], refused["reason"]) == ("keep", "nothing was asked before it in this session")
+
+
+@natures
+def test_what_was_taken_back_is_not_kept(world: World, make: type[Maker]) -> None:
+    """A client may remove what was said last: then the exchange before it is the last one."""
+    maker = make(world)
+    maker.say(user("::start talk.jsonl\nfirst words"), says("first answer"))
+    known = len(maker.items)
+    maker.say(user("second words"), says("second answer"))
+    world.once()
+    maker.rewrite(lambda number, _: number < known)
+    maker.say(user("::keep it.jsonl"))
+    world.once()
+    assert words(events(world, "it.jsonl")) == ["first words", "first answer"]
+    assert not world.status()["refused"]
+
+
+def test_an_exchange_is_that_of_the_source_in_which_it_is_kept(world: World) -> None:
+    """A session may go on in another file; what was said there is no part of it."""
+    make, other = Claude(world), Claude(world, start=50, folder="-other")
+    make.say(user("first words"), says("first answer"))
+    other.say(user("second words"), says("second answer"))
+    make.say(user("third words"), says("third answer"), user("::keep 2 it.jsonl"))
+    world.once()
+    assert words(events(world, "it.jsonl")) == ["first words", "first answer", "third words", "third answer"]

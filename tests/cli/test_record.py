@@ -68,13 +68,26 @@ def test_what_is_kept_is_named(world):
     make = Claude()
     said = (make.user("A login page"), make.says("done"), make.user("Now a test"), make.says("it passes"))
     world.claude().append(*said)
-    last, both, mine = (world.cli("keep", "latest", *words).strip() for words in ((), ("2",), ("1", "mine.jsonl")))
+    last, both, mine, spaced = (
+        world.cli("keep", "latest", *words).strip() for words in ((), ("2",), ("mine.jsonl",), ("1", "a b"))
+    )
+    assert spaced.endswith("/a b.md")
+    assert "continue recording" not in world.said
     assert [path.partition("10-")[2].rpartition("-")[0] for path in (last, both)] == ["now-a-test", "a-login-page"]
     for said_of, words in ((last, ["it passes"]), (both, ["done", "it passes"]), (mine, ["it passes"])):
         text = Path(said_of.removeprefix("kept in ")).read_text()
         assert [word for word in ("done", "it passes") if word in text] == words
-    world.cli("keep", "latest", "100", code=2)
+    for words in (("latest", "100"), ("latest", "0"), ("latest", "a", "b"), ("latest", "a", "2"), ("2",)):
+        world.cli("keep", *words, code=2)
+    assert "katod keep latest 2" in world.said
     assert not world.status()["recordings"]
+
+
+def test_a_name_after_the_session_is_that_of_the_file(world):
+    """As for the other commands: with a number before it, or without."""
+    world.claude().append(Claude().user("A question"), Claude().says("done"))
+    world.cli("keep", "mine", code=1)
+    assert world.cli("keep", "latest", "mine").strip().endswith("mine.md")
 
 
 def test_nothing_can_be_kept_of_a_session_without_a_question(world):

@@ -37,7 +37,10 @@ class Talk:
         self.left = rng.randint(80, 500)
         self.marks = 0
         self.history = []
-        self.questions, self.is_asked = [], False  # where exchanges begin in it, and whether the last one has no answer
+        self.questions, self.is_running = (
+            [],
+            False,
+        )  # where exchanges begin in it, and whether the last one has no answer
         self.outputs = {}
         self.present = self.recording = None
         self.calling = False
@@ -157,9 +160,9 @@ class Talk:
         return mark if kind in SPOKEN else f"see {mark}"
 
     def _note(self, kind, mark):
-        if kind == "user" and not self.is_asked:
+        if kind == "user" and not self.is_running:
             self.questions.append(len(self.history))
-        self.is_asked = kind == "user"
+        self.is_running = kind not in ("says", "ok")
         self.history.append((kind, mark))
         if self.recording:
             self.outputs[self.recording].append((kind, mark))

@@ -60,7 +60,7 @@ class Chat:
     def ask(self, word, name=""):
         """Request a command from the shell; return why it is refused."""
         last = self.session.metadata.last
-        return self.controller.carry_out(self.session, Command(word, name), last, time=TIME, typed=False)
+        return self.controller.carry_out(self.session, Command(word, name), last, time=TIME)
 
     def outputs(self):
         """Return name, state and ranges of each output; a generated name is `*`."""
@@ -147,7 +147,7 @@ def test_exchanges_are_kept_wherever_the_session_stands(chat, before):
     chat.type("::keep x")
     chat.type("::keep 2 y")
     assert (chat.refusals(), chat.outputs()) == ([], stood | {"x": "1 ended behind", "y": "1 ended behind"})
-    assert kept(chat)[-2:] == [("two", "", "::keep x", ""), ("one", "", "::keep 2 y", "")]
+    assert kept(chat)[-2:] == [("two", "::keep x", "::keep x", ""), ("one", "::keep x", "::keep 2 y", "")]
     assert [output.row.path.stem for output in chat.followed] == ["x", "y"]
 
 
@@ -157,9 +157,12 @@ def test_what_is_kept_ends_before_the_words_of_the_command(chat):
     assert chat.refusals() == [("keep", "nothing was asked before it in this session")]
     chat.hear(chat.make.runs("call-1", "make"))
     chat.type("more\n::keep b")
-    assert kept(chat) == [("thanks", "more", "::keep b", "unfinished")]
-    assert chat.ask("keep", "c") == ""
-    assert kept(chat)[1:] == [("more", "", "::keep b", "unfinished")]
+    assert kept(chat) == [("thanks", "", "::keep b", "unfinished")]
+    chat.hear(chat.make.says("done"))
+    chat.type("last\n::keep c")
+    assert kept(chat)[1:] == [("thanks", "last", "::keep c", "")]
+    assert chat.ask("keep", "d") == ""
+    assert kept(chat)[2:] == [("last", "", "::keep c", "unfinished")]
 
 
 def test_a_chosen_exchange_is_kept(chat):
@@ -169,9 +172,10 @@ def test_a_chosen_exchange_is_kept(chat):
 
     def ask(question):
         command = Command("keep", "x", question=question)
-        return chat.controller.carry_out(chat.session, command, chat.session.metadata.last, time=TIME, typed=False)
+        return chat.controller.carry_out(chat.session, command, chat.session.metadata.last, time=TIME)
 
-    assert ask(answer.id) == "this is not the beginning of one of the last 99 exchanges"
+    assert ask(answer.id) == "nothing was asked before it in this session"
+    assert chat.refusals() == [], "whoever clicks reads the reason"
     assert ask(first.id) == ""
     assert kept(chat) == [("one", "two", None, "")]
 

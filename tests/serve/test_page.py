@@ -737,6 +737,19 @@ def test_an_exchange_is_kept_by_its_question(world, monkeypatch):
     assert "Recording" not in text
 
 
+def test_a_message_is_kept_with_its_exchange():
+    """Also the second one before an answer, or a slash command that is answered; one that is not comes after it."""
+    kinds = {"q": (USER_MESSAGE, {}), "/": (USER_MESSAGE, {"subtype": "slash-command"}), "a": ("assistant.message", {})}
+    metadata = SessionMetadata(SessionKey("claude", "s"))
+    talk = [
+        (Event(str(place), kinds[kind][0], SessionRef("claude", "s"), {"text": "x"} | kinds[kind][1], {}), metadata)
+        for place, kind in enumerate("aqqa/q/a/")
+    ]
+    found = [list(pages._question_of(talk, event_uuid(str(place))))[-1] for place in range(len(talk))]
+    assert found == ["", "1", "1", "1", "1", "5", "5", "5", "5"]
+    assert list(pages._question_of(talk, event_uuid("x")))[-1] == ""
+
+
 def answer_of(world, key, word, question):
     """Have a request carried out as katod does that runs, and return where its answer is."""
     place = control.enqueue(

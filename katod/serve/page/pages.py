@@ -19,6 +19,7 @@ from katod import events as ev
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
 from katod.errors import KatodError, LedgerError
+from katod.exchanges import Exchanges
 from katod.formats.redact.redactor import redact, redact_json
 from katod.formats.registry import open_format
 from katod.formats.stream import bridge
@@ -282,7 +283,7 @@ class Pages:
         wanted = bridge.folded(fields(await request.body()).get("question", ""))
         if not wanted or (entry := await self._entry(request)) is None:
             return _missing()
-        question = await while_there(request, self._hub.searching.last(_event_named(_events(entry), wanted)))
+        question = await while_there(request, self._hub.searching.last(_question_of(_events(entry), wanted)))
         back = f"/s/{entry.name}"
         message = await self._asked(entry, "keep", question=question) if question else _NO_QUESTION
         if message:
@@ -418,10 +419,15 @@ def _one_message(events: Replay, wanted: str, options: Options) -> Iterator[str 
         yield None
 
 
-def _event_named(events: Replay, wanted: str) -> Iterator[str | None]:
-    """Yield the id of an event that a page names, if there is such an event, and None for each before it."""
-    for event, _ in events:
+def _question_of(events: Replay, wanted: str) -> Iterator[str | None]:
+    """Yield the question with which the exchange of a message begins, given its id on the page; None before that."""
+    known, found, question = Exchanges(), "", ""
+    for event, metadata in events:
+        if event.session.subagent == metadata.key.subagent:
+            known.observe(event)
         if event_uuid(event.id) == wanted:
-            yield event.id
-            return
+            found, question = event.id, known.newest
+        if found and known.newest != question:  # a later question, or a slash command that the agent answers
+            break
         yield None
+    yield found if found and known.newest == found else question
