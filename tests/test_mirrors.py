@@ -81,7 +81,7 @@ GUARDED = {
     "tests/serve/index/test_sessions.py": "serve/index/ledger",
     "tests/serve/page/test_recording.py": "record/resumecommand",
     "tests/serve/test_app.py": ("serve/failures serve/page/frame serve/page/login serve/protocol/connection"),
-    "tests/serve/test_failing.py": "serve/feed/reader serve/http",
+    "tests/serve/test_failing.py": "serve/http",
     "tests/serve/test_find.py": "serve/page/findview serve/page/search",
     "tests/serve/test_page.py": (
         "serve/page/listview serve/page/pages serve/page/sessionlist serve/page/sessionview serve/page/streams"

@@ -154,3 +154,14 @@ def test_a_socket_is_for_its_owner_alone(tmp_path):
 def test_every_session_is_served_where_nobody_else_has_access(given, is_here, everything):
     """Unless the settings say which."""
     assert serves_all(ServeSettings(**given), is_here=is_here) is everything
+
+
+def test_a_server_runs_if_its_process_does_and_it_listens(tmp_path):
+    """A number is that of a process, and something answers: by now, either may be another program's."""
+    with listening("127.0.0.1", 0) as listener:
+        port, nobody = listener.getsockname()[1], 2**30
+        for pid, found in ((os.getpid(), address.Address("127.0.0.1", port, os.getpid())), (nobody, None)):
+            (tmp_path / address.NAME).write_text(f"127.0.0.1\n{port}\n{pid}\n")
+            assert address.running(tmp_path) == found
+    (tmp_path / address.NAME).write_text(f"127.0.0.1\n{port}\n{os.getpid()}\n")
+    assert address.running(tmp_path) is None

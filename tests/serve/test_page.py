@@ -272,6 +272,18 @@ def test_a_session_is_not_said_to_be_recorded_while_katod_does_not_run(world):
     assert ">recording<" not in text
 
 
+def test_a_recording_is_listed_although_its_session_is_gone(world):
+    """Its transcript is there; a session of which nothing is known but its file is not listed."""
+    maker = world.claude()
+    maker.say(user("::start\nbegin here"))
+    empty = world.session(2)
+    empty.append({"type": "summary", "summary": "", "leafUuid": "x"}).age()
+    world.once()
+    maker.path.unlink()
+    text = asked(world, "/")[0].body.decode()
+    assert re.findall(r'<li id="s-([^"]+)"', text) == [SESSION]
+
+
 def test_a_session_that_waits_comes_first(world):
     """A session with an open question is in the first group, and said to wait."""
     talked(world)
@@ -482,6 +494,22 @@ def test_a_session_opened_first_knows_what_its_agent_started(world):
     main.child().say(user("Do a part"))
     [page] = asked(world, f"/s/{main.session}")
     assert "1 sub-agent</summary>" in page.body.decode()
+
+
+def test_a_session_waits_for_all_others_only_if_they_name_what_started_them(world, monkeypatch):
+    """Sub-agents of others are files of theirs: such a page comes at once."""
+    many, read = 64 * 200, []
+    monkeypatch.setattr(SessionList, "read_all", lambda _: (read.append(number) for number in range(many)))
+    monkeypatch.setattr(pages, "_FOR_FAMILY", 60.0)
+    world.claude().say(user("Do it all"))
+    main = Codex(world).say(user("Do it all"))
+
+    async def work(app):
+        return [(await app.ask(path), len(read)) for path in (ONE, f"/s/{main.session}")]
+
+    (at_once, few), (later, most) = run(world, work)
+    assert (at_once.status, later.status) == (200, 200)
+    assert few < most == many
 
 
 def test_sessions_that_started_each_other_are_in_the_list(world):

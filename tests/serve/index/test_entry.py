@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from katod.model import Identity, SessionKey, Stat
 from katod.serve.index.entry import SessionEntry
 from tests.examples import texts
+from tests.looping import each
 
 KEY = SessionKey("codex", "019b8938-bd7b-75c8-8035-9e144eae720a")
 NUMBERS = st.integers(-(2**63), 2**63 - 1)
@@ -63,3 +64,11 @@ def test_a_count_is_exact_as_long_as_the_files_are_as_counted():
     assert (entry.count, entry.is_counted) == (6, True)
     entry.take([("/a", Identity(KEY, ""), Stat(2, 3, 3, 4))])
     assert not entry.is_counted
+
+
+@each("times", [(), (5,), (0,), (7, 9), (9, 7, 8), (-3, -2)])
+def test_a_session_changed_when_the_last_of_its_files_did(times):
+    """Never, which is 0, if it has none."""
+    entry = SessionEntry(KEY)
+    entry.take((f"/{number}", Identity(KEY), Stat(1, time, 3, 4)) for number, time in enumerate(times))
+    assert entry.changed_ns == max(times, default=0)

@@ -15,7 +15,7 @@ from katod.serve.index.ledger import LedgerSessions
 from katod.serve.index.sessions import IndexScope, SessionIndex
 from katod.serve.protocol.rest import with_count
 from tests.serve.serving import serving
-from tests.support.records import SESSION, OpenCode, calls, says, user
+from tests.support.records import SESSION, Kimi, OpenCode, calls, says, user
 
 
 def index(world, monkeypatch, *, everything=False):
@@ -117,6 +117,23 @@ def test_a_session_has_its_title_as_soon_as_somebody_has_said_something(world, m
     assert found.about(known)["title"] == "begin here"
 
 
+def test_a_name_beside_the_records_is_read_once_for_each_change(world, monkeypatch):
+    """And is known from then on, whatever looks."""
+    asked, name_beside = [], sessions.name_beside
+    monkeypatch.setattr(sessions, "name_beside", lambda entry: asked.append(1) or name_beside(entry))
+    maker = Kimi(world).say(user("Add a form"), says("Done."))
+    found = index(world, monkeypatch, everything=True)
+    [known] = found.all().values()
+    assert sessions.described(known).list_title == "Add a form"
+    before = len(asked)
+    maker.path.parents[2].joinpath("state.json").write_text('{"title": "The login page", "isCustomTitle": true}')
+    maker.say(says("More."))
+    found.take_up({str(maker.path)})
+    assert [sessions.described(known).list_title for _ in range(3)] == ["The login page"] * 3
+    assert known.metadata.list_title == "The login page"
+    assert (len(asked) - before, known.has_changed) == (1, False)
+
+
 def test_titles_and_paths_are_redacted(world, monkeypatch):
     """As everything else that is sent."""
     secret = "sk-ant-api03-" + "a1B2" * 24
@@ -145,6 +162,17 @@ def test_a_session_that_is_new_in_a_database_is_found_between_two_sweeps(world, 
     assert len(found.all()) == 1
     OpenCode(world, f"{one.id[:-1]}z").say(user("another one"))
     assert len(found.all()) == 2
+
+
+def test_a_copy_of_a_database_in_a_folder_beside_it_has_no_sessions(world, monkeypatch):
+    """Neither for a sweep nor between two."""
+    one = OpenCode(world).say(user("begin here"))
+    found = index(world, monkeypatch, everything=True)
+    other = OpenCode(world, "eeeeeeee", database=".local/share/opencode/copies/opencode.db").say(user("a copy"))
+    for every in (0.0, 1e9):
+        monkeypatch.setattr(sessions, "SWEEP_EVERY", every)
+        one.say(says("more"))
+        assert [known.key.id for known in found.all().values()] == [one.id] != [other.id]
 
 
 def test_a_session_that_is_gone_is_told_to_its_viewers(world):

@@ -37,6 +37,30 @@ def test_a_page_names_the_events_that_it_has(world):
     assert (one.named("nothing"), one.named("")) == ("", "")
 
 
+def test_the_ids_of_a_page_are_those_of_the_files_that_are_left(world):
+    """One that was deleted takes nothing else with it."""
+    world.claude().say(user("one"), says("two"))
+    one = page(world)
+    assert {piece.id for piece in one.whole()} <= set(one.ids())
+    content = one.content()
+    [(path, identity)] = content.files
+    for files in ([("/gone", identity), (path, identity)], [(path, identity), ("/gone", identity)]):
+        less = PageReader(lambda files=files: content._replace(files=tuple(files)), Options())
+        assert list(less.ids()) == list(one.ids())
+    assert list(PageReader(lambda: content._replace(files=(("/gone", identity),)), Options()).ids()) == []
+
+
+def test_a_message_of_another_day_has_its_date(world):
+    """Those of the day on which the conversation began have their time alone."""
+    maker = world.claude()
+    days = ("2026-02-10T10:00", "2026-02-10T11:00", "2026-02-11T10:00", "2026-02-11T11:00")
+    maker.write(*(maker.user(f"at {day}", timestamp=f"{day}:00.000Z") for day in days))
+    headings = [re.sub("<[^>]*>", " ", piece.text.partition("at 2026")[0]) for piece in page(world).whole()]
+    assert [("2026-02-11" in heading, "2026" in heading) for heading in headings] == [
+        (False, False), (False, False), (True, True), (False, False),
+    ]  # fmt: skip
+
+
 def test_a_link_that_leads_nowhere_is_no_link(world):
     """A file of the project is not served; places on the page and in the web are links."""
     world.claude().say(says("[file](src/a.py) and [page](https://example.org)"))

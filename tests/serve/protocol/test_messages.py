@@ -2,7 +2,7 @@
 
 import json
 
-from katod.serve.protocol.messages import answer, parse, session_of
+from katod.serve.protocol.messages import answer, parse, project_of, session_of
 from tests.formats.stream.bridging import wrong_in
 from tests.looping import each
 
@@ -60,3 +60,14 @@ def test_an_agent_id_stands_for_a_session():
     name = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"
     assert session_of(f"katod-{name.upper()}") == name
     assert session_of(name) == ""
+
+
+@each("path, project", [("/a/b", "/a/b"), ("/a/b/", "/a/b"), ("/a//", "/a"), ("/", "/"), ("//", "/"), ("", "")])
+def test_a_project_is_named_with_or_without_a_slash_at_its_end(path, project):
+    """The root of all files keeps its own."""
+    assert project_of({"projectPath": path}) == project
+
+
+def test_a_message_may_name_no_project():
+    """Then it is about all of them."""
+    assert project_of({}) == ""
