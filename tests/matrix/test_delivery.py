@@ -6,13 +6,17 @@ import time
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
+from unittest import mock
 
 import pytest
 
+from katod.config import MatrixSettings
+from katod.log import EventLog
+from katod.matrix import delivery as delivery_
 from katod.matrix import reader as reader_
 from katod.matrix.delivery import RoomDelivery
-from katod.matrix.exchange import Progress
+from katod.matrix.exchange import Exchange, Progress
 from katod.matrix.reader import RecordingReader
 from katod.model import Options, Range, SessionKey
 from katod.service.control import Request
@@ -874,3 +878,48 @@ def test_only_ranges_that_began_for_the_room_are_offered(is_excluded: bool) -> N
         assert offered is None
     else:
         assert ([one.start for one in offered.row.ranges], offered.last) == (["c"], 1)
+
+
+class Thread:
+    """A thread that only says what it was started with."""
+
+    started: ClassVar[list[Any]] = []
+
+    def __init__(self, _room: str, _client: Any, exchange: Exchange, _log: EventLog) -> None:
+        self.exchange = exchange
+
+    def start(self) -> None:
+        self.started.append(self.exchange)
+
+
+def test_a_thread_that_begins_is_offered_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what the one before it was still offered after the settings had changed."""
+    monkeypatch.setattr(delivery_, "Worker", Thread)
+    monkeypatch.setattr(Thread, "started", [])
+    ledger = memory_ledger()
+    session = ledger.add_session(SessionKey("claude", "s"))
+    head = {"key": ["claude", "s", ""], "metadata": {}}
+    row = OutputRow(0, session.id, Path("/o"), Path("/o/a.md"), "markdown", 1, Options(), head, ranges=[Range("a")])
+    ledger.deliveries.begin(ledger.save_output(ledger.add_output(row)).id, 0, ROOM)
+    policy: Any = Known()
+    policy.settings = SimpleNamespace(matrix=MatrixSettings("https://x", "/token", ROOM))
+    room = RoomDelivery(ledger, lambda: None, EventLog())
+    room.use(policy)
+    room.use(policy)
+    room.look(at_once=True)
+    [first] = Thread.started
+    assert len(first._offered) == 1
+    first.is_over = True
+    room.look(at_once=True)
+    [_, second] = Thread.started
+    assert second._offered == first._offered
+
+
+@each("seconds, wait", [(0.0, 0.5), (0.04, 0.5), (0.06, 0.6), (2.0, 20.0)])
+def test_what_takes_long_is_done_less_often(seconds: float, wait: float) -> None:
+    """Looking for what is to be offered takes a tenth of the time, at most."""
+    ledger, times = memory_ledger(), iter([100.0, 100.0 + seconds])
+    room = RoomDelivery(ledger, lambda: None, EventLog())
+    with mock.patch.multiple(delivery_, monotonic=lambda: next(times), _OFFER_EVERY=0.5):
+        room._offer(Exchange(lambda: None))
+    assert room._offers.due - 100.0 - seconds == pytest.approx(wait)

@@ -3,10 +3,12 @@
 import pytest
 
 from katod.agents import AGENTS
+from katod.events import ASSISTANT_MESSAGE, USER_MESSAGE
 from katod.log import EventLog
 from katod.matrix.exchange import OfferedRecording
 from katod.matrix.reader import RecordingReader
 from katod.model import Options, Range
+from katod.record.export import Stretch, replay
 from katod.record.follow import Limited
 from katod.store.rows import OutputRow
 from tests.support.records import Claude
@@ -21,13 +23,13 @@ def session(world: World) -> Claude:
     return found
 
 
-def reader_of(session: Claude, *, end: str = "", after: str = "") -> RecordingReader:
-    """Return a position in a recording of all of a session, up to an event."""
+def reader_of(session: Claude, *, start: str = "", end: str = "", after: str = "") -> RecordingReader:
+    """Return a position in a recording of a session, from an event up to another one."""
     identity = AGENTS["claude"].named(session.path)
     assert identity is not None
     head = {"key": identity.key, "metadata": {}}
     row = OutputRow(
-        1, 1, session.path.parent, session.path, "markdown", 1, Options(), head, ranges=[Range("", end=end)]
+        1, 1, session.path.parent, session.path, "markdown", 1, Options(), head, ranges=[Range(start, end=end)]
     )
     return RecordingReader(
         OfferedRecording(1, identity.key, row, 0, (Limited(str(session.path), identity, None),)), EventLog(), after
@@ -56,6 +58,34 @@ def test_a_missing_end_is_looked_for_once(session: Claude, monkeypatch: pytest.M
     monkeypatch.setattr("katod.matrix.reader.monotonic", lambda: 1e12)
     assert (reader.read(), len(looks)) == (False, 2)
     assert (reader_of(session, end="?").read(), len(looks)) == (False, 2)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("start", "end", "problem"),
+    [
+        ("", "", ""),
+        (0, "", ""),
+        (0, 2, ""),
+        (1, 1, ""),
+        ("gone", "", "its session no longer has the place where it began"),
+        ("gone", 2, "its session no longer has the place where it began"),
+        (0, "gone", "its session no longer has the place where it ended"),
+        (2, 0, "its session no longer has the place where it ended"),
+    ],
+)
+def test_what_keeps_the_rest_from_being_read_is_said(
+    session: Claude, start: int | str, end: int | str, problem: str
+) -> None:
+    """A place that is gone, or an end that is before the beginning by now; there is none while more may come."""
+    identity = AGENTS["claude"].named(session.path)
+    assert identity is not None
+    events = replay(identity.key, [Stretch(str(session.path), identity)], EventLog())
+    ids = [event.id for event, _ in events if event.kind in (USER_MESSAGE, ASSISTANT_MESSAGE)]
+    places = [ids[place] if isinstance(place, int) else place for place in (start, end)]
+    reader = reader_of(session, start=places[0], end=places[1])
+    read(reader)
+    assert reader.problem == problem
 
 
 def test_it_begins_after_the_line_that_was_sent_last(session: Claude) -> None:

@@ -272,16 +272,24 @@ def test_a_session_is_not_said_to_be_recorded_while_katod_does_not_run(world):
     assert ">recording<" not in text
 
 
-def test_a_recording_is_listed_although_its_session_is_gone(world):
-    """Its transcript is there; a session of which nothing is known but its file is not listed."""
-    maker = world.claude()
-    maker.say(user("::start\nbegin here"))
-    empty = world.session(2)
-    empty.append({"type": "summary", "summary": "", "leafUuid": "x"}).age()
+def test_a_session_is_listed_for_its_title_its_state_or_its_recording(world):
+    """One that has none of them is not: nothing is known of it but its file."""
+    recorded, empty, begun, titled = world.claude(), world.session(2), world.session(3), world.session(4)
+    recorded.append(recorded.user("::start notes", cwd="", timestamp=""))
     world.once()
-    maker.path.unlink()
-    text = asked(world, "/")[0].body.decode()
-    assert re.findall(r'<li id="s-([^"]+)"', text) == [SESSION]
+    recorded.path.unlink()
+    for maker in (empty, begun):
+        maker.append({"type": "summary", "summary": "", "leafUuid": "x"})
+    empty.age()
+    titled.say(user("begin here")).age()
+
+    async def work(app):
+        return SessionList(app.hub.index, redact=True).look()
+
+    rows = {row.name: (row.title, row.state, row.is_recorded) for row in run(world, work)}
+    assert rows == {
+        recorded.session: ("", "", True), begun.session: ("", "idle", False), titled.session: ("begin here", "", False)
+    }  # fmt: skip
 
 
 def test_a_session_that_waits_comes_first(world):
