@@ -189,8 +189,8 @@ def is_known(fd: int, known: FileFingerprint) -> bool:
     status = os.fstat(fd)
     if signed(status.st_ino) == known.ino:
         return True
-    begin = max(0, status.st_size - _LOOK_AROUND)
-    data, far = os.pread(fd, status.st_size - begin, begin), _hashes(known)[0]
+    _, data = _last_bytes(fd, status.st_size)
+    far = _hashes(known)[0]
     return next(_ends_like(data, far, min(known.size, TAIL_SIZE)), None) is not None
 
 
@@ -216,8 +216,7 @@ def _committed_end(fd: int, size: int, known: FileFingerprint) -> int | None:
     """
     if size >= known.size and _is_tail(fd, known.size, known.tail):
         return known.size
-    begin = max(0, size - _LOOK_AROUND)
-    data = os.pread(fd, size - begin, begin)
+    begin, data = _last_bytes(fd, size)
     far, near, line = _hashes(known)
     found = list(islice(_ends_like(data, far, min(known.size, TAIL_SIZE)), 1))
     for close in (_ends_like(data, near, min(known.size, NEAR_TAIL_SIZE)), _lines_like(data, line)):
@@ -231,13 +230,18 @@ def _is_reverted(fd: int, size: int, known: FileFingerprint) -> bool:
     """Return whether the last bytes that katod wrote are nowhere in the file. A line alone could be there by chance."""
     if not known.size or (size >= known.size and _is_tail(fd, known.size, known.tail)):
         return False
-    begin = max(0, size - _LOOK_AROUND)
-    data = os.pread(fd, size - begin, begin)
+    _, data = _last_bytes(fd, size)
     far, near, _ = _hashes(known)
     ends = chain(
         _ends_like(data, far, min(known.size, TAIL_SIZE)), _ends_like(data, near, min(known.size, NEAR_TAIL_SIZE))
     )
     return next(ends, None) is None
+
+
+def _last_bytes(fd: int, size: int) -> tuple[int, bytes]:
+    """Return where the part of a file begins that is looked at, and that part: its end."""
+    begin = max(0, size - _LOOK_AROUND)
+    return begin, os.pread(fd, size - begin, begin)
 
 
 def _hashes(known: FileFingerprint) -> list[str]:

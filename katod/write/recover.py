@@ -29,8 +29,7 @@ def plan(following: bytes, intent: bytes, bounds: Sequence[int], *, anchored: bo
     """
     if anchored and (whole := _plan_anchored(following, intent)):
         return whole
-    sure = anchored or len(intent) >= _UNAMBIGUOUS or following.endswith(intent)
-    if sure and intent in following:
+    if (anchored or len(intent) >= _UNAMBIGUOUS) and intent in following:
         return RecoveryPlan(b"", foreign=True)
     done, at = _written(following, intent, bounds)
     if not anchored and done < _UNAMBIGUOUS:

@@ -33,6 +33,7 @@ REASONS: Final[dict[str, str]] = {
     (
         '_Act._decided: return Action(end=bool(state.recording), begin=["here" → \'hereX\'], target="generated")'
     ): "it only is not the beginning",
+    "_last_bytes: return begin, os.pread(fd, [size - begin → size + begin], begin)": "no more than that can be read",
     "run: [gc.collect() → pass]": "what is not collected now takes memory, and nothing else",
 }
 

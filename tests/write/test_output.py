@@ -21,6 +21,7 @@ from katod.write.output import (
     owner_number,
     save_asset,
 )
+from tests.looping import each
 
 OWNER = owner_number("/state/ledger.db")
 EVENTS = [b"---\ntitle: x\n---\n", b"\n## User\n\nhello\n", b"\n- `Read` a.md\n"]
@@ -346,6 +347,18 @@ def test_later_intent_is_completed(place, cut):
     assert detect_change(place, known).change == "same"
 
 
+@each("cut", [None, *range(0, len(INTENT) + 1, 3)])
+def test_an_intent_is_completed_below_a_line_that_someone_left_open(tmp_path, cut):
+    """Wherever a crash cut it, or the line break before it."""
+    place = OutputPath(tmp_path, (f"{cut}.md",))
+    append_new(place, b"before\n")
+    put(place, b"before\nmy note")
+    known = detect_change(place, FileFingerprint(ino=1)).known
+    put(place, b"before\nmy note" + (b"" if cut is None else b"\n" + INTENT[:cut]))
+    complete(place, known, INTENT, BOUNDS)
+    assert place.path.read_bytes() == b"before\nmy note\n" + INTENT
+
+
 def test_completing_twice_adds_nothing(place):
     """A complete intent is not changed, whatever is known of the file."""
     known = append_new(place, b"before\n")
@@ -402,10 +415,11 @@ def test_short_intent_is_found_behind_a_line_that_someone_left_open(place):
     assert place.path.read_bytes() == edited
 
 
-def test_short_intent_is_found_behind_edits_all_around_it(place):
+@each("short", [b"\nyes.\n", b"yes.\n", b"{}\n"])
+def test_short_intent_is_found_behind_edits_all_around_it(tmp_path, short):
     """A written intent is found between an inserted line and a note, and is not written twice."""
+    place = OutputPath(tmp_path, (f"{len(short)}.md",))
     known = append_new(place, INTENT + b"\n%s\nthe last line\n" % (b"words. " * 40))
-    short = b"\nyes.\n"
     edited = place.path.read_bytes().replace(b"the last", b"a word of mine\nthe last")
     put(place, edited + short + b"a note\n")
     complete(place, known, short, [len(short)])
@@ -501,3 +515,17 @@ def test_only_the_end_of_a_long_file_is_looked_at(place, monkeypatch):
     for before, after, change in ((100, 0, "edited"), (1000, 9, "edited"), (1, 200, "reverted")):
         put(place, b"x" * before + b"\n" + INTENT + b"y" * after)
         assert detect_change(place, known).change == change
+
+
+def test_what_was_written_last_is_looked_for_where_it_was(place, monkeypatch):
+    """However much follows it, also on its last line; an output in which nothing was written yet lacks nothing."""
+    monkeypatch.setattr(output, "_LOOK_AROUND", 100)
+    empty = make(place, OWNER)
+    put(place, b"a note\n")
+    assert detect_change(place, empty).change == "edited"
+    for text in (INTENT, INTENT.rstrip()):
+        put(place, b"")
+        known = append_new(place, text)
+        for after in (b"y", b"y" * 200):
+            put(place, text + after)
+            assert detect_change(place, known).change == "edited"

@@ -140,6 +140,14 @@ def test_edited_file_that_ends_with_a_part_of_the_intent_is_completed(cut):
     assert result(before + INTENT[:cut], anchored=False) == before + INTENT
 
 
+@each("intent", [b"y", b"\n", b"ab\n", b"\nyes.\n", b"x" * 127 + b"\n", b"x" * 200 + b"\n"])
+@each("before", [b"", b"edited words\n", b"\n", b"y\n"])
+def test_edited_file_that_ends_with_the_intent_is_complete(intent, before):
+    """However short the intent is."""
+    for anchored in (True, False):
+        assert result(before + intent, intent, [len(intent)], anchored=anchored) == before + intent
+
+
 def test_intent_that_was_not_begun_follows_an_edited_file():
     """If nothing of the intent is in an edited file, all of it is appended on a new line."""
     assert result(b"edited words", anchored=False) == b"edited words\n" + INTENT

@@ -1,12 +1,13 @@
 """What katod wrote is deleted on request: never through links, and nothing else."""
 
+import errno
 import os
 
 import pytest
 
 from katod.errors import OutputError
 from katod.write.output import OutputPath
-from katod.write.remove import remove_folder, remove_output
+from katod.write.remove import remove_empty, remove_folder, remove_output
 from katod.write.root import mark_root
 
 pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
@@ -109,3 +110,60 @@ def test_nothing_is_made_where_there_is_nothing(place):
     gone = place._replace(parts=("never", "was", "n.assets"))
     remove_folder(gone)
     assert not (place.root / "never").exists()
+
+
+def empty_of(place):
+    beside = place._replace(parts=("shop", "empty"))
+    beside.path.mkdir()
+    return beside
+
+
+DELETED = [(remove_output, lambda place: place), (remove_folder, folder_of), (remove_empty, empty_of)]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("remove", "prepared"), DELETED)
+def test_what_was_deleted_stays_so_after_a_power_loss(place, remove, prepared, monkeypatch):
+    """The folder that it was in is synced without it."""
+    one, synced, sync = prepared(place), [], os.fsync
+
+    def fsync(fd):
+        synced.append((os.fstat(fd).st_ino, one.path.exists()))
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    remove(one)
+    assert synced == [(place.path.parent.stat().st_ino, False)]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("remove", "prepared"), DELETED)
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_what_cannot_be_deleted_is_named(place, remove, prepared, is_linked, monkeypatch):
+    """With its path and the reason."""
+    one = prepared(place)
+    if is_linked:
+        in_a_linked_folder(place)
+    else:
+        monkeypatch.setattr(os, "rmdir" if remove is not remove_output else "unlink", fails)
+    with pytest.raises(OutputError) as caught:
+        remove(one)
+    assert caught.value.path == one.path
+    assert is_linked or caught.value.what == f"cannot be deleted: {os.strerror(errno.EIO)}"
+    assert one.path.exists()
+
+
+def fails(*_arguments, **_named):
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_a_folder_with_something_in_it_is_not_empty(place):
+    """It stays, and that is no error; nor is it that there is none any more."""
+    one = empty_of(place)
+    (one.path / "mine.txt").write_text("mine")
+    remove_empty(one)
+    assert (one.path / "mine.txt").exists()
+    (one.path / "mine.txt").unlink()
+    for _ in range(2):
+        remove_empty(one)
+    assert not one.path.exists()
