@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.ancestors import Ancestors
@@ -273,3 +275,14 @@ def test_what_could_not_be_decoded_is_kept() -> None:
 def test_every_adapter_of_the_registry_starts_at_version_1(agent: str) -> None:
     """Every adapter has version 1, as nothing is released yet."""
     assert AGENTS[agent].adapter.version == 1
+
+
+def test_every_agent_says_what_was_typed_and_what_is_its_own():
+    """Neither has an answer that is right for all."""
+    for spec in AGENTS.values():
+        assert spec.adapter.typed_texts({}) == []
+        assert spec.adapter.recognises(Path("x"), {}) in (True, False)
+    with pytest.raises(NotImplementedError):
+        Adapter.typed_texts({})
+    with pytest.raises(NotImplementedError):
+        Adapter.recognises(Path("x"), {})

@@ -14,6 +14,8 @@ ITEM: Final = "event_msg/item_completed"
 class CodexBuilder(EventBuilder):
     """Names events by the ordinal of their record, or by its offset if it has none."""
 
+    native_type: str  # of the current record, as specific as possible
+
     def __init__(self, origin: Origin, state: State) -> None:
         key = origin.identity.key
         rollout = origin.identity.rollout or key.id
@@ -23,7 +25,6 @@ class CodexBuilder(EventBuilder):
             dedup_prefix=f"{key.agent}:{rollout}@",
             now=state.get("now"),
         )
-        self.native_type = ""  # of the current record, as specific as possible
         self.paginated = False
         self.last: int = state.get("last", -1)  # the highest ordinal so far
         self._at, self._rises = "", True

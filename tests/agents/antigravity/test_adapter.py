@@ -157,9 +157,22 @@ def test_a_conversation_that_another_one_started_has_no_person(how: str, tmp_pat
     conversation(brain, "parent", named if how == "named" else asked)
     path = conversation(brain, ID)
     start, said = translated("antigravity", prompt(f"<USER_REQUEST>\n{words}\n</USER_REQUEST>"), path=path)
-    assert (start.payload["parent"], said.typed, said.payload["subtype"]) == ("parent", False, ev.Between.TASK)
+    assert start.payload == {"parent": "parent", "origin": "subagent"}
+    assert (start.id[-6:], said.typed, said.payload["subtype"]) == (":start", False, ev.Between.TASK)
     (brain / "parent/.system_generated/logs/transcript_full.jsonl").write_text("{}\n")
     assert translated("antigravity", prompt(f"<USER_REQUEST>\n{words}\n</USER_REQUEST>"), path=path)[1].typed
+
+
+@each(("seconds", "is_searched"), [(-3600, False), (-1, False), (0, True), (3600, True)])
+def test_a_conversation_that_ended_before_started_no_other_one(
+    seconds: int, is_searched: bool, tmp_path_factory: Any
+) -> None:
+    """It is not read: there may be thousands."""
+    brain, said = tmp_path_factory.mktemp("b") / "cli/brain", prompt("<USER_REQUEST>\ngo\n</USER_REQUEST>")
+    began = datetime.fromisoformat(said["created_at"]).timestamp()
+    other = conversation(brain, "parent", MAKE.step("MODEL", "INVOKE_SUBAGENT", f'"conversationId": "{ID}"'))
+    os.utime(other, (began + seconds,) * 2)
+    assert translated("antigravity", said, path=conversation(brain, ID))[1].typed is not is_searched
 
 
 @each("words", ["::start talk", "go on"])

@@ -11,13 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod import events as ev
+from katod.agents import AGENTS
 from katod.agents.base import Origin
+from katod.agents.claude.text import ENVELOPES, TextClass, classify
 from katod.events import Event
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
-from katod.model import Identity, Line, SessionKey
+from katod.model import Identity, Line, Record, SessionKey
 from katod.record.stream import Translation
 from tests.examples import examples
+from tests.looping import each
+from tests.support.records import Claude
 
 TASK = "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>"
 JSON_TASK = '{"task_id":"b2","status":"completed"}'
@@ -329,3 +333,34 @@ def test_each_text_appears_and_acts_once_in_any_order(
     lines = [line for text in wanted for line in text.split("\n")]
     assert Counter(session.texts) == Counter(line for line in lines if not line.startswith("::"))
     assert Counter(session.commands) == Counter(line for line in lines if line.startswith("::"))
+
+
+@each(
+    ("text", "found"),
+    [
+        ("hello", ("hello", "", True, True)),
+        ("a <tag>", ("a <tag>", "", True, True)),
+        ("<3 it", ("<3 it", "", True, True)),
+        ("Caveat: mine", ("Caveat: mine", "", True, True)),
+        ("<tag>x", ("<tag>x", "", True, False)),
+        (" [Request interrupted by user]", (" [Request interrupted by user]", "", False, False)),
+        ("<command-name>/init</command-name>", ("/init", "slash-command", False, False)),
+        ("<command-message>x</command-message>\n<command-name>/init</command-name>", ("/init", "slash-command", False, False)),
+        ("<bash-input> ls </bash-input>", ("! ls", "shell", False, False)),
+        *((f"\n{opening}x", (f"\n{opening}x", subtype, False, False)) for opening, subtype in ENVELOPES.items()),
+    ],
+)  # fmt: skip
+def test_the_form_of_a_text_says_who_may_have_written_it(text: str, found: tuple[str, str, bool, bool]) -> None:
+    """People type plain text; what begins like an element may be theirs, if the record says so."""
+    assert classify(text) == TextClass(found[0], found[1], plain=found[2], shape=found[3])
+
+
+def test_what_is_released_at_the_end_belongs_to_no_record() -> None:
+    """Neither to the turn nor to the sub-agent of the last one."""
+    make = Claude()
+    operation = {"type": "queue-operation", "operation": "enqueue", "content": "never taken up", "sessionId": "s"}
+    adapter = AGENTS["claude"].adapter(ORIGIN)
+    for n, row in enumerate([operation, make.says("Yes.", isSidechain=True, agentId="a1", promptId="p1")]):
+        adapter.feed(Record(n * 100, row))
+    [said] = [event for event in adapter.finish() if event.kind == ev.USER_MESSAGE]
+    assert (said.payload["text"], said.turn, said.session.subagent) == ("never taken up", "", "")

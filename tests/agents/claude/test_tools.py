@@ -1,8 +1,11 @@
 """Claude Code: how a call ended, sub-agents, and compactions."""
 
+import os
+from pathlib import Path
 from typing import Any
 
 from katod import events as ev
+from katod.agents.claude.places import SPILLED
 from tests.looping import each
 from tests.support.records import Claude
 from tests.support.translated import payloads, translated
@@ -87,3 +90,37 @@ def test_an_answer_is_the_labels_it_consists_of(answer: Any, chosen: Any) -> Non
     told = Claude().result("c1", "ok", toolUseResult={"answers": {"Which?": answer}})
     [payload] = payloads(translated("claude", asked, told), ev.DECISION_RESPONSE)
     assert {name: payload[name] for name in ("selections", "freeText") if name in payload} == chosen
+
+
+@each("named", ["", "/p/tool-results/..", "/p/tool-results/.hidden", "/p/tool-results/gone", "folder", "pipe", "link"])
+def test_a_result_that_is_not_in_its_folder_is_what_the_record_has(named: str, tmp_path: Path) -> None:
+    """No other file is read in its place, and none is waited for."""
+    folder = tmp_path / "s/tool-results"
+    if not folder.exists():
+        (folder / "folder").mkdir(parents=True)
+        (folder / ".hidden").write_text("secret")
+        (folder / "link").symlink_to(folder / ".hidden")
+        os.mkfifo(folder / "pipe")
+    make, text = Claude(), f"{SPILLED} …"
+    rows = make.runs("c1", "make"), make.result("c1", text, toolUseResult={"persistedOutputPath": named})
+    [payload] = payloads(translated("claude", *rows, path=tmp_path / "s.jsonl"), ev.TOOL_RESULT)
+    assert payload["text"] == text
+
+
+@each(
+    ("asked", "answered", "found"),
+    [
+        (["A?", "B?"], [], ["c1:1"]),
+        (["A?", "B?"], ["B?"], ["c1:1"]),
+        ([], ["A?", "B?"], ["c1:1"]),
+        ([], [], ["c1:0"]),
+        (["A?", "C?"], [], ["c1:0"]),
+    ],
+)
+def test_an_answer_has_the_number_of_its_question(asked: list[str], answered: list[str], found: list[str]) -> None:
+    """As the call has them, or else the result; that of an unknown question is its place among the answers."""
+    questions = [{"question": text, "options": []} for text in asked]
+    call = Claude().calls("c1", "AskUserQuestion", **({"questions": questions} if questions else {}))
+    extra = {"answers": {"B?": "yes"}} | ({"questions": [{"question": text} for text in answered]} if answered else {})
+    events = translated("claude", call, Claude().result("c1", "ok", toolUseResult=extra))
+    assert [row["decisionId"] for row in payloads(events, ev.DECISION_RESPONSE)] == found

@@ -8,6 +8,7 @@ import pytest
 
 from katod import events as ev
 from katod.agents import AGENTS
+from katod.agents.cline import manifest as manifest_
 from katod.agents.cline.adapter import ClineAdapter
 from katod.agents.cline.manifest import reported
 from katod.events import Event
@@ -160,6 +161,8 @@ def test_the_manifest_has_the_folder_and_a_compaction_is_beside_it(tmp_path: Pat
     ]
     assert kinds(events)[1:] == [ev.ASSISTANT_MESSAGE, ev.USAGE, ev.COMPACTION, ev.ASSISTANT_MESSAGE, ev.USAGE]
     assert [event.time for event in events if event.kind == ev.COMPACTION] == [kept["updated_at"]]
+    ids = [event.id.rpartition(":")[2] for event in events if event.kind in (ev.SESSION_START, ev.COMPACTION)]
+    assert ids == ["start", "compaction"]
 
 
 @each(
@@ -199,3 +202,10 @@ def test_a_message_that_breaks_its_translation_costs_no_other(monkeypatch: pytes
     monkeypatch.setattr("katod.agents.cline.adapter.result_of", lambda *_: 1 / 0)
     events = told(MAKE.result("c1", "x", "words"), typed('<user_input mode="act">::start talk</user_input>'))
     assert kinds(events) == [ev.PROVIDER_RAW, ev.USER_MESSAGE]
+
+
+def test_a_client_that_works_has_the_database_beside_the_sessions_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the session's folder; the messages are two folders below."""
+    monkeypatch.setattr(manifest_, "has_open", lambda *asked: asked)
+    asked = manifest_.runs(Path("/data/sessions/1_abc/1_abc.messages.json"), "1_abc", SessionStart(cwd="/p"))
+    assert asked == ("/data/db/sessions.db", {"cline"}, "/p")

@@ -1,11 +1,15 @@
 """Codex: what a thread begins with, its settings, encrypted thinking, and usage."""
 
+from pathlib import Path
 from typing import Any
 
 from katod import events as ev
+from katod.agents import AGENTS
+from katod.agents.base import Origin
+from katod.agents.codex.unsaid import Unsaid
 from katod.formats.registry import open_format
 from katod.metadata import SessionMetadata
-from katod.model import Options, SessionKey
+from katod.model import Identity, Options, Record, SessionKey
 from tests.looping import each
 from tests.support.records import Codex
 from tests.support.translated import Row, payloads, translated
@@ -226,3 +230,59 @@ def test_a_summary_is_that_of_the_model() -> None:
     compacted = {"type": "compacted", "payload": {"message": f"{above}\nThe cart is fast now.\n\nTests: pass"}}
     [payload] = payloads(translated("codex", meta(), compacted), ev.COMPACTION)
     assert payload["summary"] == "The cart is fast now.\n\nTests: pass"
+
+
+ANSWERS = (
+    "agent_message", "agent_reasoning", "reasoning", "function_call", "custom_tool_call", "local_shell_call",
+    "web_search_call", "task_complete", "turn_complete", "turn_aborted",
+)  # fmt: skip
+ANSWERING_ITEMS = ("AgentMessage", "Reasoning", "CommandExecution")
+
+
+@each(
+    ("payload", "is_due"),
+    [
+        *(({"type": kind}, True) for kind in ANSWERS),
+        *(({"type": "item_completed", "item": {"type": kind}}, True) for kind in ANSWERING_ITEMS),
+        ({"type": "message", "role": "assistant"}, True),
+        ({"type": "message", "role": "user"}, False),
+        ({"type": "item_completed", "item": {"type": "Plan"}}, False),
+        *(({"type": kind}, False) for kind in ("token_count", "task_started", "function_call_output", "", None)),
+    ],
+)
+def test_a_prompt_that_no_event_says_is_shown_before_what_the_model_does(payload: Row, is_due: bool) -> None:
+    """Or before the end of its turn; nothing else shows that no event will come."""
+    held = item(type="message", role="user", content=[{"type": "input_text", "text": "go"}])
+    unsaid = Unsaid(None)
+    unsaid.hold(Record(0, held), "go", "t1")
+    found = unsaid.due({"payload": payload})
+    assert (found is not None, unsaid.is_held) == (is_due, not is_due)
+    assert found is None or found[1] == "go"
+
+
+def test_a_prompt_or_pictures_that_are_held_back_are_pending() -> None:
+    """What was held at the end of a file is shown when it is known to be complete."""
+    adapter = AGENTS["codex"].adapter(Origin(Identity(SessionKey("codex", "s")), Path("/nowhere/s")))
+    seen = []
+    prompt = item(type="message", role="user", content=[{"type": "input_text", "text": "go"}])
+    for n, row in enumerate([meta(), prompt, item(type="reasoning", summary=[]), prompt]):
+        adapter.feed(Record(n * 100, row))
+        seen.append(adapter.has_pending())
+    assert seen == [False, True, False, True]
+    assert payloads(adapter.finish(), ev.USER_MESSAGE) == [{"text": "go"}]
+
+
+@each(
+    "named",
+    [
+        context(turn_id="t1"),
+        {"type": "event_msg", "payload": {"type": "task_started", "turn_id": "t1"}},
+        {"type": "event_msg", "payload": {"type": "turn_started", "turn_id": "t1"}},
+    ],
+)
+def test_a_turn_goes_on_until_another_one_is_named(named: Row) -> None:
+    """Records that name none belong to the last one; one that names another does so alone."""
+    said = item(type="message", role="assistant", content=[{"type": "output_text", "text": "hi"}])
+    late = {"type": "response_item", "payload": said["payload"] | {"turn_id": "t0"}}
+    events = translated("codex", meta(), said, named, said, late, said)
+    assert [event.turn for event in events if event.kind == ev.ASSISTANT_MESSAGE] == ["", "t1", "t0", "t1"]

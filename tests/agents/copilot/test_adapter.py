@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from katod import events as ev
+from katod.agents.copilot import questions
 from katod.agents.copilot.adapter import CopilotAdapter
+from katod.agents.copilot.questions import remembered
+from katod.agents.fields import safe_repr
 from katod.agents.tooltable import is_silent
 from katod.formats.registry import open_format
 from katod.metadata import SessionMetadata
@@ -519,3 +522,11 @@ def test_a_rewind_that_rewrites_the_file_is_noted_and_no_loss(world: World) -> N
     assert [text.count(words) for words in said] == [1] * 5
     assert text.index("*2 tools") < text.index("second words") < text.index("*1 tool*") < text.index("*Rewound")
     assert "missing" not in world.cli("verify", "--strict")
+
+
+@each(("spare", "is_kept"), [(1, True), (0, True), (-1, False)])
+def test_the_answers_that_are_remembered_are_not_too_many(spare: int, is_kept: bool) -> None:
+    """Without those that were offered, an answer is in the person's own words."""
+    asked = [{"decisionId": "c1:0", "options": [{"label": ""}]}, {"decisionId": "c1:1", "options": []}]
+    asked[0]["options"] = [{"label": "x" * (questions._MOST_REMEMBERED - len(safe_repr(asked)) - spare)}]
+    assert remembered(asked) == {"asked": asked if is_kept else [{"decisionId": "c1:0", "options": []}]}

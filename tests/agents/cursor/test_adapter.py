@@ -1,5 +1,7 @@
 """Cursor: how turns end, and names for lines without ids."""
 
+from typing import Any
+
 from katod import events as ev
 from katod.agents.base import content_digest
 from katod.agents.cursor.adapter import CursorAdapter
@@ -75,3 +77,20 @@ def test_only_what_the_client_wrapped_for_the_user_was_typed(role: str, text: st
     """An agent can write the client's wrapper itself, and a line of the user without it is the client's own."""
     line = {"role": role, "message": {"content": [{"type": "text", "text": text}]}}
     assert [text for text, *_ in CursorAdapter.typed_texts(line)] == typed
+
+
+@each(("kept", "cwd"), [('{"workspacePath": "/p"}', "/p"), ("/p\n", "/p"), ("{}", ""), ("{", ""), (None, "")])
+def test_a_session_begins_in_the_folder_that_is_kept_beside_it(
+    kept: str | None, cwd: str, tmp_path_factory: Any
+) -> None:
+    """Once, before its first line; without that file, nobody knows."""
+    project = tmp_path_factory.mktemp("p")
+    if kept is not None:
+        (project / ".workspace-trusted").write_text(kept)
+    events = translated("cursor", says(), says(), path=project / "agent-transcripts/a/a.jsonl")
+    begun = [
+        (n, event.id.partition("-")[0], event.payload)
+        for n, event in enumerate(events)
+        if event.kind == ev.SESSION_START
+    ]
+    assert begun == ([(0, "cursor:s:0.start", {"cwd": cwd})] if cwd else [])

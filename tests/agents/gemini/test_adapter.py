@@ -291,3 +291,12 @@ def test_the_front_matter_has_the_whole_id(world: World) -> None:
     world.once()
     assert f'session: "{maker.session}"' in world.written()["talk.md"]
     assert f'session: "{maker.session}"' in world.cli("export", maker.source)
+
+
+@each(("state", "typed"), [({}, True), ({"person": True}, True), ({"person": False}, False)])
+def test_a_session_that_an_older_katod_began_to_read_has_a_person(state: Row, typed: bool) -> None:
+    """It did not say whose a session is, and read those of people alone."""
+    origin = Origin(Identity(SessionKey("gemini", PARENT)), Path("/nowhere/s"))
+    adapter = GeminiAdapter(origin, {"session": PARENT} | state)
+    said = [event for event in adapter.feed(Record(0, message("m1", "go"))) if event.kind == ev.USER_MESSAGE]
+    assert [event.typed for event in said] == [typed]

@@ -78,3 +78,21 @@ def test_an_error_has_the_status_that_the_client_kept(status: Any, more: Row) ->
 def test_the_quotes_of_an_argument_are_taken_off(stored: str, typed: str) -> None:
     """Only the quotes that the client added are removed, and nothing that the user typed."""
     assert unquoted(stored) == typed
+
+
+@each(
+    ("problem", "message"),
+    [
+        ({"name": "APIError", "data": {"message": "busy"}}, "busy"),
+        ({"data": {"message": ["busy"]}}, "error"),
+        ({"data": "busy"}, "error"),
+        ({"message": "busy"}, "error"),
+        ("busy", "error"),
+        (None, "error"),
+    ],
+)
+def test_a_retry_says_why(problem: Any, message: str) -> None:
+    """Values of other types read as absent."""
+    row = document({"id": "msg_2"})
+    row["messages"][1]["parts"].insert(0, {"id": "prt_0", "type": "retry", "attempt": 1, "error": problem})
+    assert payloads(translated("opencode", row), ev.ERROR) == [{"message": message, "retry": {}}]

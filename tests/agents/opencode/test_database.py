@@ -1,8 +1,12 @@
 """One session of a database, read as a document."""
 
+import time
+
 import pytest
 
 from katod.agents import AGENTS
+from katod.agents.opencode.database import DatabaseSession
+from katod.discover.sweep import stat_source
 from katod.errors import SourceGone
 from katod.model import Cursor
 from tests.support.records import OpenCode, says, user
@@ -29,3 +33,14 @@ def test_later_reads_leave_out_what_is_settled(store: OpenCode) -> None:
     assert b"the end" in later.lines[0].data
     with AGENTS["opencode"].open(f"{store.path}#{store.id}") as file:
         assert not file.read(later.cursor, 0).lines
+
+
+@pytest.mark.parametrize("has_parts", [True, False])
+def test_a_session_changed_when_its_latest_row_did(store: OpenCode, has_parts: bool) -> None:
+    """As the sweep says: its size and its time are that moment."""
+    path = f"{store.path}#{store.id}"
+    found = stat_source(AGENTS["opencode"], path)
+    assert found is not None
+    session = DatabaseSession(path, has_parts=has_parts)
+    assert (session.size, session.mtime_ns) == (found[1].size, found[1].mtime_ns)
+    assert abs(session.mtime_ns / 1e9 - time.time()) < 600

@@ -14,7 +14,7 @@ from katod.agents import AGENTS
 from katod.agents.base import Origin
 from katod.agents.opencode import SPEC, second
 from katod.agents.opencode.second import SecondRows, _tool
-from katod.agents.opencode.sweep import sessions_in
+from katod.agents.opencode.sweep import name_of, sessions_in
 from katod.errors import SourceError, SourceGone
 from katod.metadata import SessionStart
 from katod.model import Cursor, Record
@@ -300,6 +300,16 @@ def test_sessions_that_were_not_copied_are_still_read(world: World) -> None:
     world.once()
     assert words(events(world, "old.jsonl")) == ["one", "two"]
     assert words(events(world, "new.jsonl")) == ["three", "four"]
+
+
+def test_the_name_after_an_upgrade_is_the_new_one(world: World) -> None:
+    """The old tables keep what the session was called before."""
+    old = OpenCode(world).say(user("one"), says("two"))
+    path, statement = Path(f"{old.path}#{old.id}"), "UPDATE {} SET title = ?"
+    old.run((statement.format("session"), ("Old",)))
+    assert name_of(path, old.id) == "Old"
+    upgrade(old).run((statement.format("session_v2"), ("New",)))
+    assert name_of(path, old.id) == "New"
 
 
 def test_empty_tables_of_a_trial_change_nothing(world: World) -> None:

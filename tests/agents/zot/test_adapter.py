@@ -3,6 +3,7 @@
 from typing import Any
 
 from katod import events as ev
+from tests.looping import each
 from tests.support.translated import Row, payloads, translated
 
 
@@ -89,3 +90,23 @@ def test_what_a_stream_breaks_off_is_kept() -> None:
     assert [row["input"] for row in payloads(said, ev.TOOL_CALL)] == [{"command": "make"}]
     assert [row.get("isError") for row in payloads(said, ev.TOOL_RESULT)] == [True]
     assert payloads(said, ev.ERROR) == [{"message": "gone"}, {"message": "error"}]
+
+
+@each("point", [0, 1, 2, 3])
+def test_what_a_fork_copied_was_typed_in_the_other_session(point: int) -> None:
+    """So many messages, of whoever they are."""
+    rows = [{"type": "message", "message": {"role": "user", "content": [{"text": text}]}} for text in "abc"]
+    for parent, copied in (("p", point), ("", 0)):
+        said = translated("zot", meta(parent=parent, fork_point=point), *rows)
+        typed = [event.typed for event in said if event.kind == ev.USER_MESSAGE]
+        assert typed == [False] * copied + [True] * (3 - copied)
+
+
+@each("count", [1, 16, 17, 20])
+def test_so_many_calls_may_be_in_progress(count: int) -> None:
+    """Of more, what was streamed of the oldest ones is forgotten."""
+    names = [f"c{number}" for number in range(count)]
+    begun: list[Row] = [{"type": "tool_use_start", "id": name, "name": "bash"} for name in names]
+    ended: list[Row] = [{"type": "tool_result", "id": name, "content": []} for name in names]
+    told = payloads(translated("zot", meta(), *begun, *ended), ev.TOOL_CALL)
+    assert [row["toolCallId"] for row in told] == names[-16:]
