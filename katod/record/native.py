@@ -87,8 +87,8 @@ def _has(event: Event, line: Line) -> bool:
         return bool(words) and any(words in text for text in _texts(line))
     if not _names(event, line):
         return False
-    texts = "\0".join(_texts(line))
-    return all(word in texts for word in words.split() if any(map(str.isalnum, word)))
+    texts = list(_texts(line))
+    return all(any(word in text for text in texts) for word in words.split() if any(map(str.isalnum, word)))
 
 
 def _texts(line: Line) -> Iterator[str]:

@@ -53,9 +53,9 @@ def _in_front_matter(head: bytes) -> tuple[str, str]:
     return found.get(b"session", b"").decode("utf-8", "replace"), found.get(b"subagent", b"").decode("utf-8", "replace")
 
 
-def _in_event(head: bytes) -> tuple[str, str]:
+def _in_event(head: bytes) -> tuple[str, str] | None:
     try:
         session = orjson.loads(head.partition(b"\n")[0])["session"]
         return session["id"], session.get("subagent", "")
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-        return "", ""
+        return None

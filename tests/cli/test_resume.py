@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from katod.agents import AGENTS
+from katod.config import Settings
+from katod.discover.found import find_sessions
+from katod.discover.roots import find_roots
+from katod.record.resumecommand import resume_command
 from tests.examples import mostly
 from tests.looping import each
 from tests.support.records import MAKERS, OTHER, SESSION, Claude, Codex, Gemini, VSCode, says, user
@@ -129,3 +133,12 @@ def test_a_pause_makes_no_difference(world, shop):
     assert "no session in this directory" in world.said
     assert Path.cwd() != shop
     assert world.status()["daemon"]["paused"]
+
+
+def test_a_session_that_is_gone_meanwhile_began_nowhere(world, shop):
+    """Its agent may still know it by its id."""
+    [found] = find_sessions(find_roots(Settings(), AGENTS), {}).values()
+    words = ("claude", "--resume", SESSION)
+    assert resume_command(found) == (words, str(shop))
+    Path(found.files[-1][0]).unlink()
+    assert resume_command(found) == (words, "")

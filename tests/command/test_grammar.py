@@ -1,5 +1,6 @@
 """The grammar of commands: which lines of typed text are commands, and how they are parsed."""
 
+import string
 from itertools import pairwise
 from typing import get_args
 
@@ -455,3 +456,16 @@ def test_position_alone_tells_a_command_from_what_may_be_pasted(rows):
         line for piece in parsed.pieces for line in (piece.command.line if piece.command else piece.text).split("\n")
     ]
     assert [line for line in lines if line.strip()] == [row for row in rows if row.strip()]
+
+
+@each("first", [*string.ascii_letters, *string.digits, "_", ".", "/", "~", "é", "文", "*", ":"])
+def test_a_name_may_begin_with_any_letter(first):
+    """What a quotation or an option begins with is none: something is missing there."""
+    for name in (first, f"{first}x"):
+        assert parse_line(f"::start {name}") == Command("start", name, (), f"::start {name}")
+
+
+@each("first", ['"', "'", "`", "+", "-", "\u2013", "\u2014"])
+def test_a_malformed_quotation_or_option_is_no_name(first):
+    """The line is text."""
+    assert parse_line(f"::start {first}x") is None

@@ -645,3 +645,26 @@ def test_what_is_recorded_of_a_project_that_is_excluded_now_is_ended(chat):
     assert (row.open, row.ranges[0].end_mark, row.ranges[0].end_time) == (False, "excluded", chat.session.metadata.time)
     output.stage()
     assert "this project is excluded" in output.row.intent.decode()
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("command", "title", "waits"),
+    [
+        ("::export", "Old words", False),
+        ("::capture", "Old words", False),
+        ("::export\nnew words", "Old words", False),
+        ("::capture\nnew words", "Old words", False),
+        ("::start\nnew words", "new words", False),
+        ("::start", "app 2026-02-10 23:38", True),
+        ("::export b", "b", False),
+        ("::start b", "b", False),
+    ],
+)
+def test_a_recording_of_the_whole_session_has_its_title(chat, command, title, waits):
+    """A recording that begins here is called after the words below its command, and waits for them."""
+    chat.type("Old words")
+    chat.type(command)
+    [output] = chat.session.outputs.values()
+    assert output.row.head["metadata"].get("title") == title
+    assert (output.row.held is not None) == waits

@@ -7,9 +7,9 @@ from datetime import datetime
 import pytest
 
 from katod.errors import SourceError
-from katod.events import USER_COMMAND, USER_MESSAGE
+from katod.events import USER_COMMAND, USER_MESSAGE, Event, SessionRef
 from katod.model import Cursor
-from katod.record.history import is_history, note_document, rest_of, said_in
+from katod.record.history import is_history, note_document, rest_of, said, said_in
 from katod.record.stream import NoDedup, SessionStream
 from tests.support.parts import lines, put
 from tests.support.records import OTHER, SESSION, Claude, GeminiDocument, says, user
@@ -188,3 +188,18 @@ def test_of_a_forgotten_session_without_commands_the_first_message_is_kept(parts
     assert messages(kept) == [(USER_MESSAGE, "the first")]
     assert kept.commands == []
     assert kept.baseline == kept.cursor.offset == kept.history == kept.seen.size
+
+
+def test_a_message_is_the_same_in_every_copy_of_its_record():
+    """In whatever order its fields are; not with other words, at another time, or of another agent."""
+
+    def of(agent="claude", time="2026-02-10T10:00:00Z", kind=USER_MESSAGE, **payload):
+        return said(Event("e", kind, SessionRef(agent, "s"), payload, {}, time))
+
+    same = of(text="a", subtype="shell")
+    assert same == of(subtype="shell", text="a")
+    others = [
+        of(text="b", subtype="shell"), of(text="a"), of(text="a", subtype="shell", time="2026-02-10T10:00:01Z"),
+        of("qwen", text="a", subtype="shell"), of(kind=USER_COMMAND, text="a", subtype="shell"),
+    ]  # fmt: skip
+    assert len({same, *others}) == 6

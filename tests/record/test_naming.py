@@ -260,3 +260,15 @@ def test_a_file_that_exists_is_named(home):
     with pytest.raises(TargetRefused) as refused:
         home.naming.claim(home.session, target, fresh=True)
     assert (refused.value.path, refused.value.hint) == (target.path, "choose another name")
+
+
+@each("name", sorted(name for name, spec in FORMATS.items() if spec.has_end))
+def test_what_has_an_end_is_exported_and_not_recorded(home, name):
+    """The refusal says where it would have been, and what to do instead."""
+    file = f"x{FORMATS[name].suffix}"
+    for word in ("start", "capture"):
+        with pytest.raises(TargetRefused, match="nothing can be appended") as caught:
+            home.naming.named(file, metadata(), word)
+        assert (caught.value.path, caught.value.hint) == (home.world.out / "app" / file, "use it with ::export")
+    for word in ("export", "keep"):
+        assert home.naming.named(file, metadata(), word).path == home.world.out / "app" / file

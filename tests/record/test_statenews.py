@@ -8,6 +8,7 @@ from katod.events import Event, SessionRef
 from katod.model import SessionKey
 from katod.record.statenews import StateNews
 from katod.states import QUIET_AFTER, Report, State
+from tests.looping import each
 
 NOW = 1_770_763_000.0
 KEY = SessionKey("codex", "s")
@@ -147,3 +148,26 @@ def test_a_restart_repeats_and_loses_nothing():
     assert told(again) == ""
     assert news(*turn(40)[2:], attention=again) == "done"
     assert told(StateNews(KEY, again.kept())) == ""
+
+
+@each("events", [turn(40), turn(29), turn(300, reason="aborted"), [*turn(40)[:2], QUESTION], turn(40)[:3]])
+def test_restarts_change_nothing(events):
+    """Wherever they are: what is news is the same."""
+    one, two = StateNews(KEY), StateNews(KEY)
+    for event in events:
+        one.take(event)
+    for event in events:
+        two.take(event)
+        two = StateNews(KEY, json.loads(json.dumps(two.kept())))
+    assert two.kept() == one.kept()
+    assert told(two) == told(one)
+
+
+@each("began, word", [(-5, ""), (-35, "done")])
+def test_a_turn_begins_with_its_prompt_although_the_one_before_has_no_end(began, word):
+    """So the one before does not make it long."""
+    state_news, key = StateNews(SessionKey("gemini", "s")), {"scope": "message", "output": 1}
+    for begin, end in ((-80, -70), (began, 0)):
+        said_now = said(ev.USER_MESSAGE, begin, text="go"), said(ev.ASSISTANT_MESSAGE, end, text="I look.")
+        assert news(*said_now, said(ev.USAGE, end, **key), attention=state_news) == ""
+    assert told(state_news, NOW + QUIET_AFTER) == word

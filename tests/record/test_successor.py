@@ -95,3 +95,20 @@ def test_who_comes_back_did_not_leave(world: World, running: Told) -> None:
     running.turn()
     assert SAID not in world.cli("status")
     running.stop()
+
+
+def test_nobody_went_on_where_nobody_has_typed(world: World, running: Told) -> None:
+    """A new session may begin with what the client or the assistant says; what its person runs is typed."""
+    Claude(world).say(user("::start talk.md\nhello"), says("hi"))
+    running.turn()
+    second = other(Claude, world)
+    second.say(says("fine"))
+    running.turn()
+    assert running.news == []
+    second.write(*second.wrapped("output"))
+    running.turn()
+    assert running.news == []
+    second.say(user("<command-name>/init</command-name>"))
+    running.turn()
+    assert [one.kind for one in running.news] == ["left"]
+    running.stop()
