@@ -123,3 +123,18 @@ def test_a_document_is_passed_whole(parts):
     assert Backfill(never).advance(session, 10)
     assert source.translated == source.cursor.offset > 0
     assert session.row.seq == 0
+
+
+@pytest.mark.parametrize("first", [0, 3000])
+def test_what_is_after_the_cursor_is_not_translated(long, first):
+    """However much there is room for: it is read by the step that scans it."""
+    parts, file, source = long
+    file.append(Claude(start=90).says("after the cursor"))
+    session, backfill = parts.load(source), Backfill(never)
+    if first:
+        assert not backfill.advance(session, first)
+    backfill.finish(session, 1 << 20)
+    assert source.translated == source.cursor.offset
+    last, new = session.metadata.last, parts.read(session, source)
+    assert last not in {event.id for event in new}
+    assert [event.payload.get("text") for event in new if event.kind == "assistant.message"] == ["after the cursor"]
