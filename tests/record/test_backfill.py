@@ -125,6 +125,7 @@ def test_a_document_is_passed_whole(parts):
     assert session.row.seq == 0
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("first", [0, 3000])
 def test_what_is_after_the_cursor_is_not_translated(long, first):
     """However much there is room for: it is read by the step that scans it."""

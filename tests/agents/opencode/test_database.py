@@ -35,6 +35,7 @@ def test_later_reads_leave_out_what_is_settled(store: OpenCode) -> None:
         assert not file.read(later.cursor, 0).lines
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("has_parts", [True, False])
 def test_a_session_changed_when_its_latest_row_did(store: OpenCode, has_parts: bool) -> None:
     """As the sweep says: its size and its time are that moment."""
