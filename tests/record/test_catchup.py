@@ -7,7 +7,7 @@ import pytest
 from katod.errors import OutputError, SourceError
 from katod.events import Event, SessionRef
 from katod.model import Range, SessionKey
-from katod.record import delivery
+from katod.record import catchup, delivery
 from katod.record.catchup import CatchUp, CatchUpDedup, CatchUpStream, PositionDedup
 from katod.record.delivery import Delivery
 from katod.record.output import Output
@@ -195,6 +195,20 @@ def test_an_output_whose_ranges_have_ended_follows_no_longer(parts):
     assert found.told == [("written", found.row.path)]
     found.delivery.settle()
     assert found.parts.ledger.outputs()[0].behind is None
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("start", "word"), [("gone", "keep"), ("", "")])
+def test_a_copy_whose_beginning_is_gone_is_said_not_to_be_written(parts, start, word):
+    """Instead of an empty file, or of news that it is written; one that begins is written."""
+    found = Behind(parts, *said(Claude(), 3), ranges=[Range(start, end="-", marked=False, end_mark="")])
+    put(found.output, ranges=(found.row.ranges[0]._replace(end=found.events[-1].id),))
+    found.output.hold("")
+    found.output.save(found.parts.ledger)
+    found.follow()
+    assert (found.catch_up.outputs(), found.output.waits) == ([], not word)
+    assert [(row.word, row.reason) for row in parts.ledger.refusals()] == ([(word, catchup._LOST)] if word else [])
+    assert found.told == []
 
 
 def test_an_output_joins_its_session_when_it_is_where_the_session_is(behind):

@@ -12,6 +12,7 @@ from katod.errors import TargetRefused
 from katod.metadata import SessionStart
 from katod.model import Command, NearMiss, Range
 from katod.record.controller import Controller
+from katod.record.naming import OutputNaming
 from katod.record.news import News
 from tests.support.parts import lines, put
 from tests.support.records import CWD, OTHER, SESSION, Claude
@@ -374,6 +375,23 @@ def test_the_first_words_below_a_command_name_the_file(chat):
     assert (output.waits, output.row.head["metadata"]["title"]) == (False, "login page")
     assert chat.parts.said("output.named") == [{"output": output.id}]
     assert [(news.kind, news.title) for news in chat.notes] == [("waiting", ""), ("named", "login page")]
+
+
+def test_a_file_that_cannot_have_its_name_keeps_the_one_of_its_time(chat, monkeypatch):
+    """The reason is in the ledger with the text that waited, and is told."""
+    chat.type("::start")
+    [output] = chat.session.live
+    [*_, event] = chat.session.stream.events(chat.source, lines(chat.make.user("login page"), at=5000))
+
+    def refuse(*_given):
+        raise TargetRefused("no unused file name found")
+
+    monkeypatch.setattr(OutputNaming, "rename", refuse)
+    with chat.parts.ledger.transaction():
+        chat.controller.name(output, event, chat.session.metadata)
+    assert (output.waits, output.row.head["metadata"]["title"]) == (False, "app 2026-02-10 23:37")
+    assert [(row.word, row.reason) for row in chat.parts.ledger.refusals()] == [("start", "no unused file name found")]
+    assert [news.kind for news in chat.notes] == ["waiting", "refused"]
 
 
 def test_nobody_types_words_to_what_an_agent_started(chat):
