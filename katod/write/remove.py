@@ -12,7 +12,7 @@ from katod.write.root import require_root
 from katod.write.safe import open_parent, require_plain_file
 
 _ASSET: Final = re.compile(r"[0-9a-f]{16}(\.[0-9A-Za-z]{1,16})?")  # `formats.transcript.pictures.asset_name`
-_NOT_EMPTY: Final = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT)
+_NOT_EMPTY: Final = (errno.ENOTEMPTY, errno.EEXIST)
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -39,7 +39,7 @@ def remove_output(place: OutputPath, *, really: bool = True) -> None:
 def remove_folder(place: OutputPath) -> None:
     """Delete a folder beside an output, with the attachments in it; a folder with anything else in it stays.
 
-    Raises OutputError if that is not possible.
+    Raises OutputError if that is not possible, and if its disk is not mounted.
     """
     try:
         with open_parent(place.root, place.parts, make=False, marker=place.marker) as parent:
@@ -51,7 +51,7 @@ def remove_folder(place: OutputPath) -> None:
             os.rmdir(place.parts[-1], dir_fd=parent)
             os.fsync(parent)
     except FileNotFoundError:
-        pass
+        require_root(place.path, place.root, place.marker)
     except TargetRefused as error:
         raise OutputError(error.what, path=place.path) from error
     except OSError as error:
@@ -59,11 +59,13 @@ def remove_folder(place: OutputPath) -> None:
 
 
 def remove_empty(place: OutputPath) -> None:
-    """Delete a folder if nothing is in it. Raises OutputError if that is not possible."""
+    """Delete a folder if nothing is in it. Raises OutputError if that is not possible, or its disk is not mounted."""
     try:
         with open_parent(place.root, place.parts, make=False, marker=place.marker) as parent:
             os.rmdir(place.parts[-1], dir_fd=parent)
             os.fsync(parent)
+    except FileNotFoundError:
+        require_root(place.path, place.root, place.marker)
     except (TargetRefused, OSError) as error:
         if isinstance(error, OSError) and error.errno in _NOT_EMPTY:
             return

@@ -1,5 +1,6 @@
 """Fields that few records have: what each agent's mean, in the event that they end in."""
 
+import os
 from pathlib import Path
 from typing import Any, Final
 
@@ -110,8 +111,10 @@ def test_a_long_result_of_claude_is_read_from_its_file(tmp_path: Path, named: st
     kept.write_text("all of it")
     make = Claude()
     rows = make.runs("c1", "make"), make.result("c1", f"{SPILLED} …", toolUseResult={"persistedOutputPath": named})
+    open_files = os.listdir("/dev/fd")
     [payload] = payloads(translated("claude", *rows, path=tmp_path / "s.jsonl"), ev.TOOL_RESULT)
     assert payload["text"] == "all of it"
+    assert os.listdir("/dev/fd") == open_files
 
 
 def test_an_agent_that_names_nothing_beside_its_records_says_nothing() -> None:

@@ -34,6 +34,15 @@ def test_what_the_person_wrote_behind_the_intent_stays(note):
     assert result(INTENT + note) == INTENT + note
 
 
+@each("anchored", [True, False])
+@each("between", [b"", b"mine\n"])
+def test_what_is_there_already_is_not_appended(anchored, between):
+    """Also behind what others wrote; then the file has text of theirs."""
+    long = INTENT * 20
+    todo = plan(between + long, long, [len(long)], anchored=anchored)
+    assert (todo.data, todo.cut, todo.foreign) == (b"", None, bool(between) or not anchored)
+
+
 @each("whole", [0, 1, 2])
 @each("note", [b"my note", b"my note\n", b"\nmy note"])
 def test_missing_events_follow_a_note_behind_whole_ones(whole, note):

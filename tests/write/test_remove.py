@@ -138,6 +138,17 @@ def test_what_was_deleted_stays_so_after_a_power_loss(place, remove, prepared, m
 
 @pytest.mark.whole
 @pytest.mark.parametrize(("remove", "prepared"), DELETED)
+def test_nothing_is_deleted_where_a_disk_may_not_be_mounted(place, remove, prepared):
+    """The root has lost what marks it: what has the same path there is something else."""
+    one = prepared(place)
+    unmounted(place)
+    with pytest.raises(OutputError):
+        remove(one)
+    assert one.path.exists()
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("remove", "prepared"), DELETED)
 @pytest.mark.parametrize("is_linked", [False, True])
 def test_what_cannot_be_deleted_is_named(place, remove, prepared, is_linked, monkeypatch):
     """With its path and the reason."""

@@ -48,7 +48,9 @@ def test_without_settings_it_is_30_days(root):
 def test_the_settings_decide(root, given, days, most):
     """Age and number, each as the agent reads it."""
     settings(root, **given)
-    assert (retention(root).days, retention(root).most, retention(root).is_default) == (days, most, False)
+    found = retention(root)
+    assert (found.days, found.most, found.is_default) == (days, most, False)
+    assert (found.file, found.key) == (str(root / "settings.json"), module._KEY)
 
 
 def test_the_machine_decides_first(root):

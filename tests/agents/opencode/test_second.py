@@ -154,6 +154,7 @@ def test_the_provider_of_answers_is_recorded_where_it_changes(world: World, stor
         assert [change["after"] for change in found][-2:] == ["y", "z"]
         assert [change.get("before") for change in found][-2:] == ["z", "y"]
         assert len(found) <= 3
+        assert {row.get("model") for row in rows if row["kind"] == "assistant.message"} == {"glm-5"}
 
 
 def test_an_answer_without_an_end_does_not_keep_the_next_one_waiting(world: World, store: OpenCode2) -> None:
