@@ -53,7 +53,8 @@ def overview(row: Row, around: Surroundings, *, everything: bool = False) -> lis
             line(f"{_count(asleep, 'more recording')} without new messages for two weeks (--all shows them)", "dim")
         ]
     lines += _section("waiting for you, not recorded", row["blocked"], _blocked)
-    lines += _ended(row["ended"], around)
+    lines += _ended("ended", [one for one in row["ended"] if "copy" not in one], around)
+    lines += _ended("written by ::keep and ::export", [one for one in row["ended"] if "copy" in one], around)
     lines += _section(_INTERRUPTED, row["interrupted"], lambda one: _interrupted(one, around))
     lines += _delivery(row["delivery"], around)
     lines += _section("parked, retried until it works", row["parked"], lambda one: _problem(one, "output", around))
@@ -160,11 +161,11 @@ def _sign(one: Row, *, running: bool) -> TextSpan:
     return TextSpan("○", "dim") if one["waiting"] else TextSpan("●", "red")
 
 
-def _ended(rows: list[Row], around: Surroundings) -> list[Line]:
+def _ended(title: str, rows: list[Row], around: Surroundings) -> list[Line]:
     lines = [line(f"  {one['id']:>2}  {_file(one, around)}", "dim") for one in rows[-_LAST:]]
     more = len(rows) - _LAST
     earlier = [line(f"  and {more} earlier (--json lists them all)", "dim")] if more > 0 else []
-    return [line(""), line("ended"), *lines, *earlier] if rows else []
+    return [line(""), line(title), *lines, *earlier] if rows else []
 
 
 def _interrupted(one: Row, around: Surroundings) -> list[Line]:

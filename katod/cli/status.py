@@ -220,7 +220,11 @@ def _of_outputs(ledger: Ledger) -> dict[str, Any]:
             for output in outputs
             if output.open or output.paused
         ],
-        "ended": [_recording(output, sessions) for output in outputs if not (output.open or output.paused)],
+        "ended": [
+            _recording(output, sessions) | ({"copy": True} if output.is_copy else {})
+            for output in outputs
+            if not (output.open or output.paused)
+        ],
     }
 
 

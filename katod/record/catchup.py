@@ -328,7 +328,7 @@ class CatchUp:
 
     def _note_lost(self, output: Output) -> None:
         """Note that nothing is written of a copy: what it begins with was removed from the session since."""
-        if not output.is_copy or output.printer.headed:
+        if not output.row.is_copy or output.printer.headed:
             return
         output.release()
         key = self._ledger.session(output.row.session).key
@@ -354,7 +354,7 @@ class CatchUp:
         if done and written:
             output.catch_up()  # stored with the end of the intent
             self.drop(output)
-            if output.is_copy and output.row.made:
+            if output.row.is_copy and output.row.made:
                 self._delivery.tell(News.of("written", output.row))
             return False
         return written

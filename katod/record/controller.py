@@ -275,9 +275,9 @@ class Controller:
         Words that say nothing, a picture, a sub-agent or much text end the wait of others without a title.
         Raises OSError for a temporary problem of the machine, as `carry_out` does.
         """
-        words = words_that_name(event, is_asked=output.is_copy)
+        words = words_that_name(event, is_asked=output.row.is_copy)
         named = self.naming.titled(metadata, words) if words else None
-        if named is None and output.is_copy:
+        if named is None and output.row.is_copy:
             named = self.naming.untitled(metadata, event.time)
         if named is not None:
             output.release(lambda row: self._rename(row, named))

@@ -59,11 +59,6 @@ class Output:
         """Whether its session is being recorded to it."""
         return self.row.open
 
-    @property
-    def is_copy(self) -> bool:
-        """Whether it is no recording, but a copy of what had been said: an export, or exchanges that were kept."""
-        return bool(self.row.ranges) and not self.row.ranges[0].marked
-
     # -- ranges -----------------------------------------------------------------------------------------
 
     def begin(self, begun: Range, since: str) -> None:

@@ -92,6 +92,11 @@ class OutputRow(NamedTuple):
         return bool(self.ranges) and not self.ranges[-1].end
 
     @property
+    def is_copy(self) -> bool:
+        """Whether it is no recording, but a copy of what had been said: an export, or exchanges that were kept."""
+        return bool(self.ranges) and not self.ranges[0].marked
+
+    @property
     def paused(self) -> bool:
         """Whether its last range ended because katod was paused."""
         return bool(self.ranges) and self.ranges[-1].end_mark == "paused" and not self.open

@@ -81,6 +81,9 @@ def test_what_is_kept_is_named(world):
         world.cli("keep", *words, code=2)
     assert "katod keep latest 2" in world.said
     assert not world.status()["recordings"]
+    assert all(row["copy"] for row in world.status()["ended"])
+    shown = world.cli("status")
+    assert ("written by ::keep and ::export" in shown, "\nended" in shown) == (True, False)
 
 
 def test_a_name_after_the_session_is_that_of_the_file(world):
