@@ -7,8 +7,8 @@ import re
 from typing import Final
 
 LINES: Final = """\
-Lines in user messages that start with `::start`, `::stop`, `::capture`, `::export` or `::keep` are for another
-program. Ignore these lines; answer the rest of the message as if they were not there.
+Lines in user messages that start with `::start`, `::stop`, `::capture`, `::export` or `::keep`
+are for another program. Ignore these lines; answer the rest of the message as if they were not there.
 """
 _BEGIN: Final = "<!-- katod setup: begin -->\n"
 _BEGIN_NEW: Final = "<!-- katod setup: begin, new file -->\n"  # the file did not exist before

@@ -113,8 +113,8 @@ class Person:
         """Take the output directory away within the block, and check that nothing was written in its place."""
         named = tomllib.loads(self._world.config.read_text())["output"].get("directory", "~/katod")
         folder = self._world.home / named.removeprefix("~/")
-        if not [*folder.rglob("*.md"), *folder.rglob("*.jsonl")]:
-            yield  # without an output in it, katod may not know the directory yet
+        if not any(path.stat().st_size for suffix in ("md", "jsonl") for path in folder.rglob(f"*.{suffix}")):
+            yield  # without a word in it, katod may not know the directory yet
             return
         away, empty = folder.with_name(f"away-{folder.name}"), self._rng.random() < 0.5
         folder.rename(away)
