@@ -86,7 +86,7 @@ class Exchanges:
     def _answer(self, turn: Literal["works", "said"]) -> None:
         if self._given:
             self._ask(self._given, turn)
-        elif not self._after:
+        elif self._questions and not self._after:
             self._turn = turn
 
     def _end(self, event: str) -> None:
