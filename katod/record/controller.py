@@ -294,7 +294,7 @@ class Controller:
             self._say_refused(metadata, word, reason)
             return row
         self._log.output_named(row.id)
-        if row.open:  # a copy is told of when it is written
+        if row.open:  # for a copy, the news comes once it is written
             self._tell(News.of("named", renamed)._replace(title=metadata.title))
         return renamed
 
