@@ -53,6 +53,8 @@ class RecordingSettings:
     exclude: tuple[str, ...] = ()
     subagents: bool = False
     notify: Literal["auto"] | bool = "auto"
+    rescue: bool = False
+    rescue_redact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,17 @@ def state_path() -> Path:
     """Return the state directory: `$KATOD_STATE_DIR`, or the platform's default."""
     named = os.environ.get("KATOD_STATE_DIR")
     return with_home(named) if named else platformdirs.user_state_path("katod")
+
+
+def data_path() -> Path:
+    """Return the directory of what katod keeps for its person: `$KATOD_DATA_DIR`, or the platform's default."""
+    named = os.environ.get("KATOD_DATA_DIR")
+    return with_home(named) if named else platformdirs.user_data_path("katod")
+
+
+def rescue_path() -> Path:
+    """Return the directory of sessions that were saved from deletion."""
+    return data_path() / "rescued"
 
 
 def load(path: Path, *, required: bool = False) -> Settings:

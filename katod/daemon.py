@@ -13,13 +13,13 @@ from katod import config
 from katod.agents import AGENTS
 from katod.agents.guard import take_failures
 from katod.agents.reports import heard, reported
+from katod.chores import Chores
 from katod.config import Settings
 from katod.discover.catalog import Catalog
 from katod.discover.discovery import Discovery
 from katod.discover.roots import Root, find_roots
 from katod.errors import ConfigError, KatodError, LedgerError, StateLost, safe_message
 from katod.log import EventLog
-from katod.matrix.delivery import RoomDelivery
 from katod.model import Saying, SessionKey
 from katod.pipeline import Pipeline
 from katod.preload import preload
@@ -115,7 +115,8 @@ class Daemon:
         self._schedule = Schedule()
         self._signals = signals or Signals()
         self._signals.on_arrival(self._discovery.hints.wake)
-        self._room = RoomDelivery(self._ledger, self._discovery.hints.wake, log)
+        self._chores = Chores(self._ledger, catalog, state, log, self._discovery.hints.wake)
+        self._chores.rescuer.use(policy, roots)
 
     def run(self, held: OpenState) -> None:
         """Follow all sources until SIGTERM or SIGINT; a step in progress is completed first.
@@ -126,7 +127,7 @@ class Daemon:
         watching = self._discovery.start(watch=self._settings.now.watch.use_events)
         if not self._signals.stop:
             self._begin()
-            self._room.use(self._settings.policy(self._settings.roots(), self._ledger.projects.worktrees))
+            self._chores.room.use(self._settings.policy(self._settings.roots(), self._ledger.projects.worktrees))
             mode, sources = "events" if watching else "sweeps only", len(self._discovery.catalog.sources)
             self._log.daemon_started(mode, sources)
             sd_notify("READY=1", f"STATUS=following {sources} sessions ({mode})")
@@ -189,6 +190,7 @@ class Daemon:
                 break
             time.sleep(max(0.0, look - time.monotonic()))
             self.process()
+        self._chores.rescue_all(lambda: bool(self._signals.stop))
         self.close()
 
     def process(self) -> None:
@@ -199,7 +201,7 @@ class Daemon:
     def close(self) -> None:
         """Store unsaved state and release everything."""
         self._pipeline.flush()
-        self._room.close()
+        self._chores.close()
         self.release()
 
     def release(self) -> None:
@@ -220,7 +222,7 @@ class Daemon:
             if due := self._schedule.due(now):
                 stepped = now
             more = (self._step_due(now) if due else False) | self._pipeline.follow(now)
-            self._room.look()
+            more |= self._chores.advance(now)
             shown.show([(one.row.key, output.row) for one in self._pipeline.recorded() if (output := one.recording)])
             self.tell_states()
             if now - stepped >= QUIET:
@@ -264,8 +266,7 @@ class Daemon:
         times = [self._discovery.deadline(), self._schedule.deadline()]
         if (retry := self._pipeline.delivery.next_retry()) is not None:
             times.append(retry)
-        if (look := self._room.deadline()) is not None:
-            times.append(look)
+        times += self._chores.deadlines()
         if self._pipeline.unsettled:
             times.append(stepped + QUIET)
         return max(0.0, min(times) - time.monotonic())
@@ -304,11 +305,22 @@ class Daemon:
                 return self._resume_recording(request.time)
             if request.word == "forget":
                 return self._forget(request, dedup_key)
+            if request.word == "expect":
+                return self._expect(request)
             if (saying := request.saying) is not None:
                 return self._keep_words(request, saying)
         except OSError as error:
             return f"{error.filename}: {error.strerror}"
         return self._carry_out_in_session(request, dedup_key)
+
+    def _expect(self, request: Request) -> str:
+        """Take for history what a file will have that is about to appear; return why it cannot be, or nothing."""
+        size, _, path = request.name.partition(":")
+        session = self._ledger.find_session(request.key)
+        if session is not None and session.id in self._ledger.busy_sessions():
+            return f"{request.key} is being recorded"
+        expected = size.isdecimal() and self._discovery.catalog.expect(self._discovery.roots, path, int(size))
+        return "" if expected else f"{path} is no session file that can be expected"
 
     def _keep_words(self, request: Request, word: Saying) -> str:
         """Keep what the person says of a session, whether it is followed or not."""
@@ -349,13 +361,13 @@ class Daemon:
         keys = {request.key, *(row.key for row in sessions)}
         self._clean_state(keys, remains)
         self._ledger.forget_words(keys)
-        self._room.look()  # what was sent is forgotten with the rest
+        self._chores.room.look()  # what was sent is forgotten with the rest
         if sessions:
             self._schedule.forget(bury(remains, self._ledger, self._discovery.catalog))
             self._pipeline.forget(sessions)
             for row in sessions:
                 self._requests.forget(row.id)
-            self._room.look(at_once=True)
+            self._chores.room.look(at_once=True)
             self._log.session_forgotten(str(request.key))
         try:
             forget_usage(self._settings.state, keys)  # a `katod usage` that began before may have stored it again
@@ -377,6 +389,7 @@ class Daemon:
     def _clean_state(self, keys: set[SessionKey], remains: Remains) -> None:
         """Delete what other files in the state directory have of sessions. Raises OSError."""
         recordingfiles.remove(self._settings.state, keys)
+        self._chores.rescuer.forget(keys)
         forget_usage(self._settings.state, keys)
         interrupted.forget(self._settings.state, keys)
         self._settings.inbox.clean()
@@ -391,7 +404,7 @@ class Daemon:
             if self._signals.stop:
                 return None
             self._settings.pause(time)
-            self._pipeline.use(self._settings.policy(self._settings.roots(), self._ledger.projects.worktrees))
+            self._apply(self._settings.roots())
             self._log.daemon_paused()
         return ""
 
@@ -404,10 +417,17 @@ class Daemon:
             self._requests.pass_over(time.time_ns())
             self._pipeline.flush()  # before the pause ends: a crash in between must not forget what is passed over
             self._settings.resume()
-            self._pipeline.use(self._settings.policy(self._settings.roots(), self._ledger.projects.worktrees))
+            self._apply(self._settings.roots())
             self._requests.end_pause(moment)
             self._log.daemon_resumed()
         return ""
+
+    def _apply(self, roots: list[Root]) -> Policy:
+        """Let the settings, or a pause, take effect; return what they decide."""
+        policy = self._settings.policy(roots, self._ledger.projects.worktrees)
+        self._pipeline.use(policy)
+        self._chores.rescuer.use(policy, roots)
+        return policy
 
     def _reload(self) -> None:
         path = str(self._settings.path)
@@ -419,9 +439,8 @@ class Daemon:
             return
         self._log.set_level(self._settings.now.log.level)
         roots = self._settings.roots()
-        self._pipeline.use(self._settings.policy(roots, self._ledger.projects.worktrees))
+        self._chores.room.use(self._apply(roots))
         self._discovery.use(roots)
-        self._room.use(self._settings.policy(roots, self._ledger.projects.worktrees))
         self._log.settings_reloaded(path)
         sd_notify(f"STATUS=following {len(self._discovery.catalog.sources)} sessions")
 

@@ -24,6 +24,7 @@ KatodError
 ├── SealError            a record, a signature or a key cannot be used, or they do not belong together
 ├── ServeError           sessions cannot be served like this
 ├── SetupError           a file of an agent cannot be changed safely
+├── RescueError          a session cannot be saved from deletion, or what was saved of it cannot be used
 └── AlreadyRunning       another katod uses this state directory, or this directory of exports
 
 A message says what happened and to which file; `hint` says what to do about it.
@@ -161,6 +162,10 @@ class PricesError(KatodError):
 
 class SetupError(KatodError):
     """A file of an agent cannot be read, is not what it should be, or cannot be changed safely; nothing was changed."""
+
+
+class RescueError(KatodError):
+    """A session cannot be saved from deletion, or what was saved of it is damaged or cannot be put back."""
 
 
 class AlreadyRunning(KatodError):

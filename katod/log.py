@@ -170,6 +170,20 @@ class EventLog:
         """The ledger was damaged; it was renamed and a new one was created."""
         self._emit("error", "ledger.quarantined", path=path, problem=problem)
 
+    # -- saving from deletion ---------------------------------------------------------------------
+
+    def session_saved(self, session: str, files: int, size: int) -> None:
+        """A session was saved from deletion: how many files, of how many bytes."""
+        self._emit("info", "rescue.saved", session=session, files=files, bytes=size)
+
+    def save_failed(self, session: str, problem: str) -> None:
+        """A session that is going to be deleted cannot be saved now; katod tries again."""
+        self._emit("error", "rescue.failed", session=session, problem=problem)
+
+    def copy_deleted(self, session: str, reason: str) -> None:
+        """A saved session was deleted: its person deleted it in the agent, or it was too old or too much."""
+        self._emit("info", "rescue.deleted", session=session, reason=reason)
+
     # -- deliveries -------------------------------------------------------------------------------
 
     def delivery_started(self, room: str) -> None:

@@ -142,7 +142,7 @@ class Options:
 
 MarkKind = Literal[
     "started", "refused", "stopped", "paused", "resumed", "excluded", "edited", "continued", "restored", "gap",
-    "unfinished",
+    "unfinished", "rescued",
 ]  # fmt: skip
 
 

@@ -57,6 +57,11 @@ ARROWS = {
     "seal": "errors events formats model smallfile",
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
+    # sessions that are saved from deletion
+    "rescue": (
+        "agents archive discover errors events formats log metadata model project record smallfile store write"
+    ),
+    "chores": "config discover log matrix rescue store",
     # recordings that are delivered elsewhere
     "matrix": "backoff config discover errors formats log model record smallfile store",
     # what was recorded, for other agents
@@ -65,10 +70,10 @@ ARROWS = {
     "serve": (
         "agents discover errors events exchanges formats log metadata model preload record search service shell slug smallfile states store usage"
     ),
-    "daemon": "agents config discover errors log matrix model pipeline preload record schedule service shellrequests store",
-    "doctor": "agents config discover errors log matrix model project record service shell store write",
+    "daemon": "agents chores config discover errors log model pipeline preload record schedule service shellrequests store",
+    "doctor": "agents config discover errors log matrix model project record rescue service shell store write",
     "cli": (
-        "agents archive command config daemon discover doctor errors formats formatspec log mcp metadata model paths project record seal search serve service setup"
+        "agents archive command config daemon discover doctor errors formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
         " shell slug smallfile states store titles usage"
     ),
     "__main__": "cli",
@@ -122,15 +127,17 @@ OUTSIDE_CALLS = {
 IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
-        " .open .opening .parameters .pause .personal .picker .printing .record .rendering .resume .run .seal .search .searchscope .searchview .selection .serve .service"
+        " .open .opening .parameters .pause .personal .picker .printing .record .rendering .rescue .resume .run .saving .seal .search .searchscope .searchview .selection .serve .service"
         " .sessionrow .sessions .setup .show .signoflife .status .transcripts .usage .verify .wrapping"
     ),
     "config": "katod.config",
+    "chores": "katod.chores",
     "daemon": "katod.daemon",
     "log": "katod.log",
     "pipeline": "katod.pipeline",
     "smallfile": "katod.smallfile",
     "project": ".allowed .worktree",
+    "rescue": ".copyfile .folder .names .plan .rescuer .restoring .saving",
     "doctor": ".agents .case .ledger .machine .outputs",
     "discover": ".catalog .discovery .live .roots .source .sweep .watch",
     "tail": ".compressed .reader .source",

@@ -14,7 +14,7 @@ from katod.formatspec import FORMATS
 TAKEN = {
     "reported": 3, "runs": 3, "retention": 1, "changed": 2, "sessions_in": 1, "sessions_holding": 2,
     "open_chat": 1, "open_session": 1, "open_source": 1, "client_in_folder": 4, "client_with_file": 4,
-    "name_of": 2, "open_usage": 1,
+    "name_of": 2, "open_usage": 1, "beside": 1, "put_back": 2,
 }  # fmt: skip
 
 

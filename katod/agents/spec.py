@@ -94,6 +94,8 @@ class Retention(NamedTuple):
     key: str = ""  # the setting in it that decides
     is_default: bool = False  # the settings do not say, so it is what the agent does by itself
     note: str = ""  # what else is known about it
+    ages_beside: bool = False  # files beside a session are deleted at their own age, also while the session stays
+    pairs: bool = False  # the next start may delete a session that has two files of its own
     problem: str = ""  # why it is not known
 
 
@@ -154,6 +156,9 @@ class AgentSpec:
     runs: Callable[[Path, str, SessionStart], bool | None] = lambda _path, _session, _start: None
     reports: str = ""  # the subfolder of a root whose files change whenever it says something else
     retention: Callable[[Path], Retention] = lambda _root: Retention()  # what it deletes in a root
+    beside: Callable[[Path], list[Path]] = lambda _path: []  # the folders that belong to a session, given its file
+    # The end of a session's file that the agent is given back, given the time: its retention may go by what that says.
+    put_back: Callable[[Path, str], bytes] = lambda _path, _now: b""
     instructions: Callable[[], Instructions] | None = None  # None: it has no such file, or none that katod knows
     resume: Callable[[str, str], tuple[str, ...]] | None = None  # what goes on with a session, given its id and path
     answers: Answers = ANSWERS
@@ -187,6 +192,8 @@ class AgentSpec:
             reported=or_else(lambda _path, _session, _start: None, self.reported, self.name),
             runs=or_else(lambda _path, _session, _start: None, self.runs, self.name),
             retention=guarded(self.retention),
+            beside=or_else(lambda _path: [], self.beside, self.name),
+            put_back=guarded(self.put_back),
             instructions=self.instructions and guarded(self.instructions),
             resume=self.resume and guarded(self.resume),
             settings=self.settings and guarded(self.settings),

@@ -41,6 +41,7 @@ GROUPS: Final = {
         "star": "Mark a session with a star.",
         "label": "Label a session with words of your own.",
         "verify": "Check transcripts against the agents' session files.",
+        "rescue": "List the sessions saved from deletion, and put them back.",
         "forget": "Delete what katod knows of a session.",
     },
     "Sharing": {
@@ -68,8 +69,8 @@ _COMPLETING: Final = "_KATOD_COMPLETE"  # set by the script of `katod completion
 # What people type for a command of another name.
 _MEANT: Final = {
     "cat": "show", "edit": "open", "find": "search", "grep": "search", "less": "show", "list": "sessions",
-    "ls": "sessions", "read": "show", "record": "start", "tail": "follow", "unpause": "pause", "view": "show",
-    "watch": "follow",
+    "ls": "sessions", "read": "show", "record": "start", "recover": "rescue", "restore": "rescue", "tail": "follow",
+    "undelete": "rescue", "unpause": "pause", "view": "show", "watch": "follow",
 }  # fmt: skip
 # Commands that are in the module of another one.
 _ELSEWHERE: Final = {

@@ -13,9 +13,11 @@ import click
 from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.layout import is_terminal
+from katod.config import rescue_path
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError, NothingHere, SelectionError
 from katod.model import SessionKey
+from katod.rescue.names import saved_keys
 from katod.store.rows import OutputRow
 
 LATEST: Final = "latest"
@@ -39,7 +41,7 @@ def select(context: Context, text: str) -> FoundSession:
     if key is not None and key in sessions:
         return sessions[key]
     if key is not None:
-        raise SelectionError(f"the files of {key} no longer exist", hint="agents delete old sessions")
+        raise SelectionError(f"the files of {key} no longer exist", hint=_saved([key]) or "agents delete old sessions")
     return _matching(context, sessions.values(), text) if text else _chosen(context, sessions.values())
 
 
@@ -249,9 +251,20 @@ def _matching(context: Context, sessions: Iterable[FoundSession], text: str) -> 
         return chosen[0]
     if not chosen:
         closed = "".join(f"; {folder}: {problem}" for folder, problem in context.problems.items())
-        raise SelectionError(f"no session matches {text!r}{closed}", hint=_LIST)
+        raise SelectionError(f"no session matches {text!r}{closed}", hint=_saved(_rescued(text)) or _LIST)
     some = ", ".join(str(session.key) for session in chosen[:3]) + (", …" if len(chosen) > 3 else "")
     raise SelectionError(f"{len(chosen)} sessions match {text!r}: {some}", hint="type more of the id")
+
+
+def _rescued(text: str) -> list[SessionKey]:
+    """Return the sessions saved from deletion that a text may mean; their copies are not opened."""
+    return matching_keys(saved_keys(rescue_path()), text)
+
+
+def _saved(keys: list[SessionKey]) -> str:
+    """Return what to do about a session that its agent deleted, but that was saved; empty if it was not."""
+    saved = [key for key in keys if key in saved_keys(rescue_path())]
+    return f"it was saved from deletion: `katod rescue --restore {saved[0]}`" if len(saved) == 1 else ""
 
 
 def _best(matches: list[FoundSession], text: str) -> list[FoundSession]:
@@ -259,6 +272,11 @@ def _best(matches: list[FoundSession], text: str) -> list[FoundSession]:
     exact = [session for session in matches if text in (session.key.id, str(session.key))]
     best = exact or matches
     return [session for session in best if not session.key.subagent] or best
+
+
+def matching_keys(keys: Iterable[SessionKey], text: str) -> list[SessionKey]:
+    """Return the sessions that an id, the beginning of one or `agent:id` names: a whole id alone, if it is one."""
+    return [found.key for found in _best([FoundSession(key) for key in keys if _matches(key, text)], text)]
 
 
 def _matches(key: SessionKey, text: str) -> bool:

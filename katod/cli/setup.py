@@ -14,6 +14,7 @@ from katod.agents.spec import AgentSpec
 from katod.cli.context import Context
 from katod.cli.groups import Choice
 from katod.cli.printing import say, say_as_it_is
+from katod.cli.saving import offer_rescue
 from katod.errors import SetupError
 from katod.service import recordingfiles
 from katod.setup.files import Files
@@ -39,6 +40,8 @@ def setup(
     Adds two lines to the instructions of each AGENT, so that the model ignores katod's commands. Without AGENT, this is
     done for all agents found on this machine. Claude Code also gets a status line that shows the recording, and a hook
     that corrects misspelt commands. katod shows every change, and asks first.
+
+    Once, katod also asks whether it should save the sessions that an agent is about to delete (`recording.rescue`).
     """
     files = Files(follow=follow_links)
     plan = SetupPlan(_places(context.state), files)
@@ -50,6 +53,13 @@ def setup(
         _carry_out(plan, files, _places(context.state).state)
         if not remove:
             say("To undo this: katod setup --remove")
+    _end(context, plan, files, asks=not (remove or yes or only_print))
+
+
+def _end(context: Context, plan: SetupPlan, files: Files, *, asks: bool) -> None:
+    """Ask what is asked once, and say that something went wrong, if it did. Raises SetupError."""
+    if asks:
+        offer_rescue(context, files)
     if plan.refused:
         raise SetupError("some files were not changed: see above")
 

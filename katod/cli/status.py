@@ -18,7 +18,7 @@ from katod.cli.cleared import ClearedRows
 from katod.cli.context import Context
 from katod.cli.layout import Line, draw, show, terminal_width
 from katod.cli.overview import Surroundings, overview, utc
-from katod.config import local_zone
+from katod.config import local_zone, rescue_path
 from katod.discover.found import FoundSession
 from katod.discover.sweep import stat_source
 from katod.errors import ConfigError, OutputUnreadable
@@ -28,6 +28,8 @@ from katod.project.allowed import Allowed, look_around
 from katod.record.formatdrift import not_understood
 from katod.record.outputfile import is_reverted
 from katod.record.reading import opened
+from katod.rescue.names import saved_keys
+from katod.rescue.notes import problems
 from katod.service import home, interrupted
 from katod.service.lock import holder
 from katod.service.manager import how_to_start
@@ -123,6 +125,8 @@ def collect(context: Context) -> dict[str, Any]:
     row: dict[str, Any] = {"daemon": daemon}
     row |= {"sources": 0, "recordings": [], "blocked": [], "ended": [], "interrupted": [], "parked": [], "missing": []}
     row |= {"refused": [], "problems": [], "nearMisses": [], "projects": [], "delivery": {"on": False}}
+    row["rescued"] = len(saved_keys(rescue_path()))
+    row["problems"] += [_unsaved(name, what) for name, what in problems(context.state).items()]
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     if moved := home.moved(context.state):
         row["problems"].append({"path": str(context.state), "problem": f"{moved}: {home.ADVICE}"})
@@ -189,6 +193,10 @@ def _blocked(found: Mapping[SessionKey, FoundSession]) -> list[dict[str, Any]]:
             row = describe_session(one) or {}
             rows.append({name: row[name] for name in _OF_BLOCKED if name in row} | state.row())
     return rows
+
+
+def _unsaved(name: str, problem: str) -> dict[str, str]:
+    return {"path": name, "problem": f"not saved from deletion: {problem}"}
 
 
 def _quarantined(path: Path) -> dict[str, str]:

@@ -198,6 +198,20 @@ class Catalog:
                     changed += self._notice_now(root, path, seen)
         return changed
 
+    def expect(self, roots: Iterable[Root], path: str, size: int) -> bool:
+        """Commit that a file which is about to appear has history alone, of so many bytes; return whether it may."""
+        root = next((root for root in roots if path.startswith(root.prefix)), None)
+        identity = root.spec.identify(Path(path)) if root else None
+        if identity is None or os.path.lexists(path):
+            return False
+        with self._ledger.transaction():
+            if (source := self._by_path.get(path)) is None:
+                row = SourceRow(0, self._session_of(identity.key), path, identity, Stat(0, 0, 0, 0))
+                source = self._keep(Source(self._ledger.add_source(row)))
+            source.expect(size, time.time_ns())
+            self._ledger.save_source(source.stored)
+        return True
+
     def hint(self, root: Root, path: str) -> list[Source]:
         """Check one path that the watcher reported; return the sources to be stepped."""
         container = root.spec.container

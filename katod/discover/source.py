@@ -133,6 +133,13 @@ class Source:
         """Ignore the commands before an offset, and begin to read there."""
         self.row = self.row._replace(baseline=offset, cursor=Cursor(offset, anchor))
 
+    def expect(self, size: int, now_ns: int) -> None:
+        """Take for history what its file will have when it appears: so many bytes, all typed before this time."""
+        self.row = self.row._replace(
+            history=size, baseline=None, cursor=START, translated=0, state=None, after_ns=now_ns, gone=True
+        )
+        self._scanned = self._read = self._partial = None
+
     def ignore_typed_before(self, time_ns: int) -> None:
         """Ignore the commands that were typed before a time."""
         self.row = self.row._replace(after_ns=max(self.row.after_ns, time_ns))

@@ -1,7 +1,6 @@
 """Which agents are here, whether katod understands what they store, and what they are going to delete."""
 
 import os
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -13,13 +12,14 @@ from katod.agents.sniffing import sniff
 from katod.agents.spec import AgentSpec, Retention
 from katod.discover.found import STRANGE, FoundSession, find_sessions
 from katod.discover.roots import Root, find_roots
-from katod.doctor.case import DAY_NS, Case
+from katod.doctor.case import Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
 from katod.errors import INTERNAL, AgentFailed, SourceError
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.export import Stretch, replay
 from katod.record.formatdrift import version_in
+from katod.rescue.due import Deletable, days_left
 from katod.shell import pasted
 
 _LOOK_AHEAD: Final = 100  # events of a session that may name the agent's version
@@ -29,7 +29,7 @@ _LIKE_SESSIONS: Final = (".jsonl", ".json", ".jsonl.zst")
 _MOST_FOLDERS, _MOST_FILES = 200, 20  # that are looked at for sessions in other places
 _UPGRADE: Final = "upgrade katod; if it is the latest version, report this with the version of the agent"
 _KEEP: Final = (
-    "keep one: `katod capture SESSION`; all: `katod export --all -o DIRECTORY`; for longer, change `{}` in {}"
+    "save all before that: `recording.rescue = true`; keep one: `katod capture SESSION`; for longer, change `{}` in {}"
 )
 # What to do about a part that cannot be read, by a word of the reason; the last one is for all others.
 _ADVICE: Final = (
@@ -60,7 +60,7 @@ def examine(case: Case) -> Iterator[Finding]:
             keeping.append(root.spec.product)
         elif sessions:
             unkept = [session for session in sessions if session.key not in kept]
-            deletions.append(_deletion(root, retention, unkept, case.now_ns))
+            deletions.append(_deletion(case, root, retention, unkept))
     yield from _missing(case, roots, here)
     yield from _others()
     yield from deletions
@@ -194,7 +194,7 @@ def _problems(root: Root, problems: dict[str, str]) -> Iterator[Finding]:
 # -- what agents delete ---------------------------------------------------------------------------
 
 
-def _deletion(root: Root, retention: Retention, unkept: list[FoundSession], now_ns: int) -> Finding:
+def _deletion(case: Case, root: Root, retention: Retention, unkept: list[FoundSession]) -> Finding:
     """Return an agent's retention, and how soon it deletes sessions that were never recorded."""
     product = root.spec.product
     data: dict[str, Any] = {"agent": root.agent, "path": str(root.path), "file": retention.file}
@@ -204,28 +204,25 @@ def _deletion(root: Root, retention: Retention, unkept: list[FoundSession], now_
     if retention.days is None and retention.most is None:
         what = f"{product} deletes nothing: `{retention.key}` in {retention.file}"
         return ok("retention.off", what, **data)
-    left = sorted(_days_left([session for session in unkept if not session.key.subagent], retention, now_ns))
+    left = sorted(_days_left([session for session in unkept if not session.key.subagent], retention, case.now_ns))
     due = sum(days <= 0 for days in left)
     soon = sum(0 < days <= _SOON for days in left)
     data |= {"days": retention.days, "most": retention.most, "unrecorded": len(left), "due": due, "soon": soon}
     what = f"{product} {_rule(retention)}; {_what_goes(left, due, soon)}"
     if not due and not soon:
         return ok("retention.later", what, **data)
+    if case.settings.recording.rescue:
+        return ok("retention.saved", f"{what}; katod saves them before that (`katod rescue`)", **data)
     return warning("retention.soon", what, _KEEP.format(retention.key, retention.file), **data)
 
 
 def _days_left(sessions: Iterable[FoundSession], retention: Retention, now_ns: int) -> Iterator[float]:
     """Yield the days until each session is deleted: none or less are left if the agent does it when it next starts."""
-    folders: dict[str, list[FoundSession]] = defaultdict(list)
-    for session in sessions:
-        folders[os.path.dirname(session.files[-1][0])].append(session)
-    for found in folders.values():
-        found.sort(key=lambda session: -session.changed_ns)
-        for number, session in enumerate(found):
-            if retention.most is not None and number >= retention.most:
-                yield 0.0
-            elif retention.days is not None:
-                yield retention.days - (now_ns - session.changed_ns) / DAY_NS
+    found = (
+        Deletable(str(session.key), os.path.dirname(session.files[-1][0]), session.changed_ns, len(session.files))
+        for session in sessions
+    )
+    yield from (days for _, days in days_left(found, retention, now_ns))
 
 
 def _rule(retention: Retention) -> str:

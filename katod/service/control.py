@@ -18,11 +18,12 @@ from katod.smallfile import read_small
 
 FOLDER: Final = "requests"
 # What is requested, but cannot be typed in a chat: to append what is missing of an output, to forget a session, to keep
-# what the person says of one, and, for no session, to pause and to resume.
-Errand = Literal["restore", "forget", "pause", "resume"] | Saying
+# what the person says of one, to take for history what a file has that is about to appear; for no session, to pause and
+# to resume.
+Errand = Literal["restore", "forget", "expect", "pause", "resume"] | Saying
 RESTORE: Final = "restore"
 WITH_OUTPUTS: Final = "outputs"
-_WORDS: Final = frozenset({*get_args(Word), "restore", "forget", "pause", "resume", *get_args(Saying)})
+_WORDS: Final = frozenset({*get_args(Word), "restore", "forget", "expect", "pause", "resume", *get_args(Saying)})
 _SUFFIX: Final = ".request"
 _ANSWER: Final = ".answer"
 _LARGEST: Final = 64 * 1024
@@ -35,7 +36,7 @@ class Request:
     """One command for a session, and when it was requested; to keep exchanges, how many, or which one.
 
     To restore an output, `name` is its number; to forget a session with its transcripts, it is WITH_OUTPUTS; to rename
-    a session, it is the title, and to label it, the words.
+    a session, it is the title, and to label it, the words; to expect a file, its size and path, with a colon between.
     """
 
     session: tuple[str, str, str]

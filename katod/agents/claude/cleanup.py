@@ -22,7 +22,7 @@ def retention(root: Path) -> Retention:
             return Retention(file=str(path), key=_KEY, problem=f"{path} cannot be read")
         if _KEY in settings:
             return _of(settings[_KEY], str(path))
-    return Retention(days=_DEFAULT, file=str(own), key=_KEY, is_default=True)
+    return Retention(days=_DEFAULT, file=str(own), key=_KEY, is_default=True, ages_beside=True)
 
 
 def managed() -> Path:
@@ -37,4 +37,4 @@ def _of(days: Any, file: str) -> Retention:
         return Retention(file=file, key=_KEY, problem=f"`{_KEY}` in {file} is not a number of days")
     if days == 0:
         return Retention(file=file, key=_KEY, problem=f"{_ZERO} ({file})")
-    return Retention(days=days, file=file, key=_KEY)
+    return Retention(days=days, file=file, key=_KEY, ages_beside=True)

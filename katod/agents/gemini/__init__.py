@@ -51,6 +51,8 @@ SPEC: Final = AgentSpec(
     ),
     runs=later("agents.processes.client_in_folder", frozenset({"gemini", "gemini.js"})),
     retention=later("agents.gemini.retention.retention"),
+    beside=later("agents.gemini.retention.beside"),
+    put_back=later("agents.gemini.retention.put_back"),
     instructions=lambda: Instructions(_roots()[0] / "GEMINI.md"),
     resume=lambda session, _path: ("gemini", "--resume", session),
 )

@@ -14,6 +14,7 @@ _DEFAULTS: Final = {"enabled": True, "maxAge": "30d"}
 _PERIOD: Final = re.compile(r"([0-9]{1,6})([hdwm])")
 _DAYS: Final = {"h": 1 / 24, "d": 1, "w": 7, "m": 30}
 _LEAST_DAYS: Final = 1.0
+_SHORT: Final = 8  # digits of its id in the name of a session's file
 # A resumed session leaves a second file without messages: with retention on, the next start deletes both.
 _RESUMED: Final = "a resumed session may be deleted earlier"
 
@@ -38,12 +39,27 @@ def managed() -> Path:
     return Path("/etc/gemini-cli/settings.json")
 
 
+def beside(path: Path) -> list[Path]:
+    """Return the folders of a session: that of its sub-agents, and that of its tools' outputs, named after its id."""
+    begin = path.stem[-_SHORT:]
+    project = path.parent.parent
+    return [*path.parent.glob(f"{begin}-*/"), *(project / "tool-outputs").glob(f"session-{begin}-*/")]
+
+
+def put_back(path: Path, now: str) -> bytes:
+    """Return a record that says when the session was last updated: that decides, not the time of the file.
+
+    Older clients wrote one document, to which nothing can be appended.
+    """
+    return b'{"$set":{"lastUpdated":"%s"}}\n' % now.encode() if path.suffix == ".jsonl" else b""
+
+
 def _of(settings: dict[str, Any], file: str, *, is_default: bool) -> Retention:
     """Return what these settings mean; with one that is not valid, nothing is deleted."""
     days, most = _days(settings.get("maxAge")), settings.get("maxCount")
     if not settings["enabled"] or not _is_valid(settings, days) or (days is None and most is None):
         return Retention(file=file, key=_KEY)
-    return Retention(days, most, file, _KEY, is_default, _RESUMED)
+    return Retention(days, most, file, _KEY, is_default, _RESUMED, pairs=True)
 
 
 def _is_valid(settings: dict[str, Any], days: float | None) -> bool:

@@ -76,7 +76,9 @@ _ACCEPTED: Final = "Plan accepted"
 _CLEARED: Final = "Conversation cleared: a new session begins"
 # What never comes between a question and its answer.
 _AFTER_ANSWERS: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.TURN_END, ev.ERROR, ev.COMPACTION})
-_OF_RANGES: Final = frozenset({"started", "stopped", "paused", "resumed", "excluded", "refused", "unfinished"})
+_OF_RANGES: Final = frozenset(
+    {"started", "stopped", "paused", "resumed", "excluded", "refused", "unfinished", "rescued"}
+)
 _ENDS: Final = frozenset({"stopped", "paused", "excluded"})
 _SHORT: Final = 200  # characters
 _LONGEST_START: Final = 4000  # characters, from which the words for a heading are taken

@@ -1,0 +1,194 @@
+"""One saved session: a ZIP archive with its native files and what is known of them, and a transcript beside it.
+
+`<session>.zip` has `about.json` and the files, `<session>.md` is the transcript. Both are complete when they have their
+names, the archive last: what has no archive is not saved.
+"""
+
+import os
+import stat
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+from zlib import error as ZlibError  # noqa: N812 - its own name says nothing
+
+import orjson
+
+from katod.agents import AGENTS
+from katod.errors import RescueError
+from katod.model import SessionKey, Stat
+from katod.smallfile import sync_folder
+
+ABOUT: Final = "about.json"
+ARCHIVE, TRANSCRIPT, _PART = ".zip", ".md", ".part"
+_LEVEL: Final = 6
+_CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_AT_ONCE: Final = 1024 * 1024
+_LARGEST_ABOUT: Final = 16 * 1024 * 1024
+_VERSION: Final = 1
+_OLDEST: Final = (1980, 1, 1, 0, 0, 0)
+_BROKEN: Final = (zipfile.BadZipFile, ZlibError, EOFError, ValueError, KeyError, TypeError, NotImplementedError)
+
+
+class SavedFile(NamedTuple):
+    """One native file in a copy: where it was, as what it is in the archive, its stat then, and whether it is exact."""
+
+    path: str
+    name: str
+    size: int
+    mtime_ns: int
+    exact: bool
+
+
+class About(NamedTuple):
+    """What is known of a copy: its session, when it was saved, when the agent deletes it, and its files.
+
+    Times are in UTC; `due` is when the session was saved if the agent's next start deletes it. The title is redacted.
+    """
+
+    key: SessionKey
+    saved: str
+    due: str
+    title: str
+    project: str
+    files: tuple[SavedFile, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the copy is byte for byte what the agent had."""
+        return all(file.exact for file in self.files)
+
+    @property
+    def own_files(self) -> list[SavedFile]:
+        """The session's own files, not its sub-agents' and not those beside it."""
+        spec = AGENTS[self.key.agent]
+        named = ((file, spec.identify(Path(file.path))) for file in self.files)
+        return [file for file, identity in named if identity is not None and not identity.key.subagent]
+
+    @property
+    def changed_ns(self) -> int:
+        """When the session last changed before it was saved."""
+        return max((file.mtime_ns for file in self.own_files), default=0)
+
+    @property
+    def size(self) -> int:
+        """The bytes of its files, before they were compressed."""
+        return sum(file.size for file in self.files)
+
+    def has(self, path: str, seen: Stat) -> bool:
+        """Return whether a file is in it as it is now."""
+        return any((file.path, file.size, file.mtime_ns) == (path, seen.size, seen.mtime_ns) for file in self.files)
+
+
+class CopyWriter:
+    """An archive that is being written, without its name."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._part, self._transcript = (Path(f"{place.with_suffix(suffix)}{_PART}") for suffix in (ARCHIVE, TRANSCRIPT))
+        self._raw = _created(self._part)
+        self._zip = zipfile.ZipFile(self._raw, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)
+
+    @contextmanager
+    def member(self, name: str) -> Iterator[IO[bytes]]:
+        """Open a file in the archive for writing."""
+        info = zipfile.ZipInfo(name, _OLDEST)
+        info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, (stat.S_IFREG | 0o600) << 16
+        with self._zip.open(info, "w", force_zip64=True) as file:
+            yield file
+
+    def write_transcript(self, pieces: Iterable[str]) -> None:
+        """Write the transcript, which has no name yet, either. Raises OSError."""
+        with _created(self._transcript) as file:
+            for piece in pieces:
+                file.write(piece.encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def finish(self, about: About) -> None:
+        """Give the transcript and the archive their names, with all of both on disk. Raises OSError."""
+        files = [file._asdict() for file in about.files]
+        row = about._asdict() | {"version": _VERSION, "key": list(about.key), "files": files}
+        with self.member(ABOUT) as file:
+            file.write(orjson.dumps(row))
+        self._zip.close()
+        self._raw.flush()
+        os.fsync(self._raw.fileno())
+        self._raw.close()
+        self._transcript.rename(self._place.with_suffix(TRANSCRIPT))
+        self._part.rename(self._place)
+        sync_folder(self._place.parent)
+
+    def close(self) -> None:
+        """Remove what was not finished."""
+        with suppress(ValueError, OSError):
+            self._zip.close()
+        self._raw.close()
+        for path in (self._part, self._transcript):
+            path.unlink(missing_ok=True)
+
+
+def _created(path: Path) -> IO[bytes]:
+    """Create a file for its owner alone, in place of what another try may have left. Raises OSError."""
+    path.unlink(missing_ok=True)
+    return os.fdopen(os.open(path, _CREATE, 0o600), "w+b")
+
+
+def place_of(folder: Path, key: SessionKey) -> Path:
+    """Return the path of the archive of a session: named after its id, or a hash of an id that is no safe name."""
+    is_safe = key.id.isascii() and key.id.replace("-", "").replace("_", "").isalnum() and len(key.id) <= _LONGEST
+    name = key.id if is_safe else blake2b(key.id.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    return folder / key.agent / f"{name}{ARCHIVE}"
+
+
+_LONGEST: Final = 100
+
+
+def read_about(place: Path) -> About:
+    """Return what an archive says of itself. Raises RescueError if it is damaged, OSError."""
+    with _opened(place) as archive:
+        return _about(archive)
+
+
+@contextmanager
+def members(place: Path) -> Iterator[tuple[About, zipfile.ZipFile]]:
+    """Open an archive whose files are read. Raises RescueError if it is damaged, OSError."""
+    with _opened(place) as archive:
+        yield _about(archive), archive
+
+
+def _about(archive: zipfile.ZipFile) -> About:
+    with archive.open(ABOUT) as file:
+        row: dict[str, Any] = orjson.loads(file.read(_LARGEST_ABOUT))
+    if row["version"] != _VERSION:
+        raise ValueError(f"version {row['version']}")
+    files = tuple(SavedFile(**file) for file in row["files"])
+    saved, due, title, project = (str(row[name]) for name in ("saved", "due", "title", "project"))
+    return About(SessionKey(*row["key"]), saved, due, title, project, files)
+
+
+@contextmanager
+def _opened(place: Path) -> Iterator[zipfile.ZipFile]:
+    fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as raw:
+        try:
+            with zipfile.ZipFile(raw) as archive:
+                yield archive
+        except _BROKEN as error:
+            hint = "if the agent still has the session, delete the damaged file, and katod saves it again"
+            raise RescueError(f"the saved session is damaged: {type(error).__name__}", path=place, hint=hint) from error
+
+
+def pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    """Yield a file of an archive, piece by piece; its checksum is compared at the end."""
+    with archive.open(name) as file:
+        while piece := file.read(_AT_ONCE):
+            yield piece
+
+
+def delete(place: Path) -> None:
+    """Delete a copy with its transcript, if it is there. Raises OSError."""
+    for path in (place, place.with_suffix(TRANSCRIPT)):
+        path.unlink(missing_ok=True)

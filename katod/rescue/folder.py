@@ -1,0 +1,96 @@
+"""All saved sessions: the folder `rescued/` in katod's own data folder, for its owner alone."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from katod.archive.manifest import MANIFEST
+from katod.errors import KatodError, RescueError
+from katod.model import SessionKey
+from katod.rescue import copyfile
+from katod.rescue.copyfile import About, place_of, read_about
+
+KEPT_DAYS: Final = 365
+MOST_BYTES: Final = 10 * 1024**3
+_MODE: Final = 0o700
+
+
+class RescueFolder:
+    """The copies on disk, read once; what is damaged is in `problems`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problems: dict[Path, str] = {}
+        self._known: dict[SessionKey, About] | None = None
+
+    def make(self, agent: str, outputs: Iterable[Path]) -> Path:
+        """Create the folder of an agent and return it. Raises OSError; RescueError if it is where outputs are."""
+        self._require_apart(outputs)
+        folder = self.path / agent
+        for one in (self.path.parent, self.path, folder):
+            one.mkdir(mode=_MODE, parents=True, exist_ok=True)
+        os.chmod(self.path, _MODE)
+        return folder
+
+    def _require_apart(self, outputs: Iterable[Path]) -> None:
+        own = Path(os.path.realpath(self.path))
+        above = next((path for path in outputs if own.is_relative_to(os.path.realpath(path))), None)
+        above = above or next((path for path in own.parents if (path / MANIFEST).exists()), None)
+        if above is not None:
+            hint = "set $KATOD_DATA_DIR, or choose another directory for transcripts: saved sessions are never shared"
+            raise RescueError(f"is in or below {above}, where transcripts are", path=self.path, hint=hint)
+
+    def all(self) -> dict[SessionKey, About]:
+        """Return what is saved; damaged copies are only noted."""
+        if self._known is None:
+            self._known = {}
+            for place in self._places():
+                try:
+                    about = read_about(place)
+                except (KatodError, OSError) as error:
+                    self.problems[place] = getattr(error, "what", "") or str(error)
+                    continue
+                if place_of(self.path, about.key) == place:
+                    self._known[about.key] = about
+        return self._known
+
+    def note(self, about: About) -> None:
+        """Note a copy that was made."""
+        self.all()[about.key] = about
+        self.problems.pop(place_of(self.path, about.key), None)
+
+    def delete(self, key: SessionKey) -> bool:
+        """Delete the copy of a session; return whether there was one. Raises OSError."""
+        place = place_of(self.path, key)
+        there = place.exists()
+        copyfile.delete(place)
+        self.problems.pop(place, None)
+        self.all().pop(key, None)
+        return there
+
+    def beyond_bounds(self, now: datetime) -> list[SessionKey]:
+        """Return the copies that are too old, and the oldest of those that are too much, oldest first."""
+        oldest_first = sorted(self.all().values(), key=lambda about: about.saved)
+        limit = (now - timedelta(days=KEPT_DAYS)).isoformat()
+        beyond = [about.key for about in oldest_first if about.saved < limit]
+        left = [about for about in oldest_first if about.key not in beyond]
+        sizes = {about.key: self.size_of(about.key) for about in left}
+        total = sum(sizes.values())
+        for about in left[:-1]:  # the last one is the session that was just saved
+            if total <= MOST_BYTES:
+                break
+            beyond.append(about.key)
+            total -= sizes[about.key]
+        return beyond
+
+    def size_of(self, key: SessionKey) -> int:
+        """Return how many bytes a copy takes, 0 if it is gone."""
+        with suppress(OSError):
+            return place_of(self.path, key).stat().st_size
+        return 0
+
+    def _places(self) -> Iterator[Path]:
+        yield from sorted(self.path.glob(f"*/*{copyfile.ARCHIVE}"))

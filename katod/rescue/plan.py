@@ -1,0 +1,145 @@
+"""Which sessions are saved now: those that their agents delete soon, from what a sweep found. Opens no session."""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from katod.agents.spec import Retention
+from katod.discover.roots import Root
+from katod.discover.source import Source
+from katod.model import SessionKey, Stat, signed
+from katod.rescue.copyfile import About, SavedFile
+from katod.rescue.due import DAY_NS, Deletable, age_left, days_left
+from katod.rescue.saving import NativeFile, Subject
+
+SOON_DAYS: Final = 2.0
+_FAR: Final = 3650.0  # days, where an agent deletes nothing
+_MOST_BESIDE: Final = 10_000  # files in the folders of one session
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A session in one root with its sub-agents, as the last sweep found them."""
+
+    key: SessionKey
+    main: list[Source] = field(default_factory=list)
+    subagents: list[Source] = field(default_factory=list)
+
+    @property
+    def deletable(self) -> Deletable:
+        """The session as its agent deletes it."""
+        last = max(self.main, key=lambda source: source.seen.mtime_ns)
+        return Deletable(self.key.id, os.path.dirname(last.path), last.seen.mtime_ns, len(self.main))
+
+
+def families(root: Root, sources: Iterable[Source]) -> dict[SessionKey, Family]:
+    """Return the sessions in a root whose own files are there, by their keys."""
+    found: dict[SessionKey, Family] = {}
+    for source in sources:
+        key = source.identity.key
+        if key.agent == root.agent and not source.gone and source.path.startswith(root.prefix):
+            whole = key._replace(subagent="")
+            family = found.setdefault(whole, Family(whole))
+            (family.subagents if key.subagent else family.main).append(source)
+    return {key: family for key, family in found.items() if family.main}
+
+
+def to_save(
+    root: Root,
+    retention: Retention,
+    found: Mapping[SessionKey, Family],
+    saved: Mapping[SessionKey, About],
+    now_ns: int,
+    without: Collection[SessionKey] = (),
+) -> Iterator[Subject]:
+    """Yield the sessions of a root that are due and not saved as they are now, those that are deleted first first."""
+    own = [family.deletable for key, family in found.items() if key not in without]
+    left = dict(days_left(own, retention, now_ns))
+    for key in sorted(found.keys() - set(without), key=lambda key: left.get(key.id, _FAR)):
+        subject = _subject(root, retention, found[key], saved.get(key), left.get(key.id, _FAR), now_ns)
+        if subject is not None:
+            yield subject
+
+
+def _subject(
+    root: Root, retention: Retention, family: Family, about: About | None, days: float, now_ns: int
+) -> Subject | None:
+    """Return a session as it is to be saved, None if nothing of it is due that was not saved."""
+    if days > SOON_DAYS and not retention.ages_beside:
+        return None
+    files = [*_files(root, family)]
+    wanted = files if days <= SOON_DAYS else [*_aged(files, retention, now_ns)]
+    if all(about is not None and about.has(file.path, file.seen) for file in wanted):
+        return None
+    due = due_time(days if days <= SOON_DAYS else 0.0, now_ns)
+    return Subject(family.key, due, tuple(files), _deleted_since(about, files))
+
+
+def due_time(days: float, now_ns: int) -> str:
+    """Return when an agent deletes something, given the days left; now if its next start does."""
+    return datetime.fromtimestamp((now_ns + max(days, 0.0) * DAY_NS) / 1e9, UTC).isoformat(timespec="seconds")
+
+
+def _files(root: Root, family: Family) -> Iterator[NativeFile]:
+    """Yield the files of a session: its own, its sub-agents', and what is in its folders besides."""
+    known: set[str] = set()
+    for source in (*family.main, *family.subagents):
+        known.add(source.path)
+        yield NativeFile(source.path, _name(root, source.path), source.seen, source.identity)
+    for folder in dict.fromkeys(folder for source in family.main for folder in root.spec.beside(Path(source.path))):
+        for path, seen in _beside(folder):
+            if path not in known:
+                yield NativeFile(path, _name(root, path), seen)
+
+
+def _name(root: Root, path: str) -> str:
+    return f"files/{path.removeprefix(f'{root.path}/')}"
+
+
+def _beside(folder: Path) -> Iterator[tuple[str, Stat]]:
+    """Yield the regular files in a folder and below; links are not followed."""
+    pending, count = [str(folder)], 0
+    while pending and count < _MOST_BESIDE:
+        with suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    count += 1
+                    status = entry.stat(follow_symlinks=False)
+                    yield (
+                        entry.path,
+                        Stat(status.st_size, status.st_mtime_ns, signed(status.st_dev), signed(status.st_ino)),
+                    )
+
+
+def _aged(files: Iterable[NativeFile], retention: Retention, now_ns: int) -> Iterator[NativeFile]:
+    """Yield what is deleted soon beside a session that stays."""
+    if (days := retention.days) is not None:
+        beside = (file for file in files if file.identity is None)
+        yield from (file for file in beside if age_left(file.seen.mtime_ns, days, now_ns) <= SOON_DAYS)
+
+
+def _deleted_since(about: About | None, files: Iterable[NativeFile]) -> tuple[SavedFile, ...]:
+    """Return the files of a copy that are no longer there."""
+    here = {file.path for file in files}
+    return tuple(file for file in about.files if file.path not in here) if about else ()
+
+
+def is_deleted_by_agent(
+    about: About, changed_ns: int, retention: Retention, found: Mapping[SessionKey, Family], now_ns: int
+) -> bool:
+    """Return whether an agent may have deleted a saved session that is gone: for its age, or beyond a count.
+
+    `changed_ns` is when it last changed if it went on after it was saved, else 0.
+    """
+    if retention.problem or (not changed_ns and due_time(0.0, now_ns) >= about.due):
+        return True
+    folder = next((os.path.dirname(file.path) for file in about.own_files), "")
+    beside = [family.deletable for family in found.values() if family.deletable.folder == folder]
+    gone = Deletable(about.key.id, folder, changed_ns or about.changed_ns)
+    return any(name == gone.name and days <= 0 for name, days in days_left([*beside, gone], retention, now_ns))

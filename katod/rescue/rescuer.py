@@ -1,0 +1,238 @@
+"""The daemon's part: looks when sessions are due, saves them between everything else, and lets go of copies."""
+
+import time
+from collections import deque
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from katod.agents.spec import Retention
+from katod.discover.catalog import Catalog
+from katod.discover.roots import Root
+from katod.errors import KatodError, failure_of
+from katod.log import EventLog
+from katod.model import SessionKey
+from katod.record.policy import Policy
+from katod.rescue.copyfile import About, place_of
+from katod.rescue.folder import RescueFolder
+from katod.rescue.notes import RescueNotes
+from katod.rescue.plan import Family, families, is_deleted_by_agent, to_save
+from katod.rescue.saving import SavingSlices, SavingTerms, Subject, save
+from katod.store.ledger import Ledger
+
+EVERY: Final = 3600.0  # seconds between two looks,
+_SOONEST: Final = 5.0  # and at least, however many sessions begin
+_GAP: Final = 60.0  # seconds that the clock jumps if the machine slept, or its clock was set
+_SLICE: Final = 0.02  # seconds of work at a time
+
+
+class _SavingJob(NamedTuple):
+    subject: Subject
+    slices: SavingSlices
+
+
+@dataclass(slots=True)
+class _RescueClock:
+    """When it is time to look: at first, every hour, when there is a new source, and after the machine slept."""
+
+    next: float = 0.0
+    last: float = -_SOONEST
+    sources: int = -1
+    wall: float = 0.0  # seconds by which the machine's clock was ahead of the monotonic one
+
+    def is_due(self, now: float, wall: float, sources: int) -> bool:
+        """Return whether to look now; if so, the next look is in an hour."""
+        has_news = sources != self.sources and now >= self.last + _SOONEST
+        due = now >= self.next or has_news or abs(wall - now - self.wall) > _GAP
+        if due:
+            self.next, self.last, self.sources, self.wall = now + EVERY, now, sources, wall - now
+        return due
+
+
+@dataclass(slots=True)
+class _RescueWork:
+    """What is to be saved, what is being saved, and what was left out as it is: an excluded project's."""
+
+    queue: deque[Subject] = field(default_factory=deque)
+    job: _SavingJob | None = None
+    declined: set[Subject] = field(default_factory=set)
+
+    def drop(self) -> None:
+        """Forget all of it; what is half saved is removed."""
+        if self.job is not None:
+            self.job.slices.close()
+        self.queue.clear()
+        self.job = None
+        self.declined.clear()
+
+
+class Rescuer:
+    """Saves what agents are about to delete, if the settings ask for it; without that, it does nothing."""
+
+    def __init__(self, ledger: Ledger, catalog: Catalog, folder: Path, state: Path, log: EventLog) -> None:
+        self._ledger = ledger
+        self._catalog = catalog
+        self._folder = RescueFolder(folder)
+        self._notes = RescueNotes(state)
+        self._log = log
+        self._clock = _RescueClock()
+        self._work = _RescueWork()
+        self._policy: Policy | None = None
+        self._roots: tuple[Root, ...] = ()
+
+    def use(self, policy: Policy, roots: Sequence[Root]) -> None:
+        """Go by these settings from now on."""
+        self._work.drop()
+        self._clock = _RescueClock()
+        self._policy, self._roots = policy, tuple(roots)
+        if not self._is_on:
+            self._notes.clear_all()
+            self._notes.store()
+
+    @property
+    def _is_on(self) -> bool:
+        policy = self._policy
+        return policy is not None and policy.settings.recording.rescue and not policy.paused
+
+    def deadline(self) -> float | None:
+        """Return when (monotonic) to look next, None if nothing is saved."""
+        return self._clock.next if self._is_on else None
+
+    def look(self, now: float, now_ns: int) -> None:
+        """Find what is due, if it is time to, and let go of what its person deleted, and of what is too old."""
+        if not self._is_on or not self._clock.is_due(now, now_ns / 1e9, len(self._catalog.sources)):
+            return
+        self._work.queue.clear()
+        failed: dict[str, str] = {}
+        recorded = self._recorded()
+        sources = list(self._catalog.sources.values())
+        for root in self._roots:
+            try:
+                retention = root.spec.retention(root.path)
+            except KatodError as error:
+                failed[root.agent] = error.what
+                continue
+            if retention.file and root.is_there:
+                self._look_in(root, retention, families(root, sources), recorded, now_ns)
+        self._prune(now_ns)
+        self._notes.set_looked(failed | {str(path): what for path, what in self._folder.problems.items()})
+        self._notes.store()
+
+    def _look_in(
+        self, root: Root, retention: Retention, found: dict[SessionKey, Family], recorded: set[SessionKey], now_ns: int
+    ) -> None:
+        self._let_go(root, retention, found, now_ns)
+        if not retention.problem:
+            due = to_save(root, retention, found, self._folder.all(), now_ns, recorded)
+            self._work.queue.extend(subject for subject in due if subject not in self._work.declined)
+
+    def _recorded(self) -> set[SessionKey]:
+        """Return the sessions of which there are recordings, not only copies."""
+        known = {row.id: row.key for row in self._ledger.sessions()}
+        return {known[row.session] for row in self._ledger.outputs() if row.made and not row.is_copy}
+
+    def _let_go(self, root: Root, retention: Retention, found: dict[SessionKey, Family], now_ns: int) -> None:
+        """Delete the copies of sessions that were deleted while their agent would still have kept them.
+
+        Where a root has no session at all, that is no sign that somebody deleted each.
+        """
+        if not found:
+            return
+        for about in list(self._folder.all().values()):
+            if (family := found.get(about.key)) is not None:
+                changed_ns = family.deletable.changed_ns
+                self._notes.set_changed(about.key, changed_ns if changed_ns != about.changed_ns else 0)
+            elif _is_missing(about, root):
+                changed_ns = self._notes.changed_ns(about.key)
+                self._notes.set_changed(about.key, 0)
+                if not is_deleted_by_agent(about, changed_ns, retention, found, now_ns):
+                    self._delete(about.key, "deleted in the agent")
+
+    def _prune(self, now_ns: int) -> None:
+        for key in self._folder.beyond_bounds(datetime.fromtimestamp(now_ns / 1e9, UTC)):
+            self._delete(key, "too old or too much")
+
+    def _delete(self, key: SessionKey, reason: str) -> None:
+        with suppress(OSError):  # it is tried again with the next look
+            self._folder.delete(key)
+            self._log.copy_deleted(str(key), reason)
+
+    def forget(self, keys: Collection[SessionKey]) -> None:
+        """Delete the copies of these sessions. Raises OSError."""
+        self._work.drop()
+        for key in {key._replace(subagent="") for key in keys if not key.subagent}:
+            if self._folder.delete(key):
+                self._log.copy_deleted(str(key), "forgotten")
+        self._notes.forget(keys)
+        self._notes.store()
+
+    def advance(self) -> bool:
+        """Go on saving for a moment; return whether there is more to do now."""
+        work = self._work
+        if work.job is None:
+            if not work.queue or self._policy is None:
+                return False
+            work.job = self._begin(work.queue.popleft(), self._policy)
+        until = time.monotonic() + _SLICE
+        try:
+            while time.monotonic() < until:
+                next(work.job.slices)
+        except StopIteration as done:
+            self._saved(work.job.subject, done.value)
+            work.job = None
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one session costs no other
+            self._failed(work.job.subject, error)
+            work.job = None
+        return bool(work.job or work.queue)
+
+    def _begin(self, subject: Subject, policy: Policy) -> _SavingJob:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        terms = SavingTerms(policy, now, policy.settings.recording.rescue_redact)
+        return _SavingJob(subject, save(subject, self._folder, terms, self._log))
+
+    def _saved(self, subject: Subject, about: About | None) -> None:
+        self._notes.clear(str(subject.key), str(place_of(self._folder.path, subject.key)))
+        self._notes.store()
+        if about is None:
+            self._work.declined.add(subject)
+        else:
+            self._log.session_saved(str(subject.key), len(about.files), about.size)
+
+    def _failed(self, subject: Subject, error: Exception) -> None:
+        what = _reason(error, self._folder.path)
+        self._log.save_failed(str(subject.key), what)
+        self._notes.add(subject.key, what)
+        self._notes.store()
+
+    def close(self) -> None:
+        """Remove what is half saved."""
+        self._work.drop()
+
+
+def _reason(error: Exception, folder: Path) -> str:
+    if isinstance(error, KatodError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or folder}: {error.strerror}"
+    return failure_of(error)
+
+
+def _is_missing(about: About, root: Root) -> bool:
+    """Return whether a saved session was in a root and is no longer there."""
+    own = about.own_files
+    is_of_root = about.key.agent == root.agent and any(file.path.startswith(root.prefix) for file in own)
+    return is_of_root and all(_is_gone(file.path) for file in own)
+
+
+def _is_gone(path: str) -> bool:
+    """Return whether nothing has this path; not if that cannot be told."""
+    try:
+        Path(path).lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,0 +1,210 @@
+"""Saves one session, slice by slice: its transcript first, which shows whose project it is, then its native files."""
+
+import os
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import IO, Final, NamedTuple
+
+from katod.errors import RescueError
+from katod.events import Event
+from katod.formats.registry import open_format
+from katod.log import EventLog
+from katod.metadata import Replay, SessionMetadata
+from katod.model import Identity, Mark, SessionKey, Stat
+from katod.project.allowed import may_exclude
+from katod.record.export import FileSpool, Stretch, for_export, look_ahead, render_begun, replay
+from katod.record.policy import Policy
+from katod.rescue.cleaning import cleaned_line, cleaned_text
+from katod.rescue.copyfile import About, CopyWriter, SavedFile, members, pieces, place_of
+from katod.rescue.folder import RescueFolder
+from katod.smallfile import open_regular
+
+_AT_ONCE: Final = 256 * 1024
+_WHOLE: Final = 64 * 1024 * 1024  # bytes of a file that is no list of lines and is cleaned as a whole
+_HEAD: Final = 50  # events of a sub-agent that may name its project
+_FORMAT: Final = "markdown"
+SavingSlices = Generator[None, None, About | None]
+
+
+class NativeFile(NamedTuple):
+    """A file of a session: its path, the name in the archive, the stat of the last sweep; what it is, if a source."""
+
+    path: str
+    name: str
+    seen: Stat
+    identity: Identity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A session to be saved with all its files; `gone` are those of its older copy that the agent has deleted since."""
+
+    key: SessionKey
+    due: str  # see `About`
+    files: tuple[NativeFile, ...]
+    gone: tuple[SavedFile, ...] = ()
+
+    def stretches(self, subagent: str = "") -> list[Stretch]:
+        """Return its own sources, or those of a sub-agent, oldest first."""
+        own = [file for file in self.files if file.identity and file.identity.key.subagent == subagent]
+        own.sort(key=lambda file: (file.seen.mtime_ns, file.path))
+        return [Stretch(file.path, file.identity) for file in own if file.identity]
+
+    def subagents(self) -> list[str]:
+        """Return the ids of its sub-agents."""
+        return sorted({file.identity.key.subagent for file in self.files if file.identity} - {""})
+
+
+class SavingTerms(NamedTuple):
+    """Under which conditions sessions are saved: the settings, the time, and whether secrets are removed."""
+
+    policy: Policy
+    now: str
+    redacts: bool
+
+
+def save(subject: Subject, folder: RescueFolder, terms: SavingTerms, log: EventLog) -> SavingSlices:
+    """Save a session in slices; return (as a generator does) what was saved, None if its project is excluded.
+
+    Raises RescueError, SourceError, OSError; then nothing of it is left, and an older copy is unchanged.
+    """
+    with closing(FileSpool()) as spool:
+        projects = _SeenProjects(terms.policy)
+        metadata = yield from _write_transcript(subject, spool, projects, terms, log)
+        if projects.is_excluded(metadata):
+            return None
+        place = place_of(folder.path, subject.key)
+        folder.make(subject.key.agent, _outputs(terms.policy))
+        with closing(CopyWriter(place)) as writer:
+            files = yield from _write_files(subject, writer, terms)
+            files += yield from _keep_files(subject, place, writer)
+            title, cwd = (metadata.title, metadata.cwd) if metadata else ("", "")
+            about = About(subject.key, terms.now, subject.due, title, cwd, tuple(files))
+            writer.write_transcript(spool.pieces())
+            writer.finish(about)
+    folder.note(about)
+    return about
+
+
+def _outputs(policy: Policy) -> list[Path]:
+    return [policy.output_directory, *(Path(path).expanduser() for path in policy.settings.output.allowed_roots)]
+
+
+class _SeenProjects:
+    """Notes in which projects a session works, and whether one of them is excluded."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._seen: dict[str, bool] = {}
+
+    def pass_through(self, events: Replay) -> Iterator[tuple[Event, SessionMetadata]]:
+        """Yield events up to the first one in an excluded project."""
+        for event, metadata in events:
+            if (cwd := metadata.cwd) and cwd not in self._seen:
+                self._seen[cwd] = self._policy.in_project(cwd).excludes(cwd)
+                if self._seen[cwd]:
+                    return
+            yield event, metadata
+
+    def is_excluded(self, metadata: SessionMetadata | None) -> bool:
+        """Return whether the session is not saved. Raises RescueError if that cannot be known."""
+        if any(self._seen.values()):
+            return True
+        is_unknown = metadata is not None and not self._seen
+        if is_unknown and (self._policy.settings.recording.exclude or self._may_exclude()):
+            raise RescueError("its project is not known, and projects are excluded", hint="")
+        return False
+
+    def _may_exclude(self) -> bool:
+        return self._policy.allowed is not None and may_exclude(self._policy.allowed)
+
+
+def _write_transcript(
+    subject: Subject, spool: FileSpool, projects: _SeenProjects, terms: SavingTerms, log: EventLog
+) -> Generator[None, None, SessionMetadata | None]:
+    """Write the transcript; return the session's metadata, None if nothing is in it."""
+    for subagent in subject.subagents():
+        key = subject.key._replace(subagent=subagent)
+        head = replay(key, subject.stretches(subagent), log, skip_missing=True)
+        for _ in projects.pass_through(islice(head, _HEAD)):
+            pass
+        yield
+    events = projects.pass_through(replay(subject.key, subject.stretches(), log))
+    begun = look_ahead(events)
+    if begun is None:
+        return None
+    options = terms.policy.export_options(_FORMAT)
+    options = for_export(replace(options, attachments="name"), _FORMAT, "")
+    printer = open_format(_FORMAT, options)
+    last = begun.metadata
+    texts = render_begun(begun, printer)
+    spool.write(next(texts) + printer.mark(Mark("rescued", terms.now)))
+    for text in texts:
+        spool.write(text)
+        yield
+    spool.write(printer.pause() + printer.end())
+    return last
+
+
+def _write_files(subject: Subject, writer: CopyWriter, terms: SavingTerms) -> Generator[None, None, list[SavedFile]]:
+    """Write the native files; return what was written."""
+    saved: list[SavedFile] = []
+    for file in subject.files:
+        with writer.member(file.name) as member:
+            exact = yield from _write_file(file, member, cleans=terms.redacts)
+        saved.append(SavedFile(file.path, file.name, file.seen.size, file.seen.mtime_ns, exact))
+    return saved
+
+
+def _keep_files(subject: Subject, place: Path, writer: CopyWriter) -> Generator[None, None, tuple[SavedFile, ...]]:
+    """Take over the files of the older copy that the agent has deleted since; return them."""
+    if subject.gone:
+        with members(place) as (_, archive):
+            for file in subject.gone:
+                with writer.member(file.name) as member:
+                    for piece in pieces(archive, file.name):
+                        member.write(piece)
+                        yield
+    return subject.gone
+
+
+def _write_file(file: NativeFile, member: IO[bytes], *, cleans: bool) -> Generator[None, None, bool]:
+    """Write one file as it was last seen; return whether nothing of it was changed. Raises RescueError, OSError."""
+    exact = True
+    with os.fdopen(open_regular(file.path), "rb") as source:
+        for data in _units(source, file, cleans=cleans):
+            done = _cleaned(file, data) if cleans else data
+            exact &= done is data
+            member.write(done)
+            yield
+        status = os.fstat(source.fileno())
+    if (status.st_size, status.st_mtime_ns) != (file.seen.size, file.seen.mtime_ns):
+        raise RescueError("it changed while it was saved", path=file.path, hint="katod tries again")
+    return exact
+
+
+def _units(source: IO[bytes], file: NativeFile, *, cleans: bool) -> Iterator[bytes]:
+    """Yield the parts of a file that are written at a time: lines together, where lines can be cleaned."""
+    if not cleans:
+        while data := source.read(_AT_ONCE):
+            yield data
+    elif not _has_lines(file) and file.seen.size <= _WHOLE:
+        yield source.read()
+    else:
+        while lines := source.readlines(_AT_ONCE):
+            yield b"".join(lines)
+
+
+def _has_lines(file: NativeFile) -> bool:
+    return file.path.endswith(".jsonl")
+
+
+def _cleaned(file: NativeFile, data: bytes) -> bytes:
+    if not _has_lines(file):
+        return cleaned_line(data) if file.path.endswith(".json") else cleaned_text(data)
+    done = [cleaned_line(line) for line in data.splitlines(keepends=True)]
+    joined = b"".join(done)
+    return data if joined == data else joined

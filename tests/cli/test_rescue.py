@@ -1,0 +1,81 @@
+"""Tests for `katod rescue`, and for what leads to it."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.records import OTHER, Claude, says, user
+from tests.support.world import World
+
+DAY = 86_400
+
+
+@pytest.fixture
+def lost(world: World) -> Claude:
+    """Return a session that was saved, and that its agent deleted."""
+    world.configure(rescue=True)
+    maker = Claude(world).say(user("the lost words"), says("yes"))
+    then = time.time() - 40 * DAY
+    os.utime(maker.path, (then, then))
+    world.process()
+    maker.path.unlink()
+    world.process()
+    return maker
+
+
+def test_what_was_saved_is_listed(world: World, lost: Claude) -> None:
+    """With what it is about, and whether it is byte for byte what the agent had."""
+    lines = world.cli("rescue").splitlines()
+    assert "the lost words" in lines[1]
+    assert "byte for byte" in lines[1]
+    assert lost.session in lines[1]
+    assert world.cli("rescue", "--list") == world.cli("rescue")
+
+
+def test_programs_get_the_list_as_json(world: World, lost: Claude) -> None:
+    """With the paths of the transcript and the archive, and whether the agent has the session."""
+    [row] = json.loads(world.cli("rescue", "--json"))
+    assert (row["agent"], row["session"], row["title"], row["exact"], row["there"]) == (
+        "claude", lost.session, "the lost words", True, False,
+    )  # fmt: skip
+    assert "the lost words" in Path(row["transcript"]).read_text()
+    assert Path(row["archive"]).stat().st_size == row["bytes"]
+    assert row["files"] == [str(lost.path)]
+
+
+def test_without_any_it_says_why(world: World) -> None:
+    """Because nothing was due, or because it is off."""
+    assert "recording.rescue = true" in world.cli("rescue")
+    world.configure(rescue=True)
+    assert "Nothing was saved so far" in world.cli("rescue")
+    world.cli("rescue", "--list", "--restore", "x", code=2)
+
+
+def test_whoever_looks_for_a_lost_session_is_told_where_it_is(world: World, lost: Claude) -> None:
+    """By whatever command they look for it."""
+    for command in ("resume", "show", "export"):
+        done = world.katod(command, lost.session, check=False)
+        said = done.stderr.decode()
+        assert f"saved from deletion: `katod rescue --restore claude:{lost.session}`" in said, command
+
+
+def test_the_status_counts_them(world: World, lost: Claude) -> None:
+    """And names the command."""
+    assert "1 session saved from deletion: `katod rescue` lists them" in world.cli("status")
+    assert world.status()["rescued"] == 1
+    assert lost.session
+
+
+def test_a_damaged_one_is_named_beside_the_list(world: World, lost: Claude) -> None:
+    """It hides no other."""
+    other = Claude(world, OTHER).say(user("more"), says("yes"))
+    then = time.time() - 40 * DAY
+    os.utime(other.path, (then, then))
+    world.process()
+    [place] = (world.home / ".local/share/katod/rescued/claude").glob(f"{lost.session}.zip")
+    place.write_bytes(b"PK")
+    assert OTHER in world.cli("rescue")
+    assert f"{place}: the saved session is damaged" in world.said

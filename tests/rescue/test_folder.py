@@ -1,0 +1,68 @@
+"""Tests for the bounds of what is saved."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from pytest import MonkeyPatch  # noqa: PT013 - the class, for an annotation
+
+from katod.model import SessionKey
+from katod.rescue import folder as rescue_folder
+from katod.rescue.copyfile import About, CopyWriter, place_of
+from katod.rescue.folder import RescueFolder
+
+NOW = datetime(2026, 11, 28, tzinfo=UTC)
+
+
+def save(folder: RescueFolder, name: str, days: int, size: int = 100) -> SessionKey:
+    """Save an empty session, so many days ago, whose archive has about so many bytes."""
+    key = SessionKey("claude", name)
+    folder.make("claude", [])
+    writer = CopyWriter(place_of(folder.path, key))
+    with writer.member("files/x") as member:
+        member.write(bytes(range(256)) * (size // 256))
+    writer.write_transcript(["text"])
+    about = About(key, (NOW - timedelta(days=days)).isoformat(timespec="seconds"), "", "", "", ())
+    writer.finish(about)
+    folder.note(about)
+    return key
+
+
+def test_a_copy_is_kept_for_a_year(tmp_path: Path) -> None:
+    """A day more, and it goes, however small it is."""
+    folder = RescueFolder(tmp_path / "rescued")
+    old, young = save(folder, "old", 366), save(folder, "young", 364)
+    assert folder.beyond_bounds(NOW) == [old]
+    assert RescueFolder(folder.path).beyond_bounds(NOW) == [old]
+    assert folder.delete(old)
+    assert not folder.delete(old)
+    assert list(RescueFolder(folder.path).all()) == [young]
+
+
+def test_the_oldest_give_way_to_newer_ones(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    """The newest stays, whatever its size."""
+    folder = RescueFolder(tmp_path / "rescued")
+    keys = [save(folder, f"s{days}", days) for days in (3, 2, 1)]
+    sizes = [folder.size_of(key) for key in keys]
+    monkeypatch.setattr(rescue_folder, "MOST_BYTES", sum(sizes))
+    assert folder.beyond_bounds(NOW) == []
+    monkeypatch.setattr(rescue_folder, "MOST_BYTES", sum(sizes) - 1)
+    assert folder.beyond_bounds(NOW) == keys[:1]
+    monkeypatch.setattr(rescue_folder, "MOST_BYTES", 1)
+    assert folder.beyond_bounds(NOW) == keys[:2]
+
+
+def test_an_id_that_is_no_safe_name_becomes_a_hash(tmp_path: Path) -> None:
+    """So that no id leads out of the folder."""
+    for name in ("../../x", "a/b", "", "x" * 200, ".hidden", "ü"):
+        place = place_of(tmp_path, SessionKey("claude", name))
+        assert place.parent == tmp_path / "claude"
+        assert place.stem.isalnum()
+    assert place_of(tmp_path, SessionKey("claude", "6f1c-2a_b")).name == "6f1c-2a_b.zip"
+
+
+def test_a_copy_under_another_name_is_not_taken_for_one(tmp_path: Path) -> None:
+    """It may have been put there by hand."""
+    folder = RescueFolder(tmp_path / "rescued")
+    key = save(folder, "mine", 1)
+    place_of(folder.path, key).rename(folder.path / "claude" / "other.zip")
+    assert RescueFolder(folder.path).all() == {}

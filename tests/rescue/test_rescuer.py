@@ -1,0 +1,302 @@
+"""Tests for sessions that are saved from deletion, from the sweep to the files."""
+
+import errno
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from katod.rescue import copyfile
+from katod.rescue.copyfile import About, members, pieces, read_about
+from tests.support.records import OTHER, Claude, Gemini, Maker, says, user
+from tests.support.world import CUT, World
+
+DAY = 86_400
+TOKEN = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+AGENTS = pytest.mark.parametrize("make", [Claude, Gemini], ids=lambda maker: maker.__name__)
+
+
+@pytest.fixture(autouse=True)
+def saving(world: World) -> None:
+    """Turn saving on."""
+    world.configure(rescue=True)
+
+
+def rescued(world: World) -> Path:
+    """Return the folder of what was saved."""
+    return world.home / ".local" / "share" / "katod" / "rescued"
+
+
+def saved(world: World) -> dict[str, About]:
+    """Return what was saved, by session."""
+    return {str(about.key): about for about in map(read_about, sorted(rescued(world).glob("*/*.zip")))}
+
+
+def age(path: Path, days: float) -> None:
+    """Make a file so many days old."""
+    then = time.time() - days * DAY
+    os.utime(path, (then, then))
+
+
+def told(maker: Maker, days: float, *texts: str) -> Maker:
+    """Say something in a session that then is so many days old."""
+    maker.say(*(said for text in texts or ("hello",) for said in (user(text), says(f"about {text}"))))
+    age(maker.path, days)
+    return maker
+
+
+def content(world: World, about: About) -> dict[str, bytes]:
+    """Return the files of a copy, by their old paths."""
+    place = copyfile.place_of(rescued(world), about.key)
+    with members(place) as (_, archive):
+        return {file.path: b"".join(pieces(archive, file.name)) for file in about.files}
+
+
+@AGENTS
+def test_a_session_is_saved_within_two_days_of_its_deletion(world: World, make: type[Maker]) -> None:
+    """With a transcript, for its owner alone; younger ones are not."""
+    old, young = told(make(world), 28.5, "old words"), told(make(world, OTHER), 27.5)
+    world.process()
+    [about] = saved(world).values()
+    assert about.files[0].path == str(old.path)
+    assert content(world, about) == {str(old.path): old.path.read_bytes()}
+    assert about.is_exact
+    transcript = copyfile.place_of(rescued(world), about.key).with_suffix(".md").read_text()
+    assert "old words" in transcript
+    assert "*Saved from deletion " in transcript
+    assert young.path.exists()
+    modes = {path.stat().st_mode & 0o777 for path in rescued(world).rglob("*")} | {
+        rescued(world).stat().st_mode & 0o777
+    }
+    assert modes == {0o700, 0o600}
+
+
+@AGENTS
+def test_nothing_is_saved_unless_it_was_asked_for(world: World, make: type[Maker]) -> None:
+    """And while katod is paused, nothing either."""
+    world.configure()
+    told(make(world), 40)
+    world.process()
+    world.configure(rescue=True)
+    world.cli("pause")
+    world.process()
+    assert not rescued(world).exists()
+    world.cli("pause", "--end")
+    world.process()
+    assert len(saved(world)) == 1
+
+
+def test_what_was_recorded_is_not_saved(world: World) -> None:
+    """What was only exported or kept is."""
+    recorded, kept = Claude(world), Claude(world, OTHER)
+    recorded.say(user("::start notes"), says("yes"))
+    kept.say(user("words"), says("answer"), user("::keep"), says("done"))
+    world.process()
+    age(recorded.path, 40)
+    age(kept.path, 40)
+    world.process()
+    assert list(saved(world)) == [f"claude:{OTHER}"]
+
+
+def test_an_excluded_project_is_never_saved(world: World) -> None:
+    """Nor one that may be excluded, as its directory is unknown; that is said."""
+    told(Claude(world, cwd="/home/me/secret"), 40)
+    told(Gemini(world), 40)
+    world.configure(rescue=True, exclude=["/home/me/secret"])
+    world.process()
+    assert "claude" not in "".join(saved(world))
+    assert not [path for path in rescued(world).rglob("*") if "claude" in str(path) and path.is_file()]
+
+
+@AGENTS
+def test_secrets_are_replaced_unless_that_is_turned_off(world: World, make: type[Maker]) -> None:
+    """With `rescue_redact = false` it is byte for byte what the agent had."""
+    maker = told(make(world), 40, f"use {TOKEN}")
+    world.process()
+    [about] = saved(world).values()
+    assert not about.is_exact
+    assert TOKEN.encode() not in b"".join(path.read_bytes() for path in rescued(world).rglob("*.md"))
+    [cleaned] = content(world, about).values()
+    assert TOKEN.encode() not in cleaned
+    assert len(cleaned.splitlines()) == len(maker.path.read_bytes().splitlines())
+    world.cli("forget", str(about.key), "--yes")
+    world.configure(rescue=True, rescue_redact=False)
+    world.process()
+
+
+def test_what_is_beside_a_session_is_saved_with_it(world: World) -> None:
+    """Sub-agents, results in files of their own and images; links are not followed."""
+    maker = told(Claude(world), 40)
+    child = told(Claude(world, subagent="a1b2c3"), 3)
+    folder = maker.path.with_suffix("")
+    (folder / "tool-results").mkdir(parents=True)
+    (folder / "tool-results" / "r1.txt").write_text("long result")
+    (folder / "tool-results" / "i.png").write_bytes(b"\x89PNG\xff")
+    (folder / "tool-results" / "link.txt").symlink_to("/etc/passwd")
+    world.process()
+    [about] = saved(world).values()
+    found = content(world, about)
+    assert found[str(child.path)] == child.path.read_bytes()
+    assert {Path(path).name for path in found} == {maker.path.name, child.path.name, "r1.txt", "i.png"}
+    assert found[str(folder / "tool-results" / "i.png")] == b"\x89PNG\xff"
+
+
+def test_a_result_that_is_deleted_beside_a_living_session_is_saved(world: World) -> None:
+    """And stays in the copy when the session itself is saved, by which time it is gone."""
+    maker = told(Claude(world), 1)
+    result = maker.path.with_suffix("") / "tool-results" / "r1.txt"
+    result.parent.mkdir(parents=True)
+    result.write_text("long result")
+    age(result, 29)
+    world.process()
+    assert str(result) in content(world, saved(world)[f"claude:{maker.session}"])
+    result.unlink()
+    age(maker.path, 40)
+    world.process()
+    told(maker, 40, "more")
+    world.process()
+    found = content(world, saved(world)[f"claude:{maker.session}"])
+    assert found[str(result)] == b"long result"
+    assert b"more" in found[str(maker.path)]
+
+
+@AGENTS
+def test_what_the_agent_deletes_stays_saved(world: World, make: type[Maker]) -> None:
+    """However often katod looks afterwards, and whatever the agent's settings are by then."""
+    told(make(world, OTHER), 1)
+    maker = told(make(world), 40)
+    world.process()
+    maker.path.unlink()
+    settings = world.home / (".claude" if make is Claude else ".gemini") / "settings.json"
+    settings.write_text(json.dumps({"cleanupPeriodDays": 365, "general": {"sessionRetention": {"maxAge": "365d"}}}))
+    world.process()
+    world.process()
+    assert len(saved(world)) == 1
+
+
+@AGENTS
+def test_what_a_person_deletes_goes_with_its_copy(world: World, make: type[Maker]) -> None:
+    """Its agent would still have kept it."""
+    told(make(world, OTHER), 1)
+    maker = told(make(world), 29)
+    world.process()
+    assert len(saved(world)) == 1
+    maker.path.unlink()
+    world.process()
+    assert not [path for path in rescued(world).rglob("*") if path.is_file()]
+
+
+def test_a_session_that_went_on_is_kept_by_its_agent_again(world: World) -> None:
+    """So its person deletes it, if it goes before the agent would do that."""
+    told(Claude(world, OTHER), 1)
+    maker = told(Claude(world), 40)
+    world.process()
+    age(maker.path, 2)
+    world.process()
+    maker.path.unlink()
+    world.process()
+    assert not saved(world)
+
+
+def test_a_root_without_any_session_says_nothing_of_deletions(world: World) -> None:
+    """It may be on a disk that is not mounted."""
+    maker = told(Claude(world), 29)
+    world.process()
+    maker.path.rename(world.home / "elsewhere")
+    world.process()
+    assert len(saved(world)) == 1
+
+
+def test_forgetting_a_session_deletes_its_copy(world: World) -> None:
+    """Also of a session that its agent has deleted, by the id that `katod rescue` shows."""
+    maker = told(Claude(world), 40)
+    world.process()
+    maker.path.unlink()
+    world.process()
+    world.cli("forget", maker.session, "--yes")
+    assert not [path for path in rescued(world).rglob("*") if path.is_file()]
+
+
+def test_what_cannot_be_saved_is_said_and_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are saved meanwhile; nothing half is left."""
+    told(Claude(world, OTHER), 40)
+    maker = told(Claude(world), 40)
+    write = copyfile.CopyWriter.write_transcript
+
+    def full(self: copyfile.CopyWriter, pieces: Any) -> None:
+        if maker.session in str(vars(self)):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(self, pieces)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(copyfile.CopyWriter, "write_transcript", full)
+        world.process()
+    [row] = world.status()["problems"]
+    assert row["path"] == f"claude:{maker.session}"
+    assert row["problem"].startswith("not saved from deletion: ")
+    assert list(saved(world)) == [f"claude:{OTHER}"]
+    assert not list(rescued(world).rglob("*.part"))
+    world.process()
+    assert not world.status()["problems"]
+    assert len(saved(world)) == 2
+
+
+def test_a_damaged_copy_is_said_and_made_again(world: World) -> None:
+    """As long as the agent still has the session."""
+    told(Claude(world), 40)
+    world.process()
+    [place] = rescued(world).glob("*/*.zip")
+    place.write_bytes(place.read_bytes()[:-40])
+    world.process()
+    [about] = saved(world).values()
+    assert about.is_exact
+    assert not world.status()["problems"]
+
+
+def test_saving_is_not_done_in_a_directory_of_transcripts(world: World) -> None:
+    """What is saved is never shared with them."""
+    told(Claude(world), 40)
+    world.configure(rescue=True, directory="~/.local/share")
+    world.process()
+    [row] = world.status()["problems"]
+    assert "is in or below" in row["problem"]
+    assert not list(rescued(world).rglob("*.zip"))
+
+
+def ends(*_: Any) -> None:
+    """End the process in the middle of its work."""
+    os._exit(CUT)
+
+
+def ends_after_saving() -> None:
+    """End the process when a copy has its name, and nothing else knows of it."""
+    finish = copyfile.CopyWriter.finish
+
+    def finish_and_end(self: copyfile.CopyWriter, about: About) -> None:
+        finish(self, about)
+        ends()
+
+    vars(copyfile)["CopyWriter"].finish = finish_and_end
+
+
+CUTS: dict[str, Callable[[], None]] = {
+    "before the transcript": lambda: setattr(copyfile.CopyWriter, "write_transcript", ends),
+    "before it has a name": lambda: setattr(Path, "rename", ends),
+    "when it is saved": ends_after_saving,
+}
+
+
+@pytest.mark.parametrize("when", CUTS)
+def test_a_session_is_saved_whole_or_not_at_all(world: World, when: str) -> None:
+    """If katod ends in between, the next one saves it, and nothing half is left."""
+    told(Claude(world), 40)
+    assert world.once_until(CUTS[when])
+    for about in saved(world).values():
+        assert content(world, about)
+    world.process()
+    assert len(saved(world)) == 1
+    assert not list(rescued(world).rglob("*.part"))
