@@ -156,7 +156,7 @@ class AgentSpec:
     runs: Callable[[Path, str, SessionStart], bool | None] = lambda _path, _session, _start: None
     reports: str = ""  # the subfolder of a root whose files change whenever it says something else
     retention: Callable[[Path], Retention] = lambda _root: Retention()  # what it deletes in a root
-    beside: Callable[[Path], list[Path]] = lambda _path: []  # the folders that belong to a session, given its file
+    beside: Callable[[str], list[str]] = lambda _path: []  # the folders that belong to a session, given its file
     # The end of a session's file that the agent is given back, given the time: its retention may go by what that says.
     put_back: Callable[[Path, str], bytes] = lambda _path, _now: b""
     instructions: Callable[[], Instructions] | None = None  # None: it has no such file, or none that katod knows

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 from katod.agents.spec import Retention
@@ -87,22 +86,19 @@ def due_time(days: float, now_ns: int) -> str:
 def _files(root: Root, family: Family) -> Iterator[NativeFile]:
     """Yield the files of a session: its own, its sub-agents', and what is in its folders besides."""
     known: set[str] = set()
+    above = len(str(root.path)) + 1
     for source in (*family.main, *family.subagents):
         known.add(source.path)
-        yield NativeFile(source.path, _name(root, source.path), source.seen, source.identity)
-    for folder in dict.fromkeys(folder for source in family.main for folder in root.spec.beside(Path(source.path))):
+        yield NativeFile(source.path, f"files/{source.path[above:]}", source.seen, source.identity)
+    for folder in dict.fromkeys(folder for source in family.main for folder in root.spec.beside(source.path)):
         for path, seen in _beside(folder):
             if path not in known:
-                yield NativeFile(path, _name(root, path), seen)
+                yield NativeFile(path, f"files/{path[above:]}", seen)
 
 
-def _name(root: Root, path: str) -> str:
-    return f"files/{path.removeprefix(f'{root.path}/')}"
-
-
-def _beside(folder: Path) -> Iterator[tuple[str, Stat]]:
+def _beside(folder: str) -> Iterator[tuple[str, Stat]]:
     """Yield the regular files in a folder and below; links are not followed."""
-    pending, count = [str(folder)], 0
+    pending, count = [folder], 0
     while pending and count < _MOST_BESIDE:
         with suppress(OSError), os.scandir(pending.pop()) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):

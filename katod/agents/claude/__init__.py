@@ -45,7 +45,7 @@ SPEC: Final = AgentSpec(
     spills=SPILLED.encode(),
     renames=b'"type":"custom-title"',
     retention=later("agents.claude.cleanup.retention"),
-    beside=lambda path: [path.with_suffix("")],  # sub-agents, and results that are in files of their own
+    beside=lambda path: [path.removesuffix(".jsonl")],  # sub-agents, and results that are in files of their own
     answers=Answers(usage_is_last=False, usage_signs=(b'"usage"', b'"cost-state"'), usage_stands_alone=True),
     reported=later("agents.claude.running.reported"),
     reports=REPORTS,

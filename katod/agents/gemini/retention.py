@@ -39,11 +39,11 @@ def managed() -> Path:
     return Path("/etc/gemini-cli/settings.json")
 
 
-def beside(path: Path) -> list[Path]:
+def beside(path: str) -> list[str]:
     """Return the folders of a session: that of its sub-agents, and that of its tools' outputs, named after its id."""
-    begin = path.stem[-_SHORT:]
-    project = path.parent.parent
-    return [*path.parent.glob(f"{begin}-*/"), *(project / "tool-outputs").glob(f"session-{begin}-*/")]
+    chats, begin = Path(path).parent, Path(path).stem[-_SHORT:]
+    outputs = chats.parent / "tool-outputs"
+    return [str(found) for found in (*chats.glob(f"{begin}-*/"), *outputs.glob(f"session-{begin}-*/"))]
 
 
 def put_back(path: Path, now: str) -> bytes:
