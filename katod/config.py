@@ -254,7 +254,8 @@ def is_loopback(address: str) -> bool:
 
 def written_directories(settings: Settings, state: Path) -> list[str]:
     """Return the directories that katod writes to whatever is recorded; a session's project may be another."""
-    directories = [settings.output.directory, *settings.output.allowed_roots, str(state)]
+    saved = [str(rescue_path())] if settings.recording.rescue else []
+    directories = [settings.output.directory, *settings.output.allowed_roots, str(state), *saved]
     return [os.path.abspath(os.path.expanduser(path)) for path in directories]
 
 

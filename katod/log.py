@@ -172,15 +172,15 @@ class EventLog:
 
     # -- saving from deletion ---------------------------------------------------------------------
 
-    def session_saved(self, session: str, files: int, size: int) -> None:
+    def rescue_saved(self, session: str, files: int, size: int) -> None:
         """A session was saved from deletion: how many files, of how many bytes."""
         self._emit("info", "rescue.saved", session=session, files=files, bytes=size)
 
-    def save_failed(self, session: str, problem: str) -> None:
+    def rescue_failed(self, session: str, problem: str) -> None:
         """A session that is going to be deleted cannot be saved now; katod tries again."""
         self._emit("error", "rescue.failed", session=session, problem=problem)
 
-    def copy_deleted(self, session: str, reason: str) -> None:
+    def rescue_deleted(self, session: str, reason: str) -> None:
         """A saved session was deleted: its person deleted it in the agent, or it was too old or too much."""
         self._emit("info", "rescue.deleted", session=session, reason=reason)
 

@@ -38,6 +38,10 @@ The configuration file, unless \\fB\\-\\-config\\fP names one.
 .B KATOD_STATE_DIR
 The directory with the state of katod.
 .TP
+.B KATOD_DATA_DIR
+The directory in which sessions saved from deletion are kept, in
+\\fIrescued\\fP.
+.TP
 .B NO_COLOR
 Use no colours.
 .SH FILES

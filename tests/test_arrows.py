@@ -58,9 +58,7 @@ ARROWS = {
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
     # sessions that are saved from deletion
-    "rescue": (
-        "agents archive discover errors events formats log metadata model project record smallfile store write"
-    ),
+    "rescue": ("agents archive discover errors events formats log metadata model project record smallfile store write"),
     "chores": "config discover log matrix rescue store",
     # recordings that are delivered elsewhere
     "matrix": "backoff config discover errors formats log model record smallfile store",

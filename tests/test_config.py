@@ -32,6 +32,8 @@ KEYS = [
     ("recording", "auto", '["~/work/*"]', ("~/work/*",)),
     ("recording", "exclude", '["~/secret"]', ("~/secret",)),
     ("recording", "subagents", "true", True),
+    ("recording", "rescue", "true", True),
+    ("recording", "rescue_redact", "false", False),
     ("recording", "notify", "true", True),
     ("recording", "notify", '"auto"', "auto"),
     ("content", "thinking", "true", True),

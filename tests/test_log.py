@@ -36,6 +36,7 @@ FIELDS = {
     "baseline",
     "offset",
 }
+FIELDS |= {"files", "bytes", "size"}  # numbers, of what was saved from deletion
 FIELDS |= {"room", "txn"}  # ids of a room and of an event in it
 FIELDS |= {"count", "retry", "retry_seconds", "lines", "where"}
 

@@ -158,14 +158,14 @@ class Rescuer:
     def _delete(self, key: SessionKey, reason: str) -> None:
         with suppress(OSError):  # it is tried again with the next look
             self._folder.delete(key)
-            self._log.copy_deleted(str(key), reason)
+            self._log.rescue_deleted(str(key), reason)
 
     def forget(self, keys: Collection[SessionKey]) -> None:
         """Delete the copies of these sessions. Raises OSError."""
         self._work.drop()
         for key in {key._replace(subagent="") for key in keys if not key.subagent}:
             if self._folder.delete(key):
-                self._log.copy_deleted(str(key), "forgotten")
+                self._log.rescue_deleted(str(key), "forgotten")
         self._notes.forget(keys)
         self._notes.store()
 
@@ -199,11 +199,11 @@ class Rescuer:
         if about is None:
             self._work.declined.add(subject)
         else:
-            self._log.session_saved(str(subject.key), len(about.files), about.size)
+            self._log.rescue_saved(str(subject.key), len(about.files), about.size)
 
     def _failed(self, subject: Subject, error: Exception) -> None:
         what = _reason(error, self._folder.path)
-        self._log.save_failed(str(subject.key), what)
+        self._log.rescue_failed(str(subject.key), what)
         self._notes.add(subject.key, what)
         self._notes.store()
 

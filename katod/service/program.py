@@ -11,7 +11,7 @@ from katod.errors import ServiceError
 
 _NAME: Final = "katod"
 # Where katod and the agents look for their directories, and what the local time is.
-_VARIABLES: Final = ("KATOD_STATE_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "TZ")
+_VARIABLES: Final = ("KATOD_STATE_DIR", "KATOD_DATA_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "TZ")
 _LOCALES: Final = ("LC_ALL", "LC_CTYPE", "LANG")
 _PATIENCE: Final = 20  # seconds for a program to print its version
 

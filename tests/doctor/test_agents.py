@@ -204,7 +204,7 @@ def test_settings_of_the_agent_decide(home):
 
 
 def test_sessions_beyond_a_number_are_deleted(home):
-    """Gemini CLI may keep only the latest of each project."""
+    """Gemini CLI may keep only the latest of each project; its next start is one of them."""
     now = time.time()
     for number in range(3):
         source = Gemini(home, f"{number:08x}-8a53-4c3e-9b5e-0a1d5f8f2c11")
@@ -214,7 +214,9 @@ def test_sessions_beyond_a_number_are_deleted(home):
     settings.write_bytes(orjson.dumps({"general": {"sessionRetention": {"maxCount": 2}}}))
     finding = home.examined(examine)["retention.soon"]
     assert "or beyond the latest 2 of a project; a resumed session may be deleted earlier; 3 sessions" in finding.text
-    assert finding.data["due"] == 1
+    assert finding.data["due"] == 2
+    home.config.write_text("[recording]\nrescue = true\n")
+    assert "katod saves them before that" in home.examined(examine)["retention.saved"].text
     settings.write_bytes(orjson.dumps({"general": {"sessionRetention": {"enabled": False}}}))
     assert home.examined(examine)["retention.off"].text.startswith("Gemini CLI deletes nothing")
 

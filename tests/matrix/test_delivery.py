@@ -688,15 +688,15 @@ def test_the_states_of_the_room_are_not_doubled_by_a_kill(world: World, server: 
     while kills < 30:
         katod = Delivering(world)
         before = len(server.events)
-        writes = katod._room._write
+        writes = katod._chores.room._write
 
         def write(reports: list[Any], writes: Any = writes, katod: Delivering = katod) -> None:
             """Write what is asked for, and nothing in between."""
-            thread = katod._room._thread
+            thread = katod._chores.room._thread
             if thread is not None and thread[1]._asked is not None:
                 writes(reports)
 
-        katod._room._write = write  # type: ignore[method-assign]
+        katod._chores.room._write = write  # type: ignore[method-assign]
         katod.step_until(lambda: katod.is_idle or len(server.events) > before + 2, "some events")  # noqa: B023
         is_idle = katod.is_idle
         katod.vanish()
@@ -782,16 +782,16 @@ def test_the_ledger_is_not_asked_all_the_time(
     monkeypatch.setattr("katod.matrix.delivery._OFFER_EVERY", 1000.0)
     server.configure(world)
     katod = Delivering(world)
-    assert katod._room.deadline() is None
+    assert katod._chores.room.deadline() is None
     Claude(world).say(user("::start notes\nhello"))
     katod.turn()
-    katod._room.look()
-    deadline = katod._room.deadline()
+    katod._chores.room.look()
+    deadline = katod._chores.room.deadline()
     assert deadline is not None
     assert 900 < deadline - time.monotonic() <= 1000
-    assert katod._room._offers.found == {}
-    katod._room.look(at_once=True)
-    assert list(katod._room._offers.found) == [1]
+    assert katod._chores.room._offers.found == {}
+    katod._chores.room.look(at_once=True)
+    assert list(katod._chores.room._offers.found) == [1]
     katod.stop()
 
 

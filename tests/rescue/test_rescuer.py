@@ -67,7 +67,7 @@ def test_a_session_is_saved_within_two_days_of_its_deletion(world: World, make: 
     assert about.is_exact
     transcript = copyfile.place_of(rescued(world), about.key).with_suffix(".md").read_text()
     assert "old words" in transcript
-    assert "*Saved from deletion " in transcript
+    assert "*Rescued from deletion " in transcript
     assert young.path.exists()
     modes = {path.stat().st_mode & 0o777 for path in rescued(world).rglob("*")} | {
         rescued(world).stat().st_mode & 0o777

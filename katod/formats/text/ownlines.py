@@ -17,7 +17,7 @@ MARKS: Final = {
     "restored": "Missing from this file and added again",
     "gap": "A part of the conversation is missing here",
     "unfinished": "Kept before the answer was complete",
-    "rescued": "Saved from deletion",
+    "rescued": "Rescued from deletion",
 }
 # What katod's own lines about tools, and its collapsed blocks, begin with.
 SIGN: Final = "▸"
