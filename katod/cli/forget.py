@@ -16,10 +16,12 @@ from katod.cli.parameters import SESSION
 from katod.cli.printing import say
 from katod.cli.record import ask
 from katod.cli.selection import select_known
+from katod.config import rescue_path
 from katod.errors import KatodError, SelectionError, TargetRefused
 from katod.model import SessionKey
 from katod.record.family import family
 from katod.record.forget import Remains, undeletable
+from katod.rescue.names import saved_keys
 from katod.service.control import WITH_OUTPUTS
 from katod.store.integrity import containing, quarantined
 from katod.store.ledger import LEDGER_NAME
@@ -115,6 +117,8 @@ def _remains(context: Context, key: SessionKey) -> Remains:
 def _described(context: Context, key: SessionKey, remains: Remains, *, outputs: bool) -> Iterator[str]:
     """Yield what is dropped, line by line."""
     yield from _named(context, key)
+    if key in saved_keys(rescue_path()):
+        yield "  and deletes its copy that was saved from deletion"
     for row in remains.sessions:
         if row.key != key:
             yield f"  and its sub-agent {row.key}"

@@ -107,11 +107,12 @@ def select_known(context: Context, text: str) -> SessionKey:
 
 
 def _known(context: Context) -> list[SessionKey]:
-    """Return the sessions of which the ledger has something."""
+    """Return the sessions of which the ledger has something, and those that were saved from deletion."""
+    saved = saved_keys(rescue_path())
     with context.reading() as ledger:
         if ledger is None:
-            return []
-        return list(dict.fromkeys((*(row.key for row in ledger.sessions()), *ledger.personal.all())))
+            return saved
+        return list(dict.fromkeys((*(row.key for row in ledger.sessions()), *ledger.personal.all(), *saved)))
 
 
 def select_recordings(context: Context, text: str) -> list[OutputRow]:

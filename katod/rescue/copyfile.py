@@ -22,7 +22,7 @@ from katod.model import SessionKey, Stat
 from katod.smallfile import sync_folder
 
 ABOUT: Final = "about.json"
-ARCHIVE, TRANSCRIPT, _PART = ".zip", ".md", ".part"
+ARCHIVE, TRANSCRIPT, PART = ".zip", ".md", ".part"
 _LEVEL: Final = 1  # more takes three times as long for a fifth less
 _CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _AT_ONCE: Final = 1024 * 1024
@@ -87,7 +87,7 @@ class CopyWriter:
 
     def __init__(self, place: Path) -> None:
         self._place = place
-        self._part, self._transcript = (Path(f"{place.with_suffix(suffix)}{_PART}") for suffix in (ARCHIVE, TRANSCRIPT))
+        self._part, self._transcript = (Path(f"{place.with_suffix(suffix)}{PART}") for suffix in (ARCHIVE, TRANSCRIPT))
         self._raw = _created(self._part)
         self._zip = zipfile.ZipFile(self._raw, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)
 
@@ -192,3 +192,4 @@ def delete(place: Path) -> None:
     """Delete a copy with its transcript, if it is there. Raises OSError."""
     for path in (place, place.with_suffix(TRANSCRIPT)):
         path.unlink(missing_ok=True)
+        Path(f"{path}{PART}").unlink(missing_ok=True)

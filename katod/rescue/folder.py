@@ -21,8 +21,9 @@ _MODE: Final = 0o700
 class RescueFolder:
     """The copies on disk, read once; what is damaged is in `problems`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, owned: bool = False) -> None:
         self.path = path
+        self._owned = owned  # by the daemon, which alone changes it
         self.problems: dict[Path, str] = {}
         self._known: dict[SessionKey, About] | None = None
 
@@ -47,6 +48,7 @@ class RescueFolder:
         """Return what is saved; damaged copies are only noted."""
         if self._known is None:
             self._known = {}
+            self._clean()
             for place in self._places():
                 try:
                     about = read_about(place)
@@ -56,6 +58,14 @@ class RescueFolder:
                 if place_of(self.path, about.key) == place:
                     self._known[about.key] = about
         return self._known
+
+    def _clean(self) -> None:
+        """Delete what was not finished when katod ended; a reader of the folder leaves that to the daemon."""
+        for path in self.path.glob("*/*"):
+            is_alone = path.suffix == copyfile.TRANSCRIPT and not path.with_suffix(copyfile.ARCHIVE).exists()
+            if self._owned and (is_alone or path.suffix == copyfile.PART):
+                with suppress(OSError):
+                    path.unlink()
 
     def note(self, about: About) -> None:
         """Note a copy that was made."""

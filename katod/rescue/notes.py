@@ -25,18 +25,15 @@ class RescueNotes:
         self._state = state
         found = _read(state)
         self._problems, self._changed = _texts(found.get("problems")), _numbers(found.get("changed"))
-        self._looked: dict[str, str] = {}  # the problems that `set_looked` gave
         self._stored = (dict(self._problems), dict(self._changed))
 
-    def set_looked(self, found: Mapping[str, str]) -> None:
-        """Replace the problems that a look found; those of saving stay until the session is saved."""
-        kept = {name: what for name, what in self._problems.items() if name not in self._looked}
-        self._looked = dict(found)
-        self._problems = kept | self._looked
+    def set_looked(self, found: Mapping[str, str], due: Collection[str]) -> None:
+        """Take the problems that a whole look found; of those of saving, those of sessions that are still due stay."""
+        self._problems = {name: what for name, what in self._problems.items() if name in due} | dict(found)
 
-    def add(self, key: SessionKey, problem: str) -> None:
-        """Note why a session cannot be saved."""
-        self._problems[str(key)] = problem
+    def add(self, name: str, problem: str) -> None:
+        """Note what is wrong with a session, or as a whole."""
+        self._problems[name] = problem
 
     def clear(self, *names: str) -> None:
         """Forget the problems of a session that was saved, or need not be, or of a file."""

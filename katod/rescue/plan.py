@@ -48,20 +48,16 @@ def families(root: Root, sources: Iterable[Source]) -> dict[SessionKey, Family]:
 
 
 def to_save(
-    root: Root,
-    retention: Retention,
-    found: Mapping[SessionKey, Family],
-    saved: Mapping[SessionKey, About],
-    now_ns: int,
-    without: Collection[SessionKey] = (),
-) -> Iterator[Subject]:
-    """Yield the sessions of a root that are due and not saved as they are now, those that are deleted first first."""
-    own = [family.deletable for key, family in found.items() if key not in without]
-    left = dict(days_left(own, retention, now_ns))
+    root: Root, retention: Retention, found: Mapping[SessionKey, Family], saved: Mapping[SessionKey, About],
+    now_ns: int, without: Collection[SessionKey] = (),
+) -> Iterator[Subject | None]:  # fmt: skip
+    """Yield the sessions of a root that are due and not saved as they are now, those that are deleted first first.
+
+    For each other one, None is yielded: whoever asks may stop in between. `without` are those that are left out.
+    """
+    left = dict(days_left((family.deletable for family in found.values()), retention, now_ns))
     for key in sorted(found.keys() - set(without), key=lambda key: left.get(key.id, _FAR)):
-        subject = _subject(root, retention, found[key], saved.get(key), left.get(key.id, _FAR), now_ns)
-        if subject is not None:
-            yield subject
+        yield _subject(root, retention, found[key], saved.get(key), left.get(key.id, _FAR), now_ns)
 
 
 def _subject(

@@ -1,8 +1,7 @@
 """The daemon's part: looks when sessions are due, saves them between everything else, and lets go of copies."""
 
 import time
-from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ from typing import Final, NamedTuple
 from katod.agents.spec import Retention
 from katod.discover.catalog import Catalog
 from katod.discover.roots import Root
-from katod.errors import KatodError, failure_of
+from katod.errors import KatodError, LedgerError, failure_of
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.policy import Policy
@@ -20,7 +19,7 @@ from katod.rescue.copyfile import About, place_of
 from katod.rescue.folder import RescueFolder
 from katod.rescue.notes import RescueNotes
 from katod.rescue.plan import Family, families, is_deleted_by_agent, to_save
-from katod.rescue.saving import SavingSlices, SavingTerms, Subject, save
+from katod.rescue.saving import NativeFile, SavingSlices, SavingTerms, Subject, save
 from katod.store.ledger import Ledger
 
 EVERY: Final = 3600.0  # seconds between two looks,
@@ -54,18 +53,17 @@ class _RescueClock:
 
 @dataclass(slots=True)
 class _RescueWork:
-    """What is to be saved, what is being saved, and what was left out as it is: an excluded project's."""
+    """The look that goes on, what is being saved, and what was left out as it is: an excluded project's."""
 
-    queue: deque[Subject] = field(default_factory=deque)
+    plan: Iterator[Subject | None] | None = None
     job: _SavingJob | None = None
-    declined: set[Subject] = field(default_factory=set)
+    declined: dict[SessionKey, tuple[NativeFile, ...]] = field(default_factory=dict)
 
     def drop(self) -> None:
         """Forget all of it; what is half saved is removed."""
         if self.job is not None:
             self.job.slices.close()
-        self.queue.clear()
-        self.job = None
+        self.plan = self.job = None
         self.declined.clear()
 
 
@@ -75,7 +73,7 @@ class Rescuer:
     def __init__(self, ledger: Ledger, catalog: Catalog, folder: Path, state: Path, log: EventLog) -> None:
         self._ledger = ledger
         self._catalog = catalog
-        self._folder = RescueFolder(folder)
+        self._folder = RescueFolder(folder, owned=True)
         self._notes = RescueNotes(state)
         self._log = log
         self._clock = _RescueClock()
@@ -102,32 +100,41 @@ class Rescuer:
         return self._clock.next if self._is_on else None
 
     def look(self, now: float, now_ns: int) -> None:
-        """Find what is due, if it is time to, and let go of what its person deleted, and of what is too old."""
-        if not self._is_on or not self._clock.is_due(now, now_ns / 1e9, len(self._catalog.sources)):
-            return
-        self._work.queue.clear()
+        """Begin to look for what is due, if it is time to; `advance` goes on with it."""
+        if self._is_on and self._clock.is_due(now, now_ns / 1e9, len(self._catalog.sources)):
+            self._work.plan = self._look(now_ns)
+
+    def _look(self, now_ns: int) -> Iterator[Subject | None]:
+        """Yield what is to be saved, step by step; let go of what its person deleted, and of what is too old."""
         failed: dict[str, str] = {}
-        recorded = self._recorded()
-        sources = list(self._catalog.sources.values())
+        due: set[str] = set()
+        recorded, sources = self._recorded(), list(self._catalog.sources.values())
         for root in self._roots:
-            try:
-                retention = root.spec.retention(root.path)
-            except KatodError as error:
-                failed[root.agent] = error.what
+            retention = self._retention(root, failed)
+            if not retention.file or not root.is_there:
                 continue
-            if retention.file and root.is_there:
-                self._look_in(root, retention, families(root, sources), recorded, now_ns)
+            found = families(root, sources)
+            self._let_go(root, retention, found, now_ns)
+            for subject in to_save(root, retention, found, self._folder.all(), now_ns, recorded):
+                if subject is not None and self._work.declined.get(subject.key) != subject.files:
+                    due.add(str(subject.key))
+                    yield subject
+                yield None
         self._prune(now_ns)
-        self._notes.set_looked(failed | {str(path): what for path, what in self._folder.problems.items()})
+        looked = failed | {str(path): what for path, what in self._folder.problems.items()}
+        self._notes.set_looked(looked, due)
         self._notes.store()
 
-    def _look_in(
-        self, root: Root, retention: Retention, found: dict[SessionKey, Family], recorded: set[SessionKey], now_ns: int
-    ) -> None:
-        self._let_go(root, retention, found, now_ns)
-        if not retention.problem:
-            due = to_save(root, retention, found, self._folder.all(), now_ns, recorded)
-            self._work.queue.extend(subject for subject in due if subject not in self._work.declined)
+    def _retention(self, root: Root, failed: dict[str, str]) -> Retention:
+        """Return what is deleted in a root; nothing if that is not known, which `failed` then says."""
+        try:
+            retention = root.spec.retention(root.path)
+        except KatodError as error:
+            failed[root.agent] = error.what
+            return Retention()
+        if retention.problem:
+            failed[root.agent] = retention.problem
+        return retention
 
     def _recorded(self) -> set[SessionKey]:
         """Return the sessions of which there are recordings, not only copies."""
@@ -170,23 +177,41 @@ class Rescuer:
         self._notes.store()
 
     def advance(self) -> bool:
-        """Go on saving for a moment; return whether there is more to do now."""
-        work = self._work
-        if work.job is None:
-            if not work.queue or self._policy is None:
-                return False
-            work.job = self._begin(work.queue.popleft(), self._policy)
+        """Go on for a moment; return whether there is more to do now. Raises LedgerError."""
         until = time.monotonic() + _SLICE
+        while time.monotonic() < until:
+            if not self._step():
+                return False
+        return True
+
+    def _step(self) -> bool:
+        """Do a little; return whether there is more. Whatever is wrong with one session costs no other."""
+        work = self._work
         try:
-            while time.monotonic() < until:
-                next(work.job.slices)
+            if work.job is not None:
+                self._go_on(work.job)
+            elif work.plan is None or self._policy is None:
+                return False
+            elif (subject := next(work.plan)) is not None:
+                work.job = self._begin(subject, self._policy)
+        except StopIteration:
+            work.plan = None
+        except LedgerError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it is named, and the next look is in an hour
+            self._failed(self._folder.path, error)
+            work.plan = None
+        return True
+
+    def _go_on(self, job: _SavingJob) -> None:
+        try:
+            next(job.slices)
         except StopIteration as done:
-            self._saved(work.job.subject, done.value)
-            work.job = None
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with one session costs no other
-            self._failed(work.job.subject, error)
-            work.job = None
-        return bool(work.job or work.queue)
+            self._work.job = None
+            self._saved(job.subject, done.value)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._work.job = None
+            self._failed(job.subject.key, error)
 
     def _begin(self, subject: Subject, policy: Policy) -> _SavingJob:
         now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -197,14 +222,14 @@ class Rescuer:
         self._notes.clear(str(subject.key), str(place_of(self._folder.path, subject.key)))
         self._notes.store()
         if about is None:
-            self._work.declined.add(subject)
+            self._work.declined[subject.key] = subject.files
         else:
             self._log.rescue_saved(str(subject.key), len(about.files), about.size)
 
-    def _failed(self, subject: Subject, error: Exception) -> None:
-        what = _reason(error, self._folder.path)
-        self._log.rescue_failed(str(subject.key), what)
-        self._notes.add(subject.key, what)
+    def _failed(self, what: SessionKey | Path, error: Exception) -> None:
+        problem = _reason(error, self._folder.path)
+        self._log.rescue_failed(str(what), problem)
+        self._notes.add(str(what), problem)
         self._notes.store()
 
     def close(self) -> None:

@@ -8,14 +8,14 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-from katod.errors import RescueError
+from katod.errors import RescueError, SourceError
 from katod.events import Event
 from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
 from katod.model import Identity, Mark, SessionKey, Stat
 from katod.project.allowed import may_exclude
-from katod.record.export import FileSpool, Stretch, for_export, look_ahead, render_begun, replay
+from katod.record.export import Begun, FileSpool, Stretch, for_export, look_ahead, render_begun, replay
 from katod.record.policy import Policy
 from katod.rescue.cleaning import cleaned_line, cleaned_text
 from katod.rescue.copyfile import About, CopyWriter, SavedFile, members, pieces, place_of
@@ -74,7 +74,7 @@ def save(subject: Subject, folder: RescueFolder, terms: SavingTerms, log: EventL
     with closing(FileSpool()) as spool:
         projects = _SeenProjects(terms.policy)
         metadata = yield from _write_transcript(subject, spool, projects, terms, log)
-        if projects.is_excluded(metadata):
+        if projects.is_left_out(metadata):
             return None
         place = place_of(folder.path, subject.key)
         folder.make(subject.key.agent, _outputs(terms.policy))
@@ -94,28 +94,34 @@ def _outputs(policy: Policy) -> list[Path]:
 
 
 class _SeenProjects:
-    """Notes in which projects a session works, and whether one of them is excluded."""
+    """Notes in which projects a session works, whether one of them is excluded, and why its rest cannot be read."""
 
     def __init__(self, policy: Policy) -> None:
+        self.unreadable = ""
         self._policy = policy
         self._seen: dict[str, bool] = {}
 
     def pass_through(self, events: Replay) -> Iterator[tuple[Event, SessionMetadata]]:
-        """Yield events up to the first one in an excluded project."""
-        for event, metadata in events:
-            if (cwd := metadata.cwd) and cwd not in self._seen:
-                self._seen[cwd] = self._policy.in_project(cwd).excludes(cwd)
-                if self._seen[cwd]:
-                    return
-            yield event, metadata
+        """Yield events up to the first one in an excluded project, or that cannot be read."""
+        try:
+            for event, metadata in events:
+                if (cwd := metadata.cwd) and cwd not in self._seen:
+                    self._seen[cwd] = self._policy.in_project(cwd).excludes(cwd)
+                    if self._seen[cwd]:
+                        return
+                yield event, metadata
+        except SourceError as error:  # its files are saved all the same
+            self.unreadable = error.what
 
-    def is_excluded(self, metadata: SessionMetadata | None) -> bool:
-        """Return whether the session is not saved. Raises RescueError if that cannot be known."""
-        if any(self._seen.values()):
+    def is_left_out(self, metadata: SessionMetadata | None) -> bool:
+        """Return whether the session is not saved: an excluded one, or one in which there is nothing.
+
+        Raises RescueError if it is not known whether its project is excluded.
+        """
+        if any(self._seen.values()) or (metadata is None and not self.unreadable):
             return True
-        is_unknown = metadata is not None and not self._seen
-        if is_unknown and (self._policy.settings.recording.exclude or self._may_exclude()):
-            raise RescueError("its project is not known, and projects are excluded", hint="")
+        if not self._seen and (self._policy.settings.recording.exclude or self._may_exclude()):
+            raise RescueError("its project is not known, and projects are excluded")
         return False
 
     def _may_exclude(self) -> bool:
@@ -132,21 +138,24 @@ def _write_transcript(
         for _ in projects.pass_through(islice(head, _HEAD)):
             pass
         yield
-    events = projects.pass_through(replay(subject.key, subject.stretches(), log))
-    begun = look_ahead(events)
-    if begun is None:
-        return None
-    options = terms.policy.export_options(_FORMAT)
-    options = for_export(replace(options, attachments="name"), _FORMAT, "")
-    printer = open_format(_FORMAT, options)
-    last = begun.metadata
+    begun = look_ahead(projects.pass_through(replay(subject.key, subject.stretches(), log)))
+    if begun is not None:
+        for text in _rendered(begun, terms):
+            spool.write(text)
+            yield
+    if projects.unreadable:
+        spool.write(f"\nThe rest of this session cannot be read: {projects.unreadable}\n")
+    return begun.metadata if begun else None
+
+
+def _rendered(begun: Begun, terms: SavingTerms) -> Iterator[str]:
+    """Yield the text of a transcript, with a mark that says what it is."""
+    options = replace(terms.policy.export_options(_FORMAT), attachments="name")
+    printer = open_format(_FORMAT, for_export(options, _FORMAT, ""))
     texts = render_begun(begun, printer)
-    spool.write(next(texts) + printer.mark(Mark("rescued", terms.now)))
-    for text in texts:
-        spool.write(text)
-        yield
-    spool.write(printer.pause() + printer.end())
-    return last
+    yield next(texts) + printer.mark(Mark("rescued", terms.now))
+    yield from texts
+    yield printer.pause() + printer.end()
 
 
 def _write_files(subject: Subject, writer: CopyWriter, terms: SavingTerms) -> Generator[None, None, list[SavedFile]]:

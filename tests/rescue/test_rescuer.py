@@ -4,14 +4,16 @@ import errno
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from katod.rescue import copyfile
+from katod.errors import SourceError
+from katod.rescue import copyfile, saving
 from katod.rescue.copyfile import About, members, pieces, read_about
+from katod.rescue.rescuer import Rescuer
 from tests.support.records import OTHER, Claude, Gemini, Maker, says, user
 from tests.support.world import CUT, World
 
@@ -21,7 +23,7 @@ AGENTS = pytest.mark.parametrize("make", [Claude, Gemini], ids=lambda maker: mak
 
 
 @pytest.fixture(autouse=True)
-def saving(world: World) -> None:
+def _asked_for(world: World) -> None:
     """Turn saving on."""
     world.configure(rescue=True)
 
@@ -211,13 +213,16 @@ def test_a_root_without_any_session_says_nothing_of_deletions(world: World) -> N
     assert len(saved(world)) == 1
 
 
-def test_forgetting_a_session_deletes_its_copy(world: World) -> None:
-    """Also of a session that its agent has deleted, by the id that `katod rescue` shows."""
+@pytest.mark.parametrize("ledger", ["kept", "lost"])
+def test_forgetting_a_session_deletes_its_copy(world: World, ledger: str) -> None:
+    """Also of a session that its agent has deleted, by the id that `katod rescue` shows, and if only that is left."""
     maker = told(Claude(world), 40)
     world.process()
     maker.path.unlink()
     world.process()
-    world.cli("forget", maker.session, "--yes")
+    for path in world.state.glob("ledger*") if ledger == "lost" else ():
+        path.unlink()
+    assert "deletes its copy" in world.cli("forget", maker.session, "--yes")
     assert not [path for path in rescued(world).rglob("*") if path.is_file()]
 
 
@@ -243,6 +248,64 @@ def test_what_cannot_be_saved_is_said_and_tried_again(world: World, monkeypatch:
     world.process()
     assert not world.status()["problems"]
     assert len(saved(world)) == 2
+
+
+def test_a_session_that_katod_cannot_read_is_saved_as_it_is(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its transcript says so; where projects are excluded, it is not known whether it may be."""
+    maker = told(Claude(world), 40)
+    monkeypatch.setattr(saving, "replay", unreadable)
+    world.configure(rescue=True, exclude=["/home/me/secret"])
+    world.process()
+    [row] = world.status()["problems"]
+    assert row["problem"] == "not saved from deletion: its project is not known, and projects are excluded"
+    world.configure(rescue=True)
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about) == {str(maker.path): maker.path.read_bytes()}
+    assert "cannot be read" in copyfile.place_of(rescued(world), about.key).with_suffix(".md").read_text()
+    assert not world.status()["problems"]
+
+
+def unreadable(*_: Any, **__: Any) -> Iterator[Any]:
+    """Read a session that cannot be read."""
+    raise SourceError("unreadable")
+    yield
+
+
+def test_settings_that_cannot_be_read_are_said(world: World) -> None:
+    """What is deleted is not known then, and a copy stays whatever becomes of its session."""
+    maker = told(Claude(world), 29)
+    told(Claude(world, OTHER), 1)
+    world.process()
+    (world.home / ".claude" / "settings.json").write_text("{")
+    maker.path.unlink()
+    world.process()
+    [row] = world.status()["problems"]
+    assert row["path"] == "claude"
+    assert len(saved(world)) == 1
+
+
+def test_what_an_interrupted_katod_left_is_removed(world: World) -> None:
+    """Also if its session is no longer due."""
+    told(Claude(world), 40)
+    world.process()
+    [place] = rescued(world).glob("*/*.zip")
+    for name in ("x.zip.part", "x.md.part", "y.md"):
+        (place.parent / name).write_text("half")
+    world.process()
+    assert {path.suffix for path in place.parent.iterdir()} == {".zip", ".md"}
+    assert len(list(place.parent.iterdir())) == 2
+
+
+def test_saving_is_done_in_slices(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that no recording waits for it: each step is a small part of a session."""
+    told(Claude(world), 40, *(f"words {number} " * 50 for number in range(300)))
+    steps: list[bool] = []
+    step = Rescuer._step
+    monkeypatch.setattr(Rescuer, "_step", lambda self: steps.append(True) or step(self))
+    world.process()
+    assert len(saved(world)) == 1
+    assert len(steps) > 300
 
 
 def test_a_damaged_copy_is_said_and_made_again(world: World) -> None:
