@@ -87,7 +87,7 @@ class CopyWriter:
 
     def __init__(self, place: Path) -> None:
         self._place = place
-        self._part, self._transcript = (Path(f"{place.with_suffix(suffix)}{PART}") for suffix in (ARCHIVE, TRANSCRIPT))
+        self._part, self._transcript = _part_of(place), _part_of(place.with_suffix(TRANSCRIPT))
         self._raw = _created(self._part)
         self._zip = zipfile.ZipFile(self._raw, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)
 
@@ -128,6 +128,11 @@ class CopyWriter:
         self._raw.close()
         for path in (self._part, self._transcript):
             path.unlink(missing_ok=True)
+
+
+def _part_of(path: Path) -> Path:
+    """Return where a file is until it is complete."""
+    return path.with_name(f"{path.name}{PART}")
 
 
 def _created(path: Path) -> IO[bytes]:
@@ -192,4 +197,4 @@ def delete(place: Path) -> None:
     """Delete a copy with its transcript, if it is there. Raises OSError."""
     for path in (place, place.with_suffix(TRANSCRIPT)):
         path.unlink(missing_ok=True)
-        Path(f"{path}{PART}").unlink(missing_ok=True)
+        _part_of(path).unlink(missing_ok=True)

@@ -104,6 +104,7 @@ def test_what_was_recorded_is_not_saved(world: World) -> None:
     assert list(saved(world)) == [f"claude:{OTHER}"]
 
 
+@pytest.mark.fault("sessions that are not recorded")
 def test_an_excluded_project_is_never_saved(world: World) -> None:
     """Nor one that may be excluded, as its directory is unknown; that is said."""
     told(Claude(world, cwd="/home/me/secret"), 40)
@@ -166,6 +167,7 @@ def test_a_result_that_is_deleted_beside_a_living_session_is_saved(world: World)
     assert b"more" in found[str(maker.path)]
 
 
+@pytest.mark.fault("session deleted by its agent")
 @AGENTS
 def test_what_the_agent_deletes_stays_saved(world: World, make: type[Maker]) -> None:
     """However often katod looks afterwards, and whatever the agent's settings are by then."""
@@ -180,6 +182,7 @@ def test_what_the_agent_deletes_stays_saved(world: World, make: type[Maker]) -> 
     assert len(saved(world)) == 1
 
 
+@pytest.mark.fault("saved session deleted by its person")
 @AGENTS
 def test_what_a_person_deletes_goes_with_its_copy(world: World, make: type[Maker]) -> None:
     """Its agent would still have kept it."""
@@ -353,6 +356,7 @@ CUTS: dict[str, Callable[[], None]] = {
 }
 
 
+@pytest.mark.fault("killed while a session is saved")
 @pytest.mark.parametrize("when", CUTS)
 def test_a_session_is_saved_whole_or_not_at_all(world: World, when: str) -> None:
     """If katod ends in between, the next one saves it, and nothing half is left."""

@@ -3,12 +3,12 @@
 Nothing here imports katod: a protection is replaced while katod is being imported.
 """
 
-from . import guard, hostile, outputs, process, sources
+from . import guard, hostile, outputs, process, rescue, sources
 from .protection import Protection
 
 __all__ = ["PROTECTIONS", "Protection", "named"]
 
-PROTECTIONS = [entry for part in (outputs, sources, guard, process, hostile) for entry in part.PROTECTIONS]
+PROTECTIONS = [entry for part in (outputs, sources, guard, process, hostile, rescue) for entry in part.PROTECTIONS]
 
 
 def named(name):
