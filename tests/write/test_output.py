@@ -17,6 +17,7 @@ from katod.write.output import (
     append,
     complete,
     detect_change,
+    is_known,
     make,
     owner_number,
     save_asset,
@@ -529,3 +530,21 @@ def test_what_was_written_last_is_looked_for_where_it_was(place, monkeypatch):
         for after in (b"y", b"y" * 200):
             put(place, text + after)
             assert detect_change(place, known).change == "edited"
+
+
+def test_an_output_is_known_by_its_end_however_much_is_cut_off_before(place):
+    """A kilobyte of it is enough, and so are its last 64 bytes, but no fewer."""
+    known = append_new(place, b"words. " * 400 + b"\n" + INTENT)
+    text = place.path.read_bytes()
+    for kept, change in ((1024, "edited"), (64, "edited"), (63, "reverted")):
+        put(place, text[-kept:])
+        assert detect_change(place, known).change == change
+
+
+def test_an_output_without_a_byte_is_known_by_its_inode_alone(place):
+    """Any file ends like nothing."""
+    known = make(place, OWNER)
+    for ino, is_it in ((known.ino, True), (known.ino + 1, False)):
+        put(place, b"a note\n\n")
+        with place.path.open("rb") as file:
+            assert is_known(file.fileno(), known._replace(ino=ino)) is is_it
