@@ -10,6 +10,7 @@ from katod.agents import AGENTS
 from katod.agents.base import Origin
 from katod.model import Identity, Record, SessionKey
 from tests.looping import each
+from tests.support.translated import translated
 
 # By agent and the form of the record: the kinds of which nothing is told.
 NOTES: Final = (
@@ -85,3 +86,24 @@ def test_what_a_client_notes_for_itself_is_not_told(agent: str, form: str, names
     told = {name for name in names.split() if ev.PROVIDER_RAW in kinds(agent, (form % name).encode())}
     assert told == set()
     assert ev.PROVIDER_RAW in kinds(agent, (form % "never-seen").encode())
+
+
+# By agent: a message with a part that no version of the agent that is known writes.
+PARTS: Final = (
+    ("claude", '{"type":"assistant","uuid":"u","message":{"content":[{"type":"text","text":"one"},%s]}}'),
+    ("claude", '{"type":"user","uuid":"u","message":{"content":[{"type":"text","text":"one"},%s]}}'),
+    ("cursor", '{"role":"assistant","message":{"content":[{"type":"text","text":"one"},%s]}}'),
+    ("cursor", '{"role":"user","message":{"content":[{"type":"text","text":"<user_query>one</user_query>"},%s]}}'),
+    ("pi", '{"type":"message","id":"m","message":{"role":"assistant","content":[{"type":"text","text":"one"},%s]}}'),
+    ("qwen", '{"type":"assistant","uuid":"u","message":{"parts":[{"text":"one"},%s]}}'),
+    ("zot", '{"type":"message","message":{"role":"assistant","content":[{"text":"one"},%s]}}'),
+)
+
+
+@each(("agent", "form"), PARTS)
+def test_a_part_that_is_not_known_is_kept_beside_what_was_said(agent: str, form: str) -> None:
+    """As it is, once; Claude Code's may be anything."""
+    for part in ({"type": "never-seen", "mark": "x"}, *([7, "x"] if agent == "claude" else [])):
+        found = translated(agent, orjson.loads(form % orjson.dumps(part).decode()))
+        assert "one" in [event.payload.get("text") for event in found]
+        assert [event.payload["raw"] for event in found if event.kind == ev.PROVIDER_RAW] == [part]

@@ -336,6 +336,20 @@ def test_a_stream_that_was_not_there_counts_what_was_seen_before(refold):
     assert (again.metadata.model, again.metadata.calls) == ("claude-opus-4-6", {"t1": "Bash"})
 
 
+def test_a_stream_that_was_not_there_knows_the_exchanges_that_passed_before():
+    """It reads them once more, and what a client wrote again is no question there, either."""
+    make, live = Gemini(session=SESSION), Live(GEMINI)
+    said = [*make.records(user("one")), *make.records(says("two"))]
+    echo = [record | {"id": f"again-{n}"} for n, record in enumerate(said) if "id" in record]
+    rows = lines(*make.opening(), *said, *echo, *make.records(user("new")), *make.records(says("newer")))
+    first, second = live.stream(), live.stream()
+    assert texts([*first.events(live.source, rows), *first.settle(live.source)]) == ["one", "two", "new", "newer"]
+    assert texts([*second.events(live.source, rows), *second.settle(live.source)]) == []
+    known = first.exchanges.of()
+    assert known.last(9) is not None
+    assert [second.exchanges.of().last(count) for count in (1, 9)] == [known.last(count) for count in (1, 9)]
+
+
 def test_a_stream_that_was_there_counts_nothing_twice():
     """Known events that are read again change none of the metadata."""
     make, live = Claude(), Live(CLAUDE)

@@ -843,6 +843,24 @@ def test_a_page_is_read_once_for_itself_and_its_stream(world, monkeypatch):
     assert len(begun) == 1
 
 
+def test_a_page_that_is_open_stays_so_if_another_one_is_loaded(world):
+    """Nothing that it has was removed."""
+    maker = talked(world)
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            await next_of(event, "held")
+            assert (await app.ask(ONE)).status == 200
+            maker.say(says("a third one"))
+            app.hub._changed(set())
+            kinds = [(await asyncio.wait_for(event(), 10))[0]]
+            while kinds[-1] not in ("message", "lost"):
+                kinds.append((await asyncio.wait_for(event(), 10))[0])
+            return kinds[-1]
+
+    assert run(world, work) == "message"
+
+
 def test_a_session_in_which_nothing_was_said_is_a_page(world):
     """It stays as it is, and is sent what is said later."""
     maker = world.claude()
