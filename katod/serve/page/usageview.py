@@ -105,12 +105,15 @@ class _Bars(NamedTuple):
 
 
 def _charts(by_day: UsageTable) -> Markup:
-    each, rows, left_out = _in_time({day: found for day, found in by_day.rows if day})
+    known = {day: found for day, found in by_day.rows if day}
+    if not known:
+        return NOTHING
+    each, rows, left_out = _in_time(known)
     about = f"Each bar is a {each}; the table below has the same numbers by day."
     last = f", the last {len(rows)} {each}s" if left_out else ""
     tokens = [ChartBar(day, found.tokens.total, f"{found.tokens.total:,} tokens") for day, found in rows]
     costs = [ChartBar(day, found.cost or 0.0, shown_cost(found) or "nothing") for day, found in rows]
-    charts = [bar_chart("tokens", f"Tokens by {each}{last}", about, tokens)] if rows else []
+    charts = [bar_chart("tokens", f"Tokens by {each}{last}", about, tokens)]
     if any(bar.size for bar in costs):  # without prices there is nothing to draw
         charts.insert(0, bar_chart("cost", f"Cost by {each}, in US dollars{last}", about, costs))
     return join(charts)
@@ -118,8 +121,6 @@ def _charts(by_day: UsageTable) -> Markup:
 
 def _in_time(known: Mapping[str, UsageSum]) -> _Bars:
     """Return all days from the first to the last; all months if these are too many, or else the last years."""
-    if not known:
-        return _Bars("day", [])
     first, last = (date.fromisoformat(day) for day in (min(known), max(known)))
     if last.toordinal() - first.toordinal() < _MOST_DAYS:
         days = (date.fromordinal(day).isoformat() for day in range(first.toordinal(), last.toordinal() + 1))
