@@ -34,7 +34,7 @@ GUARDED = {
     "tests/agents/kimi/test_adapter.py": "agents/kimi/places agents/kimi/questions",
     "tests/agents/test_families.py": "agents/cowork",
     "tests/doctor/test_agents.py": "agents/others",
-    "tests/agents/test_base.py": "agents/ancestors agents/spec",
+    "tests/agents/test_base.py": "agents/ancestors",
     "tests/agents/test_runs.py": ("agents/opencode/running agents/reports"),
     "tests/archive/test_update.py": "archive/excluded archive/writer",
     "tests/cli/test_completion.py": "cli/parameters",
