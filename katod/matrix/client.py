@@ -137,11 +137,10 @@ class Client:
 
         Raises DeliveryRefused, DeliveryStopped, DeliveryError.
         """
-        kind = quote(event_type, safe="")
         if state_key is None:
-            path = f"/rooms/{self._room}/send/{kind}/{quote(txn, safe='')}"
+            path = f"/rooms/{self._room}/send/{event_type}/{quote(txn, safe='')}"
         else:
-            path = f"/rooms/{self._room}/state/{kind}/{quote(state_key, safe='')}"
+            path = f"/rooms/{self._room}/state/{event_type}/{quote(state_key, safe='')}"
         answer = self._ask("PUT", _CLIENT + path, orjson.dumps(content), "application/json")
         return _made(answer, "event_id")
 

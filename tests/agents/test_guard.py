@@ -4,7 +4,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from types import ModuleType
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,9 +13,11 @@ from click.testing import CliRunner
 
 from katod.agents import AGENTS
 from katod.agents.base import Adapter
+from katod.agents.guard import guarded
 from katod.agents.spec import AgentSpec, Container
 from katod.cli import app
-from katod.errors import KatodError
+from katod.errors import AgentFailed, KatodError
+from katod.model import Record
 from katod.tail.reader import SourceFile
 from tests.examples import mostly
 from tests.serve.test_app import asked
@@ -167,3 +170,16 @@ def check_commands(world: World, good: Maker) -> None:
             assert "nice" in result.output, (command, result.output)
     exported = [path.read_text() for path in (world.home / "all").rglob("*.md")]
     assert any("still nice" in text for text in exported)
+
+
+@pytest.mark.breaks
+def test_a_failure_names_the_path_that_a_function_was_called_for() -> None:
+    """Be it the path itself, or what has one; what a record says is never shown."""
+    for given in (("/x/s.jsonl",), (Path("/x/s.jsonl"),), (SimpleNamespace(path="/x/s.jsonl"), "a/b")):
+        with pytest.raises(AgentFailed) as caught:
+            guarded(fail)(*given)
+        assert str(caught.value.path) == "/x/s.jsonl"
+    for nothing in ((), ("words",), (Record(0, {"text": SECRET}, raw=SECRET),)):
+        with pytest.raises(AgentFailed) as caught:
+            guarded(fail)(*nothing)
+        assert caught.value.path is None

@@ -41,6 +41,7 @@ class Homeserver:
         self.events: list[dict[str, Any]] = []
         self.uploads: dict[str, bytes] = {}
         self.requests: list[str] = []
+        self.kinds: list[str] = []  # of the content of these
         self.fault: Fault = lambda _method, _path: ""
         self.encrypted = False
         self.joined = True
@@ -191,6 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
         server, path = self.homeserver, urlsplit(self.path).path
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         server.requests.append(f"{self.command} {path}")
+        server.kinds.append(self.headers.get("Content-Type", ""))
         fault = server.fault(self.command, path)
         if self.headers.get("Authorization") != f"Bearer {server.token}":
             fault = "revoke"

@@ -77,6 +77,14 @@ def test_what_is_refused_for_good(client, server, fault):
         client.check_room()
 
 
+def test_a_token_that_is_not_accepted_stops_all(client, server):
+    """Nothing is asked again until somebody puts another one there."""
+    failing(server, "revoke")
+    for ask in (client.user, client.check_room, lambda: client.send("t", "x", {}), lambda: client.upload(b"", "a/b")):
+        with pytest.raises(DeliveryStopped, match=r"is not accepted: .* 401 M_UNKNOWN_TOKEN"):
+            ask()
+
+
 def test_a_proxy_refuses_nothing_for_good():
     """An answer without an error code is not the homeserver's, except where a request is too large."""
     assert not Response(403, {}).is_final
@@ -107,9 +115,13 @@ def test_an_answer_without_an_end_is_given_up(client, server, monkeypatch):
 
 
 def test_a_type_of_content_cannot_add_headers(client, server):
-    """Only plain ones are passed on."""
+    """Only plain ones are passed on; a request without content has none."""
     assert client.upload(b"x", "image/png\r\nX: y").startswith("mxc://")
-    assert server.uploads == {"mxc://localhost/0": b"x"}
+    client.upload(b"y", "image/png")
+    client.send("t", "x", {})
+    client.user()
+    assert server.uploads == {"mxc://localhost/0": b"x", "mxc://localhost/1": b"y"}
+    assert server.kinds == ["application/octet-stream", "image/png", "application/json", ""]
 
 
 def test_a_token_is_one_word_in_a_private_file(tmp_path):

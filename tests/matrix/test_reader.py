@@ -117,3 +117,16 @@ def test_a_line_that_was_held_back_is_what_it_goes_on_after(session: Claude) -> 
     whole.release()
     reader = reader_of(session, after=whole.lines[-1].txn)
     assert ([reader.read() for _ in range(3)], [*reader.lines]) == ([True, False, False], [])
+
+
+def test_it_is_done_when_all_of_a_recording_that_ended_was_taken(session: Claude) -> None:
+    """What was read and not sent yet is still to be sent."""
+    identity = AGENTS["claude"].named(session.path)
+    assert identity is not None
+    last = [event.id for event, _ in replay(identity.key, [Stretch(str(session.path), identity)], EventLog())][-1]
+    reader, states = reader_of(session, end=last), [False]
+    while reader.read():
+        while reader.lines:
+            states.append(reader.done)
+            reader.lines.popleft()
+    assert (set(states), reader.done) == ({False}, True)

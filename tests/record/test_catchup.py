@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from katod.errors import OutputError, SourceError
+from katod.errors import LedgerError, OutputError, SourceError
 from katod.events import Event, SessionRef
 from katod.model import Range, SessionKey
 from katod.record import catchup, delivery
@@ -337,6 +337,18 @@ def test_a_failure_of_katod_in_a_retry_makes_only_this_output_wait_longer(behind
     behind.catch_up.retry(behind.output)
     behind.follow()
     assert behind.words() == ALL
+
+
+def test_a_ledger_that_fails_is_no_problem_of_one_output(behind, monkeypatch):
+    """The step is repeated as a whole, and nothing is said of the output."""
+
+    def fail(*_):
+        raise LedgerError("the disk is full")
+
+    monkeypatch.setattr(behind.delivery, "retry", fail)
+    with pytest.raises(LedgerError):
+        behind.catch_up.retry(behind.output)
+    assert (behind.row.problem, behind.delivery.is_parked(behind.output)) == ("", False)
 
 
 def test_a_rewritten_source_is_read_again_without_doubling(behind):

@@ -1,8 +1,10 @@
 """zot: the provider of the model, and encrypted thinking."""
 
+from pathlib import Path
 from typing import Any
 
 from katod import events as ev
+from katod.agents import AGENTS
 from tests.looping import each
 from tests.support.translated import Row, payloads, translated
 
@@ -110,3 +112,19 @@ def test_so_many_calls_may_be_in_progress(count: int) -> None:
     ended: list[Row] = [{"type": "tool_result", "id": name, "content": []} for name in names]
     told = payloads(translated("zot", meta(), *begun, *ended), ev.TOOL_CALL)
     assert [row["toolCallId"] for row in told] == names[-16:]
+
+
+@each("kind", ["response", "user_prompt_submit", "user_message", "turn_start", "assistant_start"])
+def test_a_captured_stream_may_begin_with_any_of_its_rows(kind: str) -> None:
+    """Whoever captures it may have begun late; a row of Codex has what it says in a payload."""
+    recognises = AGENTS["zot"].adapter.recognises
+    assert recognises(Path("/x/captured.jsonl"), {"type": kind})
+    assert not recognises(Path("/x/captured.jsonl"), {"type": kind, "payload": {}})
+    assert not recognises(Path("/x/captured.jsonl"), {"type": "never-seen"})
+
+
+def test_a_call_is_told_once_however_often_it_is_written() -> None:
+    """In a stream it is in the message, and has a row of its own."""
+    block = {"id": "c1", "name": "bash", "arguments": {"command": "make"}}
+    told = payloads(translated("zot", meta(), said(**block), call(), call(id="c2")), ev.TOOL_CALL)
+    assert [row["toolCallId"] for row in told] == ["c1", "c2"]
