@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from katod.record import successor
 from tests.examples import mostly
 from tests.support.inprocess import InProcess
 from tests.support.records import MAKERS, Claude, Maker, calls, says, user
@@ -112,3 +113,28 @@ def test_nobody_went_on_where_nobody_has_typed(world: World, running: Told) -> N
     running.turn()
     assert [one.kind for one in running.news] == ["left"]
     running.stop()
+
+
+def test_only_new_sessions_are_looked_at_and_each_once(
+    world: World, running: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their beginnings are read while another session is recorded: neither those of the past nor of sub-agents."""
+    seen: list[str] = []
+    head = successor._head
+    monkeypatch.setattr(
+        successor, "_head", lambda source, file: seen.append(str(source.identity.key)) or head(source, file)
+    )
+    running.stop()
+    past = Claude(world, "00000000-4e08-49a9-b1df-7f5d23a36a11").say(user("long ago"), says("yes")).age()
+    again = InProcess(world)
+    again.turn()
+    Claude(world).say(user("::start talk.md\nhello"), says("hi"))
+    again.turn()
+    past.say(user("more"), says("well"))
+    second = other(Claude, world, cwd="/home/me/other").say(user("something else"), says("fine"))
+    again.turn()
+    second.say(user("and more"), says("well"))
+    second.child().say(user("look"), says("there"))
+    again.turn()
+    assert seen == [f"claude:{second.session}"]
+    again.stop()

@@ -1,8 +1,10 @@
 """Connections that were closed, but whose clients do not read."""
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import uvicorn
 
 from katod.serve.access import limits
@@ -37,3 +39,14 @@ def test_a_connection_that_was_closed_some_time_ago_is_ended() -> None:
     first.closing = True
     server._cut_off(2000.0)
     assert aborted == ["first"]
+
+
+def test_a_server_looks_after_its_connections_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At each tick."""
+    monkeypatch.setattr(limits, "PATIENCE", -1)
+    aborted: list[str] = []
+    server = _Server(uvicorn.Config(lambda: None))
+    connections: Any = [SimpleNamespace(transport=Transport("one", aborted, closing=True))]
+    server.server_state.connections = connections
+    assert asyncio.run(server.on_tick(1)) is False
+    assert aborted == ["one"]

@@ -548,3 +548,11 @@ def test_an_output_without_a_byte_is_known_by_its_inode_alone(place):
         put(place, b"a note\n\n")
         with place.path.open("rb") as file:
             assert is_known(file.fileno(), known._replace(ino=ino)) is is_it
+
+
+def test_a_directory_that_goes_while_an_output_is_made_is_named(place, monkeypatch):
+    """The root is there: it is not taken for a disk that is not mounted."""
+    monkeypatch.setattr(output, "open_file", mock.Mock(side_effect=FileNotFoundError))
+    with pytest.raises(OutputError, match="its directory no longer exists") as caught:
+        make(place, OWNER)
+    assert caught.value.path == place.path

@@ -222,10 +222,49 @@ def test_a_row_of_another_shape_is_no_error(store: OpenCode2, data: str) -> None
 
 
 def test_a_deleted_session_is_gone(store: OpenCode2) -> None:
-    """A session that no longer exists raises `SourceGone`."""
+    """A session that no longer exists raises `SourceGone`, which says which one."""
     store.run("DELETE FROM session_v2")
-    with pytest.raises(SourceGone), AGENTS["opencode"].open(f"{store.path}#{store.id}"):
+    path = f"{store.path}#{store.id}"
+    with pytest.raises(SourceGone) as caught, AGENTS["opencode"].open(path):
         pass
+    assert str(caught.value.path) == path
+
+
+def test_an_answer_has_all_that_one_of_the_first_generation_has(store: OpenCode2) -> None:
+    """Its times, its model, what it used and why it failed; all parts but the last one are final."""
+    with AGENTS["opencode"].open(f"{store.path}#{store.id}") as file:
+        assert file.mtime_ns // 1_000_000 == file.size > 10**12
+    used = {"tokens": {"input": 7}, "cost": 0.5, "finish": "stop"}
+    content = [{"type": "reasoning", "text": "Hm."}, {"type": "text", "text": "So."}]
+    data = {
+        "time": {"created": 1000, "completed": 2000},
+        "model": {"id": "glm-5", "providerID": "z"},
+        "content": content,
+    }
+    failed = {"error": {"type": "Overloaded", "message": "too much"}}
+    made = second._Message("m", "assistant", 3, 1500, json.dumps(data | used | failed)).as_first()
+    about = {"id": "m", "seq": 3, "role": "assistant", "time": {"created": 1000, "completed": 2000}}
+    assert made == {
+        "info": about | used | {
+            "modelID": "glm-5", "providerID": "z", "error": {"name": "Overloaded", "data": {"message": "too much"}},
+        },
+        "parts": [
+            content[0] | {"id": "m:0000", "time": {"start": 1000, "end": 1000}},
+            content[1] | {"id": "m:0001", "time": {"start": 1000}},
+        ],
+    }  # fmt: skip
+    asked = second._Message("m", "user", 3, 1500, json.dumps({"text": "Go.", "time": {"created": "soon"}})).as_first()
+    assert asked == {
+        "info": {"id": "m", "seq": 3, "role": "user", "time": {"created": 1500}},
+        "parts": [{"id": "m:0000", "type": "text", "text": "Go."}],
+    }
+
+
+@each("kind", ["synthetic", "system"])
+def test_what_the_client_writes_is_marked_as_such(kind: str) -> None:
+    """As in the first generation."""
+    made = second._Message("m", kind, 3, 1500, json.dumps({"text": "Go."})).as_first()
+    assert made["parts"] == [{"id": "m:0000", "type": "text", "text": "Go.", "synthetic": True}]
 
 
 @examples(3, 1_000)

@@ -2,7 +2,7 @@
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -154,3 +154,33 @@ def test_an_answer_has_each_security_header_once(kind: str) -> None:
     assert own in sent[0]["headers"]
     assert {name for name, _ in _SECURITY} <= set(names)
     assert len(names) == len(set(names))
+
+
+TWICE: Final = [(b"content-length", b"1"), (b"transfer-encoding", b"chunked")]
+
+
+@each(
+    ("headers", "answer"),
+    [
+        ([(b"host", b"127.0.0.1:3100")], (401, b"www-authenticate", b"Bearer")),
+        ([(b"host", b"127.0.0.1:3100"), *TWICE], (400, b"connection", b"close")),
+        (TWICE, (400, b"connection", b"close")),
+    ],
+)
+def test_a_refusal_says_what_is_to_be_done(headers: list[Any], answer: tuple[int, bytes, bytes]) -> None:
+    """Who has no token learns how to send one; a connection on which nobody knows where a request ends is closed."""
+    sent: list[Any] = []
+    scope = {
+        "type": "http", "method": "GET", "raw_path": b"/s", "path": "/s", "query_string": b"", "headers": headers,
+        "client": ("127.0.0.1", 1), "extensions": {},
+    }  # fmt: skip
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def none(*_given: Any) -> Any:
+        return {"type": "http.disconnect"}
+
+    asyncio.run(Guard(none, POLICY, lambda _scope, _refusal: None)(scope, none, send))
+    status, name, value = answer
+    assert (sent[0]["status"], dict(sent[0]["headers"])[name]) == (status, value)
