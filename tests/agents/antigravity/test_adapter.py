@@ -144,6 +144,10 @@ def test_the_project_is_in_the_history_or_in_a_log(tmp_path: Path) -> None:
     (tmp_path / "config/projects").mkdir(parents=True)
     (tmp_path / "config/projects/p-1.json").write_text('{"folderUri": "file:///home/me/my%20app"}')
     assert place() == "/home/me/my app"
+    (tmp_path / "config/projects/p-1.json").write_text('{"folders": [{}, {"folderUri": "file:///home/me/two"}]}')
+    assert place() == "/home/me/two"
+    (tmp_path / "config/projects/p-1.json").write_text("{}")
+    assert place() == ""
 
 
 @each("how", ["named", "prompted"])
@@ -197,6 +201,15 @@ def test_a_large_conversation_is_searched_as_well(tmp_path_factory: Any) -> None
     conversation(brain, "parent", *[filler] * 9, asked)
     said = prompt(f"<USER_REQUEST>\n{words}\n</USER_REQUEST>") | {"created_at": asked["created_at"]}
     assert not translated("antigravity", said, path=conversation(brain, ID))[1].typed
+
+
+@each("folder", ["", "a", "a/b", "a/b/c", "a/b/c/d", "a/b/c/d/e"])
+def test_a_transcript_that_is_not_in_its_place_is_the_persons(folder: str) -> None:
+    """However deep it is: nothing beside it is searched."""
+    said = prompt("<USER_REQUEST>\ngo\n</USER_REQUEST>")
+    for root in (Path("/"), Path("/nowhere"), Path()):
+        events = translated("antigravity", said, path=root / folder / "transcript_full.jsonl")
+        assert [event.typed for event in events if event.kind == ev.USER_MESSAGE] == [True]
 
 
 def test_a_pipe_in_the_place_of_a_transcript_is_not_waited_for(tmp_path: Path) -> None:
