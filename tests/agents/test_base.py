@@ -1,17 +1,20 @@
 """What all agents share: the spec of an agent, the builder of its events, and the table of its handlers."""
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.ancestors import Ancestors
-from katod.agents.base import Adapter, EventBuilder, fingerprint, handles
+from katod.agents.base import Adapter, EventBuilder, Origin, fingerprint, handles
 from katod.agents.fields import attachment
 from katod.agents.spec import Nature
+from katod.errors import AgentFailed
 from katod.events import Event, SessionRef
-from katod.model import Record
+from katod.model import Identity, Record, SessionKey
 from tests.looping import each
 
 UUID = "3f0a4c52-9d1e-4b7a-8c66-0123456789ab"
@@ -286,3 +289,20 @@ def test_every_agent_says_what_was_typed_and_what_is_its_own():
         Adapter.typed_texts({})
     with pytest.raises(NotImplementedError):
         Adapter.recognises(Path("x"), {})
+
+
+@pytest.mark.breaks
+def test_what_an_adapter_raises_is_a_failure_of_its_agent() -> None:
+    """In each method that is called from outside, so that all else goes on."""
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise ValueError("words of the session")
+
+    names = ("state", "has_pending", "finish", "feed_usage")
+    broken = type("Broken", (AGENTS["pi"].adapter,), dict.fromkeys(names, fail) | {"typed_texts": staticmethod(fail)})
+    adapter = broken(Origin(Identity(SessionKey("x", "s")), Path("/x/s")))
+    for call in (adapter.state, adapter.has_pending, adapter.finish, partial(adapter.feed_usage, None)):
+        with pytest.raises(AgentFailed):
+            call()
+    with pytest.raises(AgentFailed):
+        broken.typed_texts({})

@@ -8,9 +8,11 @@ import pytest
 
 from katod.agents import AGENTS
 from katod.config import Settings
-from katod.discover.found import find_sessions
+from katod.discover.found import FoundSession, find_sessions
 from katod.discover.roots import find_roots
-from katod.record.resumecommand import resume_command
+from katod.metadata import SessionMetadata
+from katod.model import Identity, SessionKey, Stat
+from katod.record.resumecommand import resume_command, resume_command_from
 from tests.examples import mostly
 from tests.looping import each
 from tests.support.records import MAKERS, OTHER, SESSION, Claude, Codex, Gemini, VSCode, says, user
@@ -142,3 +144,11 @@ def test_a_session_that_is_gone_meanwhile_began_nowhere(world, shop):
     assert resume_command(found) == (words, str(shop))
     Path(found.files[-1][0]).unlink()
     assert resume_command(found) == (words, "")
+
+
+def test_an_agent_that_wants_a_file_is_given_the_one_that_changed_last():
+    """A session may have several, of which the others are older."""
+    key = SessionKey("zot", "s")
+    found, metadata = FoundSession(key), SessionMetadata(key)
+    found.files = [(f"/x/{name}.jsonl", Identity(key), Stat(0, 0, 0, 0)) for name in ("first", "second", "last")]
+    assert resume_command_from(found, metadata) == (("zot", "--session", "/x/last.jsonl"), "")

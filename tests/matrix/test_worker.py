@@ -145,6 +145,24 @@ def test_a_recording_that_fails_alone_waits_while_others_are_sent(katod: Katod) 
     ]
 
 
+@each(("accepted", "reported"), [(0, 1), (1, 0)])
+def test_what_was_sent_of_a_recording_makes_its_failures_begin_anew(accepted: int, reported: int) -> None:
+    """Two in a row are reported: not two with something sent in between, but with nothing to send."""
+    with pytest.MonkeyPatch.context() as patch:
+        katod = made(patch)
+
+        def send() -> bool:
+            katod.accepted += accepted
+            return True
+
+        failed, other = fails(DeliveryError("no")), lambda: True
+        katod.acts["send"] = [failed, other, send, other, failed]
+        katod.offer(1, 2)
+        katod.run()
+        problems = [one.problem for one in katod.reports() if isinstance(one, Progress)]
+        assert len(problems) == reported
+
+
 def test_a_room_that_takes_nothing_more_is_no_fault_of_a_recording(katod: Katod) -> None:
     """Then all of it waits."""
     katod.acts["send"] = [fails(DeliveryError("no"))]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katod.agents.codex import script
 from katod.agents.codex.script import MOST_CALLS, calls_in
 from tests.examples import examples, texts
 from tests.looping import each
@@ -112,3 +113,23 @@ def test_a_hostile_script_takes_linear_time(piece: str) -> None:
         return time.process_time() - begun
 
     assert min(seconds(80_000) for _ in range(2)) <= 8 * max(seconds(20_000), 0.003)
+
+
+@each(
+    ("given", "is_read"),
+    [
+        ("[[1]]", True),
+        ("[[[1]]]", False),
+        ("[1,2,3]", True),
+        ("[1,2,3,4]", False),
+        ("{a:[1]}", True),
+        ("{a:[[1]]}", False),
+    ],
+)
+def test_values_are_read_down_to_a_depth_and_up_to_a_number(
+    given: str, is_read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is more than that is kept as it is written."""
+    monkeypatch.setattr(script, "_DEEPEST", 2)
+    monkeypatch.setattr(script, "_MOST_VALUES", 4)
+    assert [call.plain for call in calls_in(f"tools.x({given})")] == [is_read]

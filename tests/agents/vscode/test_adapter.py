@@ -79,6 +79,16 @@ def test_rounds_are_the_answer() -> None:
     assert {event.model for event in events if event.kind in (ev.ASSISTANT_MESSAGE, ev.TOOL_CALL)} == {"gpt-5"}
 
 
+def test_a_round_has_its_own_time_or_that_of_the_whole_answer() -> None:
+    """Without a state, an answer has the time of its request."""
+    rounds = [{"response": "one", "timestamp": 1770763001000}, {"response": "two"}]
+    result = {"metadata": {"toolCallRounds": rounds}}
+    for more, whole in (({"modelState": {"value": 1, "completedAt": 1770763009000}}, "09"), ({}, "00")):
+        events = told(request(result=result, timestamp=1770763000000, **more))
+        times = [event.time[17:19] for event in events if event.kind in (ev.ASSISTANT_MESSAGE, ev.TURN_END)]
+        assert times == [f"{1770763001 % 60:02}", *[f"{(1770763000 + int(whole)) % 60:02}"] * 2]
+
+
 @each(
     ("given", "expected"),
     [("{broken", "{broken"), ("", {}), (None, {}), ({"a": 1}, {"a": 1}), ("[1]", [1])],
