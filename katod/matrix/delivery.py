@@ -180,7 +180,7 @@ class RoomDelivery:
                 if isinstance(report, RoomRow):
                     deliveries.note(report)
                 elif not self._is_known(report.recording):
-                    continue
+                    pass
                 elif isinstance(report, Sent):
                     deliveries.add_sent([SentRow(report.recording.session, room, report.txn, report.event)])
                     deliveries.move(PositionRow(report.recording.row.id, room, report.txn))

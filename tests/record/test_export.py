@@ -315,3 +315,13 @@ def test_a_line_that_is_no_event_is_named(bad):
     good = orjson.dumps(ev.to_json(Event("a", ev.USER_MESSAGE, SessionRef(*KEY), {"text": "one"}, {})))
     with pytest.raises(SourceError, match=r"^/x\.jsonl: line 3 is not a katod event$"):
         list(read_katod([good, b"", bad, good], Path("/x.jsonl")))
+
+
+@each(("format_name", "folder", "kept"), [
+    ("markdown", "", "name"), ("markdown", "n.assets", "save"), ("html", "", "name"), ("matrix", "", "save"),
+])  # fmt: skip
+def test_pictures_are_in_an_export_beside_it_or_named(format_name, folder, kept):
+    """Events for a room have them in their lines; text needs a folder for them, or has only their names."""
+    options = export.for_export(Options(attachments="save"), format_name, folder)
+    assert (options.attachments, options.exported) == (kept, True)
+    assert options.assets == (folder or Options().assets)

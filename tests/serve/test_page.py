@@ -22,7 +22,7 @@ from katod.serve.page import pages, recording, streams
 from katod.serve.page import sessionlist as board
 from katod.serve.page.changedfiles import EditedFile, FileEdit, _patched, files_of, files_page
 from katod.serve.page.listfilter import ListFilter
-from katod.serve.page.listview import moment
+from katod.serve.page.listview import list_row, moment
 from katod.serve.page.reader import PageReader
 from katod.serve.page.sessionlist import ListRow, SessionList
 from katod.serve.page.sessionview import Beside, session_head
@@ -83,6 +83,16 @@ def test_the_list_shows_each_session_with_what_it_is(world):
     assert "Claude Code · app" in row
     assert 'class="rec' not in row
     assert '<time datetime="' in row
+
+
+def test_what_is_not_known_of_a_session_is_not_shown():
+    """Nothing is made up: neither a star nor a project, and no recording."""
+    row = str(list_row(ListRow("one"), 0.0))
+    assert re.sub(r"<[^>]*>", "", row).strip() == "Untitled"
+    assert 'data-group="recent" data-since="0.000" data-state=""' in row
+    page = str(session_head(ListRow("one"), Beside(), 0.0))
+    assert 'name="rename" value=""' in page
+    assert ("unstar" in page, "unlabel" in page, "Stop recording" in page) == (False, False, False)
 
 
 def test_the_list_is_chosen_from_by_its_address(world):

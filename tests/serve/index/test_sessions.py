@@ -2,14 +2,17 @@
 
 import asyncio
 import os
+from types import SimpleNamespace
 
 import pytest
 
 from katod.agents import AGENTS
-from katod.agents.spec import AgentSpec
+from katod.agents.spec import SPAWNED, AgentSpec
 from katod.config import Settings
 from katod.discover.roots import find_roots
+from katod.formats.stream import bridge
 from katod.metadata import SessionMetadata
+from katod.model import SessionKey
 from katod.serve.index import sessions
 from katod.serve.index.ledger import LedgerSessions
 from katod.serve.index.sessions import IndexScope, SessionIndex
@@ -283,3 +286,13 @@ def test_the_newest_session_of_a_project_is_no_sub_agent(world, monkeypatch):
     assert (newest.name, newest.key.subagent) == (newer.session, "")
     assert found.about(newest)["lastActivityAt"] == "2026-02-02T02:40:01.000Z"
     assert found.newest("/home/me/other") is None
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("began", "is_started"), [
+    ({}, False), ({"origin": SPAWNED}, False), ({"parent": "p"}, False), ({"origin": SPAWNED, "parent": "p"}, True),
+])  # fmt: skip
+def test_a_session_has_a_starter_if_it_names_one(began, is_started):
+    """Only an agent that starts sessions for a part of its work says so; a fork names a session, too."""
+    entry = SimpleNamespace(key=SessionKey("opencode", "s"), beginning=lambda: began)
+    assert sessions.starter_of(entry) == (bridge.session_uuid(SessionKey("opencode", "p")) if is_started else "")
