@@ -191,6 +191,33 @@ def test_a_session_in_two_files_is_the_same(world):
         assert_same(known, content)
 
 
+def test_a_file_that_grows_beside_another_one_is_read_anew(world):
+    """What it says comes before what the other one says, and so may be in the middle."""
+    first, second = world.codex(rollout="1" * 8), world.codex(rollout="2" * 8)
+    say(first, 1)
+    say(second, 2)
+    content = content_of(sessions()[0])
+    known = Outline(lambda: content)
+    assert_same(known, content, QUERIES[:1])
+    say(first, 3)
+    content = content_of(sessions()[0])
+    assert_same(known, content, QUERIES[:1])
+
+
+def test_marks_are_as_far_from_each_other_as_was_chosen(world, monkeypatch):
+    """They take memory, each that of a few messages."""
+    monkeypatch.setattr(outline, "_EVERY", 10)
+    maker, counts = world.session(1), []
+    for number in range(12):
+        say(maker, number)
+        content = content_of(sessions()[0])
+        if not number:
+            known = Outline(lambda: content)  # noqa: B023 - as it is then
+        counts.append((sum(1 for _ in known.stubs()), len(known._marks)))
+    assert counts[-1][1] >= 2
+    assert all(marks <= messages // 10 for messages, marks in counts)
+
+
 @pytest.mark.parametrize("make", [Claude, OpenCode], ids=lambda make: make.__name__)
 def test_what_has_not_changed_is_not_read_again(world, monkeypatch, make):
     """A second page of the same session begins nothing anew; a file that has grown goes on where it was."""
