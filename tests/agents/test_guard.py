@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from katod.agents import AGENTS
 from katod.agents.base import Adapter
-from katod.agents.guard import guarded
+from katod.agents.guard import failures, guarded, or_else
 from katod.agents.spec import AgentSpec, Container
 from katod.cli import app
 from katod.errors import AgentFailed, KatodError
@@ -170,6 +170,24 @@ def check_commands(world: World, good: Maker) -> None:
             assert "nice" in result.output, (command, result.output)
     exported = [path.read_text() for path in (world.home / "all").rglob("*.md")]
     assert any("still nice" in text for text in exported)
+
+
+@pytest.mark.breaks
+def test_a_failure_that_stops_nothing_is_noted_for_its_path() -> None:
+    """Or for all of the agent, if it was called for no path; not any more once it works again."""
+    broken = [True]
+
+    def name_of(*_given: Any) -> str:
+        return fail() if broken[0] else "named"
+
+    named = or_else(lambda *_: "", name_of, "pi")
+    assert (named("/x/s.jsonl"), named()) == ("", "")
+    found = {place: what for start in ("/x", "pi") for place, what in failures(start).items()}
+    assert set(found) == {"/x/s.jsonl", "pi"}
+    assert SECRET not in str(found)
+    broken[0] = False
+    assert (named("/x/s.jsonl"), named()) == ("named", "named")
+    assert failures("/x") == failures("pi") == {}
 
 
 @pytest.mark.breaks

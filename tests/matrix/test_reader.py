@@ -130,3 +130,14 @@ def test_it_is_done_when_all_of_a_recording_that_ended_was_taken(session: Claude
             states.append(reader.done)
             reader.lines.popleft()
     assert (set(states), reader.done) == ({False}, True)
+
+
+def test_nothing_more_is_read_while_lines_are_left(session: Claude) -> None:
+    """There is no end of a long session in memory."""
+    reader = reader_of(session)
+    while not reader.lines:
+        assert reader.read()
+    count = len(reader.lines)
+    session.append(session.user("again"), session.says("and again"))
+    assert [reader.read() for _ in range(5)] == [True] * 5
+    assert len(reader.lines) == count

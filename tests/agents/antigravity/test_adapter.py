@@ -274,3 +274,12 @@ def test_the_whole_transcript_is_the_session(tmp_path: Path) -> None:
     conversation(tmp_path / "brain", ID, steps[0])
     assert (spec.identify(whole), spec.identify(cut)) == (found, found)
     assert spec.identify(tmp_path / "brain" / ID / "chunks" / "transcript_full.jsonl") is None
+
+
+@each("count", [1, 64, 65, 70])
+def test_so_many_calls_may_be_open(count: int) -> None:
+    """Of more, the oldest ones are forgotten: their results come to the next ones."""
+    calls = [MAKE.calls("run_command", CommandLine=f"make {number}") for number in range(count)]
+    events = told(*calls, MAKE.step("MODEL", "RUN_COMMAND", "fine"))
+    made, [given] = payloads(events, ev.TOOL_CALL), payloads(events, ev.TOOL_RESULT)
+    assert given["toolCallId"] == made[max(0, count - 64)]["toolCallId"]

@@ -300,3 +300,13 @@ def test_a_session_that_an_older_katod_began_to_read_has_a_person(state: Row, ty
     adapter = GeminiAdapter(origin, {"session": PARENT} | state)
     said = [event for event in adapter.feed(Record(0, message("m1", "go"))) if event.kind == ev.USER_MESSAGE]
     assert [event.typed for event in said] == [typed]
+
+
+def test_paths_are_shown_from_the_project_also_after_a_restart(tmp_path: Path) -> None:
+    """The folder of the project is read once, at the head of the session."""
+    (tmp_path / ".project_root").write_text("/home/me/app\n")
+    path = tmp_path / "chats" / "session-2026-11-21T23-23-35f6981d.jsonl"
+    call = {"id": "t1", "name": "read_file", "args": {"file_path": "/home/me/app/src/a.py"}, "status": "success"}
+    said = message("g1", "", "gemini", toolCalls=[call])
+    events = translated("gemini", HEADER, said, path=path)
+    assert [row["description"] for row in payloads(events, ev.TOOL_CALL)] == ["src/a.py"]
