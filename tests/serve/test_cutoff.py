@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from katod.serve.access import limits
-from katod.serve.server import _Server
+from katod.serve.server import _Connection, _Server, _Socket
 
 
 class Transport:
@@ -50,3 +52,32 @@ def test_a_server_looks_after_its_connections_by_itself(monkeypatch: pytest.Monk
     server.server_state.connections = connections
     assert asyncio.run(server.on_tick(1)) is False
     assert aborted == ["one"]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("unread", "is_ended"), [(limits.UNREAD, False), (limits.UNREAD + 1, True)])
+def test_a_client_that_asks_for_life_and_reads_nothing_is_ended(
+    unread: int, is_ended: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answers would fill the memory; any other one is answered."""
+    did: list[str] = []
+    monkeypatch.setattr(WebSocketsSansIOProtocol, "handle_ping", lambda _self: did.append("answered"))
+    socket: Any = _Socket.__new__(_Socket)
+    socket.transport = SimpleNamespace(
+        get_write_buffer_size=lambda: unread, is_closing=lambda: False, abort=lambda: did.append("ended")
+    )
+    socket.handle_ping()
+    assert did == ["ended" if is_ended else "answered"]
+
+
+def test_a_request_that_comes_in_time_is_answered_however_long_that_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end for which an idle connection waits is put off by a request, not by a part of one."""
+    connection: Any = _Connection.__new__(_Connection)
+    connection.transport = SimpleNamespace(abort=None)
+    for scope, is_put_off in ((None, False), ({"type": "http"}, True)):
+        connection.scope, waiting = None, SimpleNamespace(is_over=False)
+        waiting.cancel = lambda waiting=waiting: setattr(waiting, "is_over", True)
+        connection.timeout_keep_alive_task = waiting
+        monkeypatch.setattr(H11Protocol, "handle_events", lambda self, scope=scope: setattr(self, "scope", scope))
+        connection.handle_events()
+        assert waiting.is_over is is_put_off

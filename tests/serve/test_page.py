@@ -233,6 +233,16 @@ def test_the_oldest_of_several_sub_agents_comes_first(world):
     assert run(world, work) == ["Do part 0", "Do part 1", "Do part 2"]
 
 
+def test_a_page_of_the_list_has_two_hundred_sessions(monkeypatch):
+    """As its document says; those before are on the next one."""
+    entries = [((number, f"{number:08x}"), f"{number:08x}") for number in range(201, 0, -1)]
+    monkeypatch.setattr(SessionList, "_newest_first", lambda _self: entries)
+    monkeypatch.setattr(SessionList, "_shown", lambda _self, entry, _now, _chosen: ListRow(entry))
+    rows, older = SessionList(None, redact=True).page()
+    assert (len(rows), bool(older)) == (200, True)
+    assert [row.name for row in SessionList(None, redact=True).page(older)[0]] == ["00000001"]
+
+
 def test_a_list_that_ends_with_its_page_has_no_older_one(world, monkeypatch):
     """Also if there are more sessions, of which none is chosen."""
     talked(world)
