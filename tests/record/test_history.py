@@ -11,6 +11,7 @@ from katod.events import USER_COMMAND, USER_MESSAGE, Event, SessionRef
 from katod.model import Cursor
 from katod.record.history import is_history, note_document, rest_of, said, said_in
 from katod.record.stream import NoDedup, SessionStream
+from tests.support import records
 from tests.support.parts import lines, put
 from tests.support.records import OTHER, SESSION, Claude, GeminiDocument, says, user
 
@@ -188,6 +189,22 @@ def test_of_a_forgotten_session_without_commands_the_first_message_is_kept(parts
     assert messages(kept) == [(USER_MESSAGE, "the first")]
     assert kept.commands == []
     assert kept.baseline == kept.cursor.offset == kept.history == kept.seen.size
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("make", "comes_back_as_history"), [(Claude, False), (records.Cursor, True)])
+def test_what_comes_back_of_a_forgotten_session_whose_file_is_gone(parts, make, comes_back_as_history):
+    """Its times say what is new in it; without any, all of it is history, however long it is by then."""
+    maker = make(parts.world).say(user("the first"), says("one"))
+    [source] = parts.sweep()
+    history, baseline = source.history, source.baseline
+    maker.path.unlink()
+    kept = rest_of(source)
+    if comes_back_as_history:
+        assert kept.history > 10**12
+        assert kept.baseline is None
+    else:
+        assert (kept.history, kept.baseline) == (history, baseline)
 
 
 def test_a_message_is_the_same_in_every_copy_of_its_record():

@@ -437,9 +437,11 @@ def test_nothing_can_be_written_anywhere(world, method):
     ]
 
     async def work(app):
-        return [await app.ask(path, method) for path in paths], await app.ask("/nothing")
+        reads = [await app.ask("/nothing", read) for read in ("GET", "HEAD")]
+        return [await app.ask(path, method) for path in paths], *reads
 
-    found, read = run(world, work)
+    found, read, head = run(world, work)
+    assert head.status == 404
     assert {(one.status, one.json["code"], one.headers["allow"]) for one in found} == {(405, "READ_ONLY", "GET, HEAD")}
     assert (read.status, read.json["code"]) == (404, "NOT_FOUND")
 
