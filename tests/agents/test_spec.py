@@ -50,3 +50,16 @@ def test_each_variable_of_an_agent_says_where_its_sessions_are(monkeypatch: pyte
                 there = spec.roots()
             assert there != usual, name
             assert all(root in usual or root.is_relative_to("/elsewhere") for root in there), name
+
+
+def test_on_a_mac_programs_keep_their_sessions_where_programs_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of them that are elsewhere on Linux; a server that is reached from an editor is as on Linux."""
+    linux = {name: AGENTS[name].roots() for name in ("vscode", "zot")}
+    monkeypatch.setattr(sys, "platform", "darwin")
+    support = Path("/home/you/Library/Application Support")
+    assert AGENTS["zot"].roots() == [support / "zot"]
+    editors = [root for root in AGENTS["vscode"].roots() if root.is_relative_to(support)]
+    assert [root.parts[-2:] for root in editors] == [
+        (name, "User") for name in ("Code", "Code - Insiders", "VSCodium", "Code - OSS")
+    ]
+    assert [root for root in AGENTS["vscode"].roots() if root not in editors] == linux["vscode"][len(editors) :]

@@ -42,6 +42,7 @@ REASONS: Final[dict[str, str]] = {
     "ZotAdapter._call: if not self._calls.add(call, [1 → 2]):": "only whether there is one counts",
     "_title_in: return text_of(row[[0 → -1]])": "the query asks for one column",
     "Missing.texts: follows = [False → True]": "before anything was printed, the next event has a heading anyway",
+    "_mode: return [\"immutable=1\" → 'immutable=1X']": "SQLite reads the number that this begins with",
     "run: [gc.collect() → pass]": "what is not collected now takes memory, and nothing else",
 }
 

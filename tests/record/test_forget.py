@@ -70,3 +70,8 @@ def test_a_file_that_knows_a_session_has_one_of_these_words(parts):
     assert sorted(words) == sorted(
         text.encode() for text in (session.key.id, source.path, str(parts.world.home / "n0.md"))
     )
+
+
+def test_a_path_is_looked_for_as_it_is_on_disk():
+    """Also one whose name is no text."""
+    assert Remains([], ["/s/a\udcff.jsonl"], [], []).words == [b"/s/a\xff.jsonl"]

@@ -45,3 +45,9 @@ def test_a_session_changed_when_its_latest_row_did(store: OpenCode, has_parts: b
     session = DatabaseSession(path, has_parts=has_parts)
     assert (session.size, session.mtime_ns) == (found[1].size, found[1].mtime_ns)
     assert abs(session.mtime_ns / 1e9 - time.time()) < 600
+
+
+def test_a_database_is_not_searched_for_what_agents_write_elsewhere(store: OpenCode) -> None:
+    """It has no lines: what names a session is asked of it otherwise."""
+    with AGENTS["opencode"].open(f"{store.path}#{store.id}") as file:
+        assert not file.find(b"text", 1 << 20)
