@@ -78,7 +78,6 @@ GUARDED = {
     "tests/record/test_policy.py": "formats/redact/version",
     "tests/rescue/test_rescuer.py": "chores rescue/copyfile rescue/names rescue/notes rescue/plan rescue/saving",
     "tests/search/test_sessions.py": "search/lines search/hits search/spoken",
-    "tests/serve/feed/test_hub.py": "serve/feed/channel",
     "tests/serve/index/test_sessions.py": "serve/index/ledger",
     "tests/serve/page/test_recording.py": "record/resumecommand",
     "tests/serve/test_app.py": ("serve/failures serve/page/frame serve/page/login serve/protocol/connection"),
