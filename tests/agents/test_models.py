@@ -14,6 +14,9 @@ from tests.looping import each
         ("glm-5", ""),
         ("9lives/model", ""),
         ("", ""),
+        *((f"{name}-1", "openai") for name in ("o1", "o3", "o4", "codex", "chatgpt")),
+        ("grok-5", "xai"),
+        *((f"{folder}/gpt-5", "openai") for folder in ("publishers", "accounts", "deployments")),
     ],
 )
 def test_a_models_name_tells_its_provider(model: str, provider: str) -> None:

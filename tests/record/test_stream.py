@@ -350,6 +350,19 @@ def test_a_stream_that_was_not_there_knows_the_exchanges_that_passed_before():
     assert [second.exchanges.of().last(count) for count in (1, 9)] == [known.last(count) for count in (1, 9)]
 
 
+def test_what_is_gone_of_a_document_is_no_exchange_any_more():
+    """It is read from its beginning after each change: what does not come again was taken back."""
+    make, live = Gemini(session=SESSION), Live(GEMINI)
+    first = [*make.records(user("one")), *make.records(says("two"))]
+    second = [*make.records(user("three")), *make.records(says("four"))]
+    reading, head = live.stream(), make.opening()
+    assert texts(reading.events(live.source, lines(*head, *first, *second))) == ["one", "two", "three", "four"]
+    before = reading.exchanges.of().last(9)
+    assert texts(reading.events(live.source, lines(*head, *second), refold=True)) == []
+    assert reading.exchanges.of().last(9) != before
+    assert reading.exchanges.of().last(9) == reading.exchanges.of().last(1)
+
+
 def test_a_stream_that_was_there_counts_nothing_twice():
     """Known events that are read again change none of the metadata."""
     make, live = Claude(), Live(CLAUDE)
