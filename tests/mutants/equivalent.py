@@ -43,6 +43,7 @@ REASONS: Final[dict[str, str]] = {
     "_title_in: return text_of(row[[0 → -1]])": "the query asks for one column",
     "Missing.texts: follows = [False → True]": "before anything was printed, the next event has a heading anyway",
     "_mode: return [\"immutable=1\" → 'immutable=1X']": "SQLite reads the number that this begins with",
+    "_answers: for question, answer in [zip(asked, answers, strict=False) → zip(asked, answers)]:": "it is so by default",
     "run: [gc.collect() → pass]": "what is not collected now takes memory, and nothing else",
 }
 

@@ -101,3 +101,12 @@ def test_a_session_is_about_its_beginning_alone(world, monkeypatch):
     world.claude().say(user("a login page"), *(says(f"number {number}") for number in range(20)))
     read_beginning(found(world))
     assert len(seen) < 4
+
+
+def test_a_name_may_be_followed_by_a_long_answer(world):
+    """Newer clients repeat it from time to time: it is found in the last 16 KB."""
+    maker = world.claude()
+    maker.say(user("a login page"))
+    maker.write({"type": "custom-title", "customTitle": "named", "sessionId": maker.session})
+    maker.say(says("x" * 14_000))
+    assert names(found(world)) == ("named", "named")

@@ -7,6 +7,7 @@ import pytest
 from katod import events as ev
 from tests.support.outputs import counts, only
 from tests.support.records import Claude
+from tests.support.translated import payloads, translated
 from tests.support.world import World
 
 NOTE = (
@@ -41,3 +42,14 @@ def test_a_notification_without_an_answer_or_a_task_ends_nothing(world: World, t
     """The client also notifies of shell commands in the background."""
     world.claude().append(Claude().user("one"), Claude().user(f"<task-notification>{text}</task-notification>"))
     assert told(world) == []
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("name", "speaker"), [("Agent finished", "Sub-agent"), ('Agent "Look &amp; see" finished', "Look & see")]
+)
+def test_an_answer_says_whose_it_is_and_how_the_work_ended(name: str, speaker: str) -> None:
+    """By the name that the client gives the sub-agent, if it has one."""
+    note = NOTE.format("Done.").replace("Agent finished", name)
+    [ended] = payloads(translated("claude", Claude().user(note, promptSource="system")), ev.AGENT_END)
+    assert ended == {"subagent": "a93e", "status": "completed", "result": "Done.", "speaker": speaker}

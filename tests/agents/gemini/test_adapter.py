@@ -64,6 +64,7 @@ WRAPPED = "<untrusted_context>\n{}\n</untrusted_context>"
             "Output: x\nExit Code: 0\nSignal: 0\nBackground PIDs: 17",
             {"exitCode": 0},
         ),
+        ("Exit Code: 3\nProcess Group PGID: 36", "Exit Code: 3", {"exitCode": 3, "isError": True}),
         ("Output: Exit Code: 3\nmore\nProcess Group PGID: 36", "Output: Exit Code: 3\nmore", {}),
         ("<untrusted_context>\nopen", "<untrusted_context>\nopen", {}),
     ],
