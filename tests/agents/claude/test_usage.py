@@ -66,3 +66,11 @@ def test_a_result_before_its_call_does_not_end_the_wait() -> None:
     assert payloads(translated("claude", *records, make.user("go on")), ev.USAGE) == [
         {"scope": "message", "output": 58}
     ]
+
+
+@each(("agent", "subagent"), [({}, "sidechain"), ({"agentId": "a1"}, "a1")])
+def test_what_a_sub_agent_used_in_the_sessions_file_is_its_own(agent: dict[str, str], subagent: str) -> None:
+    """Also if its records, which are beside those of the session, do not name it."""
+    said = [Claude().says("Hi.", isSidechain=True, **agent), Claude().says("Hi.")]
+    used = [event for event in translated("claude", *said) if event.kind == ev.USAGE]
+    assert [event.session.subagent for event in used] == [subagent, ""]
