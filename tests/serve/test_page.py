@@ -78,6 +78,7 @@ def test_the_list_shows_each_session_with_what_it_is(world):
     text = page.body.decode()
     assert page.status == 200
     assert re.findall(r"<h2 [^>]*>(.*?)</h2>", text) == ["Waiting for you", "Working", "Recent"]
+    assert 'name="q" value=""' in text
     row = re.search(rf'<li id="s-{SESSION}".*?</li>', text)[0]
     assert f'<a href="{ONE}">begin here</a>' in row
     assert "Claude Code · app" in row
