@@ -144,12 +144,13 @@ def test_the_application_may_end_a_connection(place: Path) -> None:
 
 def test_a_connection_that_asks_for_nothing_is_ended(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A part of a request does not put that off; one that has asked for something stays longer."""
-    monkeypatch.setattr(limits, "FIRST", 0.05)
+    monkeypatch.setattr(limits, "FIRST", 0.3)
 
     def work(opened: Open) -> tuple[bytes, bytes]:
         with opened() as one, opened() as two, opened() as three:
+            with suppress(BrokenPipeError):  # where the machine is that slow, it has ended
+                one.sendall(b"GET / HT")
             assert asked(three).startswith(b"HTTP/1.1 200")
-            one.sendall(b"GET / HT")
             ended = _heard(one), _heard(two)
             assert asked(three).startswith(b"HTTP/1.1 200")
             return ended
