@@ -32,6 +32,7 @@ CONFIG_CHANGE: Final = "config.change"
 ERROR: Final = "error"
 AGENT_START: Final = "agent.start"
 AGENT_END: Final = "agent.end"
+RECEIPT: Final = "recording.receipt"  # of katod itself: what became of the records of a recording
 
 KINDS: Final = (
     USER_MESSAGE,
@@ -55,6 +56,7 @@ KINDS: Final = (
     ERROR,
     AGENT_START,
     AGENT_END,
+    RECEIPT,
 )
 
 
@@ -89,10 +91,10 @@ _TEXT_FIELDS: Final = (
 )  # fmt: skip
 _NUMBER_FIELDS: Final = (
     "cacheRead", "cacheWrite", "cacheWrite1h", "contextLimit", "costUsd", "durationMs", "exitCode", "httpStatus",
-    "number", "output", "reasoning", "tokensAfter", "tokensBefore", "total",
+    "number", "output", "reasoning", "records", "told", "tokensAfter", "tokensBefore", "total",
 )  # fmt: skip
-_OBJECT_FIELDS: Final = ("costs", "data", "native", "retry", "structured")
-_FLAG_FIELDS: Final = ("denied", "goesOn", "isError", "multiSelect")
+_OBJECT_FIELDS: Final = ("costs", "data", "gaps", "leftOut", "native", "notUnderstood", "retry", "structured")
+_FLAG_FIELDS: Final = ("denied", "goesOn", "isError", "multiSelect", "rewritten")
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     **dict.fromkeys(_TEXT_FIELDS, (str,)), **dict.fromkeys(_NUMBER_FIELDS, (int, float)),
     **dict.fromkeys(_OBJECT_FIELDS, (dict,)), **dict.fromkeys(_FLAG_FIELDS, (bool,)), "pasted": (list,),

@@ -7,6 +7,7 @@ from katod import events as ev
 from katod.events import Event
 from katod.model import LONGEST_NAME, SessionKey
 from katod.paths import name_of
+from katod.receipt import RecordTally
 from katod.titles import reviewed_in, title_of
 
 _MOST_CALLS: Final = 256
@@ -42,7 +43,7 @@ class SessionNames(NamedTuple):
 class SessionMetadata:
     """Names, start, model and open calls: what the head of a transcript and its tool results need."""
 
-    __slots__ = ("calls", "key", "last", "model", "names", "start", "started", "time")
+    __slots__ = ("calls", "key", "last", "model", "names", "start", "started", "tally", "time")
 
     def __init__(self, key: SessionKey, state: dict[str, Any] | None = None) -> None:
         state = state or {}
@@ -57,6 +58,7 @@ class SessionMetadata:
         self.time: str = state.get("time", "")
         self.last: str = state.get("last", "")
         self.calls: dict[str, str] = state.get("calls", {})
+        self.tally: RecordTally | None = None  # its records, if all of them pass here
 
     def state(self) -> dict[str, Any]:
         """Return the metadata as JSON, without what is unknown."""
@@ -124,6 +126,8 @@ class SessionMetadata:
         """Update the metadata with one event; events come in the order of the conversation."""
         kind = event.kind
         self.last = event.id
+        if self.tally is not None:
+            self.tally.pass_event()
         if event.time:
             self.time = event.time
             if not self.started:

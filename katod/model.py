@@ -128,6 +128,7 @@ class Options:
     usage: bool = False  # tokens at the end of a turn
     subagent_reports: bool = False
     rules: int = 1  # the version of the redaction rules
+    receipts: bool = False  # what became of the records, at the end of each range
     exported: bool = False  # this is an export, not a recording
     base: str = ""  # what relative links of a page lead to: a web address, or a directory
 

@@ -26,7 +26,8 @@ ARROWS = {
     "smallfile": "",
     "formatspec": "",
     "exchanges": "events model",
-    "metadata": "events model paths titles",
+    "receipt": "events",
+    "metadata": "events model paths receipt titles",
     "states": "",
     "lifecycle": "events states",
     "config": "agents errors formatspec log model smallfile",
@@ -39,7 +40,7 @@ ARROWS = {
     "discover": "agents config errors log model store tail",
     "command": "agents errors events formatspec model tail",
     "record": (
-        "agents backoff command config discover errors events exchanges formats formatspec log metadata model paths project slug states store tail titles write"
+        "agents backoff command config discover errors events exchanges formats formatspec log metadata model paths project receipt slug states store tail titles write"
     ),
     "formats": "agents events formatspec lifecycle metadata model paths slug states titles",
     "write": "errors model shell",

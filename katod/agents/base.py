@@ -22,6 +22,7 @@ _DERIVED: Final = ("family", "description")
 Described = tuple[str, str, dict[str, Any], str]  # what `EventBuilder._describe` returns
 Handler = Callable[[Any, Record], list[Event]]
 H = TypeVar("H", bound=Handler)
+Parts = list[tuple[Record, list[Event]]] | tuple[()]  # of a document, each with its events
 
 
 # -- events ---------------------------------------------------------------------------------------
@@ -183,6 +184,7 @@ class Adapter:
     handlers: ClassVar[dict[str, Handler]] = {}
     ignored: ClassVar[frozenset[str]] = frozenset()  # kinds that are no part of the conversation
     new: EventBuilder
+    parts: Parts = ()  # of the document that was fed last
 
     def __init_subclass__(cls) -> None:
         """Build the table of the methods marked by `handles`, and guard what is called from outside."""
@@ -202,6 +204,7 @@ class Adapter:
     def feed(self, record: Record) -> list[Event]:
         """Return the events of this record, in order."""
         value = record.value
+        self.parts = ()
         kind = self._take_up(value or {})
         if value is None:
             return [self.new.raw(record, record.problem, record.raw)]
@@ -211,9 +214,25 @@ class Adapter:
     def _translate_part(self, record: Record, translate: Callable[[Record], Iterable[Event]]) -> list[Event]:
         """Return the events of a part of a document. If its translation breaks, it is kept raw, and costs no other."""
         try:
-            return list(translate(record))
+            return self._note_part(record, translate(record))
         except Exception:  # noqa: BLE001 - whatever it is, the stream logs it by its raw type
-            return [self.new.raw(record, UNEXPECTED, record.value)]
+            return self._note_part(record, [self.new.raw(record, UNEXPECTED, record.value)])
+
+    def _note_part(self, record: Record, events: Iterable[Event]) -> list[Event]:
+        """Return the events of a part of a document, which counts as a record of its own."""
+        told = list(events)
+        if not isinstance(self.parts, list):
+            self.parts = []
+        self.parts.append((record, told))
+        return told
+
+    def name(self, record: Record) -> str:
+        """Return what a record is, in its agent's words: how it is counted if it has no event."""
+        return text_of((record.value or {}).get("type"))
+
+    def holds(self, _record: Record) -> bool:
+        """Return whether the record that was fed last has no event only because its text waits for a later one."""
+        return False
 
     def state(self) -> dict[str, Any]:
         """Return the state to resume from, as JSON."""

@@ -26,7 +26,8 @@ from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
 from katod.model import Cursor, Identity, Options, SessionKey
 from katod.record.ranges import RangePrinter
-from katod.record.stream import LocalDedup, NoDedup, SessionStream, set_title, take_name
+from katod.record.stream import LocalDedup, NoDedup, SessionStream
+from katod.record.translation import set_title, take_name
 from katod.store.rows import OutputRow, PersonalRow, SourceRow
 from katod.write.output import OutputPath, save_asset
 

@@ -14,7 +14,7 @@ from katod.metadata import SessionMetadata
 from katod.model import Cursor, Line, SessionKey
 from katod.record.echo import Message
 from katod.record.export import Stretch
-from katod.record.stream import Translation
+from katod.record.translation import Translation
 from katod.tail.decode import decode
 
 _READ_BYTES: Final = 512 * 1024

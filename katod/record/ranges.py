@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from katod.events import Event
+from katod import events as ev
+from katod.events import Event, SessionRef
+from katod.formats.lines import Lines
+from katod.formats.protocol import Format
 from katod.formats.registry import open_format
 from katod.metadata import Replay, SessionMetadata
 from katod.model import Mark, MarkKind, Options, Range, SessionKey
+from katod.receipt import Counts, RecordTally, receipt
 from katod.store.rows import OutputRow
 
 
@@ -17,14 +21,18 @@ class RangePrinter:
     """
 
     def __init__(
-        self, format_name: str, options: Options, ranges: Sequence[Range], state: dict[str, Any] | None = None
-    ) -> None:
+        self, format_name: str, options: Options, ranges: Sequence[Range], state: dict[str, Any] | None = None, *,
+        printer: Format | None = None,
+    ) -> None:  # fmt: skip
+        """Begin, or go on from a state; with a `printer`, the format is only that of the output."""
         state = state or {}
-        self._format = open_format(format_name, options, state.get("format"))
+        self._format = printer or open_format(format_name, options, state.get("format"))
         self.ranges = ranges
         self.index: int = state.get("index", 0)
         self.active: bool = state.get("active", False)
         self.headed: bool = state.get("headed", False)
+        # The records before the present range; None if no receipts are printed.
+        self._since: Counts | None = state.get("since", {}) if options.receipts else None
         self._pending: str = state.get("pending", "")
         self.head_metadata: SessionMetadata | None = None
         if state.get("edited"):  # noted without a printer
@@ -46,6 +54,8 @@ class RangePrinter:
         row: dict[str, Any] = {"index": self.index, "active": self.active, "headed": self.headed}
         if self._pending:
             row["pending"] = self._pending
+        if self._since:
+            row["since"] = self._since
         return row | {"format": self._format.state()}
 
     @property
@@ -55,7 +65,7 @@ class RangePrinter:
 
     def take(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the text of an event in this output, including marks."""
-        text = self._end(metadata, event.time) if self.active and self.ranges[self.index].until == event.id else ""
+        text = self._end(metadata, event.time, is_past=True) if self._is_until(event) else ""
         if not self.active:
             now = self._next()
             if now is None or (now.start and not (now.inclusive and now.start == event.id)):
@@ -68,6 +78,9 @@ class RangePrinter:
             text += self._head(metadata, event.time) + self._take_pending() + printed
         return text + self.settle(event.id, metadata, event.time)
 
+    def _is_until(self, event: Event) -> bool:
+        return self.active and self.ranges[self.index].until == event.id
+
     def settle(self, event_id: str, metadata: SessionMetadata, time: str = "") -> str:
         """Return the marks of ranges that end at, or begin right after, the event that just passed."""
         text = ""
@@ -79,13 +92,22 @@ class RangePrinter:
             text += self.settle(event_id, metadata, time)
         return text
 
-    def _end(self, metadata: SessionMetadata, time: str) -> str:
+    def _end(self, metadata: SessionMetadata, time: str, *, is_past: bool = False) -> str:
+        """Return what is below a range that ends with, or if it `is_past` before, the last event."""
         ended = self.ranges[self.index]
         self.active = False
         self.index += 1
-        text = self._format.pause()
+        text = self._format.pause() + self._receipt(ended, metadata, is_past=is_past)
         text += self._mark(Mark(ended.end_mark, ended.end_time or time), metadata) if ended.end_mark else ""
         return text + (self._format.end() if self.done else "")
+
+    def _receipt(self, ended: Range, metadata: SessionMetadata, *, is_past: bool) -> str:
+        """Return the line that says what became of the records of a range, if the format has one."""
+        tally = metadata.tally
+        if self._since is None or tally is None:
+            return ""
+        payload = receipt(self._since, tally.before() if is_past else tally.up_to())
+        return self._format.event(_receipt_event(ended, metadata, payload), metadata) if payload else ""
 
     def interrupt(self, kind: MarkKind) -> None:
         """Print a mark before the next text: the file contains other text, or a part is missing."""
@@ -110,6 +132,8 @@ class RangePrinter:
 
     def _begin(self, begun: Range, metadata: SessionMetadata, time: str) -> str:
         self.active = True
+        if self._since is not None and metadata.tally is not None:
+            self._since = _counted(begun, metadata.tally)
         since = begun.start_time or time
         text = self._head(metadata, since)
         return text if begun.mark_at else text + self._begun(begun, metadata, since)
@@ -136,13 +160,45 @@ class RangePrinter:
         return text
 
 
+def _counted(begun: Range, tally: RecordTally) -> Counts:
+    """Return how many records there were before a range that begins at the last event, or after it."""
+    if not begun.start:
+        return {}
+    return tally.before() if begun.inclusive else tally.up_to()
+
+
+def _receipt_event(ended: Range, metadata: SessionMetadata, payload: dict[str, Any]) -> Event:
+    key, start = metadata.key, metadata.start
+    ref = SessionRef(key.agent, start.session or key.id, key.subagent, start.parent)
+    return Event(f"{ended.end}:receipt", ev.RECEIPT, ref, payload, {}, metadata.time, "derived")
+
+
+class _Events(Lines):
+    """Keeps the events that a recording has: like JSONL, every one in its ranges, and nothing else."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+
+    def event(self, event: Event, _metadata: SessionMetadata) -> str:
+        """Keep the event."""
+        self._events.append(event)
+        return ""
+
+    def take(self) -> list[Event]:
+        """Return the events since the last call."""
+        taken, self._events = self._events, []
+        return taken
+
+
 def recorded(row: OutputRow, events: Replay) -> Replay:
     """Yield the events of a session that are within the ranges of an output, with the title of the output."""
-    printer, title = RangePrinter("jsonl", row.options, row.ranges), head_metadata(row).title
+    within, title = _Events(), head_metadata(row).title
+    printer = RangePrinter("jsonl", row.options, row.ranges, printer=within)
     for event, metadata in events:
-        if printer.take(event, metadata):  # JSONL has every event, and nothing else
+        printer.take(event, metadata)
+        for found in within.take():
             metadata.rename(title)
-            yield event, metadata
+            yield found, metadata
 
 
 def head_metadata(row: OutputRow) -> SessionMetadata:

@@ -12,7 +12,7 @@ from katod.model import SessionKey
 from katod.record.export import reprint
 from katod.record.output import Output
 from katod.record.statenews import StateNews
-from katod.record.stream import LedgerDedup, SessionStream
+from katod.record.stream import TALLY, LedgerDedup, SessionStream
 from katod.store.ledger import Ledger
 from katod.store.rows import Auto, RefusalRow, SessionRow, SourceRow
 
@@ -199,9 +199,13 @@ class ActiveSessions:
         """Restore the states of the sources from the ledger; return whether they can be used together."""
         version = AGENTS[row.key.agent].adapter.version
         stored = self._ledger.sources_of(row.id)
-        usable = row.metadata is not None and all(
-            kept.version == version and kept.translated == source.cursor.offset == kept.cursor.offset
-            for source, kept in zip(sources, stored, strict=True)
+        usable = (
+            row.metadata is not None
+            and TALLY in row.metadata
+            and all(
+                kept.version == version and kept.translated == source.cursor.offset == kept.cursor.offset
+                for source, kept in zip(sources, stored, strict=True)
+            )
         )
         for source, kept in zip(sources, stored, strict=True):
             source.restore_state(*(kept.state, kept.translated) if usable else (None, 0))

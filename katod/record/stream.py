@@ -5,27 +5,22 @@ already seen (the `EventDedup` policies) and in what they do with an event.
 """
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.base import UNEXPECTED, Origin, fingerprint
-from katod.command.split import split
-from katod.errors import AgentFailed
+from katod.agents.base import fingerprint
 from katod.events import Event
 from katod.exchanges import SessionExchanges
-from katod.formats.redact.redactor import redact
-from katod.formats.text.controls import clean
 from katod.log import EventLog
-from katod.metadata import Counts, SessionMetadata
-from katod.model import Identity, Line, NearMiss, Record, SessionKey
+from katod.metadata import SessionMetadata
+from katod.model import Line, SessionKey
+from katod.receipt import RecordTally
 from katod.record.callorder import CallOrder
 from katod.record.echo import Echoes, Message, Passed
+from katod.record.translation import Readable, Translation
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import SeenRow, SessionRow
-from katod.tail.decode import decode
-from katod.titles import title_of
 
 # Kinds with content, or an id, of their own: turns, for example, all begin alike.
 DISTINCTIVE: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE, ev.TOOL_CALL, ev.TOOL_RESULT})
@@ -33,18 +28,7 @@ DISTINCTIVE: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_M
 _ECHOES: Final = "echoes"  # beside the metadata
 _ORDER: Final = "callOrder"  # likewise
 _EXCHANGES: Final = "exchanges"
-
-
-class Readable(Protocol):
-    """What a stream needs to know about a source."""
-
-    @property
-    def path(self) -> str:
-        """Its path."""
-
-    @property
-    def identity(self) -> Identity:
-        """The session it belongs to."""
+TALLY: Final = "tally"
 
 
 class EventDedup(Protocol):
@@ -71,6 +55,7 @@ class SessionStream:
     ) -> None:  # fmt: skip
         kept = kept or {}
         self.metadata = SessionMetadata(key, kept)
+        self.metadata.tally = RecordTally(kept.get(TALLY)) if whole else None
         self.exchanges = SessionExchanges(key.subagent, kept.get(_EXCHANGES))
         self.seen = seen
         self._log = log
@@ -84,6 +69,7 @@ class SessionStream:
         """Return the session's state to resume from, without those of its sources, as JSON."""
         row = self.metadata.state() | ({_ECHOES: self._echoes.kept()} if self._echoes else {})
         row |= {_ORDER: self._order.kept()} if self._order else {}
+        row |= {TALLY: tally.kept()} if (tally := self.metadata.tally) else {}
         return row | ({_EXCHANGES: known} if (known := self.exchanges.state()) else {})
 
     def open(self, source: Readable, state: dict[str, Any] | None = None) -> "Translation":
@@ -212,107 +198,6 @@ class SessionStream:
     def is_pending(self) -> bool:
         """Whether something of any source is held back for a later record."""
         return any(map(self.has_pending, list(self._translations)))
-
-
-class Translation:
-    """The adapter of one source: decodes its lines, adapts the records, splits typed text at its commands."""
-
-    def __init__(
-        self, source: Readable, metadata: SessionMetadata, log: EventLog, state: dict[str, Any] | None = None
-    ) -> None:
-        origin = Origin(source.identity, Path(source.path))
-        self._spec = AGENTS[source.identity.key.agent]
-        self._adapter = self._spec.adapter(origin, state)
-        self._key = str(source.identity.key)
-        self._log = log
-        self._metadata = metadata
-        self._near_misses: list[tuple[Event, NearMiss]] = []
-        self.counts = Counts()
-
-    @property
-    def version(self) -> int:
-        """The version of the adapter."""
-        return self._adapter.version
-
-    def state(self) -> dict[str, Any]:
-        """Return the adapter's state."""
-        return self._adapter.state()
-
-    def take_near_misses(self) -> list[tuple[Event, NearMiss]]:
-        """Return the lines since the last call that looked like commands but were not, with their messages."""
-        taken, self._near_misses = self._near_misses, []
-        return taken
-
-    def has_pending(self) -> bool:
-        """Return whether text is held back for a later record."""
-        return self._adapter.has_pending()
-
-    def feed(self, lines: Iterable[Line]) -> Iterator[Message]:
-        """Yield the messages of these lines.
-
-        Lazy on purpose: each event has to be part of the metadata before the next one is made, so that a head never
-        depends on how much was read at once.
-        """
-        for line in lines:
-            for record in decode(line):
-                if record.value is None:
-                    self._log.record_malformed(self._key, record.offset, record.problem)
-                for event in self._adapt(record, line):
-                    self.counts = self.counts.add(event)
-                    yield self._message(event)
-
-    def feed_if_whole(self, line: Line) -> Iterator[Message]:
-        """Yield the messages of an unterminated line if it is a complete record nevertheless."""
-        records = decode(line)
-        if records and all(record.value is not None for record in records):
-            yield from self.feed([line._replace(records=tuple(records))])
-
-    def finish(self) -> list[Message]:
-        """Return the pending events of a source that is complete."""
-        try:
-            found = self._adapter.finish()
-        except AgentFailed as error:
-            self._log.record_unexpected(self._key, 0, type(error.__cause__).__name__)
-            return []
-        return list(map(self._message, found))
-
-    def _adapt(self, record: Record, line: Line) -> list[Event]:
-        try:
-            events = self._adapter.feed(record)
-        except AgentFailed as error:  # it affects only one record
-            self._log.record_unexpected(self._key, record.offset, type(error.__cause__).__name__)
-            raw = line.data.decode("utf-8", "replace")
-            return self._adapter.feed(Record(record.offset, None, record.part, raw, UNEXPECTED))
-        for event in events:
-            if event.kind == ev.PROVIDER_RAW and event.payload["rawType"] == UNEXPECTED:
-                self._log.record_unexpected(self._key, record.offset, "a part of it")
-        return events
-
-    def _message(self, event: Event) -> Message:
-        if event.kind != ev.USER_MESSAGE:
-            take_name(self._metadata, event)
-            return (event,)
-        heard = event if self._spec.commands else event._replace(typed=False)
-        parts = split(heard, marks_pastes=self._spec.marks_pastes)
-        self._near_misses += ((heard, miss._replace(message=heard.dedup_key)) for miss in parts.near_misses)
-        if event.session.subagent == self._metadata.key.subagent:
-            set_title(self._metadata, parts.words, event)
-        return tuple(parts.events)
-
-
-def take_name(metadata: SessionMetadata, event: Event) -> None:
-    """Note the name that an agent gives the session, and the heading of a plan that it begins with: both redacted."""
-    payload = event.payload
-    if event.kind == ev.CONFIG_CHANGE and payload["what"] == "title":
-        metadata.set_named(clean(redact(payload["after"])))
-    elif ev.is_plan(event) and not metadata.title and event.session.subagent == metadata.key.subagent:
-        metadata.set_plan(clean(redact(payload["text"])))
-
-
-def set_title(metadata: SessionMetadata, words: str, event: Event) -> None:
-    """Set the title from the first text. It is always redacted, as it is also in the ledger and in file names."""
-    if not metadata.title and title_of(words):  # redacting words that say nothing would cost much more
-        metadata.set_title(clean(redact(words)), event)
 
 
 # -- what counts as already seen --------------------------------------------------------------------

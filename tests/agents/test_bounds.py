@@ -15,7 +15,7 @@ from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
-from katod.record.stream import Translation
+from katod.record.translation import Translation
 from tests.examples import mostly
 from tests.support.records import MAKERS, OF_EACH_NATURE, UNKNOWN, Claude, Codex, Maker, calls, result, says, user
 from tests.support.world import World

@@ -154,6 +154,7 @@ def test_a_conversation_is_told_in_order_and_once(told: Told) -> None:
 def test_ids_are_stable_and_unique(told: Told) -> None:
     """The same source gives the same unique ids, however it was read."""
     live, exported = ([row["id"] for row in rows] for rows in (told.recorded, told.exported))
+    live = [name for name in live if not name.endswith(":receipt")]  # of the recording, not of the session
     assert max(Counter(live).values()) == 1
     assert set(live) <= set(exported)
     assert max(Counter(exported).values()) == 1

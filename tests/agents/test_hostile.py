@@ -20,7 +20,7 @@ from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
-from katod.record.stream import Translation
+from katod.record.translation import Translation
 from tests.examples import examples, number, texts
 from tests.looping import each
 from tests.support.records import MAKERS, UNKNOWN, Maker, calls, result, says, user

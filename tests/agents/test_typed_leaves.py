@@ -18,7 +18,7 @@ from katod.agents.base import Origin
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, SessionKey
-from katod.record.stream import Translation
+from katod.record.translation import Translation
 from tests.looping import each
 from tests.support.records import MAKERS, UNKNOWN, Maker, calls, result, says, user
 from tests.support.world import World

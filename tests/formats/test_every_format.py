@@ -136,6 +136,7 @@ PAYLOADS = {
     ev.ERROR: {"message": "", "code": ""},
     ev.AGENT_START: {"subagent": "a", "task": "", "model": ""},
     ev.AGENT_END: {"subagent": "a", "status": "", "result": ""},
+    ev.RECEIPT: {"records": 1, "told": 0, "leftOut": {f"token {SECRET}": 1}, "notUnderstood": {}, "gaps": {}},
 }  # fmt: skip
 
 

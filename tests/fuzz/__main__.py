@@ -17,7 +17,7 @@ with atheris.instrument_imports(include=["katod"]):
     from katod.log import EventLog
     from katod.metadata import SessionMetadata
     from katod.model import Identity, Line, Options, SessionKey
-    from katod.record.stream import Translation
+    from katod.record.translation import Translation
     from katod.tail.decode import decode
     from katod.tail.framing import frame
     from tests.support.rendering import Rendering

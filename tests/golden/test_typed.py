@@ -15,7 +15,7 @@ from katod.agents.base import Origin
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Line
-from katod.record.stream import Translation
+from katod.record.translation import Translation
 from tests.examples import number, some
 from tests.golden.cases import Case, cases
 from tests.looping import each

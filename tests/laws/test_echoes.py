@@ -24,7 +24,7 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, SessionKey
 from katod.record.echo import Echoes, Message
-from katod.record.stream import Translation
+from katod.record.translation import Translation
 from tests.examples import examples
 from tests.support.parts import lines
 from tests.support.records import MAKERS, Maker, Said, calls, result, says, user

@@ -194,6 +194,7 @@ class _Session:
         operation, text = as_text(row.get("operation")), joined_texts(row.get("content"))
         if operation == "enqueue" and typed(text):
             self.queue.append(text)
+            self.sets.held()
         elif operation == "popAll":
             self.queue.clear()
         self.sets.other[f"queue-operation/{operation}"] += 1

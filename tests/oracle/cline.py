@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.common import INVALID, Record, Sets, as_dict, as_text
+from tests.oracle.common import INVALID, Record, Sets, as_dict, as_text, begin
 
 _TYPED = re.compile(r'<user_input mode="[^"]*">(.*)</user_input>\s*', re.DOTALL)
 
@@ -19,7 +19,8 @@ def read(path: Path) -> Sets:
         sets.other[INVALID] += 1
         return sets
     is_lead = document.get("agent") == "lead"
-    for message in map(as_dict, document.get("messages") or []):
+    for number, message in enumerate(map(as_dict, document.get("messages") or [])):
+        begin(sets.other, number)
         content = message.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else map(as_dict, content or [])
         for block in blocks:

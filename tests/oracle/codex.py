@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.common import Record, Sets, as_dict, as_text, joined_texts, records
+from tests.oracle.common import Record, Sets, as_dict, as_text, begin, joined_texts, records
 
 CALLS = frozenset(
     (
@@ -91,6 +91,7 @@ def read(path: Path) -> Sets:
     flat = bool(rows) and "instructions" in rows[0][2] and "type" not in rows[0][2]
     said = _said_by_events(rows)
     for offset, _, row in rows:
+        begin(sets.other, offset)
         if flat and "payload" not in row:
             _flat(sets, row, str(offset))
             continue
@@ -121,8 +122,13 @@ def _alone(payload: Record, said: set[str]) -> str:
     if payload.get("type") != "message" or payload.get("role") != "user":
         return ""
     text = joined_texts(payload.get("content"))
-    is_clients = text.lstrip().startswith(("<", "# AGENTS.md instructions", "The following is the Codex agent history"))
-    return "" if is_clients or not text.strip() or text in said else text
+    return text if _is_prompt(text) and text not in said else ""
+
+
+def _is_prompt(text: str) -> bool:
+    """Return whether a text is not one of the client's own."""
+    clients = ("<", "# AGENTS.md instructions", "The following is the Codex agent history")
+    return bool(text.strip()) and not text.lstrip().startswith(clients)
 
 
 def _flat(sets: Sets, row: Record, native: str) -> None:
@@ -186,6 +192,8 @@ def _response_item(sets: Sets, payload: Record, native: str, *, paginated: bool)
             sets.assistant(native, _shown(text))
         else:
             sets.other[label] += 1
+            if payload.get("role") == "user" and _is_prompt(text):
+                sets.held()
     elif kind == "reasoning":
         told = payload.get("summary") and not paginated
         sets.other[f"other:{label}" if told else label] += 1

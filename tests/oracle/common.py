@@ -19,6 +19,26 @@ INVALID = "invalid-json"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+class Noted(Counter[Any]):
+    """A counter that also notes, for the record that is being read, that something was counted, and what."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name, self.places, self.place = "", {}, [None]
+
+    def share(self, name: str, places: dict[Any, set[str]], place: list[Any]) -> None:
+        """Note under this name, in the same places as others."""
+        self.name, self.places, self.place = name, places, place
+
+    def __setitem__(self, key: Any, value: int) -> None:
+        super().__setitem__(key, value)
+        self.note(key)
+
+    def note(self, key: Any = "") -> None:
+        """Note that something is counted of the present record."""
+        self.places.setdefault(self.place[0], set()).add(self.name or key)
+
+
 @dataclass
 class Sets:
     """The four multisets of one file, and what its answers used. `other` counts each record, block or line that is in none of them.
@@ -27,13 +47,19 @@ class Sets:
     `shown` maps a hash to the beginning of its text, for readable differences.
     """
 
-    users: Counter[TextKey] = field(default_factory=Counter)
-    assistants: Counter[TextKey] = field(default_factory=Counter)
-    calls: Counter[ToolKey] = field(default_factory=Counter)
-    results: Counter[ToolKey] = field(default_factory=Counter)
-    usages: Counter[TextKey] = field(default_factory=Counter)
-    other: Counter[str] = field(default_factory=Counter)
+    users: Noted = field(default_factory=Noted)
+    assistants: Counter[TextKey] = field(default_factory=Noted)
+    calls: Counter[ToolKey] = field(default_factory=Noted)
+    results: Counter[ToolKey] = field(default_factory=Noted)
+    usages: Counter[TextKey] = field(default_factory=Noted)
+    other: Counter[str] = field(default_factory=Noted)
     shown: dict[str, str] = field(default_factory=dict)
+    places: dict[Any, set[str]] = field(default_factory=dict)  # what was counted of each record, by its place
+
+    def __post_init__(self) -> None:
+        place: list[Any] = [None]
+        for name in (*NAMES, "usages", "other"):
+            getattr(self, name).share("" if name == "other" else f"+{name}", self.places, place)
 
     def user(self, native: str, text: str) -> None:
         """Count a person's text. One without words is not compared: katod may keep attachments with an empty text."""
@@ -58,6 +84,10 @@ class Sets:
     def usage(self, native: str, counts: Record, names: tuple[str, str]) -> None:
         """Count the tokens of an answer by the id of its message: those it was given and those it wrote."""
         self.usages[native, "/".join(str(counts.get(name, "")) for name in names)] += 1
+
+    def held(self) -> None:
+        """Note that the text of the present record waits for a later one, which may say it, too."""
+        self.users.note()
 
     def left_out(self) -> dict[str, int]:
         """Return the counts of the record types that become no event."""
@@ -109,6 +139,12 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def begin(other: Counter[str], place: Any) -> None:
+    """Note that the record at a place is read next: an offset, or the number or id of a message in a document."""
+    if isinstance(other, Noted):
+        other.place[0] = place
+
+
 def records(path: Path, other: Counter[str]) -> Iterator[tuple[int, bytes, Record]]:
     """Yield each JSON object with its byte offset and line; count all other lines except blank ones."""
     offset = 0
@@ -116,6 +152,7 @@ def records(path: Path, other: Counter[str]) -> Iterator[tuple[int, bytes, Recor
         start, offset = offset, offset + len(line) + 1
         if not line.strip():
             continue
+        begin(other, start)
         try:
             row = json.loads(line.decode("utf-8", "replace"))
         except ValueError:
@@ -125,3 +162,4 @@ def records(path: Path, other: Counter[str]) -> Iterator[tuple[int, bytes, Recor
             yield start, line, row
         else:
             other["other:not-an-object"] += 1
+    begin(other, None)

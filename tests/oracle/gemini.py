@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.common import Record, Sets, as_dict, as_text, canonical, records, shell_text
+from tests.oracle.common import Record, Sets, as_dict, as_text, begin, canonical, records, shell_text
 
 CONTEXT = ("<session_context>", "<hook_context>")
 OPENING, CLOSING = "<untrusted_context>\n", "\n</untrusted_context>"
@@ -54,7 +54,8 @@ class _Session:
 
     def document(self, document: Record) -> None:
         self.sets.other["other:header"] += 1
-        for row in document["messages"]:
+        for number, row in enumerate(document["messages"]):
+            begin(self.sets.other, number)
             self._message(as_dict(row))
 
     def record(self, row: Record) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.common import INVALID, Record, Sets, as_dict, as_text
+from tests.oracle.common import INVALID, Record, Sets, as_dict, as_text, begin
 
 # Parts without content, which become no event.
 BOOKKEEPING = frozenset(("step-start", "patch", "snapshot"))
@@ -22,8 +22,10 @@ def read(path: Path) -> Sets:
     for value in values(path.read_bytes().decode("utf-8", "replace"), store.sets.other):
         store.keep(value)
     for part in store.parts.values():
+        begin(store.sets.other, part.get("messageID"))
         store.part(part)
     for message in store.messages.values():
+        begin(store.sets.other, message.get("id"))
         store.used(message)
     return store.sets
 
@@ -145,3 +147,11 @@ def other_file(value: Any) -> str:
     row = as_dict(value[0] if isinstance(value, list) and value else value)
     names = [name for key, name in OTHER_FILES.items() if key in row]
     return names[0] if names else "other:unknown-file"
+
+
+def stored(path: Path) -> list[Record]:
+    """Return the messages of the file."""
+    store = _Store()
+    for value in values(path.read_bytes().decode("utf-8", "replace"), store.sets.other):
+        store.keep(value)
+    return list(store.messages.values())

@@ -4,13 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.common import INVALID, Record, Sets, as_dict, as_text, records
+from tests.oracle.common import INVALID, Record, Sets, as_dict, as_text, begin, records
 
 
 def read(path: Path) -> Sets:
     """Read the requests that the file ends with into the multisets. Drafts and queued requests are no part of it."""
     sets = Sets()
-    for request in map(as_dict, state_of(path, sets).get("requests") or []):
+    for number, request in enumerate(map(as_dict, state_of(path, sets).get("requests") or [])):
+        begin(sets.other, number)
         native, text = as_text(request.get("requestId")), as_text(as_dict(request.get("message")).get("text"))
         if request.get("isSystemInitiated"):
             sets.other["other:request/of-the-client"] += 1

@@ -91,7 +91,7 @@ def test_a_recording_freezes_the_options_of_its_time():
     settings = Settings(OutputSettings(time_zone="Asia/Tokyo"), RecordingSettings(subagents=True), content)
     assert Policy.of(settings, ()).options() == Options(
         thinking=True, tools="full", attachments="save", redact=False, time_zone="Asia/Tokyo", subagents=True,
-        recorder=f"katod {__version__}", rules=RULES_VERSION, **shown,
+        recorder=f"katod {__version__}", rules=RULES_VERSION, receipts=True, **shown,
     )  # fmt: skip
 
 

@@ -20,8 +20,8 @@ from katod.record.stream import (
     NoDedup,
     ScanDedup,
     SessionStream,
-    set_title,
 )
+from katod.record.translation import set_title
 from katod.store.ledger import id_hash
 from katod.store.rows import SourceRow
 from tests.looping import each

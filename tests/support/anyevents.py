@@ -20,6 +20,7 @@ _TIMES: Final = st.sampled_from(
     ]
 )
 _NAMES: Final = st.sampled_from(["a", "b", "c", "d"])
+_COUNTS: Final = st.dictionaries(texts(max_size=5), st.integers(1, 9), max_size=2)
 _PATHS: Final = st.sampled_from(["/home/me/app/a.py", "/home/me/other/b.py", "c.py", ""])
 ANY_VALUES: Final = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
@@ -80,6 +81,10 @@ _KINDS: Final = {
     ev.ERROR: _payload({"message": _WORDS}, code=_WORDS, httpStatus=_NUMBERS, retry=st.just({"attempt": 1})),
     ev.AGENT_START: _payload({"subagent": _NAMES}, task=_WORDS, model=_WORDS),
     ev.AGENT_END: _payload({"subagent": _NAMES, "status": _WORDS}, result=_WORDS),
+    ev.RECEIPT: _payload(
+        {"records": _NUMBERS, "told": _NUMBERS, "leftOut": _COUNTS, "notUnderstood": _COUNTS, "gaps": _COUNTS},
+        rewritten=st.just(True),
+    ),
 }  # fmt: skip
 assert set(_KINDS) == set(ev.KINDS)
 

@@ -31,6 +31,7 @@ _SETTINGS: Final = {
 _CHANGES: Final = (("cwd", "cwd"), ("branch", "gitBranch"), ("permissionMode", "permissionMode"))
 _SETTLED: Final = (*_CHANGES, ("effort", "effort"))
 _START: Final = (("cwd", "cwd"), ("branch", "gitBranch"), ("cliVersion", "version"), ("origin", "entrypoint"))
+_WITH_KIND: Final = frozenset({"progress", "attachment", "system", "queue-operation"})
 # Settings that the record in which the session begins may lack: their first value is a change then.
 _LATE: Final = frozenset({"permissionMode", "effort"})
 
@@ -62,6 +63,20 @@ class ClaudeAdapter(Adapter):
         if above := self.new.ancestors.state():
             row["above"] = above
         return row | ({"queue": queue} if (queue := self._queue.state()) else {})
+
+    def name(self, record: Record) -> str:
+        """Return the type of a record, with that of what is in it."""
+        fields = record.value
+        kind = super().name(record)
+        inner = (
+            dict_of(fields.get("data")).get("type"), dict_of(fields.get("attachment")).get("type"),
+            fields.get("subtype"), fields.get("operation"),
+        ) if kind in _WITH_KIND else ()  # fmt: skip
+        return "/".join([kind, *filter(None, map(text_of, inner))])
+
+    def holds(self, record: Record) -> bool:
+        """Return whether a record queued a text of the person, who may have left it or take it back."""
+        return record.value.get("operation") == "enqueue" and self._queue.has_pending()
 
     def has_pending(self) -> bool:
         """Return whether a queued text is waiting for a later record to decide about it."""

@@ -57,6 +57,10 @@ class ClineAdapter(Adapter):
         """Return the settings so far: a document is always read from its beginning."""
         return {"now": self.new.now}
 
+    def name(self, record: Record) -> str:
+        """Return whose message it is."""
+        return text_of(record.value.get("role"))
+
     def _unhandled(self, record: Record) -> list[Event]:
         document = record.value
         if not isinstance(document.get("messages"), list):

@@ -88,6 +88,16 @@ class CodexAdapter(Adapter):
         """Return whether a prompt, or images of the message that follows, are held back."""
         return bool(self._unsaid.pictures) or self._unsaid.is_held
 
+    def name(self, record: Record) -> str:
+        """Return the type of a record with that of its payload, and of a message whose it is."""
+        payload = dict_of(record.value.get("payload", record.value))
+        role = payload.get("role") if payload.get("type") == "message" else ""
+        return "/".join(filter(None, (self.new.native_type, text_of(role)))) or name_of(record.value.get("type"))
+
+    def holds(self, record: Record) -> bool:
+        """Return whether this is the prompt that is held back."""
+        return self._unsaid.is_at(record)
+
     def finish(self) -> list[Event]:
         """Return the prompt that is held back."""
         return self._release(self._unsaid.give())

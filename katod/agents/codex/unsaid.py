@@ -47,6 +47,10 @@ class Unsaid:
         """Whether a prompt waits."""
         return self._held is not None
 
+    def is_at(self, record: Record) -> bool:
+        """Return whether the prompt of this record waits."""
+        return self._held is not None and self._held["at"] == [record.offset, record.part]
+
     def displaced(self, text: str) -> tuple[Record, str] | None:
         """Return the prompt that is shown before the item with this text: no event came between the two."""
         return self.give() if self._is_open(text) else None

@@ -76,6 +76,10 @@ class CursorAdapter(Adapter):
         """Return the number of lines with a speaker so far, the ends of turns since the last, and the directory."""
         return {"number": self.new.number, "ends": self.new.ends, "cwd": self._cwd}
 
+    def name(self, record: Record) -> str:
+        """Return whose line it is, or its type."""
+        return text_of(record.value.get("role")) or super().name(record)
+
     def _take_up(self, fields: dict[str, Any]) -> str:
         role = text_of(fields.get("role"))
         if role in _SPEAKERS:

@@ -38,6 +38,7 @@ _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "thoughts"), ("total", "total"),
 )  # fmt: skip
 _REMEMBERED: Final = 64
+_TOUCHED: Final = "lastUpdated"
 _ENDED: Final = ("success", "error", "cancelled")
 # What the client tells the model when the person leaves the mode for plans by a key; it is recorded as a prompt.
 _LEFT_PLANS: Final = re.compile(r"User has manually exited Plan Mode\. Switching to [^\n]{1,200}\.\s*")
@@ -220,6 +221,17 @@ class GeminiAdapter(Adapter):
         used = (self._messages.used(record._replace(value=row)) for row in messages if row.get("type") == "gemini")
         return [event for events in used for event in events]
 
+    def name(self, record: Record) -> str:
+        """Return what a record is by its keys: only messages have a type."""
+        fields = record.value
+        if isinstance(patch := fields.get("$set"), dict):
+            return "$set/" + ("+".join(sorted(patch.keys() - {_TOUCHED})) or _TOUCHED)
+        return super().name(record) or ("header" if "sessionId" in fields else "")
+
+    def holds(self, record: Record) -> bool:
+        """Return whether this is the interruption that is held back."""
+        return isinstance(self._left, list) and self._left[:2] == [record.offset, record.part]
+
     def has_pending(self) -> bool:
         """Return whether an interruption waits for the call that it interrupted."""
         return isinstance(self._left, list)
@@ -281,7 +293,8 @@ class GeminiAdapter(Adapter):
         """Translate a header: the first one starts the session, and in a document it also contains the messages."""
         out, fields = self._start(record), record.value
         for message in dicts_of(fields.get("messages")):
-            out += self._message(record._replace(value=message), typed=True)
+            inner = record._replace(value=message)
+            out += self._note_part(inner, self._message(inner, typed=True))
         return out + self._titled(record, text_of(fields.get("summary")))
 
     def _start(self, record: Record) -> list[Event]:

@@ -98,6 +98,10 @@ class KimiAdapter(Adapter):
             "unplanned": self._unplanned, "now": self.new.now, "calls": self._calls.state(),
         }  # fmt: skip
 
+    def name(self, record: Record) -> str:
+        """Return the type of a record, or that of the event in it."""
+        return self._take_up(record.value)
+
     def _take_up(self, fields: Value) -> str:
         kind = name_of(fields.get("type"))
         if kind != _LOOP:

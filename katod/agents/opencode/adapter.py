@@ -84,12 +84,30 @@ class OpenCodeAdapter(Adapter):
         if not info or not isinstance(fields.get("messages"), list):
             return [self.new.raw(record, "unknown", record.value)]
         self._turns = turns_of(fields["messages"])
-        out = [self._start(info), *self._repeated(fields["messages"]), *self._said()]
+        out = [self._start(info), *self._repeated(fields["messages"])]
+        said = list(self._said())
+        self._note_messages(record, said)
+        out += said
         self.new.take_up({})
         if revert := dict_of(info.get("revert")):
             reverted = {"text": "Messages taken back", "subtype": "rollback"}
             out.append(self._event(f"revert-{text_of(revert.get('messageID'))}", ev.SYSTEM_MESSAGE, reverted))
         return out
+
+    def name(self, record: Record) -> str:
+        """Return whose message it is."""
+        return text_of(dict_of(record.value.get("info")).get("role"))
+
+    def _note_messages(self, record: Record, said: list[Event]) -> None:
+        """Note the messages up to the last one that has events: what follows it may not be final."""
+        events: dict[str, list[Event]] = {}
+        for event in said:
+            events.setdefault(event.source.get("messageId", ""), []).append(event)
+        messages = [message for turn in self._turns for message in turn.messages()]
+        while messages and message_id(messages[-1]) not in events:
+            messages.pop()
+        for message in messages:
+            self._note_part(record._replace(value=message), events.pop(message_id(message), ()))
 
     def _start(self, info: Value) -> Event:
         parent, self._cwd = text_of(info.get("parentID")), text_of(info.get("directory"))

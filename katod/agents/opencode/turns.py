@@ -27,6 +27,10 @@ class PromptTurn:
         self.answers: list[Value] = []
         self.alone = alone
 
+    def messages(self) -> list[Value]:
+        """Return the prompt and its answers."""
+        return [*([] if self.prompt is None else [self.prompt]), *self.answers]
+
     @property
     def is_shell(self) -> bool:
         """Whether the person ran a command, which is recorded as a call that answers a prompt of the client's."""

@@ -70,6 +70,10 @@ class PiAdapter(Adapter):
         self.new.ancestors.take(fields.get("id"), fields.get("parentId"), out)
         return out
 
+    def name(self, record: Record) -> str:
+        """Return the type of an entry, and of a message whose it is."""
+        return self._take_up(record.value)
+
     def _take_up(self, fields: dict[str, Any]) -> str:
         kind = text_of(fields.get("type"))
         return f"message/{text_of(dict_of(fields.get('message')).get('role'))}" if kind == "message" else kind

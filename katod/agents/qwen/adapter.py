@@ -92,6 +92,10 @@ class QwenAdapter(Adapter):
             return start
         return start + self._used(record, self._first_part(record.value))
 
+    def name(self, record: Record) -> str:
+        """Return the type of a record with its subtype."""
+        return _kind_of(record.value)
+
     def _take_up(self, fields: Value) -> str:
         return _kind_of(fields)
 

@@ -51,6 +51,10 @@ class ChatAdapter(Adapter):
         """Return the settings so far: a document is always read from its beginning."""
         return {"now": self.new.now}
 
+    def name(self, _record: Record) -> str:
+        """Return what the parts of a chat are."""
+        return "request"
+
     def _unhandled(self, record: Record) -> list[Event]:
         chat = record.value
         if not isinstance(chat.get("requests"), list):

@@ -18,7 +18,7 @@ from katod.events import Event
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Record, SessionKey
-from katod.record.stream import Translation
+from katod.record.translation import Translation
 from tests.examples import examples
 from tests.looping import each
 from tests.support.records import Claude

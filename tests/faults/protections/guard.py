@@ -215,7 +215,7 @@ PROTECTIONS = [
     ),
     Protection(
         "only typed text is searched for commands",
-        "katod.record.stream:Translation.feed",
+        "katod.record.translation:Translation.feed",
         search_all_text,
         (
             "tests/agents/test_typed_leaves.py::test_only_a_typed_leaf_commands",
@@ -273,7 +273,7 @@ PROTECTIONS = [
     ),
     Protection(
         "a title is redacted before it is stored",
-        "katod.record.stream:set_title",
+        "katod.record.translation:set_title",
         given(redact=lambda text: text),
         ("tests/faults/test_secrets.py::test_no_secret_reaches_a_file_of_katod",),
     ),

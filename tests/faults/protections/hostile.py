@@ -104,7 +104,7 @@ PROTECTIONS = [
     ),
     Protection(
         "an adapter's exception affects only its record",
-        "katod.record.stream:Translation._adapt",
+        "katod.record.translation:Translation._adapt",
         lambda original: lambda self, record, line: self._adapter.feed(record),
         (
             f"{RECORDS}::test_any_key_may_be_missing_or_of_another_kind",
