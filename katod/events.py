@@ -91,10 +91,10 @@ _TEXT_FIELDS: Final = (
 )  # fmt: skip
 _NUMBER_FIELDS: Final = (
     "cacheRead", "cacheWrite", "cacheWrite1h", "contextLimit", "costUsd", "durationMs", "exitCode", "httpStatus",
-    "number", "output", "reasoning", "records", "told", "tokensAfter", "tokensBefore", "total",
+    "number", "output", "reasoning", "records", "repeated", "told", "tokensAfter", "tokensBefore", "total",
 )  # fmt: skip
 _OBJECT_FIELDS: Final = ("costs", "data", "gaps", "leftOut", "native", "notUnderstood", "retry", "structured")
-_FLAG_FIELDS: Final = ("denied", "goesOn", "isError", "multiSelect", "rewritten")
+_FLAG_FIELDS: Final = ("denied", "goesOn", "isError", "multiSelect")
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     **dict.fromkeys(_TEXT_FIELDS, (str,)), **dict.fromkeys(_NUMBER_FIELDS, (int, float)),
     **dict.fromkeys(_OBJECT_FIELDS, (dict,)), **dict.fromkeys(_FLAG_FIELDS, (bool,)), "pasted": (list,),

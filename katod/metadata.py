@@ -45,7 +45,8 @@ class SessionMetadata:
 
     __slots__ = ("calls", "key", "last", "model", "names", "start", "started", "tally", "time")
 
-    def __init__(self, key: SessionKey, state: dict[str, Any] | None = None) -> None:
+    def __init__(self, key: SessionKey, state: dict[str, Any] | None = None, tally: RecordTally | None = None) -> None:
+        """Go on from a state; `tally` counts the records, if all events pass here as they are read."""
         state = state or {}
         self.key = key
         self.names = SessionNames(
@@ -58,7 +59,7 @@ class SessionMetadata:
         self.time: str = state.get("time", "")
         self.last: str = state.get("last", "")
         self.calls: dict[str, str] = state.get("calls", {})
-        self.tally: RecordTally | None = None  # its records, if all of them pass here
+        self.tally = tally
 
     def state(self) -> dict[str, Any]:
         """Return the metadata as JSON, without what is unknown."""

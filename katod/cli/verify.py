@@ -1,7 +1,8 @@
 """`katod verify`: does each output still contain what the sources say?"""
 
+import json
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -18,16 +19,19 @@ from katod.store.rows import UNNAMED, OutputRow
 
 _LISTED = 10
 _WIDTH = 80
+# What a receipt says is known to be missing in a session.
+_GAPS: Final = {"encryptedThinking": "with thinking that is kept encrypted", "missingParent": "without their parent"}
 
 
 class Verdict(NamedTuple):
-    """The result for one recording: whether everything is there (None if unknown), one line about it, and
-    what is missing.
+    """The result for one recording: whether everything is there (None if unknown), one line about it, what is
+    missing, and what became of the records of its session, if that is known.
     """
 
     good: bool | None
     text: str
     missing: Missing | None = None
+    receipt: dict[str, Any] | None = None
 
 
 @click.command()
@@ -35,19 +39,21 @@ class Verdict(NamedTuple):
 @click.option("--append-missing", is_flag=True, help="Append what is missing to the transcript, after asking.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--strict", is_flag=True, help="Also fail if a transcript can no longer be checked.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per recording.")
 @click.pass_obj
-def verify(context: Context, recording: str, append_missing: bool, yes: bool, strict: bool) -> None:
+def verify(context: Context, recording: str, append_missing: bool, yes: bool, strict: bool, as_json: bool) -> None:
     """Check transcripts against the agents' session files.
 
     RECORDING is the number or the file of a recording, or its session. Without it, all recordings are checked. katod
     renders each recording again and compares it with the file; text that you added is ignored. The exit code is 1 if
-    anything is missing or changed. Use `--append-missing` if an editor saved an older copy over a transcript.
+    anything is missing or changed. A second line says what became of the agent's records: told, left out by name, or
+    not understood. Use `--append-missing` if an editor saved an older copy over a transcript.
     """
     rows, results = select_recordings(context, recording), Counter[bool | None]()
     for row in rows:
-        verdict = _checked(context, row)
+        verdict = _checked(context, row, as_json=as_json)
         if append_missing and verdict.missing is not None and _append(context, row, verdict.missing, yes=yes):
-            verdict = _checked(context, row)
+            verdict = _checked(context, row, as_json=as_json)
         results[verdict.good] += 1
     if unknown := results[None]:
         say(f"{unknown} of {len(rows)} recordings can no longer be checked", err=True)
@@ -57,15 +63,47 @@ def verify(context: Context, recording: str, append_missing: bool, yes: bool, st
         raise KatodError("--strict requires that every recording can be checked")
 
 
-def _checked(context: Context, row: OutputRow) -> Verdict:
+def _checked(context: Context, row: OutputRow, *, as_json: bool) -> Verdict:
     """Compare an output as the ledger has it now, print the result, and return it."""
     ledger = context.ledger()
     assert ledger is not None
     row = next(now for now in ledger.outputs(row.session) if now.id == row.id)
     verdict = _verify(ledger, row, context)
+    key = str(ledger.session(row.session).key)
     ledger.close()
+    if as_json:
+        say(json.dumps(_as_json(row, key, verdict)))
+        return verdict
     say(f"{row.id}  {row.path}: {verdict.text}")
+    if verdict.receipt:
+        say(f"   {receipt_in_words(verdict.receipt)}")
     return verdict
+
+
+def _as_json(row: OutputRow, key: str, verdict: Verdict) -> dict[str, Any]:
+    """Return what is known of a recording, without what is unknown."""
+    found = {"id": row.id, "session": key, "output": str(row.path), "matches": verdict.good, "text": verdict.text}
+    lost = {"missing": len(verdict.missing.numbers)} if verdict.missing is not None else {}
+    found |= lost | ({"receipt": verdict.receipt} if verdict.receipt else {})
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def receipt_in_words(receipt: dict[str, Any]) -> str:
+    """Return what became of the records of a session, in a line for people."""
+    left, unknown = receipt["leftOut"], receipt["notUnderstood"]
+    parts = [f"{receipt['told']:,} of {receipt['records']:,} records told"]
+    parts += [f"{receipt['repeated']:,} written again"] if receipt["repeated"] else []
+    parts += [f"{sum(left.values()):,} left out ({_names(left)})"] if left else []
+    parts += [f"{sum(unknown.values()):,} not understood ({_names(unknown)})"] if unknown else []
+    parts += [f"{number:,} {_GAPS.get(name, name)}" for name, number in receipt["gaps"].items()]
+    return ", ".join(parts)
+
+
+def _names(counts: dict[str, int]) -> str:
+    """Return the names with the highest counts."""
+    most = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+    shown = [f"{name} {number:,}" for name, number in most[:_LISTED]]
+    return ", ".join([*shown, *([f"{len(most) - _LISTED} other kinds"] if len(most) > _LISTED else [])])
 
 
 def _append(context: Context, row: OutputRow, missing: Missing, *, yes: bool) -> bool:
@@ -101,9 +139,10 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
 
 def _verify_made(row: OutputRow, missing: Missing) -> Verdict:
     """Return the result for an output, including what is waiting to be written to it."""
-    verdict = _compare(missing)
+    verdict = _compare(missing)._replace(receipt=missing.receipt)
     if verdict.good is False and row.options.redact and row.options.rules != RULES_VERSION:
-        return Verdict(good=False, text=f"{verdict.text} (its secrets were redacted by an older set of rules)")
+        text = f"{verdict.text} (its secrets were redacted by an older set of rules)"
+        return verdict._replace(text=text, missing=None)
     if row.intent is None or missing.written.endswith(row.intent):
         return verdict
     waiting = f"{len(row.intent)} bytes are waiting to be written{f' ({row.problem})' if row.problem else ''}"

@@ -237,12 +237,16 @@ def picture_saver(root: Path, parts: tuple[str, ...], folder: str) -> Callable[[
     return save
 
 
-def render_recording(output: OutputRow, key: SessionKey, stretches: Iterable[Stretch], log: EventLog) -> Iterator[str]:
+def render_recording(
+    output: OutputRow, key: SessionKey, stretches: Iterable[Stretch], log: EventLog, printer: RangePrinter | None = None
+) -> Iterator[str]:
     """Yield the text of a recording as it was made: its ranges, its fixed options, its marks.
+
+    The printer at its beginning may be given.
 
     Raises SourceError if the place where a range begins is no longer in the sources.
     """
-    printer = RangePrinter.of(output, None)
+    printer = printer or RangePrinter.of(output, None)
     for event, metadata in replay(key, stretches, log):
         yield printer.take(event, metadata)
     if not printer.active and printer.index < len(output.ranges):

@@ -10,7 +10,7 @@ from katod.formats.protocol import Format
 from katod.formats.registry import open_format
 from katod.metadata import Replay, SessionMetadata
 from katod.model import Mark, MarkKind, Options, Range, SessionKey
-from katod.receipt import Counts, RecordTally, receipt
+from katod.receipt import Counts, RangeReceipts, RecordTally
 from katod.store.rows import OutputRow
 
 
@@ -31,8 +31,8 @@ class RangePrinter:
         self.index: int = state.get("index", 0)
         self.active: bool = state.get("active", False)
         self.headed: bool = state.get("headed", False)
-        # The records before the present range; None if no receipts are printed.
-        self._since: Counts | None = state.get("since", {}) if options.receipts else None
+        self.receipts = RangeReceipts(state.get("since"))
+        self._options = options
         self._pending: str = state.get("pending", "")
         self.head_metadata: SessionMetadata | None = None
         if state.get("edited"):  # noted without a printer
@@ -54,8 +54,8 @@ class RangePrinter:
         row: dict[str, Any] = {"index": self.index, "active": self.active, "headed": self.headed}
         if self._pending:
             row["pending"] = self._pending
-        if self._since:
-            row["since"] = self._since
+        if self.receipts.since:
+            row["since"] = self.receipts.since
         return row | {"format": self._format.state()}
 
     @property
@@ -103,11 +103,12 @@ class RangePrinter:
 
     def _receipt(self, ended: Range, metadata: SessionMetadata, *, is_past: bool) -> str:
         """Return the line that says what became of the records of a range, if the format has one."""
-        tally = metadata.tally
-        if self._since is None or tally is None:
+        if (tally := metadata.tally) is None:
             return ""
-        payload = receipt(self._since, tally.before() if is_past else tally.up_to())
-        return self._format.event(_receipt_event(ended, metadata, payload), metadata) if payload else ""
+        payload = self.receipts.end(tally.before() if is_past else tally.up_to())
+        if not payload or not self._options.receipts:
+            return ""
+        return self._format.event(_receipt_event(ended, metadata, payload), metadata)
 
     def interrupt(self, kind: MarkKind) -> None:
         """Print a mark before the next text: the file contains other text, or a part is missing."""
@@ -132,8 +133,8 @@ class RangePrinter:
 
     def _begin(self, begun: Range, metadata: SessionMetadata, time: str) -> str:
         self.active = True
-        if self._since is not None and metadata.tally is not None:
-            self._since = _counted(begun, metadata.tally)
+        if metadata.tally is not None:
+            self.receipts.begin(metadata.tally, _counted(begun, metadata.tally))
         since = begun.start_time or time
         text = self._head(metadata, since)
         return text if begun.mark_at else text + self._begun(begun, metadata, since)

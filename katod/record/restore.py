@@ -18,6 +18,8 @@ from katod.store.rows import OutputRow, SourceRow
 class Missing:
     """The events of a recording whose text is not in its output, or was changed there.
 
+    `receipt` says what became of the records of the session in the recording so far.
+
     Raises SourceError if the session files no longer have the recording, OutputUnreadable if the output cannot
     be read.
     """
@@ -27,7 +29,10 @@ class Missing:
         self._stretches = [Stretch(source.path, source.identity, row.reached(source)) for source in sources]
         self.written = content_of(row)
         self.content = self.written + (row.intent or b"")
-        self.pieces = [text.encode("utf-8", "replace") for text in render_recording(row, key, self._stretches, log)]
+        printer = RangePrinter.of(row, None)
+        texts = render_recording(row, key, self._stretches, log, printer)
+        self.pieces = [text.encode("utf-8", "replace") for text in texts]
+        self.receipt = printer.receipts.total()
         self.numbers = missing(self.content, self.pieces, in_order=not row.restored)
 
     @classmethod

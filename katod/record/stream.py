@@ -54,8 +54,7 @@ class SessionStream:
         whole: bool = True, gaps: bool = False,
     ) -> None:  # fmt: skip
         kept = kept or {}
-        self.metadata = SessionMetadata(key, kept)
-        self.metadata.tally = RecordTally(kept.get(TALLY)) if whole else None
+        self.metadata = SessionMetadata(key, kept, RecordTally(kept.get(TALLY)) if whole else None)
         self.exchanges = SessionExchanges(key.subagent, kept.get(_EXCHANGES))
         self.seen = seen
         self._log = log
@@ -76,7 +75,8 @@ class SessionStream:
         """Return the translation of a source; if there is none yet, it starts with the given state."""
         found = self._translations.get(source)
         if found is None:
-            found = self._translations[source] = Translation(source, self.metadata, self._log, state)
+            again = source.path in self._again
+            found = self._translations[source] = Translation(source, self.metadata, self._log, state, again=again)
         return found
 
     def restart(self, source: Readable) -> None:
@@ -121,8 +121,10 @@ class SessionStream:
         if refold and self._echoes and not self._echoes.is_blank:
             self._learns = False  # a document that was read before
             self.exchanges.doubt(source.path)
+        records = self.open(source).records
         for message in messages:
             if new := tuple(event for event in message if seen.is_new(event, source)):
+                records.confirm()
                 self._learns = self._learns and seen is not self.seen
                 yield from self._passed(self._take(new, source, seen), source, seen)
             else:
@@ -163,6 +165,8 @@ class SessionStream:
                 continue
             if one.is_echo:
                 seen.add(one.event, self._source_at(one.path, source))
+                if self.metadata.tally is not None:
+                    self.metadata.tally.note_echo(one.event, one.path)
             else:
                 yield from self._ordered(self._order.take(one) if self._order else [one], source, seen)
 

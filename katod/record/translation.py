@@ -15,7 +15,7 @@ from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import Counts, SessionMetadata
 from katod.model import Identity, Line, NearMiss, Record
-from katod.receipt import left_out, told
+from katod.receipt import SourceCount, left_out, told
 from katod.record.echo import Message
 from katod.tail.decode import decode
 from katod.titles import title_of
@@ -37,10 +37,11 @@ class Translation:
     """The adapter of one source: decodes its lines, adapts the records, splits typed text at its commands."""
 
     def __init__(
-        self, source: Readable, metadata: SessionMetadata, log: EventLog, state: dict[str, Any] | None = None
-    ) -> None:
+        self, source: Readable, metadata: SessionMetadata, log: EventLog, state: dict[str, Any] | None = None, *,
+        again: bool = False,
+    ) -> None:  # fmt: skip
+        """Begin with a source, or go on from a state; what is read `again` was counted before."""
         origin = Origin(source.identity, Path(source.path))
-        self._source = source
         self._spec = AGENTS[source.identity.key.agent]
         self._adapter = self._spec.adapter(origin, state)
         self._key = str(source.identity.key)
@@ -48,6 +49,7 @@ class Translation:
         self._metadata = metadata
         self._near_misses: list[tuple[Event, NearMiss]] = []
         self.counts = Counts()
+        self.records = SourceCount(metadata.tally, again=again)
 
     @property
     def version(self) -> int:
@@ -74,8 +76,6 @@ class Translation:
         depends on how much was read at once.
         """
         for line in lines:
-            if not line.offset and self._metadata.tally is not None:
-                self._metadata.tally.begin(self._source.path)
             for record in decode(line):
                 if record.value is None:
                     self._log.record_malformed(self._key, record.offset, record.problem)
@@ -84,30 +84,35 @@ class Translation:
                     yield self._message(event)
 
     def _counted(self, record: Record, events: list[Event]) -> Iterator[Event]:
-        """Yield the events of a record, which is counted before them; so is each part of a document."""
-        if not self._adapter.parts:
-            # An adapter may also return what it held back of an earlier record.
-            self._count(record, [event for event in events if event.source.get("offset") == record.offset])
-            yield from events
+        """Yield the events of a record, which is counted with the first that is new; so is each part of a document."""
+        if self._adapter.parts:
+            yield from self._counted_parts(events, list(self._adapter.parts))
             return
-        parts = list(self._adapter.parts)
+        # An adapter may also return what it held back of an earlier record.
+        self._begin(record, [event for event in events if event.source.get("offset") == record.offset])
+        yield from events
+        self.records.end(is_whole=not record.offset)
+
+    def _counted_parts(self, events: list[Event], parts: list[tuple[Record, list[Event]]]) -> Iterator[Event]:
         first = {id(part[1][0]): number for number, part in enumerate(parts) if part[1]}
         counted = 0
+        self.records.begin_document()
         for event in events:
             number = first.get(id(event), -1)
             for part in parts[counted : number + 1]:
-                self._count(*part)
+                self._begin(*part, is_part=True)
             counted = max(counted, number + 1)
             yield event
+            self.records.end()
 
-    def _count(self, record: Record, events: list[Event]) -> None:
-        tally = self._metadata.tally
-        if tally is None:
+    def _begin(self, record: Record, events: list[Event], *, is_part: bool = False) -> None:
+        if self._metadata.tally is None:
             return
-        if events or self._adapter.holds(record):
-            tally.count(self._source.path, told(events))
+        if events:
+            self.records.begin(told(events), again=is_part)
         else:
-            tally.count(self._source.path, left_out(self._adapter.name(record)))
+            became = told(()) if self._adapter.holds(record) else left_out(self._adapter.name(record))
+            self.records.skip(became, again=is_part)
 
     def feed_if_whole(self, line: Line) -> Iterator[Message]:
         """Yield the messages of an unterminated line if it is a complete record nevertheless."""

@@ -67,6 +67,13 @@ BOOKKEEPING = frozenset(
 )
 # The first block of a script's output, and the heading of its error, which katod keeps as status and duration.
 _SCRIPT_HEAD = re.compile(r"\AScript \w+[^\n]*\nWall time [\d.]+ seconds\nOutput:\n\n?(?:Script error:\n)?")
+# What the model does or what ends its turn, in lower case.
+SPOKEN = frozenset(
+    (
+        "agent_message", "agentmessage", "agent_reasoning", "reasoning", "function_call", "custom_tool_call",
+        "local_shell_call", "web_search_call", "task_complete", "turn_complete", "turn_aborted", "commandexecution",
+    )
+)  # fmt: skip
 FLAT_ITEMS = frozenset(("message", "reasoning", "function_call", "function_call_output"))
 _INPUT = re.compile(r"<codex_delegation>.*?<input>(.*)</input>.*", re.DOTALL)
 _REQUEST = re.compile(r"^## My request(?: for Codex)?:", re.MULTILINE)
@@ -89,7 +96,7 @@ def read(path: Path) -> Sets:
     first = next((row for _, _, row in rows if row.get("type") == "session_meta"), {})
     paginated = as_dict(first.get("payload")).get("history_mode") == "paginated"
     flat = bool(rows) and "instructions" in rows[0][2] and "type" not in rows[0][2]
-    said = _said_by_events(rows)
+    said, earlier = _said_by_events(rows), list[Record]()
     for offset, _, row in rows:
         begin(sets.other, offset)
         if flat and "payload" not in row:
@@ -101,12 +108,28 @@ def read(path: Path) -> Sets:
         elif kind == "response_item" and (alone := _alone(payload, said)):
             _user(sets, alone, str(offset), "response_item/message/user")
         elif kind == "response_item":
+            if payload.get("role") == "user" and _waits(payload, earlier):
+                sets.held()
             _response_item(sets, payload, str(offset), paginated=paginated)
         elif kind == "event_msg":
             _event(sets, payload, str(offset), paginated=paginated)
         else:
             sets.other[kind if kind in BOOKKEEPING else f"other:{kind}"] += 1
+        earlier.append(as_dict(payload))
     return sets
+
+
+def _waits(payload: Record, earlier: list[Record]) -> bool:
+    """Return whether a prompt as an item comes before the event that says it: none did since the model last spoke."""
+    if not _is_prompt(joined_texts(payload.get("content"))):
+        return False
+    for row in reversed(earlier):
+        kind = as_text(as_dict(row.get("item")).get("type")) or as_text(row.get("type"))
+        if kind in ("user_message", "UserMessage"):
+            return False
+        if kind.lower() in SPOKEN or row.get("role") == "assistant":
+            return True
+    return True
 
 
 def _said_by_events(rows: list[Any]) -> set[str]:
@@ -127,6 +150,8 @@ def _alone(payload: Record, said: set[str]) -> str:
 
 def _is_prompt(text: str) -> bool:
     """Return whether a text is not one of the client's own."""
+    if text.lstrip().startswith("<codex_delegation>"):
+        return True
     clients = ("<", "# AGENTS.md instructions", "The following is the Codex agent history")
     return bool(text.strip()) and not text.lstrip().startswith(clients)
 
@@ -192,8 +217,6 @@ def _response_item(sets: Sets, payload: Record, native: str, *, paginated: bool)
             sets.assistant(native, _shown(text))
         else:
             sets.other[label] += 1
-            if payload.get("role") == "user" and _is_prompt(text):
-                sets.held()
     elif kind == "reasoning":
         told = payload.get("summary") and not paginated
         sets.other[f"other:{label}" if told else label] += 1

@@ -64,7 +64,8 @@ class _Session:
         elif "$rewindTo" in row:
             self.sets.other["other:$rewindTo"] += 1
         elif self._is_written_again(row):
-            self.sets.other["written again"] += 1
+            answers = [part for part in parts(row.get("content")) if "functionResponse" in part]
+            self.sets.other["user/functionResponse" if answers else "written again"] += 1
         elif "type" in row:
             self.own_lines = True
             self._message(row)

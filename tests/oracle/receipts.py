@@ -2,8 +2,8 @@
 
 A record is told if the reader of its agent finds a part of the conversation in it, or if an event of the export is of
 its place: settings, turns and what was used are no part of what the readers compare. A record with an event of unknown
-shape is not understood. All others are left out, and named here from the native record alone. A record that is written
-again is told, although its events are written once. Of whole documents, the records are their messages.
+shape is not understood. What the reader says was written again is repeated. All others are left out, and named here from
+the native record alone. Of whole documents, the records are their messages.
 """
 
 import json
@@ -18,7 +18,9 @@ _KINDS = {
     "claude": ("type", "subtype", "operation", "data.type", "attachment.type"), "qwen": ("type", "subtype"),
     "pi": ("type", "message.role"), "cursor": ("role",),
 }  # fmt: skip
-_REPEATED = frozenset(("user/repeated", "assistant/repeated", "attachment/repeated", "gemini/repeated"))
+_REPEATED = frozenset(
+    ("user/repeated", "assistant/repeated", "attachment/repeated", "gemini/repeated", "written again")
+)
 _WITH_KIND = ("progress", "attachment", "system", "queue-operation")  # of Claude Code
 
 
@@ -36,23 +38,23 @@ def expected(source: Source, rows: list[Record]) -> dict[str, Any]:
     events: dict[Any, list[Record]] = {}
     for row in rows:
         events.setdefault(_named(row, natives), []).append(row)
-    told, left, raw = 0, Counter[str](), Counter[str]()
+    if source.agent == "opencode":  # what follows the last event may not be final
+        while natives and not natives[-1].ids & events.keys():
+            natives.pop()
+    told, repeated, left, raw = 0, 0, Counter[str](), Counter[str]()
     for native in natives:
         found = [row for name in native.ids for row in events.get(name, [])]
         unknown = [row for row in found if row["kind"] == "provider.raw"]
         if unknown:
             raw[as_text(unknown[0]["payload"]["rawType"])] += 1
-        elif found or is_told(sets, native.place):
+        elif found or any(key.startswith("+") for key in sets.places.get(native.place, ())):
             told += 1
+        elif sets.places.get(native.place, set()) & _REPEATED:
+            repeated += 1
         else:
             left[native.name] += 1
-    return {"records": len(natives), "told": told, "leftOut": dict(left), "notUnderstood": dict(raw)}
-
-
-def is_told(sets: Sets, place: Any) -> bool:
-    """Return whether the reader of the agent found a part of the conversation in a record, or one said before."""
-    found = sets.places.get(place, set())
-    return any(key.startswith("+") or key in _REPEATED for key in found)
+    numbers = {"records": len(natives), "told": told, "repeated": repeated}
+    return numbers | {"leftOut": dict(left), "notUnderstood": dict(raw)}
 
 
 def natives_of(source: Source) -> list[Native]:
@@ -73,8 +75,8 @@ def _messages(source: Source) -> list[Native] | None:
         requests = vscode.state_of(source.path, Sets()).get("requests") or []
         return [_message(n, as_dict(row), "requestId", "request") for n, row in enumerate(requests)]
     if source.agent == "opencode":
-        store = opencode.stored(source.path)
-        return [_message(row["id"], row, "id", as_text(row.get("role"))) for row in store]
+        rows = sorted(opencode.stored(source.path), key=lambda row: as_text(row.get("id")))
+        return [_message(row["id"], row, "id", as_text(row.get("role"))) for row in rows]
     document = gemini.whole(source.path) if source.agent in ("gemini", "cline") else None
     if document is None or not isinstance(document.get("messages"), list):
         return None
@@ -97,6 +99,8 @@ def _name(agent: str, row: Record) -> str:
     """Return what a record is called: its type, with that of what is in it."""
     kind = as_text(row.get("type"))
     if agent == "codex":
+        if "record_type" in row:
+            return "record_state"
         payload = as_dict(row.get("payload"))
         item = as_dict(payload.get("item")) if payload.get("type") == "item_completed" else {}
         role = payload.get("role") if payload.get("type") == "message" else ""

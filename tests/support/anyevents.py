@@ -82,8 +82,10 @@ _KINDS: Final = {
     ev.AGENT_START: _payload({"subagent": _NAMES}, task=_WORDS, model=_WORDS),
     ev.AGENT_END: _payload({"subagent": _NAMES, "status": _WORDS}, result=_WORDS),
     ev.RECEIPT: _payload(
-        {"records": _NUMBERS, "told": _NUMBERS, "leftOut": _COUNTS, "notUnderstood": _COUNTS, "gaps": _COUNTS},
-        rewritten=st.just(True),
+        {
+            "records": _NUMBERS, "told": _NUMBERS, "repeated": _NUMBERS, "leftOut": _COUNTS, "notUnderstood": _COUNTS,
+            "gaps": _COUNTS,
+        }
     ),
 }  # fmt: skip
 assert set(_KINDS) == set(ev.KINDS)

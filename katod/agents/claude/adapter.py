@@ -76,7 +76,7 @@ class ClaudeAdapter(Adapter):
 
     def holds(self, record: Record) -> bool:
         """Return whether a record queued a text of the person, who may have left it or take it back."""
-        return record.value.get("operation") == "enqueue" and self._queue.has_pending()
+        return record.value.get("operation") == "enqueue" and self._queue.holds_latest()
 
     def has_pending(self) -> bool:
         """Return whether a queued text is waiting for a later record to decide about it."""

@@ -57,6 +57,10 @@ class Queue:
         """Return whether a person's text is waiting for a later record to decide about it."""
         return any(item.text for item in self._waiting)
 
+    def holds_latest(self) -> bool:
+        """Return whether the text that was queued last is a person's, and waits."""
+        return bool(self._waiting and self._waiting[-1].text)
+
     def has_texts(self) -> bool:
         """Return whether a record may contain a text that is or was queued."""
         return bool(self._waiting or self._released)
