@@ -14,6 +14,8 @@ _REPEATED: Final = "repeated"
 _LEFT_OUT: Final = "leftOut"
 _NOT_UNDERSTOOD: Final = "notUnderstood"
 _GAPS: Final = "gaps"
+_ENCRYPTED: Final = f"{_GAPS}/encryptedThinking"
+MISSING_PARENT: Final = f"{_GAPS}/missingParent"
 _MOST: Final = 128  # names of what a session has; what has another one is counted together
 _LONGEST: Final = 80  # characters of a name: it is the agent's, or of whoever wrote its file
 _OTHERS: Final = "…"
@@ -28,7 +30,7 @@ def told(events: Iterable[Event]) -> Became:
         if event.kind == ev.PROVIDER_RAW:
             return (_key(_NOT_UNDERSTOOD, event.payload["rawType"]),)
         if event.kind == ev.ASSISTANT_THINKING and "encrypted" in event.payload:
-            gaps = (_key(_GAPS, "encryptedThinking"),)
+            gaps = (_ENCRYPTED,)
     return (TOLD, *gaps)
 
 
@@ -155,8 +157,9 @@ def _sum(total: Counts, counts: Counts) -> None:
 
 
 def _count(counts: Counts, key: str, number: int) -> None:
-    if key not in counts and len(counts) >= _MOST:
-        key = _key(key.partition("/")[0], _OTHERS)
+    group, _, name = key.partition("/")
+    if name and key not in counts and len(counts) >= _MOST:
+        key = _key(group, _OTHERS)
     counts[key] = counts.get(key, 0) + number
 
 

@@ -258,6 +258,7 @@ _SILENT: Final = {
     "the head says it": (ev.SESSION_START,),
     "nobody knows what it means": (ev.PROVIDER_RAW,),
     "the call of a sub-agent, and its result, say it": (ev.AGENT_START, ev.AGENT_END),
+    "it is about the recording": (ev.RECEIPT,),
 }
 
 

@@ -28,6 +28,10 @@ class Ancestors:
         if len(self._above) > _MOST:
             del self._above[next(iter(self._above))]
 
+    def knows(self, name: str) -> bool:
+        """Return whether a record is one of the last without an event."""
+        return name in self._above
+
     def source(self, parent: Any) -> dict[str, str]:
         """Return what the source of an event says of its parent, and of its nearest ancestor if that is another."""
         if not isinstance(parent, str) or not parent:

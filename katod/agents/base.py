@@ -15,7 +15,8 @@ from katod.model import UUID, Identity, Record, TypedText
 State = Mapping[str, Any]
 # Of an adapter.
 _GUARDED: Final = {
-    "__init__", "feed", "feed_usage", "state", "has_pending", "finish", "typed_texts", "recognises",
+    "__init__", "feed", "feed_usage", "state", "has_pending", "finish", "typed_texts", "recognises", "name", "holds",
+    "lacks_parent",
 }  # fmt: skip
 UNEXPECTED: Final = "unexpected shape"  # the raw type of a record, or a part of one, that broke its translation
 _DERIVED: Final = ("family", "description")
@@ -229,6 +230,10 @@ class Adapter:
     def name(self, record: Record) -> str:
         """Return what a record is, in its agent's words: how it is counted if it has no event."""
         return text_of((record.value or {}).get("type"))
+
+    def lacks_parent(self, _record: Record) -> bool:
+        """Return whether the record in which the session starts, fed last, goes on from one that is not in the file."""
+        return False
 
     def holds(self, _record: Record) -> bool:
         """Return whether the record that was fed last has no event only because its text waits for a later one."""

@@ -15,7 +15,7 @@ from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import Counts, SessionMetadata
 from katod.model import Identity, Line, NearMiss, Record
-from katod.receipt import SourceCount, left_out, told
+from katod.receipt import MISSING_PARENT, SourceCount, left_out, told
 from katod.record.echo import Message
 from katod.tail.decode import decode
 from katod.titles import title_of
@@ -109,7 +109,8 @@ class Translation:
         if self._metadata.tally is None:
             return
         if events:
-            self.records.begin(told(events), again=is_part)
+            is_cut = events[0].kind == ev.SESSION_START and self._adapter.lacks_parent(record)
+            self.records.begin((*told(events), MISSING_PARENT) if is_cut else told(events), again=is_part)
         else:
             became = told(()) if self._adapter.holds(record) else left_out(self._adapter.name(record))
             self.records.skip(became, again=is_part)

@@ -160,6 +160,16 @@ def test_ids_are_stable_and_unique(told: Told) -> None:
     assert max(Counter(exported).values()) == 1
 
 
+def test_a_recording_ends_with_a_receipt(told: Told) -> None:
+    """It says of each native record what became of it, whether katod was restarted after each or not."""
+    [found] = of(told.recorded, ev.RECEIPT)
+    assert found is told.recorded[-1]
+    row = found["payload"]
+    assert row["records"] == row["told"] + row["repeated"] + sum(row["leftOut"].values())
+    assert row["told"] > 0
+    assert row["notUnderstood"] == {}
+
+
 def test_a_result_names_its_call(told: Told) -> None:
     """A result refers to its call by id; a format without results gives none."""
     asked, answered = of(told.recorded, ev.TOOL_CALL), of(told.recorded, ev.TOOL_RESULT)

@@ -1,7 +1,9 @@
 """`katod verify`: what is missing, and what is only waiting."""
 
+import json
+
 from katod.cli import verify
-from tests.support.records import Claude
+from tests.support.records import Claude, line
 
 
 def test_a_parked_output_is_no_loss(world):
@@ -16,7 +18,7 @@ def test_a_parked_output_is_no_loss(world):
     assert "are waiting to be written (" in world.cli("verify")
     marker.touch()
     world.once()
-    assert world.cli("verify").endswith("as recorded\n")
+    assert "n.md: as recorded\n" in world.cli("verify")
 
 
 def test_a_changed_part_fails(world):
@@ -48,3 +50,59 @@ def test_what_cannot_be_checked_fails_only_if_asked(world):
     assert "1 of 1 recordings can no longer be checked" in world.said
     world.cli("verify", "--strict", code=1)
     assert "requires that every recording can be checked" in world.said
+
+
+def a_recording(world, name="n"):
+    """Record a session that has an answer, two steps that are left out, and a record that katod does not know."""
+    make = Claude()
+    step = line({"type": "progress", "data": {"type": "bash_progress"}, "timestamp": "2026-02-10T22:36:18.000Z"})
+    world.claude().append(
+        make.user(f"::start {name}\none"), make.says("two"), step, step, line({"type": "new"}), make.says("3")
+    )
+    world.once()
+
+
+def test_what_became_of_the_records_is_in_a_second_line(world):
+    """In words, of a recording in any format: all records, and by name those that are not in it."""
+    a_recording(world)
+    assert world.cli("verify").splitlines()[1:] == [
+        "   3 of 6 records told, 2 left out (progress/bash_progress 2), 1 not understood (new 1)"
+    ]
+
+
+def test_json_has_the_sums(world):
+    """One object for each recording, with the receipt that a recording in JSONL would end with."""
+    a_recording(world)
+    [row] = map(json.loads, world.cli("verify", "--json").splitlines())
+    assert (row["id"], row["matches"], row["text"]) == (1, True, "as recorded")
+    assert row["receipt"] == {
+        "records": 6, "told": 3, "repeated": 0, "leftOut": {"progress/bash_progress": 2}, "notUnderstood": {"new": 1},
+        "gaps": {},
+    }  # fmt: skip
+
+
+def test_json_says_what_is_missing(world):
+    """And of a recording that can no longer be checked neither that, nor whether it matches."""
+    a_recording(world)
+    path = world.home / "katod" / "app" / "n.md"
+    path.write_text(path.read_text().replace("two", "2"))
+    row = json.loads(world.cli("verify", "--json", code=1))
+    assert (row["matches"], row["missing"]) == (False, 1)
+    world.claude().path.unlink()
+    assert not {"matches", "missing", "receipt"} & json.loads(world.cli("verify", "--json")).keys()
+
+
+def test_a_receipt_in_words_names_the_most_frequent_kinds():
+    """What is zero is not said, and gaps are explained."""
+    row = {
+        "records": 1234,
+        "told": 1000,
+        "repeated": 4,
+        "leftOut": {},
+        "notUnderstood": {},
+        "gaps": {"encryptedThinking": 7},
+    }
+    row["leftOut"] = {f"kind {n:02}": 1 + (n == 5) for n in range(12)}
+    said = verify.receipt_in_words(row)
+    assert said.startswith("1,000 of 1,234 records told, 4 written again, 13 left out (kind 05 2, kind 00 1, ")
+    assert said.endswith(" 2 other kinds), 7 with thinking that is kept encrypted")

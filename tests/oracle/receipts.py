@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from tests.oracle import gemini, opencode, vscode
-from tests.oracle.common import Record, Sets, as_dict, as_text
+from tests.oracle.common import Record, Sets, as_dict, as_text, records
 from tests.oracle.corpus import Source
 
 _KINDS = {
@@ -41,10 +41,11 @@ def expected(source: Source, rows: list[Record]) -> dict[str, Any]:
     if source.agent == "opencode":  # what follows the last event may not be final
         while natives and not natives[-1].ids & events.keys():
             natives.pop()
-    told, repeated, left, raw = 0, 0, Counter[str](), Counter[str]()
+    told, repeated, left, raw, gaps = 0, 0, Counter[str](), Counter[str](), Counter[str]()
     for native in natives:
         found = [row for name in native.ids for row in events.get(name, [])]
         unknown = [row for row in found if row["kind"] == "provider.raw"]
+        gaps["encryptedThinking"] += any("encrypted" in row["payload"] for row in found)
         if unknown:
             raw[as_text(unknown[0]["payload"]["rawType"])] += 1
         elif found or any(key.startswith("+") for key in sets.places.get(native.place, ())):
@@ -54,7 +55,14 @@ def expected(source: Source, rows: list[Record]) -> dict[str, Any]:
         else:
             left[native.name] += 1
     numbers = {"records": len(natives), "told": told, "repeated": repeated}
-    return numbers | {"leftOut": dict(left), "notUnderstood": dict(raw)}
+    gaps["missingParent"] += source.agent == "claude" and _is_cut(source)
+    return numbers | {"leftOut": dict(left), "notUnderstood": dict(raw), "gaps": dict(+gaps)}
+
+
+def _is_cut(source: Source) -> bool:
+    """Return whether the first record with an id has a parent that is nowhere in the file."""
+    rows = [row for _, _, row in records(source.path, Counter()) if isinstance(row.get("uuid"), str)]
+    return bool(rows) and rows[0].get("parentUuid") not in {None, *(row["uuid"] for row in rows)}
 
 
 def natives_of(source: Source) -> list[Native]:

@@ -59,7 +59,7 @@ def is_whole(source: Source) -> bool:
 
 def is_reduced(source: Source) -> bool:
     """Return whether the records of a session were replaced by others that share an id: most count as repeated."""
-    return PLACEHOLDER.encode() in source.path.read_bytes()
+    return source.agent == "claude" and PLACEHOLDER.encode() in source.path.read_bytes()
 
 
 def test_the_receipt_of_a_fixture_has_the_sums_of_an_independent_count() -> None:

@@ -1,6 +1,7 @@
 """Which events of a session an output contains, and the marks between them."""
 
 import json
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -9,10 +10,13 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.events import Event, SessionRef
+from katod.formats.lines import Lines
 from katod.metadata import SessionMetadata
 from katod.model import Options, Range, SessionKey
+from katod.receipt import RecordTally, left_out, told
 from katod.record import ranges as module
-from katod.record.ranges import RangePrinter
+from katod.record.ranges import RangePrinter, recorded
+from katod.store.rows import OutputRow
 from tests.looping import each
 
 KEY = SessionKey("claude", "s")
@@ -57,6 +61,35 @@ def event(name, time=""):
 
 def begun(*ranges, state=None):
     return RangePrinter("markdown", Options(), list(ranges), state)
+
+
+class Shown(Lines):
+    """A format that keeps the ids of its events, and of receipts how many records were told and left out."""
+
+    def __init__(self, shown):
+        self.shown = shown
+
+    def event(self, event, _metadata):
+        row = event.payload
+        self.shown += [(row["told"], row["leftOut"].get("x", 0)) if event.kind == ev.RECEIPT else event.id]
+        return ""
+
+
+def received(ranges, names, **options):
+    """Return what a recording has of a session: each letter is an event, each other sign a record without one.
+
+    After each event, the printer is that of a new process.
+    """
+    shown, state, metadata = [], None, SessionMetadata(KEY, None, RecordTally())
+    options = Options(**{"receipts": True} | options)
+    for name in names:
+        metadata.tally.count(told([event(name)]) if name.isalpha() else left_out("x"))
+        if name.isalpha():
+            metadata.observe(event(name))
+            printer = RangePrinter("jsonl", options, ranges, state, printer=Shown(shown))
+            printer.take(event(name), metadata)
+            state = printer.state()
+    return shown
 
 
 def play(printer, names, time=""):
@@ -264,3 +297,60 @@ def test_events_in_ranges_print_once_and_no_others_do(drawn):
     inside = {n for r in ranges for n in range(int(r.start) + (not r.inclusive), int(r.end or 29) + 1)}
     words = play(begun(*ranges), map(str, range(30))).split()
     assert [int(word) for word in words if word.isdigit()] == sorted(inside)
+
+
+# -- receipts ----------------------------------------------------------------------------------------
+
+
+def test_a_range_ends_with_a_receipt_of_the_records_in_it():
+    """From that of its first event to that of its last one; what is left out before and after is not in it."""
+    assert received([Range("b", end="d")], "a-b--c-d--e") == ["b", "c", "d", (3, 3)]
+
+
+def test_a_range_that_begins_with_the_session_has_all_records_before_its_first_event():
+    """Nothing of the session is before it."""
+    assert received([Range("", end="b", end_mark="")], "--a-b-") == ["a", "b", (2, 3)]
+
+
+def test_a_range_after_an_event_does_not_have_its_record():
+    """As when the shell begins it: what is left out between the event and the next one is in it."""
+    assert received([Range("a", inclusive=False, end="c")], "a-b-c-") == ["b", "c", (2, 2)]
+
+
+def test_each_range_has_a_receipt():
+    """What is between two of them is in neither."""
+    assert received([Range("a", end="b"), Range("d", end="e")], "a-b-c-d-e") == ["a", "b", (2, 1), "d", "e", (2, 1)]
+
+
+def test_exchanges_that_end_before_an_event_do_not_have_its_record():
+    """The event after them may be the command that keeps them."""
+    assert received([Range("a", until="c", end="d")], "a-b-c-d") == ["a", "b", (2, 2)]
+
+
+def test_a_range_without_records_has_no_receipt():
+    """A pause that is ended by a stop has none."""
+    assert received([Range("a", end="b"), Range("b", inclusive=False, end="b")], "abc") == ["a", "b", (2, 0)]
+
+
+def test_a_recording_of_before_there_were_receipts_has_none():
+    """Its export is what was written to it."""
+    assert received([Range("b", end="d")], "a-b--c-d--e", receipts=False) == ["b", "c", "d"]
+
+
+def test_a_receipt_is_named_by_the_last_event_of_its_range():
+    """It has the time of what was said last: katod's own clock is in no event."""
+    metadata = SessionMetadata(KEY, None, RecordTally())
+    row = OutputRow(
+        1, 1, Path("/"), Path("/n.jsonl"), "jsonl", 1, Options(receipts=True), {"key": [*KEY], "metadata": {}},
+        ranges=(Range("", end="b", end_time="9"),),
+    )  # fmt: skip
+
+    def replayed():
+        for name in "abc":
+            metadata.tally.count(told([event(name)]))
+            metadata.observe(event(name, f"time of {name}"))
+            yield event(name), metadata
+
+    events = [one for one, _ in recorded(row, replayed())]
+    assert [one.id for one in events] == ["a", "b", "b:receipt"]
+    assert (events[-1].time, events[-1].time_source, events[-1].session) == ("time of b", "derived", SessionRef(*KEY))

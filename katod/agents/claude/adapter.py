@@ -74,6 +74,11 @@ class ClaudeAdapter(Adapter):
         ) if kind in _WITH_KIND else ()  # fmt: skip
         return "/".join([kind, *filter(None, map(text_of, inner))])
 
+    def lacks_parent(self, record: Record) -> bool:
+        """Return whether the first record has a parent, which is none of those without an event before it."""
+        parent = record.value.get("parentUuid")
+        return isinstance(parent, str) and bool(parent) and not self.new.ancestors.knows(parent)
+
     def holds(self, record: Record) -> bool:
         """Return whether a record queued a text of the person, who may have left it or take it back."""
         return record.value.get("operation") == "enqueue" and self._queue.holds_latest()
