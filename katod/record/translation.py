@@ -15,7 +15,7 @@ from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import Counts, SessionMetadata
 from katod.model import Identity, Line, NearMiss, Record
-from katod.receipt import MISSING_PARENT, SourceCount, left_out, told
+from katod.receipt import MISSING_PARENT, Became, SourceCount, left_out, told
 from katod.record.echo import Message
 from katod.tail.decode import decode
 from katod.titles import title_of
@@ -108,12 +108,22 @@ class Translation:
     def _begin(self, record: Record, events: list[Event], *, is_part: bool = False) -> None:
         if self._metadata.tally is None:
             return
+        try:
+            became = self._became(record, events)
+        except AgentFailed as error:  # it affects only what the record is called
+            self._log.record_unexpected(self._key, record.offset, type(error.__cause__).__name__)
+            became = told(events) if events else left_out(UNEXPECTED)
         if events:
-            is_cut = events[0].kind == ev.SESSION_START and self._adapter.lacks_parent(record)
-            self.records.begin((*told(events), MISSING_PARENT) if is_cut else told(events), again=is_part)
+            self.records.begin(became, again=is_part)
         else:
-            became = told(()) if self._adapter.holds(record) else left_out(self._adapter.name(record))
             self.records.skip(became, again=is_part)
+
+    def _became(self, record: Record, events: list[Event]) -> Became:
+        """Return what became of a record with these events."""
+        if not events and not self._adapter.holds(record):
+            return left_out(self._adapter.name(record))
+        is_cut = bool(events) and events[0].kind == ev.SESSION_START and self._adapter.lacks_parent(record)
+        return (*told(events), MISSING_PARENT) if is_cut else told(events)
 
     def feed_if_whole(self, line: Line) -> Iterator[Message]:
         """Yield the messages of an unterminated line if it is a complete record nevertheless."""

@@ -28,7 +28,10 @@ from tests.support.world import World
 SECRET = "words of the session, with a/slash"
 FUNCTIONS = [field.name for field in fields(AgentSpec) if "Callable" in str(field.type)]
 CONTAINED = [name for name, kind in Container.__annotations__.items() if "Callable" in str(kind)]
-ADAPTED = ["__init__", "feed", "feed_usage", "state", "has_pending", "finish", "typed_texts", "recognises"]
+ADAPTED = [
+    "__init__", "feed", "feed_usage", "state", "has_pending", "finish", "typed_texts", "recognises", "name", "holds",
+    "lacks_parent",
+]  # fmt: skip
 READ = [
     name for name in ("anchor", "verify_anchor", "read", "rest", "last_newline", "find") if hasattr(SourceFile, name)
 ]

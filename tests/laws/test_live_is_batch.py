@@ -80,8 +80,8 @@ def test_any_chunking_and_any_restart_gives_the_export(
     records, cuts, automatic = data.draw(histories(agent))
     with pytest.MonkeyPatch.context() as patch:
         world = World(tmp_path_factory.mktemp("world") / "home", patch)
-        if automatic:
-            world.config.write_text(world.config.read_text() + "[recording]\nauto = true\n")
+        form = data.draw(st.sampled_from(["markdown", "jsonl"]))  # which ends each range with a receipt
+        world.configure(format=form, **({"auto": True} if automatic else {}))
         source = world.claude() if agent == "claude" else world.codex(THREAD)
         whole = b"".join(records)
         for begin, end in zip([0, *cuts], cuts, strict=False):

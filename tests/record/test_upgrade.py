@@ -1,18 +1,25 @@
 """An upgrade of katod during a recording: newer versions of adapters and formats."""
 
 import os
+from dataclasses import replace
 
+import orjson
 import pytest
 
+from katod import events as ev
 from katod.agents.claude.adapter import ClaudeAdapter
 from katod.agents.codex.adapter import CodexAdapter
 from katod.formats.transcript.markdown import Markdown
+from katod.record.policy import Policy
+from katod.record.stream import TALLY, SessionStream
 from katod.service import control
 from katod.service.control import Request
 from tests.support.outputs import counts, only
 from tests.support.records import SESSION, Claude, Codex, line
 from tests.support.versions import set_format_version
 from tests.support.world import World
+
+options, state = Policy.options, SessionStream.state
 
 
 @pytest.mark.fault("upgraded during a recording")
@@ -116,3 +123,23 @@ def test_a_stop_from_the_shell_ends_what_can_no_longer_be_read(world, monkeypatc
     control.enqueue(world.state, Request(("claude", SESSION, ""), "stop", "", "2026-02-10T23:00:00.000Z"))
     world.once()
     assert not world.outputs()[0].open
+
+
+@pytest.mark.fault("upgraded during a recording")
+def test_a_recording_of_before_there_were_receipts_goes_on_without(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stays what it was, and `katod verify` finds nothing missing; the next one has receipts, of all records."""
+    make, source = Claude(), world.claude()
+    with monkeypatch.context() as older:
+        older.setattr(Policy, "options", lambda *args: replace(options(*args), receipts=False))
+        older.setattr(SessionStream, "state", lambda stream: {k: v for k, v in state(stream).items() if k != TALLY})
+        source.append(make.user("::start old.jsonl\none"), make.says("two"))
+        world.once()
+    source.append(make.user("three"), make.user("::capture new.jsonl"), make.says("four"), make.user("::stop"))
+    world.once()
+    kinds = {name: [orjson.loads(row)["kind"] for row in text.splitlines()] for name, text in world.written().items()}
+    assert {name: rows.count(ev.RECEIPT) for name, rows in kinds.items()} == {"old.jsonl": 0, "new.jsonl": 1}
+    assert orjson.loads(world.written()["new.jsonl"].splitlines()[-1])["payload"]["records"] == 6
+    assert world.cli("verify").count("as recorded") == 2
+    world.assert_live_is_batch()
