@@ -15,6 +15,7 @@ _LEFT_OUT: Final = "leftOut"
 _NOT_UNDERSTOOD: Final = "notUnderstood"
 _GAPS: Final = "gaps"
 _ENCRYPTED: Final = f"{_GAPS}/encryptedThinking"
+_UNKNOWN_PART: Final = f"{_GAPS}/partsNotUnderstood"
 MISSING_PARENT: Final = f"{_GAPS}/missingParent"
 _MOST: Final = 128  # names of what a session has; what has another one is counted together
 _LONGEST: Final = 80  # characters of a name: it is the agent's, or of whoever wrote its file
@@ -32,6 +33,11 @@ def told(events: Iterable[Event]) -> Became:
         if event.kind == ev.ASSISTANT_THINKING and "encrypted" in event.payload:
             gaps = (_ENCRYPTED,)
     return (TOLD, *gaps)
+
+
+def told_later(event: Event) -> Became:
+    """Return what an event adds that a message of a document has later: the message is counted by its first event."""
+    return (_UNKNOWN_PART,) if event.kind == ev.PROVIDER_RAW else ()
 
 
 def left_out(name: str) -> Became:

@@ -20,7 +20,10 @@ from katod.store.rows import UNNAMED, OutputRow
 _LISTED = 10
 _WIDTH = 80
 # What a receipt says is known to be missing in a session.
-_GAPS: Final = {"encryptedThinking": "with thinking that is kept encrypted", "missingParent": "without their parent"}
+_GAPS: Final = {
+    "encryptedThinking": "with thinking that is kept encrypted", "missingParent": "whose parent is not in the file",
+    "partsNotUnderstood": "parts not understood",
+}  # fmt: skip
 
 
 class Verdict(NamedTuple):

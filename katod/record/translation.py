@@ -15,7 +15,7 @@ from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import Counts, SessionMetadata
 from katod.model import Identity, Line, NearMiss, Record
-from katod.receipt import MISSING_PARENT, Became, SourceCount, left_out, told
+from katod.receipt import MISSING_PARENT, Became, SourceCount, left_out, told, told_later
 from katod.record.echo import Message
 from katod.tail.decode import decode
 from katod.titles import title_of
@@ -94,13 +94,16 @@ class Translation:
         self.records.end(is_whole=not record.offset)
 
     def _counted_parts(self, events: list[Event], parts: list[tuple[Record, list[Event]]]) -> Iterator[Event]:
+        """Yield the events of a document. A message may get more of them, so its first one says what became of it."""
         first = {id(part[1][0]): number for number, part in enumerate(parts) if part[1]}
         counted = 0
         self.records.begin_document()
         for event in events:
             number = first.get(id(event), -1)
-            for part in parts[counted : number + 1]:
-                self._begin(*part, is_part=True)
+            for record, told_of_it in parts[counted : number + 1]:
+                self._begin(record, told_of_it[:1], is_part=True)
+            if number < counted and (later := told_later(event)):
+                self.records.begin(later, again=True)
             counted = max(counted, number + 1)
             yield event
             self.records.end()

@@ -165,9 +165,10 @@ def test_a_recording_ends_with_a_receipt(told: Told) -> None:
     [found] = of(told.recorded, ev.RECEIPT)
     assert found is told.recorded[-1]
     row = found["payload"]
-    assert row["records"] == row["told"] + row["repeated"] + sum(row["leftOut"].values())
+    others = [*row["leftOut"].values(), *row["notUnderstood"].values()]
+    assert row["records"] == row["told"] + row["repeated"] + sum(others)
     assert row["told"] > 0
-    assert row["notUnderstood"] == {}
+    assert row["repeated"] == 0 or told.maker.agent in {"gemini", "cursor"}
 
 
 def test_a_result_names_its_call(told: Told) -> None:

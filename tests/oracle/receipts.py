@@ -3,7 +3,7 @@
 A record is told if the reader of its agent finds a part of the conversation in it, or if an event of the export is of
 its place: settings, turns and what was used are no part of what the readers compare. A record with an event of unknown
 shape is not understood. What the reader says was written again is repeated. All others are left out, and named here from
-the native record alone. Of whole documents, the records are their messages.
+the native record alone. Of whole documents, the records are their messages, and what the first event of each says counts.
 """
 
 import json
@@ -30,6 +30,7 @@ class Native(NamedTuple):
     place: Any
     name: str
     ids: frozenset[Any]  # of it, as events name it
+    is_message: bool = False  # of a document, which may be written before all of it is there
 
 
 def expected(source: Source, rows: list[Record]) -> dict[str, Any]:
@@ -44,7 +45,9 @@ def expected(source: Source, rows: list[Record]) -> dict[str, Any]:
     told, repeated, left, raw, gaps = 0, 0, Counter[str](), Counter[str](), Counter[str]()
     for native in natives:
         found = [row for name in native.ids for row in events.get(name, [])]
-        unknown = [row for row in found if row["kind"] == "provider.raw"]
+        later = found[1:] if native.is_message else []
+        unknown = [row for row in found if row["kind"] == "provider.raw" and row not in later]
+        gaps["partsNotUnderstood"] += sum(row["kind"] == "provider.raw" for row in later)
         gaps["encryptedThinking"] += any("encrypted" in row["payload"] for row in found)
         if unknown:
             raw[as_text(unknown[0]["payload"]["rawType"])] += 1
@@ -93,7 +96,7 @@ def _messages(source: Source) -> list[Native] | None:
 
 
 def _message(place: Any, row: Record, named: str, name: str) -> Native:
-    return Native(place, name, frozenset({row.get(named)}))
+    return Native(place, name, frozenset({row.get(named)}), is_message=True)
 
 
 def _named(row: Record, natives: list[Native]) -> Any:
