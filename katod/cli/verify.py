@@ -72,7 +72,7 @@ def _checked(context: Context, row: OutputRow, *, as_json: bool) -> Verdict:
     assert ledger is not None
     row = next(now for now in ledger.outputs(row.session) if now.id == row.id)
     verdict = _verify(ledger, row, context)
-    key = str(ledger.session(row.session).key)
+    key = str(ledger.session(row.session).key) if as_json else ""
     ledger.close()
     if as_json:
         say(json.dumps(_as_json(row, key, verdict)))
