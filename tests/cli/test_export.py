@@ -101,6 +101,19 @@ def test_a_recording_is_exported_as_what_was_recorded(world):
     assert "the only other option is -o" in world.said
 
 
+def test_the_receipts_of_a_recording_are_exported_with_it(world):
+    """As JSONL it is what was recorded, from its session and from its file; a transcript of it has none."""
+    make, source = Claude(), world.claude()
+    parts = ("::start n.jsonl\none", "::stop", "between", "::start\ntwo", "::keep", "::stop")
+    source.append(*(record for text in parts for record in (make.user(text), make.says("fine"))))
+    world.once()
+    path = world.home / "katod" / "app" / "n.jsonl"
+    assert path.read_text().count('"kind":"recording.receipt"') == 2
+    assert world.cli("export", "1", "-f", "jsonl") == path.read_text()
+    assert world.cli("export", str(path), "-f", "jsonl") == path.read_text()
+    assert "receipt" not in world.cli("export", str(path)) + world.cli("export", "1")
+
+
 @pytest.mark.parametrize("command", ["export", "follow"])
 def test_the_option_f_alone_lists_the_formats(world, command):
     """Each in one line, with its file extension; `follow` has those that can be appended to."""
