@@ -163,9 +163,9 @@ def _sum(total: Counts, counts: Counts) -> None:
 
 
 def _count(counts: Counts, key: str, number: int) -> None:
-    group, _, name = key.partition("/")
-    if name and key not in counts and len(counts) >= _MOST:
-        key = _key(group, _OTHERS)
+    if key not in counts and len(counts) >= _MOST:
+        group, _, name = key.partition("/")
+        key = _key(group, _OTHERS) if name else key
     counts[key] = counts.get(key, 0) + number
 
 

@@ -79,22 +79,22 @@ class Translation:
             for record in decode(line):
                 if record.value is None:
                     self._log.record_malformed(self._key, record.offset, record.problem)
-                for event in self._counted(record, self._adapt(record, line)):
+                events = self._adapt(record, line)
+                self._count(record, events)
+                for event in self._counted_parts(events) if self._adapter.parts else events:
                     self.counts = self.counts.add(event)
                     yield self._message(event)
+                self.records.end(is_whole=not record.offset)
 
-    def _counted(self, record: Record, events: list[Event]) -> Iterator[Event]:
-        """Yield the events of a record, which is counted with the first that is new; so is each part of a document."""
-        if self._adapter.parts:
-            yield from self._counted_parts(events, list(self._adapter.parts))
-            return
-        # An adapter may also return what it held back of an earlier record.
-        self._begin(record, [event for event in events if event.source.get("offset") == record.offset])
-        yield from events
-        self.records.end(is_whole=not record.offset)
+    def _count(self, record: Record, events: list[Event]) -> None:
+        """Count a record, with the first of its events that is new; of a document, the parts count."""
+        if not self._adapter.parts:
+            # An adapter may also return what it held back of an earlier record.
+            self._begin(record, [event for event in events if event.source.get("offset") == record.offset])
 
-    def _counted_parts(self, events: list[Event], parts: list[tuple[Record, list[Event]]]) -> Iterator[Event]:
+    def _counted_parts(self, events: list[Event]) -> Iterator[Event]:
         """Yield the events of a document. A message may get more of them, so its first one says what became of it."""
+        parts = list(self._adapter.parts)
         first = {id(part[1][0]): number for number, part in enumerate(parts) if part[1]}
         counted = 0
         self.records.begin_document()
