@@ -25,7 +25,9 @@ class Missing:
     """
 
     def __init__(self, row: OutputRow, key: SessionKey, sources: Iterable[SourceRow], log: EventLog) -> None:
-        self._row, self.key, self._log = row, key, log
+        self._row = row
+        self.key = key
+        self._log = log
         self._stretches = [Stretch(source.path, source.identity, row.reached(source)) for source in sources]
         self.written = content_of(row)
         self.content = self.written + (row.intent or b"")

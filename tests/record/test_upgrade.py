@@ -125,7 +125,6 @@ def test_a_stop_from_the_shell_ends_what_can_no_longer_be_read(world, monkeypatc
     assert not world.outputs()[0].open
 
 
-@pytest.mark.fault("upgraded during a recording")
 def test_a_recording_of_before_there_were_receipts_goes_on_without(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
