@@ -180,8 +180,11 @@ class Daemon:
         self._schedule.queue(self._discovery.catalog.unread())
         self._schedule.queue(self._discovery.sweep())
 
-    def once(self) -> None:
-        """Sweep, process everything, and return; an output that is missing is looked for after a moment."""
+    def once(self, *, for_request: bool = False) -> None:
+        """Sweep, process everything, and return; an output that is missing is looked for after a moment.
+
+        The one run that carries out a person's request does no chores.
+        """
         self._begin()
         self._take_requests()
         self.process()
@@ -190,7 +193,8 @@ class Daemon:
                 break
             time.sleep(max(0.0, look - time.monotonic()))
             self.process()
-        self._chores.rescue_all(lambda: bool(self._signals.stop))
+        if not for_request:
+            self._chores.rescue_all(lambda: bool(self._signals.stop))
         self.close()
 
     def process(self) -> None:
@@ -319,6 +323,7 @@ class Daemon:
         session = self._ledger.find_session(request.key)
         if session is not None and session.id in self._ledger.busy_sessions():
             return f"{request.key} is being recorded"
+        self._chores.rescuer.expect(request.key)
         expected = size.isdecimal() and self._discovery.catalog.expect(self._discovery.roots, path, int(size))
         return "" if expected else f"{path} is no session file that can be expected"
 
@@ -471,6 +476,8 @@ def run_daemon(
     log: EventLog,
     signals: Signals | None,
     tell: Tell = tell_nobody,
+    *,
+    for_request: bool = False,
 ) -> None:
     """Run katod in the foreground until a signal stops it; without signals, process what is new and return.
 
@@ -484,7 +491,7 @@ def run_daemon(
         daemon = Daemon(settings, config_path, state, log, signals, tell)
         try:
             if signals is None:
-                daemon.once()
+                daemon.once(for_request=for_request)
             else:
                 daemon.run(OpenState(state, lock))
         finally:

@@ -94,6 +94,7 @@ class Retention(NamedTuple):
     key: str = ""  # the setting in it that decides
     is_default: bool = False  # the settings do not say, so it is what the agent does by itself
     note: str = ""  # what else is known about it
+    by_events: bool = False  # the last change is what the session says, not the time of its file
     ages_beside: bool = False  # files beside a session are deleted at their own age, also while the session stays
     pairs: bool = False  # the next start may delete a session that has two files of its own
     problem: str = ""  # why it is not known

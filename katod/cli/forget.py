@@ -42,9 +42,9 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
 
     SESSION is a session id or the beginning of one, `agent:id`, the number or the file of a recording, or `latest`.
     Without SESSION, katod asks you to choose one; this needs a terminal. katod ends the recordings of the session and
-    deletes its text, title and paths from its own state. It does not change the agent's files. Commands that were
-    already typed in the session are never executed again, but a new `::start` records it again. katod shows what it
-    will delete, and asks first.
+    deletes its text, title and paths from its own state, and what `katod rescue` has of it. It does not change the
+    agent's files. Commands that were already typed in the session are never executed again, but a new `::start` records
+    it again. katod shows what it will delete, and asks first.
     """
     key = select_known(context, session)
     remains = _remains(context, key)
@@ -118,7 +118,7 @@ def _described(context: Context, key: SessionKey, remains: Remains, *, outputs: 
     """Yield what is dropped, line by line."""
     yield from _named(context, key)
     if key in saved_keys(rescue_path()):
-        yield "  and deletes its copy that was saved from deletion"
+        yield "  and deletes what was saved of it from deletion (`katod rescue`)"
     for row in remains.sessions:
         if row.key != key:
             yield f"  and its sub-agent {row.key}"

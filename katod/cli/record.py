@@ -124,7 +124,7 @@ def _chosen(context: Context, session: str, word: Word, name: str) -> SessionKey
     try:
         return select_recorded(context, session, to_stop=word == "stop")
     except SelectionError as error:
-        if name or word == "stop" or not error.what.startswith("no session matches"):
+        if name or word == "stop" or not error.what.startswith("no session matches") or "rescue" in error.hint:
             raise
         raise SelectionError(error.what, hint=f"to name the file: `katod {word} latest {pasted(session)}`") from error
 
@@ -152,7 +152,9 @@ def _answered(context: Context, answer: Path) -> str:
     while not answer.exists():
         if holder(context.state) is None:
             try:
-                run_daemon(context.settings, context.config_path, context.state, context.log, signals=None)
+                run_daemon(
+                    context.settings, context.config_path, context.state, context.log, signals=None, for_request=True
+                )
             except AlreadyRunning:
                 continue  # a daemon has started in the meantime and will answer
             if answer.exists():

@@ -21,10 +21,13 @@ from katod.formats.text.when import When
 from katod.paths import name_of
 from katod.rescue.copyfile import TRANSCRIPT, About, place_of
 from katod.rescue.folder import RescueFolder
+from katod.rescue.notes import problems
 from katod.rescue.restoring import put_back
+from katod.service.lock import holder
 
 _HEADER: Final = ("saved", "agent", "project", "title", "size", "", "session")
 _EXACT, _CLEANED = "byte for byte", "secrets removed"
+_THERE, _GONE = "still in the agent", "deleted by the agent"
 
 
 @click.command()
@@ -35,10 +38,10 @@ _EXACT, _CLEANED = "byte for byte", "secrets removed"
 def rescue(context: Context, as_list: bool, restore: str | None, as_json: bool) -> None:
     """List the sessions saved from deletion, and put them back.
 
-    With `recording.rescue` in the configuration, katod saves the sessions that Claude Code and Gemini CLI are about to
-    delete because they are old, if you did not record them: their own files, in which secrets are replaced, and a
-    transcript. Sessions that you delete yourself, and those of excluded projects, are not saved. `katod forget` deletes
-    what was saved.
+    With `recording.rescue` in the configuration, katod saves a session two days before Claude Code or Gemini CLI
+    deletes it because it is old, unless you recorded all of it: its own files, in which secrets are replaced, and a
+    transcript. katod has to be running for that. Sessions that you delete yourself, and those of excluded projects, are
+    not saved. `katod forget` deletes what was saved.
 
     `--restore` writes the files again where the agent looks for them. SESSION is an id or the beginning of one, or
     `agent:id`. katod replaces no file, and no command in the session acts again.
@@ -61,10 +64,14 @@ def rescue(context: Context, as_list: bool, restore: str | None, as_json: bool) 
 
 
 def _say_none(context: Context) -> None:
-    if context.settings.recording.rescue:
-        say("Nothing was saved so far: no session that you did not record was about to be deleted.")
-    else:
+    for name, what in problems(context.state).items():
+        say(f"katod: {name}: not saved: {what}", err=True)
+    if not context.settings.recording.rescue:
         say("Nothing is saved: set `recording.rescue = true` in the configuration, or run `katod setup`.")
+    elif holder(context.state) is None:
+        say("Nothing was saved so far, and katod is not running.")
+    else:
+        say("Nothing was saved so far: katod saves a session two days before its agent deletes it.")
 
 
 def _row(folder: RescueFolder, about: About) -> dict[str, Any]:
@@ -82,7 +89,7 @@ def _print(folder: RescueFolder, copies: list[About]) -> None:
     lines: list[Line] = table(cells, width=terminal_width(), flexible=(3, 2), optional=(5, 4, 1, 2))
     show(lines)
     where = in_home(str(folder.path), str(Path.home()))
-    say(f"The transcripts are in {where}; `katod rescue --restore SESSION` puts a session back into its agent.")
+    say(f"To read one: {where}/AGENT/SESSION.md. To put one back into its agent: katod rescue --restore SESSION")
 
 
 def _cells(folder: RescueFolder, about: About) -> list[TextSpan]:
@@ -92,7 +99,7 @@ def _cells(folder: RescueFolder, about: About) -> list[TextSpan]:
         TextSpan(name_of(about.project)),
         TextSpan(one_text(about.title), "bold"),
         TextSpan(size(folder.size_of(about.key))),
-        TextSpan(_EXACT if about.is_exact else _CLEANED, "dim"),
+        TextSpan(f"{_THERE if _is_there(about) else _GONE}, {_EXACT if about.is_exact else _CLEANED}", "dim"),
         TextSpan(about.key.id),
     ]
 

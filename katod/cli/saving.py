@@ -13,11 +13,15 @@ from katod.cli.printing import say
 from katod.config import parse_settings, rescue_path
 from katod.errors import AgentFailed, ConfigError, SetupError
 from katod.service.lock import holder
-from katod.setup.configkey import has_key, with_key
+from katod.setup.configkey import with_key
 from katod.setup.files import Change, Files
 
 _TABLE, _KEY = "recording", "rescue"
-_QUESTION: Final = "Save sessions that you did not record before {} deletes them? They stay on this machine, in {}"
+_ASKED: Final = "asked-rescue"  # in the state directory: nobody is asked twice
+_QUESTION: Final = (
+    "Save sessions that you did not record before {} deletes them? katod keeps them for a year, up to 10 GB, in {};"
+    " `katod rescue` lists them"
+)
 
 
 def offer_rescue(context: Context, files: Files) -> None:
@@ -25,7 +29,8 @@ def offer_rescue(context: Context, files: Files) -> None:
     deleting = _deleting(context)
     found = files.read(context.config_path)
     text = found.data.decode("utf-8", "replace") if found else ""
-    if not deleting or not _can_ask() or has_key(text, _TABLE, _KEY):
+    asked = context.state / _ASKED
+    if not deleting or not _can_ask() or asked.exists() or context.settings.recording.rescue:
         return
     wanted = click.confirm(_QUESTION.format(" or ".join(deleting), rescue_path()))
     after = with_key(text, _TABLE, _KEY, "true" if wanted else "false").encode()
@@ -35,6 +40,8 @@ def offer_rescue(context: Context, files: Files) -> None:
         hint = f"set `{_TABLE}.{_KEY} = {str(wanted).lower()}` in it yourself"
         raise SetupError("it cannot be changed safely", path=context.config_path, hint=hint) from error
     files.change(Change(context.config_path, found.data if found else None, after))
+    context.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    asked.touch(mode=0o600)
     say(f"wrote `{_TABLE}.{_KEY} = {str(wanted).lower()}` to {context.config_path}")
     _reload(context)
 

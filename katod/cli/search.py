@@ -14,9 +14,10 @@ from katod.cli.searchscope import SearchFilter, SearchScope
 from katod.cli.searchview import EACH, LINES, HitLayout, print_matches
 from katod.cli.sessions import since_time, typed_labels, until_time
 from katod.cli.signoflife import SignOfLife
-from katod.config import local_zone
+from katod.config import local_zone, rescue_path
 from katod.errors import KatodError
 from katod.formats.text.when import When
+from katod.rescue.names import saved_keys
 from katod.search.query import Query
 from katod.search.run import Order, Search, Terms
 from katod.states import State
@@ -103,10 +104,17 @@ def search(
         matches = matches if within else [*scope.named(query, terms), *matches]
     _say_problems(context.problems | job.problems)
     if not matches:
-        raise KatodError("nothing found", hint="" if everything or within else _ELSEWHERE)
+        raise KatodError("nothing found", hint=_elsewhere(everything=everything or bool(within)))
     print_matches(matches, scope, HitLayout(When(local_zone()), width, query, terms.each), as_json=as_json)
     if not job.is_complete:
         say(_incomplete(terms), err=True)
+
+
+def _elsewhere(*, everything: bool) -> str:
+    """Return where else the words may be."""
+    saved = len(saved_keys(rescue_path()))
+    lost = f"sessions saved from deletion are not searched, {saved} of them: `katod rescue`" if saved else ""
+    return "; ".join(filter(None, ("" if everything else _ELSEWHERE, lost)))
 
 
 def _query(words: tuple[str, ...], *, whole: bool) -> Query:

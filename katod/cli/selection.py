@@ -17,7 +17,7 @@ from katod.config import rescue_path
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError, NothingHere, SelectionError
 from katod.model import SessionKey
-from katod.rescue.names import saved_keys
+from katod.rescue.names import saved_keys, transcript_of
 from katod.store.rows import OutputRow
 
 LATEST: Final = "latest"
@@ -265,7 +265,10 @@ def _rescued(text: str) -> list[SessionKey]:
 def _saved(keys: list[SessionKey]) -> str:
     """Return what to do about a session that its agent deleted, but that was saved; empty if it was not."""
     saved = [key for key in keys if key in saved_keys(rescue_path())]
-    return f"it was saved from deletion: `katod rescue --restore {saved[0]}`" if len(saved) == 1 else ""
+    if len(saved) != 1:
+        return ""
+    transcript = transcript_of(rescue_path(), saved[0])
+    return f"it was saved from deletion: read {transcript}, or run `katod rescue --restore {saved[0]}`"
 
 
 def _best(matches: list[FoundSession], text: str) -> list[FoundSession]:

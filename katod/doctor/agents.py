@@ -20,6 +20,9 @@ from katod.model import SessionKey
 from katod.record.export import Stretch, replay
 from katod.record.formatdrift import version_in
 from katod.rescue.due import Deletable, days_left
+from katod.rescue.notes import problems
+from katod.service.lock import holder
+from katod.service.pause import paused_since
 from katod.shell import pasted
 
 _LOOK_AHEAD: Final = 100  # events of a session that may name the agent's version
@@ -212,8 +215,16 @@ def _deletion(case: Case, root: Root, retention: Retention, unkept: list[FoundSe
     if not due and not soon:
         return ok("retention.later", what, **data)
     if case.settings.recording.rescue:
-        return ok("retention.saved", f"{what}; katod saves them before that (`katod rescue`)", **data)
+        return _saved(case, what, data)
     return warning("retention.soon", what, _KEEP.format(retention.key, retention.file), **data)
+
+
+def _saved(case: Case, what: str, data: dict[str, Any]) -> Finding:
+    """Return whether katod saves the sessions before that, as it is asked to."""
+    failed = "katod is paused" if paused_since(case.state) else next(iter(problems(case.state).values()), "")
+    if why := failed if holder(case.state) else "katod is not running":
+        return warning("retention.unsaved", f"{what}; not saved now: {why}", "see `katod status`", **data)
+    return ok("retention.saved", f"{what}; katod saves them two days before that (`katod rescue`)", **data)
 
 
 def _days_left(sessions: Iterable[FoundSession], retention: Retention, now_ns: int) -> Iterator[float]:

@@ -1,16 +1,19 @@
 """Removes secrets from an agent's own records, so that the agent can still read them. Pure.
 
 Only text is changed: what names a record, signs it or holds an image stays as it is. What a signature no longer fits
-goes with it: a thinking block as a whole, of anything else the signature.
+goes with it: a thinking block as a whole, of anything else the signature. What is long is cleaned block by block, in
+steps that are short: a secret that spans two blocks may stay.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, Final
 
 import orjson
 
 from katod.formats.redact.redactor import may_contain_secret, redact, redact_json
 
+LONG: Final = 256 * 1024  # bytes of a line or a text that is cleaned in steps
+_BLOCK: Final = 64 * 1024  # characters that are cleaned at a time
 _SIGNATURES: Final = ("signature", "thoughtSignature")
 # What holds records together, in the formats of the agents that delete sessions.
 _KEPT: Final = frozenset({
@@ -19,34 +22,56 @@ _KEPT: Final = frozenset({
     "callId", "timestamp", "version", "cwd", "type", "role", "model", "media_type", "mimeType", "startTime",
     "lastUpdated", "projectHash",
 })  # fmt: skip
-_IMAGES: Final = ("media_type", "mimeType")
+# Below these, any name may stand for anything: what tools are given, and what they return.
+_FREE: Final = frozenset({"input", "args", "arguments", "params", "result", "response", "output", "toolUseResult"})
+_MEDIA: Final = ("image/", "audio/", "video/", "application/pdf")
 _THINKING: Final = ("thinking", "redacted_thinking")
+_HOLE: Final = "a long text of katod, number "  # stands for one while the rest of its record is cleaned
+Cleaning = Generator[None, None, bytes]
+Changed = tuple[Any, Any, bool]  # a container as it was, as it is, and whether it is below a tool's input or output
 
 
 def cleaned_line(line: bytes) -> bytes:
-    """Return a line of JSON without secrets; the same object if there are none, or if it is not JSON."""
+    """Return a line of JSON without secrets; the same object if there are none. What is no JSON is cleaned as text."""
     if not may_contain_secret(line):
         return line
     try:
         value = orjson.loads(line)
     except ValueError:
-        return cleaned_text(line)
+        return _cleaned_bytes(line)
     cleaned = cleaned_value(value)
-    if cleaned is value:
-        return line
-    return orjson.dumps(cleaned) + (b"\n" if line.endswith(b"\n") else b"")
+    return line if cleaned is value else _dumped(cleaned, line)
 
 
 def cleaned_text(data: bytes) -> bytes:
     """Return a text without secrets; the same object if there are none, or if it is no UTF-8, such as an image."""
-    if not may_contain_secret(data):
-        return data
+    return _cleaned_bytes(data) if _is_text(data) and may_contain_secret(data) else data
+
+
+def cleaned_long_line(line: bytes) -> Cleaning:
+    """Return (as a generator does) a long line without secrets, in steps."""
+    if not may_contain_secret(line):
+        return line
     try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return data
-    done = redact(text)
-    return data if done is text else done.encode()
+        value = orjson.loads(line)
+    except ValueError:
+        return (yield from _cleaned_blocks(line))
+    texts = _taken_out([value])
+    yield
+    cleaned = cleaned_value(value)
+    done = []
+    for text in texts:
+        block = yield from _cleaned_blocks(text.encode("utf-8", "surrogatepass"))
+        done.append(block.decode("utf-8", "surrogatepass"))
+    if cleaned is value and done == texts:
+        return line
+    _put_in([cleaned], done)
+    return _dumped(cleaned, line)
+
+
+def cleaned_long_text(data: bytes) -> Cleaning:
+    """Return (as a generator does) a long text without secrets, in steps; what is no UTF-8 as it is."""
+    return (yield from _cleaned_blocks(data)) if _is_text(data) and may_contain_secret(data) else data
 
 
 def cleaned_value(value: Any) -> Any:
@@ -55,21 +80,83 @@ def cleaned_value(value: Any) -> Any:
     if redacted is value:
         return value
     root, given = [redacted], [value]
-    for before, after in _changed(given, root):
-        _restore(before, after)
+    for before, after, is_free in _changed(given, root):
+        if not is_free:
+            _restore(before, after)
     _drop_signed(given, root)
     return value if root == given else root[0]
 
 
-def _changed(before: Any, after: Any) -> Iterator[tuple[Any, Any]]:
+def _dumped(value: Any, line: bytes) -> bytes:
+    return orjson.dumps(value) + (b"\n" if line.endswith(b"\n") else b"")
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _cleaned_bytes(data: bytes) -> bytes:
+    """Return bytes without secrets; some may be no UTF-8."""
+    text = data.decode("utf-8", "surrogateescape")
+    done = redact(text)
+    return data if done is text else done.encode("utf-8", "surrogateescape")
+
+
+def _cleaned_blocks(data: bytes) -> Cleaning:
+    """Clean a text block by block: each ends with an empty line if there is one, else with a line."""
+    at, done = 0, []
+    while at < len(data):
+        end = len(data)
+        if end > at + _BLOCK:
+            breaks = (data.rfind(sign, at + _BLOCK // 2, at + _BLOCK) for sign in (b"\n\n", b"\n", b" "))
+            end = next((found + 1 for found in breaks if found >= 0), at + _BLOCK)
+        done.append(_cleaned_bytes(data[at:end]))
+        at = end
+        yield
+    joined = b"".join(done)
+    return data if joined == data else joined
+
+
+def _taken_out(pending: list[Any]) -> list[str]:
+    """Replace the long texts of a value in place by something short; return them. What is no text stays."""
+    texts: list[str] = []
+    for held in pending:  # grows during the iteration
+        for key, item in _items(held):
+            if isinstance(item, dict | list):
+                pending.append(item)
+            elif isinstance(item, str) and len(item) > _BLOCK and not _is_kept(held, key):
+                held[key] = f"{_HOLE}{len(texts)}"
+                texts.append(item)
+    return texts
+
+
+def _put_in(pending: list[Any], texts: list[str]) -> None:
+    names = {f"{_HOLE}{number}": text for number, text in enumerate(texts)}
+    for held in pending:  # grows during the iteration
+        for key, item in _items(held):
+            if isinstance(item, dict | list):
+                pending.append(item)
+            elif isinstance(item, str) and item in names:
+                held[key] = names[item]
+
+
+def _items(held: Any) -> list[tuple[Any, Any]]:
+    return list(held.items() if isinstance(held, dict) else enumerate(held) if isinstance(held, list) else ())
+
+
+def _changed(before: Any, after: Any) -> Iterator[Changed]:
     """Yield each container that was copied, and the one that it was copied from, the outer ones first."""
-    pending = [(before, after)]
-    for old, new in pending:  # grows during the iteration
-        yield old, new
-        for key, item in new.items() if isinstance(new, dict) else enumerate(new):
+    pending = [(before, after, False)]
+    for old, new, is_free in pending:  # grows during the iteration
+        yield old, new, is_free
+        for key, item in _items(new):
             old_item = _at(old, key)
             if isinstance(item, dict | list) and item is not old_item and isinstance(old_item, dict | list):
-                pending.append((old_item, item))
+                pending.append((old_item, item, is_free or key in _FREE))
 
 
 def _at(held: Any, key: Any) -> Any:
@@ -78,19 +165,25 @@ def _at(held: Any, key: Any) -> Any:
     return held[key] if isinstance(key, int) and key < len(held) else None
 
 
+def _is_kept(held: Any, key: Any) -> bool:
+    """Return whether what has this name in an object of a record is no text."""
+    if not isinstance(held, dict):
+        return False
+    media = held.get("media_type") or held.get("mimeType")
+    return key in _KEPT or (key == "data" and isinstance(media, str) and media.startswith(_MEDIA))
+
+
 def _restore(before: Any, after: Any) -> None:
     """Put back what is no text."""
-    if not isinstance(after, dict) or not isinstance(before, dict):
-        return
-    for key in before.keys() & after.keys():
-        is_image = key == "data" and any(name in before for name in _IMAGES)
-        if (key in _KEPT or is_image) and isinstance(before[key], str):
-            after[key] = before[key]
+    if isinstance(after, dict) and isinstance(before, dict):
+        for key in before.keys() & after.keys():
+            if isinstance(before[key], str) and _is_kept(before, key):
+                after[key] = before[key]
 
 
 def _drop_signed(before: Any, after: Any) -> None:
     """Take out the signatures of what changed, and signed thinking as a whole."""
-    for old, new in reversed(list(_changed(before, after))):
+    for old, new, _ in reversed(list(_changed(before, after))):
         if isinstance(new, list) and isinstance(old, list):
             new[:] = [item for at, item in enumerate(new) if not _is_forged(old[at], item)]
         elif old != new:

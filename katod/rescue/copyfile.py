@@ -45,12 +45,14 @@ class SavedFile(NamedTuple):
 class About(NamedTuple):
     """What is known of a copy: its session, when it was saved, when the agent deletes it, and its files.
 
-    Times are in UTC; `due` is when the session was saved if the agent's next start deletes it. The title is redacted.
+    Times are in UTC; `due` is when the session was saved if the agent's next start deletes it. `day` counts the days on
+    which katod ran. The title is redacted.
     """
 
     key: SessionKey
     saved: str
     due: str
+    day: int
     title: str
     project: str
     files: tuple[SavedFile, ...]
@@ -171,7 +173,7 @@ def _about(archive: zipfile.ZipFile) -> About:
         raise ValueError(f"version {row['version']}")
     files = tuple(SavedFile(**file) for file in row["files"])
     saved, due, title, project = (str(row[name]) for name in ("saved", "due", "title", "project"))
-    return About(SessionKey(*row["key"]), saved, due, title, project, files)
+    return About(SessionKey(*row["key"]), saved, due, int(row["day"]), title, project, files)
 
 
 @contextmanager

@@ -3,10 +3,10 @@
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from katod.agents import AGENTS
 from katod.archive.manifest import MANIFEST
 from katod.errors import KatodError, RescueError
 from katod.model import SessionKey
@@ -15,6 +15,7 @@ from katod.rescue.copyfile import About, place_of, read_about
 
 KEPT_DAYS: Final = 365
 MOST_BYTES: Final = 10 * 1024**3
+LARGEST: Final = MOST_BYTES // 4  # of one session, before it is compressed: it must not drive out all others
 _MODE: Final = 0o700
 
 
@@ -55,15 +56,14 @@ class RescueFolder:
                 except (KatodError, OSError) as error:
                     self.problems[place] = getattr(error, "what", "") or str(error)
                     continue
-                if place_of(self.path, about.key) == place:
+                if about.key.agent in AGENTS and place_of(self.path, about.key) == place:
                     self._known[about.key] = about
         return self._known
 
     def _clean(self) -> None:
         """Delete what was not finished when katod ended; a reader of the folder leaves that to the daemon."""
-        for path in self.path.glob("*/*"):
-            is_alone = path.suffix == copyfile.TRANSCRIPT and not path.with_suffix(copyfile.ARCHIVE).exists()
-            if self._owned and (is_alone or path.suffix == copyfile.PART):
+        for suffix in (copyfile.ARCHIVE, copyfile.TRANSCRIPT) if self._owned else ():
+            for path in self.path.glob(f"*/*{suffix}{copyfile.PART}"):
                 with suppress(OSError):
                     path.unlink()
 
@@ -81,19 +81,20 @@ class RescueFolder:
         self.all().pop(key, None)
         return there
 
-    def beyond_bounds(self, now: datetime) -> list[SessionKey]:
-        """Return the copies that are too old, and the oldest of those that are too much, oldest first."""
-        oldest_first = sorted(self.all().values(), key=lambda about: about.saved)
-        limit = (now - timedelta(days=KEPT_DAYS)).isoformat()
-        beyond = [about.key for about in oldest_first if about.saved < limit]
-        left = [about for about in oldest_first if about.key not in beyond]
-        sizes = {about.key: self.size_of(about.key) for about in left}
+    def beyond_bounds(self, day: int) -> list[SessionKey]:
+        """Return the copies that are too old on a day, and the oldest of those that are too much, oldest first.
+
+        Days are those on which katod ran: a clock that is wrong makes nothing old.
+        """
+        oldest_first = sorted(self.all().values(), key=lambda about: (about.day, about.saved))
+        beyond = [about.key for about in oldest_first if about.day <= day - KEPT_DAYS]
+        sizes = {about.key: self.size_of(about.key) for about in oldest_first if about.key not in beyond}
         total = sum(sizes.values())
-        for about in left[:-1]:  # the last one is the session that was just saved
+        for key, size in sizes.items():
             if total <= MOST_BYTES:
                 break
-            beyond.append(about.key)
-            total -= sizes[about.key]
+            beyond.append(key)
+            total -= size
         return beyond
 
     def size_of(self, key: SessionKey) -> int:

@@ -13,3 +13,8 @@ def saved_keys(folder: Path) -> list[SessionKey]:
     """Return the keys of the saved sessions, as far as their ids can be names of files; nothing is opened."""
     names = sorted(folder.glob(f"*/*{_ARCHIVE}"))
     return [SessionKey(path.parent.name, path.stem) for path in names if path.parent.name in AGENTS]
+
+
+def transcript_of(folder: Path, key: SessionKey) -> Path:
+    """Return the path of the transcript of a saved session."""
+    return folder / key.agent / f"{key.id}.md"

@@ -1,12 +1,9 @@
-"""What `katod status` and the next process know of saving sessions: a file in the state directory, renewed by changes.
-
-It has why sessions cannot be saved, and when those last changed that were saved, but went on since.
-"""
+"""What `katod status` and the next process know of saving sessions: a file in the state directory."""
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -14,18 +11,38 @@ from katod.model import SessionKey
 from katod.smallfile import read_small, write_small
 
 NAME: Final = "rescue.json"
-_LARGEST: Final = 1024 * 1024
+_LARGEST: Final = 4 * 1024 * 1024
 _MOST: Final = 500
 
 
+class CopyState(NamedTuple):
+    """What was seen of a saved session since: when it last changed (ns; 0: not since), since when it is missing.
+
+    A copy that is `kept` goes only when it is forgotten or too old: the agent deleted the session, or it was put back.
+    """
+
+    changed_ns: int = 0
+    missing: str = ""
+    kept: bool = False
+
+
 class RescueNotes:
-    """The daemon's end of the file."""
+    """The daemon's end of the file: problems, states of copies, and the days on which katod ran."""
 
     def __init__(self, state: Path) -> None:
         self._state = state
         found = _read(state)
-        self._problems, self._changed = _texts(found.get("problems")), _numbers(found.get("changed"))
-        self._stored = (dict(self._problems), dict(self._changed))
+        self._problems = _texts(found.get("problems"))
+        self._copies = _states(found.get("copies"))
+        self._days: int = found.get("days", 0) if isinstance(found.get("days"), int) else 0
+        self._date = str(found.get("date", ""))
+        self._stored = self._row()
+
+    def count_day(self, date: str) -> int:
+        """Return how many days katod ran, with this one."""
+        if date != self._date:
+            self._days, self._date = self._days + 1, date
+        return self._days
 
     def set_looked(self, found: Mapping[str, str], due: Collection[str]) -> None:
         """Take the problems that a whole look found; of those of saving, those of sessions that are still due stay."""
@@ -44,31 +61,35 @@ class RescueNotes:
         """Forget all problems: nothing is saved any more."""
         self._problems.clear()
 
-    def changed_ns(self, key: SessionKey) -> int:
-        """Return when a session last changed that went on after it was saved; 0 if it did not."""
-        return self._changed.get(str(key), 0)
+    def of(self, key: SessionKey) -> CopyState:
+        """Return what was seen of a saved session."""
+        return self._copies.get(str(key), CopyState())
 
-    def set_changed(self, key: SessionKey, changed_ns: int) -> None:
-        """Note when a saved session last changed; 0 if that is in its copy."""
-        if changed_ns:
-            self._changed[str(key)] = changed_ns
+    def set(self, key: SessionKey, state: CopyState) -> None:
+        """Note what was seen of a saved session."""
+        if state == CopyState():
+            self._copies.pop(str(key), None)
         else:
-            self._changed.pop(str(key), None)
+            self._copies[str(key)] = state
 
     def forget(self, keys: Collection[SessionKey]) -> None:
         """Forget these sessions."""
         for key in keys:
             self.clear(str(key))
-            self.set_changed(key, 0)
+            self.set(key, CopyState())
 
     def store(self) -> None:
         """Write the file if anything changed. What cannot be written is lost with this process; the log has it."""
-        if (self._problems, self._changed) == self._stored:
-            return
-        self._stored = (dict(self._problems), dict(self._changed))
-        row = {"problems": dict(list(self._problems.items())[-_MOST:]), "changed": self._changed}
-        with suppress(OSError):
-            write_small(self._state / NAME, orjson.dumps(row))
+        row = self._row()
+        if row != self._stored:
+            self._stored = row
+            with suppress(OSError):
+                write_small(self._state / NAME, orjson.dumps(row))
+
+    def _row(self) -> dict[str, Any]:
+        copies = {name: [*state] for name, state in self._copies.items()}
+        problems = dict(list(self._problems.items())[-_MOST:])
+        return {"problems": problems, "copies": copies, "days": self._days, "date": self._date}
 
 
 def problems(state: Path) -> dict[str, str]:
@@ -88,5 +109,6 @@ def _texts(row: Any) -> dict[str, str]:
     return {str(name): str(text) for name, text in row.items()} if isinstance(row, dict) else {}
 
 
-def _numbers(row: Any) -> dict[str, int]:
-    return {str(name): int(number) for name, number in row.items()} if isinstance(row, dict) else {}
+def _states(row: Any) -> dict[str, CopyState]:
+    found = row.items() if isinstance(row, dict) else ()
+    return {str(name): CopyState(int(one[0]), str(one[1]), bool(one[2])) for name, one in found}

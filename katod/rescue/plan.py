@@ -71,7 +71,8 @@ def _subject(
     if all(about is not None and about.has(file.path, file.seen) for file in wanted):
         return None
     due = due_time(days if days <= SOON_DAYS else 0.0, now_ns)
-    return Subject(family.key, due, tuple(files), _deleted_since(about, files))
+    by_events = retention.days if retention.by_events else None
+    return Subject(family.key, due, tuple(files), by_events, _deleted_since(about, files))
 
 
 def due_time(days: float, now_ns: int) -> str:
@@ -94,7 +95,7 @@ def _files(root: Root, family: Family) -> Iterator[NativeFile]:
 
 def _beside(folder: str) -> Iterator[tuple[str, Stat]]:
     """Yield the regular files in a folder and below; links are not followed."""
-    pending, count = [folder], 0
+    pending, count = [] if os.path.islink(folder) else [folder], 0
     while pending and count < _MOST_BESIDE:
         with suppress(OSError), os.scandir(pending.pop()) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):

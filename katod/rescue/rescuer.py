@@ -1,5 +1,6 @@
 """The daemon's part: looks when sessions are due, saves them between everything else, and lets go of copies."""
 
+import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -17,12 +18,13 @@ from katod.model import SessionKey
 from katod.record.policy import Policy
 from katod.rescue.copyfile import About, place_of
 from katod.rescue.folder import RescueFolder
-from katod.rescue.notes import RescueNotes
-from katod.rescue.plan import Family, families, is_deleted_by_agent, to_save
+from katod.rescue.notes import CopyState, RescueNotes
+from katod.rescue.plan import Family, due_time, families, is_deleted_by_agent, to_save
 from katod.rescue.saving import NativeFile, SavingSlices, SavingTerms, Subject, save
 from katod.store.ledger import Ledger
 
 EVERY: Final = 3600.0  # seconds between two looks,
+PATIENCE: Final = 600.0  # seconds for which a session is missing before its copy goes, too
 _SOONEST: Final = 5.0  # and at least, however many sessions begin
 _GAP: Final = 60.0  # seconds that the clock jumps if the machine slept, or its clock was set
 _SLICE: Final = 0.02  # seconds of work at a time
@@ -137,35 +139,57 @@ class Rescuer:
         return retention
 
     def _recorded(self) -> set[SessionKey]:
-        """Return the sessions of which there are recordings, not only copies."""
+        """Return the sessions that are recorded from their beginning, in a file that is there."""
         known = {row.id: row.key for row in self._ledger.sessions()}
-        return {known[row.session] for row in self._ledger.outputs() if row.made and not row.is_copy}
+        whole = (row for row in self._ledger.outputs() if row.made and not row.is_copy and not row.ranges[0].start)
+        return {known[row.session] for row in whole if os.path.lexists(row.path)}
 
     def _let_go(self, root: Root, retention: Retention, found: dict[SessionKey, Family], now_ns: int) -> None:
         """Delete the copies of sessions that were deleted while their agent would still have kept them.
 
-        Where a root has no session at all, that is no sign that somebody deleted each.
+        What the agent deleted is decided once, when it is missing for the first time. Where a root has no session at
+        all, that is no sign that somebody deleted each, nor is a clock that was set back.
         """
-        if not found:
-            return
-        for about in list(self._folder.all().values()):
+        now = due_time(0.0, now_ns)
+        for about in list(self._folder.all().values()) if found else ():
+            state = self._notes.of(about.key)
             if (family := found.get(about.key)) is not None:
                 changed_ns = family.deletable.changed_ns
-                self._notes.set_changed(about.key, changed_ns if changed_ns != about.changed_ns else 0)
-            elif _is_missing(about, root):
-                changed_ns = self._notes.changed_ns(about.key)
-                self._notes.set_changed(about.key, 0)
-                if not is_deleted_by_agent(about, changed_ns, retention, found, now_ns):
-                    self._delete(about.key, "deleted in the agent")
+                changed_ns = 0 if changed_ns == about.changed_ns else changed_ns
+                self._notes.set(about.key, state._replace(changed_ns=changed_ns, missing=""))
+            elif not state.kept and now >= about.saved and _is_missing(about, root):
+                by_agent = is_deleted_by_agent(about, state.changed_ns, retention, found, now_ns)
+                self._note_missing(about, state, now, by_agent=by_agent)
+
+    def _note_missing(self, about: About, state: CopyState, now: str, *, by_agent: bool) -> None:
+        if by_agent:
+            self._notes.set(about.key, state._replace(kept=True, missing=""))
+        elif state.missing and _seconds_between(state.missing, now) >= PATIENCE:
+            self._delete(about.key, "deleted in the agent")
+        else:
+            self._notes.set(about.key, state._replace(missing=state.missing or now))
+            self._clock.next = min(self._clock.next, time.monotonic() + PATIENCE)
 
     def _prune(self, now_ns: int) -> None:
-        for key in self._folder.beyond_bounds(datetime.fromtimestamp(now_ns / 1e9, UTC)):
+        """Delete copies that are too old or too much, and those of projects that are excluded by now."""
+        policy = self._policy
+        projects = {about.project for about in self._folder.all().values()} - {""}
+        excluded = {one for one in projects if policy is not None and policy.in_project(one).excludes(one)}
+        for about in [about for about in self._folder.all().values() if about.project in excluded]:
+            self._delete(about.key, "its project is excluded")
+        for key in self._folder.beyond_bounds(self._notes.count_day(due_time(0.0, now_ns)[:10])):
             self._delete(key, "too old or too much")
 
     def _delete(self, key: SessionKey, reason: str) -> None:
         with suppress(OSError):  # it is tried again with the next look
             self._folder.delete(key)
+            self._notes.set(key, CopyState())
             self._log.rescue_deleted(str(key), reason)
+
+    def expect(self, key: SessionKey) -> None:
+        """Keep the copy of a session that is being put back, whatever becomes of that."""
+        self._notes.set(key, self._notes.of(key)._replace(kept=True))
+        self._notes.store()
 
     def forget(self, keys: Collection[SessionKey]) -> None:
         """Delete the copies of these sessions. Raises OSError."""
@@ -215,7 +239,8 @@ class Rescuer:
 
     def _begin(self, subject: Subject, policy: Policy) -> _SavingJob:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        terms = SavingTerms(policy, now, policy.settings.recording.rescue_redact)
+        day = self._notes.count_day(now[:10])
+        terms = SavingTerms(policy, now, day, policy.settings.recording.rescue_redact)
         return _SavingJob(subject, save(subject, self._folder, terms, self._log))
 
     def _saved(self, subject: Subject, about: About | None) -> None:
@@ -224,6 +249,8 @@ class Rescuer:
         if about is None:
             self._work.declined[subject.key] = subject.files
         else:
+            self._notes.set(subject.key, CopyState())
+            self._notes.store()
             self._log.rescue_saved(str(subject.key), len(about.files), about.size)
 
     def _failed(self, what: SessionKey | Path, error: Exception) -> None:
@@ -243,6 +270,10 @@ def _reason(error: Exception, folder: Path) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or folder}: {error.strerror}"
     return failure_of(error)
+
+
+def _seconds_between(earlier: str, later: str) -> float:
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
 
 
 def _is_missing(about: About, root: Root) -> bool:

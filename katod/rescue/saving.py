@@ -1,12 +1,15 @@
 """Saves one session, slice by slice: its transcript first, which shows whose project it is, then its native files."""
 
 import os
+import re
 from collections.abc import Generator, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Final, NamedTuple
+
+import orjson
 
 from katod.errors import RescueError, SourceError
 from katod.events import Event
@@ -17,15 +20,22 @@ from katod.model import Identity, Mark, SessionKey, Stat
 from katod.project.allowed import may_exclude
 from katod.record.export import Begun, FileSpool, Stretch, for_export, look_ahead, render_begun, replay
 from katod.record.policy import Policy
-from katod.rescue.cleaning import cleaned_line, cleaned_text
+from katod.rescue.cleaning import (
+    LONG,
+    Cleaning,
+    cleaned_line,
+    cleaned_long_line,
+    cleaned_long_text,
+    cleaned_text,
+)
 from katod.rescue.copyfile import About, CopyWriter, SavedFile, members, pieces, place_of
-from katod.rescue.folder import RescueFolder
+from katod.rescue.folder import LARGEST, RescueFolder
 from katod.smallfile import open_regular
 
 _AT_ONCE: Final = 256 * 1024
 _WHOLE: Final = 64 * 1024 * 1024  # bytes of a file that is no list of lines and is cleaned as a whole
-_HEAD: Final = 50  # events of a sub-agent that may name its project
 _FORMAT: Final = "markdown"
+_CWD: Final = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*+")')
 SavingSlices = Generator[None, None, About | None]
 
 
@@ -45,6 +55,7 @@ class Subject:
     key: SessionKey
     due: str  # see `About`
     files: tuple[NativeFile, ...]
+    days: float | None = None  # after its last event it is deleted, if that counts, not the time of its file
     gone: tuple[SavedFile, ...] = ()
 
     def stretches(self, subagent: str = "") -> list[Stretch]:
@@ -59,10 +70,11 @@ class Subject:
 
 
 class SavingTerms(NamedTuple):
-    """Under which conditions sessions are saved: the settings, the time, and whether secrets are removed."""
+    """Under which conditions sessions are saved: the settings, the time, the day's number, whether secrets go."""
 
     policy: Policy
     now: str
+    day: int
     redacts: bool
 
 
@@ -76,17 +88,31 @@ def save(subject: Subject, folder: RescueFolder, terms: SavingTerms, log: EventL
         metadata = yield from _write_transcript(subject, spool, projects, terms, log)
         if projects.is_left_out(metadata):
             return None
+        if sum(file.seen.size for file in subject.files) > LARGEST:
+            raise RescueError(f"it has more than {LARGEST // 1024**3} GB", hint="copy it yourself")
         place = place_of(folder.path, subject.key)
         folder.make(subject.key.agent, _outputs(terms.policy))
         with closing(CopyWriter(place)) as writer:
-            files = yield from _write_files(subject, writer, terms)
+            files = yield from _write_files(subject, writer, projects, terms)
+            if projects.is_left_out(metadata):
+                return None
             files += yield from _keep_files(subject, place, writer)
             title, cwd = (metadata.title, metadata.cwd) if metadata else ("", "")
-            about = About(subject.key, terms.now, subject.due, title, cwd, tuple(files))
+            due = _due(subject, projects.last)
+            about = About(subject.key, terms.now, due, terms.day, title, cwd, tuple(files))
             writer.write_transcript(spool.pieces())
             writer.finish(about)
     folder.note(about)
     return about
+
+
+def _due(subject: Subject, last: str) -> str:
+    """Return when the agent deletes a session whose last event has a time."""
+    with suppress(ValueError):
+        if subject.days is not None:
+            end = datetime.fromisoformat(last).astimezone(UTC) + timedelta(days=subject.days)
+            return min(subject.due, end.isoformat(timespec="seconds"))
+    return subject.due
 
 
 def _outputs(policy: Policy) -> list[Path]:
@@ -98,6 +124,7 @@ class _SeenProjects:
 
     def __init__(self, policy: Policy) -> None:
         self.unreadable = ""
+        self.last = ""  # when the last event was
         self._policy = policy
         self._seen: dict[str, bool] = {}
 
@@ -105,20 +132,35 @@ class _SeenProjects:
         """Yield events up to the first one in an excluded project, or that cannot be read."""
         try:
             for event, metadata in events:
-                if (cwd := metadata.cwd) and cwd not in self._seen:
-                    self._seen[cwd] = self._policy.in_project(cwd).excludes(cwd)
-                    if self._seen[cwd]:
-                        return
+                self._note(metadata.cwd)
+                if self.has_excluded:
+                    return
+                self.last = event.time or self.last
                 yield event, metadata
         except SourceError as error:  # its files are saved all the same
             self.unreadable = error.what
+
+    def note_named(self, data: bytes) -> None:
+        """Note the directories that native records name: a session may go from one to another."""
+        for found in set(_CWD.findall(data)):
+            with suppress(ValueError):
+                self._note(orjson.loads(found))
+
+    def _note(self, cwd: str) -> None:
+        if cwd and cwd not in self._seen:
+            self._seen[cwd] = self._policy.in_project(cwd).excludes(cwd)
+
+    @property
+    def has_excluded(self) -> bool:
+        """Whether one of them is excluded."""
+        return any(self._seen.values())
 
     def is_left_out(self, metadata: SessionMetadata | None) -> bool:
         """Return whether the session is not saved: an excluded one, or one in which there is nothing.
 
         Raises RescueError if it is not known whether its project is excluded.
         """
-        if any(self._seen.values()) or (metadata is None and not self.unreadable):
+        if self.has_excluded or (metadata is None and not self.unreadable):
             return True
         if not self._seen and (self._policy.settings.recording.exclude or self._may_exclude()):
             raise RescueError("its project is not known, and projects are excluded")
@@ -134,10 +176,8 @@ def _write_transcript(
     """Write the transcript; return the session's metadata, None if nothing is in it."""
     for subagent in subject.subagents():
         key = subject.key._replace(subagent=subagent)
-        head = replay(key, subject.stretches(subagent), log, skip_missing=True)
-        for _ in projects.pass_through(islice(head, _HEAD)):
-            pass
-        yield
+        for _ in projects.pass_through(replay(key, subject.stretches(subagent), log)):
+            yield
     begun = look_ahead(projects.pass_through(replay(subject.key, subject.stretches(), log)))
     if begun is not None:
         for text in _rendered(begun, terms):
@@ -158,12 +198,16 @@ def _rendered(begun: Begun, terms: SavingTerms) -> Iterator[str]:
     yield printer.pause() + printer.end()
 
 
-def _write_files(subject: Subject, writer: CopyWriter, terms: SavingTerms) -> Generator[None, None, list[SavedFile]]:
-    """Write the native files; return what was written."""
+def _write_files(
+    subject: Subject, writer: CopyWriter, projects: _SeenProjects, terms: SavingTerms
+) -> Generator[None, None, list[SavedFile]]:
+    """Write the native files, up to one that names an excluded project; return what was written."""
     saved: list[SavedFile] = []
     for file in subject.files:
+        if projects.has_excluded:
+            break
         with writer.member(file.name) as member:
-            exact = yield from _write_file(file, member, cleans=terms.redacts)
+            exact = yield from _write_file(file, member, projects, cleans=terms.redacts)
         saved.append(SavedFile(file.path, file.name, file.seen.size, file.seen.mtime_ns, exact))
     return saved
 
@@ -180,12 +224,15 @@ def _keep_files(subject: Subject, place: Path, writer: CopyWriter) -> Generator[
     return subject.gone
 
 
-def _write_file(file: NativeFile, member: IO[bytes], *, cleans: bool) -> Generator[None, None, bool]:
+def _write_file(
+    file: NativeFile, member: IO[bytes], projects: _SeenProjects, *, cleans: bool
+) -> Generator[None, None, bool]:
     """Write one file as it was last seen; return whether nothing of it was changed. Raises RescueError, OSError."""
     exact = True
     with os.fdopen(open_regular(file.path), "rb") as source:
         for data in _units(source, file, cleans=cleans):
-            done = _cleaned(file, data) if cleans else data
+            projects.note_named(data)
+            done = (yield from _cleaned(file, data)) if cleans else data
             exact &= done is data
             member.write(done)
             yield
@@ -211,9 +258,15 @@ def _has_lines(file: NativeFile) -> bool:
     return file.path.endswith(".jsonl")
 
 
-def _cleaned(file: NativeFile, data: bytes) -> bytes:
+def _cleaned(file: NativeFile, data: bytes) -> Cleaning:
+    """Return what is written of a part of a file: without secrets, the same object if there are none."""
     if not _has_lines(file):
+        if len(data) > LONG:
+            return (yield from (cleaned_long_line(data) if file.path.endswith(".json") else cleaned_long_text(data)))
         return cleaned_line(data) if file.path.endswith(".json") else cleaned_text(data)
-    done = [cleaned_line(line) for line in data.splitlines(keepends=True)]
+    done: list[bytes] = []
+    for line in data.splitlines(keepends=True):
+        cleaned = (yield from cleaned_long_line(line)) if len(line) > LONG else cleaned_line(line)
+        done.append(cleaned)
     joined = b"".join(done)
     return data if joined == data else joined

@@ -21,14 +21,3 @@ def with_key(text: str, table: str, key: str, value: str) -> str:
         lines[begin] = lines[begin].rstrip("\n") + "\n"
         lines.insert(begin + 1, f"{key} = {value}\n")
     return "".join(lines)
-
-
-def has_key(text: str, table: str, key: str) -> bool:
-    """Return whether a text sets a key of a table, however that is written."""
-    import tomllib  # noqa: PLC0415 - only to ask
-
-    try:
-        tree = tomllib.loads(text)
-    except ValueError:
-        return True  # it is for its person to mend
-    return isinstance(found := tree.get(table, {}), dict) and key in found

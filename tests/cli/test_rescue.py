@@ -56,15 +56,19 @@ def test_without_any_it_says_why(world: World) -> None:
 
 def test_whoever_looks_for_a_lost_session_is_told_where_it_is(world: World, lost: Claude) -> None:
     """By whatever command they look for it."""
-    for command in ("resume", "show", "export"):
+    for command in ("resume", "show", "export", "capture"):
         done = world.katod(command, lost.session, check=False)
         said = done.stderr.decode()
-        assert f"saved from deletion: `katod rescue --restore claude:{lost.session}`" in said, command
+        transcript = world.home / f".local/share/katod/rescued/claude/{lost.session}.md"
+        assert f"saved from deletion: read {transcript}, or run `katod rescue --restore claude:{lost.session}`" in said
+        assert transcript.exists()
+    done = world.katod("search", "zanzibar", check=False)
+    assert "sessions saved from deletion are not searched, 1 of them: `katod rescue`" in done.stderr.decode()
 
 
 def test_the_status_counts_them(world: World, lost: Claude) -> None:
     """And names the command."""
-    assert "1 session saved from deletion: `katod rescue` lists them" in world.cli("status")
+    assert "1 session safe from deletion: `katod rescue` lists them" in world.cli("status")
     assert world.status()["rescued"] == 1
     assert lost.session
 

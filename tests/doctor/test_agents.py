@@ -9,6 +9,9 @@ import pytest
 from katod.doctor import agents
 from katod.doctor.agents import examine
 from katod.model import SessionKey
+from katod.rescue import notes
+from katod.service.lock import Lock
+from katod.smallfile import write_small
 from katod.store.ledger import Ledger
 from tests.doctor.conftest import DAY
 from tests.support.parts import memory_ledger
@@ -216,7 +219,12 @@ def test_sessions_beyond_a_number_are_deleted(home):
     assert "or beyond the latest 2 of a project; a resumed session may be deleted earlier; 3 sessions" in finding.text
     assert finding.data["due"] == 2
     home.config.write_text("[recording]\nrescue = true\n")
-    assert "katod saves them before that" in home.examined(examine)["retention.saved"].text
+    assert home.examined(examine)["retention.unsaved"].text.endswith("not saved now: katod is not running")
+    lock = Lock.take(home.state)
+    assert "katod saves them two days before that" in home.examined(examine)["retention.saved"].text
+    write_small(home.state / notes.NAME, b'{"problems": {"gemini:x": "the disk is full"}}')
+    assert home.examined(examine)["retention.unsaved"].text.endswith("not saved now: the disk is full")
+    lock.release()
     settings.write_bytes(orjson.dumps({"general": {"sessionRetention": {"enabled": False}}}))
     assert home.examined(examine)["retention.off"].text.startswith("Gemini CLI deletes nothing")
 

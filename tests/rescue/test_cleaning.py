@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from katod.rescue.cleaning import cleaned_line, cleaned_text, cleaned_value
+from katod.rescue.cleaning import (
+    Cleaning,
+    cleaned_line,
+    cleaned_long_line,
+    cleaned_long_text,
+    cleaned_text,
+    cleaned_value,
+)
 
 TOKEN = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 GONE = "[REDACTED:github-token]"
@@ -66,3 +73,54 @@ def test_of_anything_else_only_the_signature_goes() -> None:
     assert cleaned_value({"parts": [part]}) == {
         "parts": [{"functionCall": {"name": "run", "args": {"command": f"echo {GONE}"}}}]
     }
+
+
+def test_what_tools_are_given_and_return_is_text_whatever_its_name() -> None:
+    """A secret there may be called `id` or `model`."""
+    call = {"type": "tool_use", "id": TOKEN, "input": {"id": TOKEN, "deep": [{"model": TOKEN}]}}
+    cleaned = cleaned_value({"content": [call], "toolUseResult": {"version": TOKEN}})
+    assert cleaned == {
+        "content": [call | {"input": {"id": GONE, "deep": [{"model": GONE}]}}],
+        "toolUseResult": {"version": GONE},
+    }
+    assert cleaned_value({"mimeType": "text/plain", "data": TOKEN}) == {"mimeType": "text/plain", "data": GONE}
+
+
+def test_a_line_with_a_byte_that_is_no_text_keeps_no_secret() -> None:
+    """Nor does it lose the byte."""
+    assert cleaned_line(b'{"text":"\xff ' + TOKEN.encode() + b'"}') == b'{"text":"\xff ' + GONE.encode() + b'"}'
+
+
+def stepped(cleaning: Cleaning) -> tuple[bytes, int]:
+    """Return the result of a cleaning, and its steps."""
+    steps = 0
+    while True:
+        try:
+            next(cleaning)
+        except StopIteration as done:
+            return done.value, steps
+        steps += 1
+
+
+def test_long_lines_and_texts_are_cleaned_in_steps() -> None:
+    """With the same result as short ones, where no secret is cut."""
+    text = "".join(f"line {number} of a long text\n" for number in range(20_000))
+    secret = text[: len(text) // 2] + f"use {TOKEN}\n" + text[len(text) // 2 :]
+    record = {"uuid": TOKEN, "message": {"content": [{"type": "text", "text": secret}, {"type": "text", "text": text}]}}
+    line = json.dumps(record).encode() + b"\n"
+    done, steps = stepped(cleaned_long_line(line))
+    assert json.loads(done) == json.loads(line.replace(f"use {TOKEN}".encode(), f"use {GONE}".encode()))
+    assert steps > 10
+    done, steps = stepped(cleaned_long_text(secret.encode()))
+    assert done == secret.replace(TOKEN, GONE).encode()
+    assert steps > 5
+
+
+def test_a_long_line_without_a_secret_is_the_same_object() -> None:
+    """Even if it looks as if it had one."""
+    line = json.dumps({"text": "password = x\n" * 30_000, "data": "x" * 400_000}).encode()
+    for data in (line, b"x" * 400_000, b"\xff" + line):
+        assert stepped(cleaned_long_text(data))[0] is data
+    assert stepped(cleaned_long_line(line))[0] is line
+    torn = line[:-5]
+    assert stepped(cleaned_long_line(torn))[0] is torn

@@ -1,6 +1,5 @@
 """Tests for the bounds of what is saved."""
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pytest import MonkeyPatch  # noqa: PT013 - the class, for an annotation
@@ -10,7 +9,7 @@ from katod.rescue import folder as rescue_folder
 from katod.rescue.copyfile import About, CopyWriter, place_of
 from katod.rescue.folder import RescueFolder
 
-NOW = datetime(2026, 11, 28, tzinfo=UTC)
+TODAY = 1000
 
 
 def save(folder: RescueFolder, name: str, days: int, size: int = 100) -> SessionKey:
@@ -21,34 +20,35 @@ def save(folder: RescueFolder, name: str, days: int, size: int = 100) -> Session
     with writer.member("files/x") as member:
         member.write(bytes(range(256)) * (size // 256))
     writer.write_transcript(["text"])
-    about = About(key, (NOW - timedelta(days=days)).isoformat(timespec="seconds"), "", "", "", ())
+    about = About(key, "2026-11-28T00:00:00+00:00", "", TODAY - days, "", "", ())
     writer.finish(about)
     folder.note(about)
     return key
 
 
 def test_a_copy_is_kept_for_a_year(tmp_path: Path) -> None:
-    """A day more, and it goes, however small it is."""
+    """Of days on which katod ran; then it goes, however small it is."""
     folder = RescueFolder(tmp_path / "rescued")
-    old, young = save(folder, "old", 366), save(folder, "young", 364)
-    assert folder.beyond_bounds(NOW) == [old]
-    assert RescueFolder(folder.path).beyond_bounds(NOW) == [old]
+    old, young = save(folder, "old", 365), save(folder, "young", 364)
+    assert folder.beyond_bounds(TODAY) == [old]
+    assert RescueFolder(folder.path).beyond_bounds(TODAY) == [old]
+    assert folder.beyond_bounds(TODAY - 1) == []
     assert folder.delete(old)
     assert not folder.delete(old)
     assert list(RescueFolder(folder.path).all()) == [young]
 
 
 def test_the_oldest_give_way_to_newer_ones(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    """The newest stays, whatever its size."""
+    """As many as have to."""
     folder = RescueFolder(tmp_path / "rescued")
     keys = [save(folder, f"s{days}", days) for days in (3, 2, 1)]
     sizes = [folder.size_of(key) for key in keys]
     monkeypatch.setattr(rescue_folder, "MOST_BYTES", sum(sizes))
-    assert folder.beyond_bounds(NOW) == []
+    assert folder.beyond_bounds(TODAY) == []
     monkeypatch.setattr(rescue_folder, "MOST_BYTES", sum(sizes) - 1)
-    assert folder.beyond_bounds(NOW) == keys[:1]
-    monkeypatch.setattr(rescue_folder, "MOST_BYTES", 1)
-    assert folder.beyond_bounds(NOW) == keys[:2]
+    assert folder.beyond_bounds(TODAY) == keys[:1]
+    monkeypatch.setattr(rescue_folder, "MOST_BYTES", sizes[2])
+    assert folder.beyond_bounds(TODAY) == keys[:2]
 
 
 def test_an_id_that_is_no_safe_name_becomes_a_hash(tmp_path: Path) -> None:
@@ -66,3 +66,15 @@ def test_a_copy_under_another_name_is_not_taken_for_one(tmp_path: Path) -> None:
     key = save(folder, "mine", 1)
     place_of(folder.path, key).rename(folder.path / "claude" / "other.zip")
     assert RescueFolder(folder.path).all() == {}
+
+
+def test_an_archive_of_an_unknown_agent_is_left_alone(tmp_path: Path) -> None:
+    """It may be a newer katod's."""
+    folder = RescueFolder(tmp_path / "rescued")
+    key = SessionKey("nobody", "mine")
+    folder.make("nobody", [])
+    writer = CopyWriter(place_of(folder.path, key))
+    writer.write_transcript(["text"])
+    writer.finish(About(key, "", "", 1, "", "", ()))
+    assert RescueFolder(folder.path, owned=True).all() == {}
+    assert place_of(folder.path, key).exists()

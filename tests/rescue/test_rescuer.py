@@ -3,15 +3,17 @@
 import errno
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from katod.errors import SourceError
-from katod.rescue import copyfile, saving
+from katod.rescue import copyfile, rescuer, saving
 from katod.rescue.copyfile import About, members, pieces, read_about
 from katod.rescue.rescuer import Rescuer
 from tests.support.records import OTHER, Claude, Gemini, Maker, says, user
@@ -23,9 +25,10 @@ AGENTS = pytest.mark.parametrize("make", [Claude, Gemini], ids=lambda maker: mak
 
 
 @pytest.fixture(autouse=True)
-def _asked_for(world: World) -> None:
+def _asked_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Turn saving on."""
     world.configure(rescue=True)
+    monkeypatch.setattr(rescuer, "PATIENCE", 0.0)
 
 
 def rescued(world: World) -> Path:
@@ -93,15 +96,19 @@ def test_nothing_is_saved_unless_it_was_asked_for(world: World, make: type[Maker
 
 
 def test_what_was_recorded_is_not_saved(world: World) -> None:
-    """What was only exported or kept is."""
-    recorded, kept = Claude(world), Claude(world, OTHER)
-    recorded.say(user("::start notes"), says("yes"))
-    kept.say(user("words"), says("answer"), user("::keep"), says("done"))
+    """What was only exported or kept, or recorded in part, is, and so is what has no transcript any more."""
+    said = {"recorded": "::capture notes", "kept": "::keep", "part": "::start part", "lost": "::capture lost"}
+    makers = {name: Claude(world, f"{name}-{OTHER[len(name) + 1 :]}") for name in said}
+    for name, command in said.items():
+        makers[name].say(user("words"), says("answer"), user(command), says("done"))
     world.process()
-    age(recorded.path, 40)
-    age(kept.path, 40)
+    for path in world.out.rglob("lost.md"):
+        path.unlink()
+    for maker in makers.values():
+        age(maker.path, 40)
+    world.configure(rescue=True)
     world.process()
-    assert list(saved(world)) == [f"claude:{OTHER}"]
+    assert sorted(saved(world)) == sorted(f"claude:{makers[name].session}" for name in ("kept", "part", "lost"))
 
 
 @pytest.mark.fault("sessions that are not recorded")
@@ -192,6 +199,8 @@ def test_what_a_person_deletes_goes_with_its_copy(world: World, make: type[Maker
     assert len(saved(world)) == 1
     maker.path.unlink()
     world.process()
+    assert len(saved(world)) == 1, "it may be back in a moment"
+    world.process()
     assert not [path for path in rescued(world).rglob("*") if path.is_file()]
 
 
@@ -204,7 +213,86 @@ def test_a_session_that_went_on_is_kept_by_its_agent_again(world: World) -> None
     world.process()
     maker.path.unlink()
     world.process()
+    world.process()
     assert not saved(world)
+
+
+@AGENTS
+def test_a_wrong_clock_deletes_nothing(world: World, make: type[Maker], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither one that was set back after the agent's deletion, nor one that is years ahead."""
+    told(make(world, OTHER), 1)
+    maker = told(make(world), 40)
+    world.process()
+    maker.path.unlink()
+    for years in (-5, 2, -5, 0):
+        with monkeypatch.context() as patch:
+            clock = time.time_ns
+            patch.setattr(time, "time_ns", lambda years=years, clock=clock: clock() + years * 365 * DAY * 10**9)
+            world.process()
+            world.process()
+    assert f"{maker.agent}:{maker.path.stem[-8:] if make is Gemini else maker.session}" in saved(world)
+
+
+def test_what_its_person_asks_for_meanwhile_deletes_nothing(world: World) -> None:
+    """A request that is carried out without a daemon does not look."""
+    told(Claude(world, OTHER), 1)
+    maker = told(Claude(world), 29)
+    world.process()
+    maker.path.unlink()
+    for _ in range(3):
+        world.cli("star", OTHER)
+    assert len(saved(world)) == 1
+
+
+def test_a_copy_goes_when_its_project_is_excluded(world: World) -> None:
+    """Also if its agent has deleted the session since."""
+    told(Claude(world, OTHER), 1)
+    maker = told(Claude(world), 40)
+    world.process()
+    maker.path.unlink()
+    world.configure(rescue=True, exclude=["/home/me/*"])
+    world.process()
+    assert not saved(world)
+
+
+def test_a_session_that_enters_an_excluded_project_is_not_saved(world: World) -> None:
+    """However late its records, or those of a sub-agent, name it."""
+    for maker in (Claude(world), Claude(world, OTHER, subagent="a1b2c3")):
+        maker.say(*(said for n in range(60) for said in (user(f"words {n}"), says("yes"))))
+        maker.cwd = "/home/me/secret"
+        told(maker, 40, "in secret")
+    told(Claude(world, OTHER), 40)
+    world.configure(rescue=True, exclude=["*/secret"])
+    world.process()
+    assert not saved(world)
+    assert not [path for path in rescued(world).rglob("*") if path.is_file()]
+
+
+def test_a_linked_folder_beside_a_session_is_not_followed(world: World) -> None:
+    """What it leads to is not the agent's."""
+    maker = told(Claude(world), 40)
+    (world.home / "elsewhere").mkdir()
+    (world.home / "elsewhere" / "diary.txt").write_text("mine")
+    maker.path.with_suffix("").symlink_to(world.home / "elsewhere")
+    world.process()
+    [about] = saved(world).values()
+    assert [file.path for file in about.files] == [str(maker.path)]
+
+
+def test_gemini_goes_by_what_a_session_says_of_its_last_change(world: World) -> None:
+    """So a session is due by that, and its copy stays when it is gone, although its file is younger."""
+    told(Gemini(world, OTHER), 1)
+    maker = Gemini(world)
+    maker.say(user("hello"), says("yes"))
+    then = datetime.now(UTC) - timedelta(days=31)
+    old = re.sub(rb'("timestamp":")[^"]+', rb"\g<1>" + then.isoformat().encode(), maker.path.read_bytes())
+    maker.path.write_bytes(old)
+    age(maker.path, 28.5)
+    world.process()
+    maker.path.unlink()
+    world.process()
+    world.process()
+    assert len(saved(world)) == 1
 
 
 def test_a_root_without_any_session_says_nothing_of_deletions(world: World) -> None:
@@ -225,7 +313,7 @@ def test_forgetting_a_session_deletes_its_copy(world: World, ledger: str) -> Non
     world.process()
     for path in world.state.glob("ledger*") if ledger == "lost" else ():
         path.unlink()
-    assert "deletes its copy" in world.cli("forget", maker.session, "--yes")
+    assert "deletes what was saved of it from deletion" in world.cli("forget", maker.session, "--yes")
     assert not [path for path in rescued(world).rglob("*") if path.is_file()]
 
 
@@ -289,15 +377,14 @@ def test_settings_that_cannot_be_read_are_said(world: World) -> None:
 
 
 def test_what_an_interrupted_katod_left_is_removed(world: World) -> None:
-    """Also if its session is no longer due."""
+    """Also if its session is no longer due; a person's own files stay."""
     told(Claude(world), 40)
     world.process()
     [place] = rescued(world).glob("*/*.zip")
-    for name in ("x.zip.part", "x.md.part", "y.md"):
-        (place.parent / name).write_text("half")
+    for name in ("x.zip.part", "x.md.part", "notes.md"):
+        (place.parent / name).write_text("half, or a person's")
     world.process()
-    assert {path.suffix for path in place.parent.iterdir()} == {".zip", ".md"}
-    assert len(list(place.parent.iterdir())) == 2
+    assert {path.name for path in place.parent.iterdir()} == {place.name, place.with_suffix(".md").name, "notes.md"}
 
 
 def test_saving_is_done_in_slices(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

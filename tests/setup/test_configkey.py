@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from katod.cli.config import default_config
-from katod.setup.configkey import has_key, with_key
+from katod.setup.configkey import with_key
 
 TEXTS = [
     "", "[recording]\n", "[recording]", '[recording]\nauto = true\n\n[log]\nlevel = "info"\n',
@@ -27,15 +27,3 @@ def test_lines_and_comments_stay() -> None:
     """What its person wrote is theirs."""
     text = "# mine\n[recording]\n# why\nauto = true\n"
     assert with_key(text, "recording", "rescue", "true") == "# mine\n[recording]\nrescue = true\n# why\nauto = true\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", False), ("[recording]\nauto = true\n", False), ("[recording]\nrescue = false\n", True),
-        ("recording.rescue = true\n", True), ("recording = 1\n", False), ("[recording", True),
-    ],
-)  # fmt: skip
-def test_a_key_is_found_however_it_is_written(text: str, expected: bool) -> None:
-    """What is no TOML is not touched."""
-    assert has_key(text, "recording", "rescue") is expected

@@ -59,7 +59,7 @@ def _of(settings: dict[str, Any], file: str, *, is_default: bool) -> Retention:
     days, most = _days(settings.get("maxAge")), settings.get("maxCount")
     if not settings["enabled"] or not _is_valid(settings, days) or (days is None and most is None):
         return Retention(file=file, key=_KEY)
-    return Retention(days, most, file, _KEY, is_default, _RESUMED, pairs=True)
+    return Retention(days, most, file, _KEY, is_default, _RESUMED, by_events=True, pairs=True)
 
 
 def _is_valid(settings: dict[str, Any], days: float | None) -> bool:
