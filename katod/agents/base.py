@@ -1,6 +1,6 @@
 """What every agent consists of: its description, the adapter for its format, and the builder of its events."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
@@ -95,6 +95,13 @@ class EventBuilder:
     def raw(self, record: Record, raw_type: str, raw: Any, part: int | str = 0) -> Event:
         """Return an event that keeps content of unknown shape unchanged."""
         return self.event(ev.PROVIDER_RAW, {"rawType": raw_type, "raw": raw}, record, part)
+
+    def unread(self, record: Record, parts: Any, raw_type: str, known: Collection[str], under: str = "") -> list[Event]:
+        """Return the parts of a message that have none of the known keys, nor their type among these, each kept raw."""
+        rows = [
+            (n, part) for n, part in enumerate(parts if isinstance(parts, list) else ()) if not _is_read(part, known)
+        ]
+        return [self.raw(record, raw_type, part, f"?{under}{n}") for n, part in rows]
 
     def step(self, record: Record, subtype: str, about: dict[str, Any]) -> Event:
         """Return a step of what the agent is doing, such as a permission that is asked for; see `lifecycle.py`."""
@@ -277,6 +284,10 @@ class Adapter:
         """Translate a record without a handler: it is kept raw unless it is known to be bookkeeping."""
         kind = text_of(record.value.get("type"))
         return [] if kind in self.ignored else [self.new.raw(record, kind or "unknown", record.value)]
+
+
+def _is_read(part: Any, known: Collection[str]) -> bool:
+    return isinstance(part, dict) and not (part.keys().isdisjoint(known) and text_of(part.get("type")) not in known)
 
 
 def _without_files(result: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from katod.agents.codex.builder import ITEM, CodexBuilder
 from katod.agents.codex.calls import CodexCalls
 from katod.agents.codex.shell import Ran, ran_by_person
 from katod.agents.codex.text import (
+    CONTENT,
     agent_message,
     delegated,
     images,
@@ -270,13 +271,15 @@ class CodexAdapter(Adapter):
     @handles("response_item/message")
     def _message(self, record: Record) -> list[Event]:
         row = record.value["payload"]
+        content = row.get("content")
+        unread = self.new.unread(record, content, "message/content", CONTENT)
         if row.get("role") == "user" and (self._meta or {}).get("flat"):
-            return self._flat_user(record, joined(row.get("content")), images(row.get("content")))
+            return self._flat_user(record, joined(content), images(content)) + unread
         if row.get("role") == "user":
-            return self._sent(record, joined(row.get("content")), row)
+            return self._sent(record, joined(content), row) + unread
         if row.get("role") != "assistant" or self.new.paginated:
             return []
-        return self._said(record, joined(row.get("content")), row)
+        return self._said(record, joined(content), row) + unread
 
     def _sent(self, record: Record, text: str, row: dict[str, Any]) -> list[Event]:
         """Translate what the model is sent in the person's name, most of which events say, or the client wrote."""
@@ -362,10 +365,12 @@ class CodexAdapter(Adapter):
         return [] if lower in ignored.ITEMS else [self.new.raw(record, self.new.native_type, item)]
 
     def _words(self, record: Record, item: dict[str, Any], kind: str) -> list[Event]:
+        content = item.get("content")
+        unread = self.new.unread(record, content, "item/content", CONTENT)
         if kind == "usermessage":
-            return self._user(record, joined(item.get("content")), images(item.get("content")))
+            return self._user(record, joined(content), images(content)) + unread
         if kind == "agentmessage":
-            return self._said(record, joined(item.get("content")), item)
+            return self._said(record, joined(content), item) + unread
         return self._thinking(record, [str(text) for text in list_of(item.get("summary_text"))])
 
     # -- tools ------------------------------------------------------------------------------------

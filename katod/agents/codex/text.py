@@ -119,6 +119,11 @@ def is_copied(turn: str, thread: str) -> bool:
     return (born.int >> 80) < (made.int >> 80)
 
 
+_NAMED: Final = ("image", "input_image", "local_image", "localimage", "skill", "mention")
+# The keys and types of parts of a message that are understood; case varies in those that name something.
+CONTENT: Final = frozenset({"text", *_NAMED, "Image", "LocalImage", "localImage", "Skill", "Mention"})
+
+
 def joined(blocks: Any) -> str:
     """Join the texts of a content list, whatever the types of its blocks."""
     return "\n".join(row["text"] for row in dicts_of(blocks) if isinstance(row.get("text"), str))
@@ -131,6 +136,6 @@ def images(blocks: Any) -> list[tuple[str, str]]:
         row = dict_of(block)
         kind = text_of(row.get("type")).lower()
         where = row.get("image_url") or row.get("url") or row.get("path") or row.get("name")
-        if kind in ("image", "input_image", "local_image", "localimage", "skill", "mention"):
+        if kind in _NAMED:
             found.append((kind.removeprefix("input_"), text_of(dict_of(where).get("url")) or text_of(where)))
     return found

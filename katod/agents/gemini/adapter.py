@@ -38,6 +38,7 @@ _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "thoughts"), ("total", "total"),
 )  # fmt: skip
 _REMEMBERED: Final = 64
+_CONTENT: Final = ("text", "inlineData", "fileData", "functionResponse")  # the parts of a message of the person
 _TOUCHED: Final = "lastUpdated"
 _ENDED: Final = ("success", "error", "cancelled")
 # What the client tells the model when the person leaves the mode for plans by a key; it is recorded as a prompt.
@@ -108,13 +109,11 @@ class GeminiMessages:
         if subtype := "context" if _LEFT_PLANS.fullmatch(text) else _context(text):
             return [self._event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record)]
         files = [file for part in parts if (file := self._file(part))]
-        if not text.strip() and not files:
-            return []
         payload = {"text": text} | ({"attachments": files} if files else {})
-        out = [self._event(ev.USER_MESSAGE, payload, record, typed=typed)]
-        if appended:
+        out = [self._event(ev.USER_MESSAGE, payload, record, typed=typed)] if text.strip() or files else []
+        if out and appended:
             out.append(self._event(ev.SYSTEM_MESSAGE, {"text": appended, "subtype": "context"}, record, "c"))
-        return out
+        return out + self.new.unread(record, record.value.get("content"), "user/content", _CONTENT)
 
     def _shell(self, record: Record, command: str, printed: str) -> list[Event]:
         said = {"text": f"! {command}", "subtype": "shell"}

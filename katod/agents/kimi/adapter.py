@@ -205,7 +205,8 @@ class KimiAdapter(Adapter):
     def _said(self, record: Record, content: Any, *, typed: bool) -> list[Event]:
         text, files = _text(content), [file for row in dicts_of(content) if (file := self._file(row))]
         payload = {"text": text} | ({"attachments": files} if files else {})
-        return [self.new.event(ev.USER_MESSAGE, payload, record, typed=typed)] if text.strip() or files else []
+        out = [self.new.event(ev.USER_MESSAGE, payload, record, typed=typed)] if text.strip() or files else []
+        return out + self.new.unread(record, content, "content", ("text", *_MEDIA))
 
     def _file(self, row: Value) -> Value:
         key, kind = _MEDIA.get(text_of(row.get("type")), ("", ""))

@@ -18,6 +18,7 @@ from katod.model import Record, TypedText
 
 # Bookkeeping: state of extensions, bookmarks of the tree, and the system prompt.
 _IGNORED: Final = frozenset({"custom", "label", "message/system"})
+_CONTENT: Final = ("text", "image")  # the blocks of a message of the person, and of a result
 _SHELL: Final = "bash"
 # The last line of the result of a command that failed.
 _EXIT: Final = re.compile(r"(?:\A|\n)Command exited with code (-?[0-9]{1,15})\s*\Z")
@@ -131,10 +132,9 @@ class PiAdapter(Adapter):
     def _user(self, record: Record) -> list[Event]:
         content = dict_of(record.value.get("message")).get("content")
         text, files = _text(content), self._images(content)
-        if not text.strip() and not files:
-            return []
         payload = {"text": text} | ({"attachments": files} if files else {})
-        return [self.new.event(ev.USER_MESSAGE, payload, record, typed=True)]
+        out = [self.new.event(ev.USER_MESSAGE, payload, record, typed=True)] if text.strip() or files else []
+        return out + self.new.unread(record, content, "user/content", _CONTENT)
 
     @handles("message/assistant")
     def _assistant(self, record: Record) -> list[Event]:
@@ -175,7 +175,7 @@ class PiAdapter(Adapter):
         payload |= _outcome(message, payload["text"])
         if files := self._images(content):
             payload["attachments"] = files
-        return [self.new.event(ev.TOOL_RESULT, payload, record)]
+        return [self.new.event(ev.TOOL_RESULT, payload, record), *self.new.unread(record, content, "result", _CONTENT)]
 
     @handles("message/bashExecution")
     def _shell(self, record: Record) -> list[Event]:

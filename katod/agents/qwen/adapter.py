@@ -29,6 +29,7 @@ _IGNORED: Final = frozenset({
 _HOOKS: Final = ("<qwen:user-prompt-submit-context", "<qwen:session-start-context")
 _TYPED: Final = ("user", "user/mid_turn_user_message")
 _ANSWERS: Final = ("assistant", "assistant/realtime_message")
+_READ: Final = ("text", "inlineData", "fileData", "functionResponse")  # the parts of a message of the person
 _PERSON: Final = "real_user"
 # Who else than the person may speak as the user in a session: a chat's channel, or a timer.
 _OTHERS: Final = frozenset({"channel", "scheduled_task"})
@@ -131,7 +132,8 @@ class QwenAdapter(Adapter):
             payload = {"text": text} | ({"attachments": files} if files else {})
             typed = _is_typed(record.value) and not self._not_a_person
             out.append(self.new.event(ev.USER_MESSAGE, payload, record, typed=typed))
-        return out + [self._system(record, hook, "hook-context", f"h{n}") for n, hook in enumerate(context)]
+        out += [self._system(record, hook, "hook-context", f"h{n}") for n, hook in enumerate(context)]
+        return out + self.new.unread(record, dict_of(record.value.get("message")).get("parts"), "user/part", _READ)
 
     @handles("user/realtime_message")
     def _spoken(self, record: Record) -> list[Event]:

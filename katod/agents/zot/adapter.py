@@ -21,6 +21,7 @@ from katod.model import LONGEST_NAME, Record, TypedText
 _IGNORED: Final = frozenset({
     "response", "user_prompt_submit", "tool_use_end", "tool_progress", "done", "pre_compact",
 })  # fmt: skip
+_CONTENT: Final = ("text", "mime_type")  # the blocks of a message of the person, and of a result
 _STREAM: Final = frozenset({"response", "user_prompt_submit", "user_message", "turn_start", "assistant_start"})
 # What each row of a stream says of the session: a lifecycle line of this type.
 _STEPS: Final = {
@@ -247,12 +248,13 @@ class ZotAdapter(Adapter):
     ) -> list[Event]:
         """Translate a message of the person, or of another agent, which is marked."""
         text, files = _text(blocks), self._images(blocks)
+        unread = self.new.unread(record, blocks, "user/block", _CONTENT)
         if not text.strip() and not files:
-            return []
+            return unread
         payload = {"text": text} | ({"attachments": files} if files else {})
         if sender:
             payload |= {"subtype": ev.Between.PEER} | texts_in({"speaker": sender.get("source")})
-        return [self.new.event(ev.USER_MESSAGE, payload, record, time=time, typed=typed)]
+        return [self.new.event(ev.USER_MESSAGE, payload, record, time=time, typed=typed), *unread]
 
     def _blocks(self, record: Record, blocks: list[Any], time: str) -> list[Event]:
         return [event for n, block in enumerate(blocks) for event in self._block(record, dict_of(block), n, time)]
@@ -265,7 +267,8 @@ class ZotAdapter(Adapter):
         if "name" in block and "id" in block:
             return self._call(record, block, block.get("arguments", block.get("args")), n, time)
         if "call_id" in block:
-            return [self._result(record, block, text_of(block["call_id"]), n, time)]
+            unread = self.new.unread(record, block.get("content"), "result/block", _CONTENT, f"{n}.")
+            return [self._result(record, block, text_of(block["call_id"]), n, time), *unread]
         if "mime_type" in block:
             payload = {"text": "", "attachments": self._images([block])}
             return [self.new.event(ev.ASSISTANT_MESSAGE, payload, record, n, time=time)]
