@@ -25,16 +25,24 @@ class RescueFolder:
     def __init__(self, path: Path, *, owned: bool = False) -> None:
         self.path = path
         self._owned = owned  # by the daemon, which alone changes it
+        self.was_made = False  # by this katod or an earlier one: then it is not made again in its empty place
         self.problems: dict[Path, str] = {}
         self._known: dict[SessionKey, About] | None = None
 
     def make(self, agent: str, outputs: Iterable[Path]) -> Path:
-        """Create the folder of an agent and return it. Raises OSError; RescueError if it is where outputs are."""
+        """Create the folder of an agent and return it.
+
+        Raises OSError; RescueError if it is where outputs are, or if all is gone that was there.
+        """
         self._require_apart(outputs)
+        if self.was_made and not self.path.is_dir():
+            hint = "if you deleted it, create it again: `mkdir -m 700` with this path"
+            raise RescueError("is gone with all that was saved: is its disk mounted?", path=self.path, hint=hint)
         folder = self.path / agent
         for one in (self.path.parent, self.path, folder):
             one.mkdir(mode=_MODE, parents=True, exist_ok=True)
         os.chmod(self.path, _MODE)
+        self.was_made = True
         return folder
 
     def _require_apart(self, outputs: Iterable[Path]) -> None:

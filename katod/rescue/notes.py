@@ -36,6 +36,7 @@ class RescueNotes:
         self._copies = _states(found.get("copies"))
         self._days: int = found.get("days", 0) if isinstance(found.get("days"), int) else 0
         self._date = str(found.get("date", ""))
+        self.was_made = found.get("made") is True  # whether there ever was a folder of copies
         self._stored = self._row()
 
     def count_day(self, date: str) -> int:
@@ -89,7 +90,7 @@ class RescueNotes:
     def _row(self) -> dict[str, Any]:
         copies = {name: [*state] for name, state in self._copies.items()}
         problems = dict(list(self._problems.items())[-_MOST:])
-        return {"problems": problems, "copies": copies, "days": self._days, "date": self._date}
+        return {"problems": problems, "copies": copies, "days": self._days, "date": self._date, "made": self.was_made}
 
 
 def problems(state: Path) -> dict[str, str]:

@@ -410,6 +410,63 @@ def test_a_damaged_copy_is_said_and_made_again(world: World) -> None:
     assert not world.status()["problems"]
 
 
+def test_a_file_that_grows_while_it_is_saved_is_saved_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it is still due by then; until then nothing half is there."""
+    maker = told(Claude(world), 40)
+    rendered = saving._rendered
+
+    def growing(*arguments: Any) -> Iterator[str]:
+        yield from rendered(*arguments)
+        maker.say(user("more"))
+        age(maker.path, 39)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(saving, "_rendered", growing)
+        world.process()
+    assert not saved(world)
+    [row] = world.status()["problems"]
+    assert "it changed while it was saved" in row["problem"]
+    world.process()
+    assert not world.status()["problems"]
+    [about] = saved(world).values()
+    assert b"more" in content(world, about)[str(maker.path)]
+
+
+def test_the_empty_place_of_a_disk_is_left_empty(world: World) -> None:
+    """What was saved is on it: it is said that it is gone, and all goes on once it is back."""
+    told(Claude(world, OTHER), 40)
+    world.process()
+    rescued(world).rename(world.home / "unmounted")
+    told(Claude(world), 40)
+    world.process()
+    assert not rescued(world).exists()
+    assert {row["problem"] for row in world.status()["problems"]} == {
+        f"not saved from deletion: {rescued(world)}: is gone with all that was saved: is its disk mounted?"
+    }
+    (world.home / "unmounted").rename(rescued(world))
+    world.process()
+    assert len(saved(world)) == 2
+    assert not world.status()["problems"]
+
+
+def test_what_is_due_is_found_without_opening_a_session(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By times and names alone, however many there are."""
+    for number in range(20):
+        told(Claude(world, f"{number:08x}{OTHER[8:]}"), 20)
+    world.process()
+    opened: list[str] = []
+    open_file = os.open
+
+    def noted(path: Any, *arguments: Any, **named: Any) -> int:
+        opened.append(str(path))
+        return open_file(path, *arguments, **named)
+
+    monkeypatch.setattr(os, "open", noted)
+    world.process()
+    assert not saved(world)
+    assert not [path for path in opened if path.endswith(".jsonl")]
+
+
 def test_saving_is_not_done_in_a_directory_of_transcripts(world: World) -> None:
     """What is saved is never shared with them."""
     told(Claude(world), 40)
