@@ -5,7 +5,6 @@ names, the archive last: what has no archive is not saved.
 """
 
 import os
-import stat
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,7 +27,6 @@ _CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEX
 _AT_ONCE: Final = 1024 * 1024
 _LARGEST_ABOUT: Final = 16 * 1024 * 1024
 _VERSION: Final = 1
-_OLDEST: Final = (1980, 1, 1, 0, 0, 0)
 _BROKEN: Final = (zipfile.BadZipFile, ZlibError, EOFError, ValueError, KeyError, TypeError, NotImplementedError)
 
 
@@ -96,9 +94,7 @@ class CopyWriter:
     @contextmanager
     def member(self, name: str) -> Iterator[IO[bytes]]:
         """Open a file in the archive for writing."""
-        info = zipfile.ZipInfo(name, _OLDEST)
-        info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, (stat.S_IFREG | 0o600) << 16
-        with self._zip.open(info, "w", force_zip64=True) as file:
+        with self._zip.open(name, "w", force_zip64=True) as file:  # by name: so it takes the level of the archive
             yield file
 
     def write_transcript(self, pieces: Iterable[str]) -> None:
