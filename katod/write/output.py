@@ -129,7 +129,7 @@ def append(place: OutputPath, data: bytes) -> FileFingerprint:
     """
     try:
         with _opened(place, create=False, writes=True) as fd:
-            if _ends_mid_line(fd):
+            if _is_mid_line(fd, os.fstat(fd).st_size):
                 data = b"\n" + data
             _write(fd, data, place.path)
             return _known(fd)
@@ -152,8 +152,9 @@ def complete(
             anchored = start is not None
             start = max(0, size - _LOOK_BACK) if start is None else start
             following = os.pread(fd, size - start, start)
-            if not following and _ends_mid_line(fd):
-                intent = b"\n" + intent  # after a line that another program left unterminated
+            if anchored and following[:1] in (b"", b"\n") and _is_mid_line(fd, start):
+                # After a line that another program left unterminated, `append` began with a line end.
+                intent, bounds = b"\n" + intent, [end + 1 for end in bounds]
             todo = plan(following, intent, bounds, anchored=anchored)
             if todo.cut is not None:
                 os.ftruncate(fd, start + todo.cut)
@@ -324,9 +325,9 @@ def _compare_open(fd: int, known: FileFingerprint) -> Comparison:
     return Comparison("reverted" if _is_reverted(fd, status.st_size, known) else "edited", _known(fd))
 
 
-def _ends_mid_line(fd: int) -> bool:
-    size = os.fstat(fd).st_size
-    return size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+def _is_mid_line(fd: int, at: int) -> bool:
+    """Return whether an offset of a file is within a line."""
+    return at > 0 and os.pread(fd, 1, at - 1) != b"\n"
 
 
 def _known(fd: int) -> FileFingerprint:

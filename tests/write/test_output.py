@@ -416,6 +416,25 @@ def test_short_intent_is_found_behind_a_line_that_someone_left_open(place):
     assert place.path.read_bytes() == edited
 
 
+@each("intent", [INTENT, b"\nyes.\n", b"yes.\n", b"\n\nyes.\n"])
+def test_an_append_after_an_open_line_is_completed_wherever_it_was_torn(tmp_path, intent):
+    """With the line end that it began with, and all blank lines."""
+    bounds = [end for end in BOUNDS if end < len(intent)] + [len(intent)]
+    for size in range(len(intent) + 2):
+        place = OutputPath(tmp_path, (f"{len(intent)}-{size}.md",))
+        append_new(place, b"---\nx\n---\n\nhello\n")
+        with place.path.open("ab") as file:
+            file.write(b"half a note")
+        known = detect_change(place, FileFingerprint(ino=1)).known
+        before = place.path.read_bytes()
+        append(place, intent)
+        whole = place.path.read_bytes()
+        assert whole == before + b"\n" + intent
+        put(place, whole[: len(before) + size])
+        complete(place, known, intent, bounds)
+        assert place.path.read_bytes() == whole, size
+
+
 @each("short", [b"\nyes.\n", b"yes.\n", b"{}\n"])
 def test_short_intent_is_found_behind_edits_all_around_it(tmp_path, short):
     """A written intent is found between an inserted line and a note, and is not written twice."""
