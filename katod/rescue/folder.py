@@ -22,10 +22,10 @@ _MODE: Final = 0o700
 class RescueFolder:
     """The copies on disk, read once; what is damaged is in `problems`."""
 
-    def __init__(self, path: Path, *, owned: bool = False) -> None:
+    def __init__(self, path: Path, *, owned: bool = False, was_made: bool = False) -> None:
         self.path = path
         self._owned = owned  # by the daemon, which alone changes it
-        self.was_made = False  # by this katod or an earlier one: then it is not made again in its empty place
+        self._was_made = was_made  # by this katod or an earlier one: then it is not made again in its empty place
         self.problems: dict[Path, str] = {}
         self._known: dict[SessionKey, About] | None = None
 
@@ -35,14 +35,14 @@ class RescueFolder:
         Raises OSError; RescueError if it is where outputs are, or if all is gone that was there.
         """
         self._require_apart(outputs)
-        if self.was_made and not self.path.is_dir():
+        if self._was_made and not self.path.is_dir():
             hint = "if you deleted it, create it again: `mkdir -m 700` with this path"
             raise RescueError("is gone with all that was saved: is its disk mounted?", path=self.path, hint=hint)
         folder = self.path / agent
         for one in (self.path.parent, self.path, folder):
             one.mkdir(mode=_MODE, parents=True, exist_ok=True)
         os.chmod(self.path, _MODE)
-        self.was_made = True
+        self._was_made = True
         return folder
 
     def _require_apart(self, outputs: Iterable[Path]) -> None:

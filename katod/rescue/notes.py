@@ -39,6 +39,10 @@ class RescueNotes:
         self.was_made = found.get("made") is True  # whether there ever was a folder of copies
         self._stored = self._row()
 
+    def note_made(self) -> None:
+        """Note that there is a folder of copies."""
+        self.was_made = True
+
     def count_day(self, date: str) -> int:
         """Return how many days katod ran, with this one."""
         if date != self._date:

@@ -75,9 +75,8 @@ class Rescuer:
     def __init__(self, ledger: Ledger, catalog: Catalog, folder: Path, state: Path, log: EventLog) -> None:
         self._ledger = ledger
         self._catalog = catalog
-        self._folder = RescueFolder(folder, owned=True)
         self._notes = RescueNotes(state)
-        self._folder.was_made = self._notes.was_made
+        self._folder = RescueFolder(folder, owned=True, was_made=self._notes.was_made)
         self._log = log
         self._clock = _RescueClock()
         self._work = _RescueWork()
@@ -251,7 +250,7 @@ class Rescuer:
             self._work.declined[subject.key] = subject.files
         else:
             self._notes.set(subject.key, CopyState())
-            self._notes.was_made = True
+            self._notes.note_made()
             self._notes.store()
             self._log.rescue_saved(str(subject.key), len(about.files), about.size)
 

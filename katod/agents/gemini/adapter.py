@@ -108,12 +108,15 @@ class GeminiMessages:
             return self._shell(record, *ran.groups())
         if subtype := "context" if _LEFT_PLANS.fullmatch(text) else _context(text):
             return [self._event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record)]
-        files = [file for part in parts if (file := self._file(part))]
-        payload = {"text": text} | ({"attachments": files} if files else {})
-        out = [self._event(ev.USER_MESSAGE, payload, record, typed=typed)] if text.strip() or files else []
+        out = self._words(record, text, parts, typed=typed)
         if out and appended:
             out.append(self._event(ev.SYSTEM_MESSAGE, {"text": appended, "subtype": "context"}, record, "c"))
         return out + self.new.unread(record, record.value.get("content"), "user/content", _CONTENT)
+
+    def _words(self, record: Record, text: str, parts: list[Value], *, typed: bool) -> list[Event]:
+        files = [file for part in parts if (file := self._file(part))]
+        payload = {"text": text} | ({"attachments": files} if files else {})
+        return [self._event(ev.USER_MESSAGE, payload, record, typed=typed)] if text.strip() or files else []
 
     def _shell(self, record: Record, command: str, printed: str) -> list[Event]:
         said = {"text": f"! {command}", "subtype": "shell"}
