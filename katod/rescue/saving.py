@@ -58,15 +58,11 @@ class Subject:
     days: float | None = None  # after its last event it is deleted, if that counts, not the time of its file
     gone: tuple[SavedFile, ...] = ()
 
-    def stretches(self, subagent: str = "") -> list[Stretch]:
-        """Return its own sources, or those of a sub-agent, oldest first."""
-        own = [file for file in self.files if file.identity and file.identity.key.subagent == subagent]
+    def stretches(self) -> list[Stretch]:
+        """Return its own sources, oldest first."""
+        own = [file for file in self.files if file.identity and not file.identity.key.subagent]
         own.sort(key=lambda file: (file.seen.mtime_ns, file.path))
         return [Stretch(file.path, file.identity) for file in own if file.identity]
-
-    def subagents(self) -> list[str]:
-        """Return the ids of its sub-agents."""
-        return sorted({file.identity.key.subagent for file in self.files if file.identity} - {""})
 
 
 class SavingTerms(NamedTuple):
@@ -141,7 +137,7 @@ class _SeenProjects:
             self.unreadable = error.what
 
     def note_named(self, data: bytes) -> None:
-        """Note the directories that native records name: a session may go from one to another."""
+        """Note the directories that native records name: a session, or its sub-agent, may go from one to another."""
         for found in set(_CWD.findall(data)):
             with suppress(ValueError):
                 self._note(orjson.loads(found))
@@ -174,10 +170,6 @@ def _write_transcript(
     subject: Subject, spool: FileSpool, projects: _SeenProjects, terms: SavingTerms, log: EventLog
 ) -> Generator[None, None, SessionMetadata | None]:
     """Write the transcript; return the session's metadata, None if nothing is in it."""
-    for subagent in subject.subagents():
-        key = subject.key._replace(subagent=subagent)
-        for _ in projects.pass_through(replay(key, subject.stretches(subagent), log)):
-            yield
     begun = look_ahead(projects.pass_through(replay(subject.key, subject.stretches(), log)))
     if begun is not None:
         for text in _rendered(begun, terms):
