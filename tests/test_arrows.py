@@ -136,7 +136,7 @@ IMPURE = {
     "pipeline": "katod.pipeline",
     "smallfile": "katod.smallfile",
     "project": ".allowed .worktree",
-    "rescue": ".copyfile .folder .names .plan .rescuer .restoring .saving",
+    "rescue": ".copyfile .folder .names .notes .plan .rescuer .restoring .saving",
     "doctor": ".agents .case .ledger .machine .outputs",
     "discover": ".catalog .discovery .live .roots .source .sweep .watch",
     "tail": ".compressed .reader .source",

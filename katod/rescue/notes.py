@@ -103,8 +103,10 @@ def problems(state: Path) -> dict[str, str]:
 
 
 def _read(state: Path) -> dict[str, Any]:
+    if not (path := state / NAME).exists():  # most have none: nothing is opened for it
+        return {}
     try:
-        found = orjson.loads(read_small(state / NAME, _LARGEST, own=True))
+        found = orjson.loads(read_small(path, _LARGEST, own=True))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
