@@ -37,11 +37,8 @@ class Talk:
         self.left = rng.randint(80, 500)
         self.marks = 0
         self.history = []
-        self.questions, self.is_running = (
-            [],
-            False,
-        )  # where exchanges begin in it, and whether the last one has no answer
-        self.outputs = {}
+        self.questions, self.is_running = [], False  # where exchanges begin in it, and if the last one has no answer
+        self.outputs, self.named = {}, 0
         self.present = self.recording = None
         self.calling = False
         self.copies = 0
@@ -124,12 +121,17 @@ class Talk:
             return ""
         count = self.rng.randint(1, 4)
         end = begin if self.questions[-1] >= begin else len(self.history)
-        name = f"{self.number:08x}-{self.marks}.{self.rng.choice(('md', 'jsonl'))}"
+        name = self._name()
         self.outputs[f"keep-{name}"] = self.history[questions[-count:][0] : end]
         return f"::keep {count} keep-{name}"
 
+    def _name(self):
+        """Return the end of a name that no other output has."""
+        self.named += 1
+        return f"{self.number:08x}-{self.named}.{self.rng.choice(('md', 'jsonl'))}"
+
     def _act(self, chance):
-        name = f"{self.number:08x}-{self.marks}.{self.rng.choice(('md', 'jsonl'))}"
+        name = self._name()
         if self.present is None:
             self.present = self.recording = f"-{self.number:08x}.{self.suffix}"
             self.outputs[self.present] = []
@@ -162,7 +164,7 @@ class Talk:
     def _note(self, kind, mark):
         if kind == "user" and not self.is_running:
             self.questions.append(len(self.history))
-        self.is_running = kind not in ("says", "ok")
+        self.is_running = bool(self.questions) and kind not in ("says", "ok")  # before the first one, nothing is asked
         self.history.append((kind, mark))
         if self.recording:
             self.outputs[self.recording].append((kind, mark))
