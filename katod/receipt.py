@@ -1,6 +1,6 @@
 """What became of the native records of a session: counted as they are read, summed over a range of a recording. Pure.
 
-A record is told, repeated, left out, or not understood; so the sums of these are all records.
+Each record is counted once: as told, repeated, left out, or not understood.
 """
 
 from collections.abc import Iterable

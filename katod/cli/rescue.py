@@ -19,8 +19,9 @@ from katod.config import local_zone, rescue_path
 from katod.errors import RescueError
 from katod.formats.text.when import When
 from katod.paths import name_of
-from katod.rescue.copyfile import TRANSCRIPT, About, place_of
+from katod.rescue.copyfile import About
 from katod.rescue.folder import RescueFolder
+from katod.rescue.names import place_of, transcript_of
 from katod.rescue.notes import problems
 from katod.rescue.restoring import put_back
 from katod.service.lock import holder
@@ -79,8 +80,8 @@ def _row(folder: RescueFolder, about: About) -> dict[str, Any]:
     return {
         "agent": about.key.agent, "session": about.key.id, "title": about.title, "project": about.project,
         "saved": about.saved, "due": about.due, "exact": about.is_exact, "files": [file.path for file in about.files],
-        "bytes": folder.size_of(about.key), "transcript": str(place.with_suffix(TRANSCRIPT)), "archive": str(place),
-        "there": _is_there(about),
+        "bytes": folder.size_of(about.key), "transcript": str(transcript_of(folder.path, about.key)),
+        "archive": str(place), "there": _is_there(about),
     }  # fmt: skip
 
 

@@ -8,7 +8,6 @@ import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from zlib import error as ZlibError  # noqa: N812 - its own name says nothing
@@ -18,10 +17,10 @@ import orjson
 from katod.agents import AGENTS
 from katod.errors import RescueError
 from katod.model import SessionKey, Stat
+from katod.rescue.names import PART, TRANSCRIPT
 from katod.smallfile import sync_folder
 
 ABOUT: Final = "about.json"
-ARCHIVE, TRANSCRIPT, PART = ".zip", ".md", ".part"
 _LEVEL: Final = 1  # more takes three times as long for a fifth less
 _CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _AT_ONCE: Final = 1024 * 1024
@@ -137,16 +136,6 @@ def _created(path: Path) -> IO[bytes]:
     """Create a file for its owner alone, in place of what another try may have left. Raises OSError."""
     path.unlink(missing_ok=True)
     return os.fdopen(os.open(path, _CREATE, 0o600), "w+b")
-
-
-def place_of(folder: Path, key: SessionKey) -> Path:
-    """Return the path of the archive of a session: named after its id, or a hash of an id that is no safe name."""
-    is_safe = key.id.isascii() and key.id.replace("-", "").replace("_", "").isalnum() and len(key.id) <= _LONGEST
-    name = key.id if is_safe else blake2b(key.id.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-    return folder / key.agent / f"{name}{ARCHIVE}"
-
-
-_LONGEST: Final = 100
 
 
 def read_about(place: Path) -> About:

@@ -11,11 +11,13 @@ from katod.archive.manifest import MANIFEST
 from katod.errors import KatodError, RescueError
 from katod.model import SessionKey
 from katod.rescue import copyfile
-from katod.rescue.copyfile import About, place_of, read_about
+from katod.rescue.copyfile import About, read_about
+from katod.rescue.names import ARCHIVE, PART, TRANSCRIPT, place_of
 
 KEPT_DAYS: Final = 365
 MOST_BYTES: Final = 10 * 1024**3
-LARGEST: Final = MOST_BYTES // 4  # of one session, before it is compressed: it must not drive out all others
+# Of one session, before it is compressed: it must not drive out all others, nor take the daemon's time for long.
+LARGEST, MOST_FILES = MOST_BYTES // 4, 10_000
 _MODE: Final = 0o700
 
 
@@ -29,8 +31,8 @@ class RescueFolder:
         self.problems: dict[Path, str] = {}
         self._known: dict[SessionKey, About] | None = None
 
-    def make(self, agent: str, outputs: Iterable[Path]) -> Path:
-        """Create the folder of an agent and return it.
+    def make(self, agent: str, outputs: Iterable[Path]) -> None:
+        """Create the folder of an agent.
 
         Raises OSError; RescueError if it is where outputs are, or if all is gone that was there.
         """
@@ -38,12 +40,10 @@ class RescueFolder:
         if self._was_made and not self.path.is_dir():
             hint = "if you deleted it, create it again: `mkdir -m 700` with this path"
             raise RescueError("is gone with all that was saved: is its disk mounted?", path=self.path, hint=hint)
-        folder = self.path / agent
-        for one in (self.path.parent, self.path, folder):
+        for one in (self.path.parent, self.path, self.path / agent):
             one.mkdir(mode=_MODE, parents=True, exist_ok=True)
         os.chmod(self.path, _MODE)
         self._was_made = True
-        return folder
 
     def _require_apart(self, outputs: Iterable[Path]) -> None:
         own = Path(os.path.realpath(self.path))
@@ -70,8 +70,8 @@ class RescueFolder:
 
     def _clean(self) -> None:
         """Delete what was not finished when katod ended; a reader of the folder leaves that to the daemon."""
-        for suffix in (copyfile.ARCHIVE, copyfile.TRANSCRIPT) if self._owned else ():
-            for path in self.path.glob(f"*/*{suffix}{copyfile.PART}"):
+        for suffix in (ARCHIVE, TRANSCRIPT) if self._owned else ():
+            for path in self.path.glob(f"*/*{suffix}{PART}"):
                 with suppress(OSError):
                     path.unlink()
 
@@ -112,4 +112,4 @@ class RescueFolder:
         return 0
 
     def _places(self) -> Iterator[Path]:
-        yield from sorted(self.path.glob(f"*/*{copyfile.ARCHIVE}"))
+        yield from sorted(self.path.glob(f"*/*{ARCHIVE}"))

@@ -1,20 +1,29 @@
-"""Which sessions are saved, by the names of their files: for those who only ask whether one is."""
+"""The names of the files of saved sessions; nothing is opened, for those who only ask whether one is saved."""
 
+from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
 from katod.agents import AGENTS
 from katod.model import SessionKey
 
-_ARCHIVE: Final = ".zip"
+ARCHIVE, TRANSCRIPT, PART = ".zip", ".md", ".part"
+_LONGEST: Final = 100
 
 
-def saved_keys(folder: Path) -> list[SessionKey]:
-    """Return the keys of the saved sessions, as far as their ids can be names of files; nothing is opened."""
-    names = sorted(folder.glob(f"*/*{_ARCHIVE}"))
-    return [SessionKey(path.parent.name, path.stem) for path in names if path.parent.name in AGENTS]
+def place_of(folder: Path, key: SessionKey) -> Path:
+    """Return the path of the archive of a session: named after its id, or a hash of an id that is no safe name."""
+    is_safe = key.id.isascii() and key.id.replace("-", "").replace("_", "").isalnum() and len(key.id) <= _LONGEST
+    name = key.id if is_safe else blake2b(key.id.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    return folder / key.agent / f"{name}{ARCHIVE}"
 
 
 def transcript_of(folder: Path, key: SessionKey) -> Path:
-    """Return the path of the transcript of a saved session."""
-    return folder / key.agent / f"{key.id}.md"
+    """Return the path of the transcript of a session."""
+    return place_of(folder, key).with_suffix(TRANSCRIPT)
+
+
+def saved_keys(folder: Path) -> list[SessionKey]:
+    """Return the keys of the saved sessions, as far as their ids can be names of files."""
+    names = sorted(folder.glob(f"*/*{ARCHIVE}"))
+    return [SessionKey(path.parent.name, path.stem) for path in names if path.parent.name in AGENTS]

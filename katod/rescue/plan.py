@@ -13,11 +13,11 @@ from katod.discover.source import Source
 from katod.model import SessionKey, Stat, signed
 from katod.rescue.copyfile import About, SavedFile
 from katod.rescue.due import DAY_NS, Deletable, age_left, days_left
+from katod.rescue.folder import MOST_FILES
 from katod.rescue.saving import NativeFile, Subject
 
 SOON_DAYS: Final = 2.0
 _FAR: Final = 3650.0  # days, where an agent deletes nothing
-_MOST_BESIDE: Final = 10_000  # files in the folders of one session
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,9 @@ def _files(root: Root, family: Family) -> Iterator[NativeFile]:
 
 
 def _beside(folder: str) -> Iterator[tuple[str, Stat]]:
-    """Yield the regular files in a folder and below; links are not followed."""
+    """Yield the regular files in a folder and below, until they are too many to be saved; links are not followed."""
     pending, count = [] if os.path.islink(folder) else [folder], 0
-    while pending and count < _MOST_BESIDE:
+    while pending and count <= MOST_FILES:
         with suppress(OSError), os.scandir(pending.pop()) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
                 if entry.is_dir(follow_symlinks=False):

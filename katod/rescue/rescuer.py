@@ -16,8 +16,9 @@ from katod.errors import KatodError, LedgerError, failure_of
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.policy import Policy
-from katod.rescue.copyfile import About, place_of
+from katod.rescue.copyfile import About
 from katod.rescue.folder import RescueFolder
+from katod.rescue.names import place_of
 from katod.rescue.notes import CopyState, RescueNotes
 from katod.rescue.plan import Family, due_time, families, is_deleted_by_agent, to_save
 from katod.rescue.saving import NativeFile, SavingSlices, SavingTerms, Subject, save

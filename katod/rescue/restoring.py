@@ -9,7 +9,8 @@ from zipfile import ZipFile
 
 from katod.discover.roots import Root
 from katod.errors import RescueError, TargetRefused
-from katod.rescue.copyfile import About, SavedFile, members, pieces, place_of
+from katod.rescue.copyfile import About, SavedFile, members, pieces
+from katod.rescue.names import place_of
 from katod.write.safe import open_parent
 
 _DRAFT: Final = ".katod-part"
@@ -20,8 +21,8 @@ Expect = Callable[[Path, int], None]
 def put_back(folder: Path, about: About, roots: Iterable[Root], now: str, expect: Expect) -> list[Path]:
     """Create the files of a saved session; return the paths of the session's own, with today's time.
 
-    `expect` is told the path and the size of each source before it appears. Nothing that is there is replaced: a file
-    beside the session that is there stays as it is. Raises RescueError if the agent still has the session, if it is
+    `expect` gets the path and the size of each source before its file appears. Nothing is replaced: a file beside the
+    session that exists by now stays as it is. Raises RescueError if the agent still has the session, if it is
     damaged, or if its place is no longer one of the agent's; then nothing is left of this try. Raises OSError.
     """
     own = about.own_files

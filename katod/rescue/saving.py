@@ -28,8 +28,9 @@ from katod.rescue.cleaning import (
     cleaned_long_text,
     cleaned_text,
 )
-from katod.rescue.copyfile import About, CopyWriter, SavedFile, members, pieces, place_of
-from katod.rescue.folder import LARGEST, RescueFolder
+from katod.rescue.copyfile import About, CopyWriter, SavedFile, members, pieces
+from katod.rescue.folder import LARGEST, MOST_FILES, RescueFolder
+from katod.rescue.names import place_of
 from katod.smallfile import open_regular
 
 _AT_ONCE: Final = 256 * 1024
@@ -79,13 +80,12 @@ def save(subject: Subject, folder: RescueFolder, terms: SavingTerms, log: EventL
 
     Raises RescueError, SourceError, OSError; then nothing of it is left, and an older copy is unchanged.
     """
+    _require_bounded(subject)
     with closing(FileSpool()) as spool:
         projects = _SeenProjects(terms.policy)
         metadata = yield from _write_transcript(subject, spool, projects, terms, log)
         if projects.is_left_out(metadata):
             return None
-        if sum(file.seen.size for file in subject.files) > LARGEST:
-            raise RescueError(f"it has more than {LARGEST // 1024**3} GB", hint="copy it yourself")
         place = place_of(folder.path, subject.key)
         folder.make(subject.key.agent, _outputs(terms.policy))
         with closing(CopyWriter(place)) as writer:
@@ -100,6 +100,12 @@ def save(subject: Subject, folder: RescueFolder, terms: SavingTerms, log: EventL
             writer.finish(about)
     folder.note(about)
     return about
+
+
+def _require_bounded(subject: Subject) -> None:
+    if sum(file.seen.size for file in subject.files) > LARGEST or len(subject.files) > MOST_FILES:
+        what = f"it has more than {LARGEST / 1024**3:.1f} GB, or more than {MOST_FILES:,} files"
+        raise RescueError(what, hint="copy it yourself")
 
 
 def _due(subject: Subject, last: str) -> str:
@@ -235,15 +241,15 @@ def _write_file(
 
 
 def _units(source: IO[bytes], file: NativeFile, *, cleans: bool) -> Iterator[bytes]:
-    """Yield the parts of a file that are written at a time: lines together, where lines can be cleaned."""
-    if not cleans:
-        while data := source.read(_AT_ONCE):
-            yield data
-    elif not _has_lines(file) and file.seen.size <= _WHOLE:
-        yield source.read()
-    else:
+    """Yield the parts of a file that are written at a time: whole lines of records, which name their projects."""
+    if _has_lines(file) or (cleans and file.seen.size > _WHOLE):
         while lines := source.readlines(_AT_ONCE):
             yield b"".join(lines)
+    elif cleans:
+        yield source.read()
+    else:
+        while data := source.read(_AT_ONCE):
+            yield data
 
 
 def _has_lines(file: NativeFile) -> bool:

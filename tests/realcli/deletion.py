@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from unittest import mock
 
 from katod.rescue import rescuer
-from katod.rescue.copyfile import members, pieces, place_of, read_about
+from katod.rescue.copyfile import members, pieces, read_about
+from katod.rescue.names import place_of
 from tests.support.live import until
 from tests.support.world import World
 

@@ -6,8 +6,9 @@ from pytest import MonkeyPatch  # noqa: PT013 - the class, for an annotation
 
 from katod.model import SessionKey
 from katod.rescue import folder as rescue_folder
-from katod.rescue.copyfile import About, CopyWriter, place_of
+from katod.rescue.copyfile import About, CopyWriter
 from katod.rescue.folder import RescueFolder
+from katod.rescue.names import place_of
 
 TODAY = 1000
 

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from katod.errors import SourceError
-from katod.rescue import copyfile, rescuer, saving
+from katod.rescue import copyfile, plan, rescuer, saving
 from katod.rescue.copyfile import About, members, pieces, read_about
+from katod.rescue.names import place_of
 from katod.rescue.rescuer import Rescuer
 from tests.support.records import OTHER, Claude, Gemini, Maker, says, user
 from tests.support.world import CUT, World
@@ -56,7 +57,7 @@ def told(maker: Maker, days: float, *texts: str) -> Maker:
 
 def content(world: World, about: About) -> dict[str, bytes]:
     """Return the files of a copy, by their old paths."""
-    place = copyfile.place_of(rescued(world), about.key)
+    place = place_of(rescued(world), about.key)
     with members(place) as (_, archive):
         return {file.path: b"".join(pieces(archive, file.name)) for file in about.files}
 
@@ -70,7 +71,7 @@ def test_a_session_is_saved_within_two_days_of_its_deletion(world: World, make: 
     assert about.files[0].path == str(old.path)
     assert content(world, about) == {str(old.path): old.path.read_bytes()}
     assert about.is_exact
-    transcript = copyfile.place_of(rescued(world), about.key).with_suffix(".md").read_text()
+    transcript = place_of(rescued(world), about.key).with_suffix(".md").read_text()
     assert "old words" in transcript
     assert "*Rescued from deletion " in transcript
     assert young.path.exists()
@@ -353,7 +354,7 @@ def test_a_session_that_katod_cannot_read_is_saved_as_it_is(world: World, monkey
     world.process()
     [about] = saved(world).values()
     assert content(world, about) == {str(maker.path): maker.path.read_bytes()}
-    assert "cannot be read" in copyfile.place_of(rescued(world), about.key).with_suffix(".md").read_text()
+    assert "cannot be read" in place_of(rescued(world), about.key).with_suffix(".md").read_text()
     assert not world.status()["problems"]
 
 
@@ -465,6 +466,22 @@ def test_what_is_due_is_found_without_opening_a_session(world: World, monkeypatc
     world.process()
     assert not saved(world)
     assert not [path for path in opened if path.endswith(".jsonl")]
+
+
+@pytest.mark.parametrize("bound", ["LARGEST", "MOST_FILES"])
+def test_a_session_that_is_too_much_is_named(world: World, monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
+    """It would drive out all others, or take long; they are saved."""
+    maker = told(Claude(world), 40)
+    told(Claude(world, OTHER), 40)
+    (maker.path.with_suffix("") / "tool-results").mkdir(parents=True)
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (maker.path.with_suffix("") / "tool-results" / name).write_text("x" * 5000)
+    for module in (saving, plan):
+        monkeypatch.setattr(module, bound, 10_000 if bound == "LARGEST" else 2, raising=False)
+    world.process()
+    [row] = world.status()["problems"]
+    assert (row["path"], "it has more than" in row["problem"]) == (f"claude:{maker.session}", True)
+    assert list(saved(world)) == [f"claude:{OTHER}"]
 
 
 def test_saving_is_not_done_in_a_directory_of_transcripts(world: World) -> None:
