@@ -72,6 +72,7 @@ def plain(options, breaks):
 @given(tools=TOOLS, text=TEXTS)
 @example(tools="summary", text='<img src="http://x">\\<div>')
 @example(tools="summary", text="<div>*1 tool```<div>```")
+@example(tools="summary", text='`<img src="http://x"><div>`<div>`')
 def test_the_outline_on_a_forge_is_that_of_plain_words(tools, text):
     """Whatever its texts and names contain, a forge shows the headings and katod's lines of a transcript of plain words."""
     options, text = everything(tools), f"x\n{text}"

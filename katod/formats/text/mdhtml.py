@@ -145,7 +145,8 @@ class Tags:
         line, end = match.string, match.end()
         if _goes_on(match[0]) and line[end : end + 1].strip():
             self._sure = False  # what follows belongs to an address in the piece, or not
-        is_escaped = self._literal and not _goes_on(_before(match))
+        signs = (match.start() + at for at, sign in enumerate(match[0]) if sign == "<")
+        is_escaped = self._literal and not any(_goes_on(_before(line, sign)) for sign in signs)
         return match[0].replace("<", "\\<" if is_escaped else "&lt;")
 
     def _stays(self, match: re.Match[str]) -> bool:
@@ -162,12 +163,12 @@ class Tags:
 
 def _escaped(match: re.Match[str]) -> str:
     """Return an escaped character; an address in front of it, in a tag that is shown, would swallow the backslash."""
-    return "&lt;" if match[0] == "\\<" and _goes_on(_before(match)) else match[0]
+    return "&lt;" if match[0] == "\\<" and _goes_on(_before(match.string, match.start())) else match[0]
 
 
-def _before(match: re.Match[str]) -> str:
-    """Return as much of the line in front of a piece as may belong to an address."""
-    return match.string[max(match.start() - _FAR, 0) : match.start()]
+def _before(line: str, at: int) -> str:
+    """Return as much of a line in front of a place as may belong to an address."""
+    return line[max(at - _FAR, 0) : at]
 
 
 def _goes_on(text: str) -> bool:

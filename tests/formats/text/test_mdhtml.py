@@ -36,6 +36,14 @@ def test_an_address_swallows_no_escape():
     assert tags.line(r'<img src="http://a">\<div>', is_html=False) == r'\<img src="http://a">&lt;div>'
 
 
+def test_an_address_in_code_swallows_no_escape_either():
+    """A piece that may be code, or not, is escaped by entities if an address in it comes before one of its `<`."""
+    tags = Tags(tables=False, ends=2, literal=True)
+    tags.line("` <b>", is_html=False)
+    assert tags.line("`http://a<div>`", is_html=False) == "`http://a&lt;div>`"
+    assert tags.line("`<i> b`", is_html=False) == r"`\<i> b`"
+
+
 def test_what_is_left_open_is_closed_in_its_order():
     """Open elements are closed innermost first; an element that is already closed is not closed again."""
     assert printed("<div><b>bold</b>", "<i>") == (["<div><b>bold</b>", "<i>"], "</i></div>")
