@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import orjson
 import pytest
 
 from katod.rescue.cleaning import (
@@ -56,6 +57,43 @@ def test_the_data_of_an_image_stays() -> None:
     image = {"type": "base64", "media_type": "image/png", "data": TOKEN}
     assert cleaned_value([image, TOKEN]) == [image, GONE]
     assert cleaned_value([{"data": TOKEN}]) == [{"data": GONE}]
+
+
+LOOKS_SECRET = "AKIAQYLPMN5HHHFPZAM2/" * 12  # in base64, anything may
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        {"type": "base64", "media_type": "image/png", "data": LOOKS_SECRET},
+        {"type": "base64", "data": LOOKS_SECRET, "media_type": "application/pdf"},
+        {"mimeType": "audio/wav", "data": LOOKS_SECRET},
+        {"base64": LOOKS_SECRET, "type": "image/jpeg", "originalSize": 3},
+        {"thoughtSignature": LOOKS_SECRET},
+    ],
+)
+@pytest.mark.parametrize("options", [0, orjson.OPT_INDENT_2])
+def test_base64_is_not_searched_and_stays_beside_a_secret(picture: dict[str, Any], options: int) -> None:
+    """A picture stays as it is also in what a tool returned, and in a record of which something else is replaced."""
+    for record in ({"toolUseResult": picture}, {"toolUseResult": [picture, {"text": TOKEN}]}):
+        line = orjson.dumps(record, option=options) + b"\n"
+        cleaned = cleaned_line(line)
+        assert orjson.loads(cleaned) == orjson.loads(line.replace(TOKEN.encode(), GONE.encode()))
+        assert (cleaned is line) is (TOKEN.encode() not in line)
+        assert orjson.loads(stepped(cleaned_long_line(line))[0]) == orjson.loads(cleaned)
+
+
+def test_base64_that_is_no_picture_is_searched() -> None:
+    """Nothing beside it says that it is one."""
+    found = cleaned_line(orjson.dumps({"input": {"data": LOOKS_SECRET, "type": "image/png "}}))
+    assert b"[REDACTED:" in found
+
+
+def test_a_record_that_contains_what_stands_for_base64_loses_nothing() -> None:
+    """Then nothing is put out of the way: what stands for it might be taken for the wrong one."""
+    record = {"text": f"what katod sealed, number 0 {TOKEN}", "type": "image/png", "data": LOOKS_SECRET}
+    cleaned = orjson.loads(cleaned_line(orjson.dumps(record)))
+    assert cleaned["text"] == f"what katod sealed, number 0 {GONE}"
 
 
 @pytest.mark.parametrize("text", [f"the key {TOKEN}", "nothing"])
