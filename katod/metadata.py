@@ -127,8 +127,6 @@ class SessionMetadata:
         """Update the metadata with one event; events come in the order of the conversation."""
         kind = event.kind
         self.last = event.id
-        if self.tally is not None:
-            self.tally.pass_event()
         if event.time:
             self.time = event.time
             if not self.started:

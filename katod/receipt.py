@@ -3,8 +3,8 @@
 Each record is counted once: as told, repeated, left out, or not understood.
 """
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 from katod import events as ev
 from katod.events import Event
@@ -49,52 +49,91 @@ def _key(group: str, name: str) -> str:
     return f"{group}/{name[:_LONGEST]}"
 
 
-class RecordTally:
-    """Counts the records of a session, and says how many there were up to the last event.
+class _UnpassedRecord(NamedTuple):
+    """A record none of whose events has passed yet, and what became of those without an event before it.
 
-    A record that has no event counts from the next event on: so what is said of an event is the same whenever it is
-    asked, and however many records were read with it.
+    `name` is that of its first event, or the place of the record; an echo has none.
     """
 
-    __slots__ = ("_before", "_echoed", "_here", "_last", "_since")
+    path: str
+    name: str
+    became: Became
+    skipped: Counts
+
+
+class RecordTally:
+    """Counts the records of a session, and says how many there were up to the event that passed last.
+
+    Records are counted as they are read; their events may pass later, and in another order. A record without an event
+    counts with the next one of its source that has some. So what is said of an event is the same whenever it is asked,
+    and however many records were read with it.
+    """
+
+    __slots__ = ("_before", "_here", "_sources", "_waiting")
 
     def __init__(self, kept: dict[str, Any] | None = None) -> None:
         """Start before the first record, or go on from `kept()`."""
         kept = kept or {}
         self._before: Counts = kept.get("before", {})  # the record of the last event
-        self._since: Counts = kept.get("since", {})  # that record, but for the last one read
-        # What became of the record of the last event, and of the last one read, if that is a later one.
-        self._here: Became = tuple(kept.get("here", ()))
-        self._last: Became = tuple(kept.get("last", ()))
-        self._echoed: list[Any] = kept.get("echoed", [])  # the last record that was an echo
+        self._here: Became = tuple(kept.get("here", ()))  # what became of that record
+        self._waiting = [
+            _UnpassedRecord(path, name, tuple(keys), rest) for path, name, keys, rest in kept.get("waiting", ())
+        ]
+        self._sources = {path: SourceCount(self, path, row) for path, row in kept.get("sources", {}).items()}
 
     def kept(self) -> dict[str, Any]:
         """Return the state to resume from, as JSON, without empty fields."""
-        row = {"before": self._before, "since": self._since, "here": [*self._here], "last": [*self._last]}
-        return {name: value for name, value in (row | {"echoed": self._echoed}).items() if value}
+        sources = {path: source.kept() for path, source in self._sources.items()}
+        row = {"before": self._before, "here": [*self._here], "waiting": [[*one] for one in self._waiting]}
+        return {name: value for name, value in (row | {"sources": sources}).items() if value}
 
-    def count(self, became: Became) -> None:
-        """Count the next record."""
-        for key in self._last:
-            _count(self._since, key, 1)
-        self._last = became
+    def source(self, path: str) -> "SourceCount":
+        """Return the counts of one source."""
+        if path not in self._sources:
+            self._sources[path] = SourceCount(self, path)
+        return self._sources[path]
 
-    def pass_event(self) -> None:
-        """Note that an event passes, which is of the last record."""
-        if not self._last:
+    def count(self, path: str, name: str, became: Became, skipped: Counts) -> None:
+        """Count the next record of a source, and what became of those before it that have no event."""
+        self._waiting.append(_UnpassedRecord(path, name, became, skipped))
+
+    def waits(self, path: str, name: str) -> bool:
+        """Return whether a record was counted none of whose events has passed yet."""
+        return any(one.name == name and one.path == path for one in self._waiting)
+
+    def take_back(self, path: str) -> int:
+        """Forget the records of a source whose events wait: it is read again; return how many there were."""
+        rest = [one for one in self._waiting if one.path != path or not one.name]
+        number, self._waiting = len(self._waiting) - len(rest), rest
+        return number
+
+    def pass_event(self, event: Event, path: str) -> None:
+        """Note that an event passes: all records up to its own count from now on."""
+        if (number := self._number_of(event, path)) is None:
             return
-        for key in self._here:
-            _count(self._before, key, 1)
-        _sum(self._before, self._since)
-        self._since, self._here, self._last = {}, self._last, ()
+        self._add(self._here)
+        for one in self._waiting[:number]:
+            _sum(self._before, one.skipped)
+            self._add(one.became)
+        _sum(self._before, self._waiting[number].skipped)
+        self._here = self._waiting[number].became
+        del self._waiting[: number + 1]
 
-    def note_echo(self, event: Event, source: str) -> None:
-        """Note that an event is an echo: its record, which was counted as told, repeats an earlier one."""
-        record = [source, event.source.get("offset"), event.source.get("messageId")]
-        if record != self._echoed and event.kind != ev.PROVIDER_RAW:
-            self._echoed = record
-            _count(self._since, TOLD, -1)
-            _count(self._since, _REPEATED, 1)
+    def note_echo(self, event: Event, path: str) -> None:
+        """Note that an event is an echo: its record repeats an earlier one."""
+        if (number := self._number_of(event, path)) is not None:
+            self._waiting[number] = self._waiting[number]._replace(name="", became=(_REPEATED,))
+
+    def _number_of(self, event: Event, path: str) -> int | None:
+        """Return where the record of an event waits, None if it does not: another event of it has passed."""
+        if not self._waiting:
+            return None
+        names = (event.id, place_of(event))
+        return next((n for n, one in enumerate(self._waiting) if one.name in names and one.path == path), None)
+
+    def _add(self, became: Became) -> None:
+        for key in became:
+            _count(self._before, key, 1)
 
     def before(self) -> Counts:
         """Return how many records there were before that of the last event."""
@@ -107,54 +146,94 @@ class RecordTally:
         return total
 
 
-class SourceCount:
-    """Counts the records of one source in the tally of its session: each when the first of its events is new, once.
+def place_of(event: Event) -> str:
+    """Return the place of the record of an event in its source."""
+    return place_at(event.source.get("offset"))
 
-    A source that is read `again`, and a document, have records that were counted before, and what stands between these
-    was counted with them.
+
+def place_at(offset: Any) -> str:
+    """Return the place of the record at an offset, which no event is called."""
+    return f"@{offset}"
+
+
+class SourceCount:
+    """Counts the records of one source in the tally of its session, each once, however often they are read.
+
+    A source that was rewritten, and a document at each change, is read again from its beginning. What is new then are
+    records with an event that is new, and those without an event right before them.
     """
 
-    __slots__ = ("_again", "_due", "_skipped", "_tally")
+    __slots__ = ("_counted", "_due", "_is_more", "_name", "_path", "_read", "_skipped", "_tally")
 
-    def __init__(self, tally: RecordTally | None, *, again: bool) -> None:
+    def __init__(self, tally: RecordTally | None, path: str, kept: Sequence[Any] = (0, 0, {})) -> None:
+        """Start at the beginning of a source, or go on from `kept()`; without a tally, nothing is counted."""
         self._tally = tally
-        self._again = again
+        self._path = path
+        self._read: int = kept[0]  # records with events in this reading of the source
+        self._counted: int = kept[1]  # in all
+        self._skipped: Counts = dict(kept[2])  # what became of the records without an event since the last one of them
         self._due: Became = ()  # what became of the present record, until one of its events is new
-        self._skipped: list[Became] = []  # records without an event, until a later record is new
+        self._name = ""
+        self._is_more = False  # it is no further record
 
-    def begin_document(self) -> None:
-        """Note that a document is read from its beginning."""
-        self._skipped = []
+    def kept(self) -> list[Any]:
+        """Return the state to resume from, as JSON."""
+        return [self._read, self._counted, self._skipped]
 
-    def skip(self, became: Became, *, again: bool = False) -> None:
+    def begin_reading(self) -> None:
+        """Note that the source is read from its beginning. Records whose events wait will be found again."""
+        self._read, self._skipped = 0, {}
+        if self._tally is not None:
+            self._counted -= self._tally.take_back(self._path)
+
+    def skip(self, became: Became) -> None:
         """Count a record without an event."""
-        if self._again or again:
-            self._skipped.append(became)
-        elif self._tally is not None:
-            self._tally.count(became)
+        for key in became:
+            _count(self._skipped, key, 1)
 
-    def begin(self, became: Became, *, again: bool = False) -> None:
-        """Note the next record, whose events follow; `again` if it is a part of a document."""
-        self._due, self._again = became, self._again or again
+    def begin(self, became: Became, name: str = "") -> None:
+        """Note the next record, whose events follow. If it has no `name`, it has that of its first one that is new."""
+        self._due, self._name, self._is_more = became, name, False
+        self._read += 1
 
-    def confirm(self) -> None:
-        """Count the present record: one of its events is new."""
-        if not self._due or self._tally is None:
-            return
-        for became in (*self._skipped, self._due):
-            self._tally.count(became)
-        self._due, self._skipped, self._again = (), [], False
-
-    def end(self, *, is_whole: bool = False) -> None:
-        """Note that the present record is over: unless one of its events was new, it was written again.
-
-        A record that may be a `whole` document says so at each change.
-        """
-        if self._due and self._again:
-            self._skipped = []
-        elif self._due and not is_whole and self._tally is not None:
-            self._tally.count((_REPEATED,))
+    def hold(self, became: Became, name: str) -> None:
+        """Count a record whose event comes with a later one, if it was not counted before."""
+        self.begin(became, name)
+        if self._is_first_time:
+            self.confirm(name)
         self._due = ()
+
+    def begin_more(self, became: Became) -> None:
+        """Note that the next event, if it is new, says more of a record that was counted before."""
+        self._due, self._name, self._is_more = became, "", True
+
+    def confirm(self, event: str, *, is_past: bool = False) -> None:
+        """Note that an event of the present record is new; if it `is_past`, it passed before, and only may be new."""
+        name = self._name or event
+        if not self._due or self._tally is None or self._tally.waits(self._path, name):
+            return
+        if self._is_first_time or not is_past:
+            self._tally_up(self._due, name)
+            self._due = ()
+
+    def end(self) -> None:
+        """Note that the present record is over: if none of its events was new, it was counted, or is written again."""
+        if self._due and self._is_first_time and not self._is_more:
+            self._tally_up((_REPEATED,), "")
+        elif self._due and not self._is_more:
+            self._skipped = {}
+        self._due = ()
+
+    @property
+    def _is_first_time(self) -> bool:
+        """Whether no earlier reading of the source had as many records."""
+        return self._read > self._counted
+
+    def _tally_up(self, became: Became, name: str) -> None:
+        if self._tally is not None:
+            self._tally.count(self._path, name, became, self._skipped)
+        self._skipped = {}
+        self._counted += not self._is_more
 
 
 def _sum(total: Counts, counts: Counts) -> None:
@@ -164,19 +243,23 @@ def _sum(total: Counts, counts: Counts) -> None:
 
 def _count(counts: Counts, key: str, number: int) -> None:
     if key not in counts and len(counts) >= _MOST:
-        group, _, name = key.partition("/")
-        key = _key(group, _OTHERS) if name else key
+        group, _, _ = key.partition("/")
+        key = _key(group, _OTHERS) if group in (_LEFT_OUT, _NOT_UNDERSTOOD) else key
     counts[key] = counts.get(key, 0) + number
 
 
 class RangeReceipts:
     """The receipts of one output: what became of the records of each of its ranges, and of all of them so far."""
 
-    __slots__ = ("_tally", "_total", "since")
+    __slots__ = ("_tally", "_total", "_until", "since")
 
     def __init__(self, since: Counts | None = None) -> None:
-        """Begin before the first range, or go on in one before which there were so many records."""
+        """Begin before the first range, or go on in one before which there were so many records.
+
+        `total()` is right only for an output that is printed from its beginning.
+        """
         self.since: Counts = since or {}
+        self._until: Counts = {}  # how many records there were up to the end of the range before
         self._total: Counts = {}
         self._tally: RecordTally | None = None  # of the range that is open
 
@@ -187,24 +270,31 @@ class RangeReceipts:
     def end(self, until: Counts) -> dict[str, Any]:
         """End the range where there were so many records; return its receipt, empty if it has none."""
         found = _between(self.since, until)
-        _sum(self._total, found)
-        self._tally, self.since = None, {}
+        _sum(self._total, self._further(until))
+        self._tally, self.since, self._until = None, {}, until
         return receipt(found)
 
     def total(self) -> dict[str, Any]:
         """Return the receipt of all ranges so far, empty if they have no records."""
         total = dict(self._total)
         if self._tally is not None:
-            _sum(total, _between(self.since, self._tally.up_to()))
+            _sum(total, self._further(self._tally.up_to()))
         return receipt(total)
+
+    def _further(self, until: Counts) -> Counts:
+        """Return the records of this range; one message may end a range and begin the next, and counts once."""
+        before = {key: max(self.since.get(key, 0), self._until.get(key, 0)) for key in self.since | self._until}
+        return _between(before, until)
 
 
 def _between(since: Counts, until: Counts) -> Counts:
     """Return how many records there are between two places.
 
-    None is negative: a version of katod that understands more may have read the second one.
+    If there are fewer of a kind at the second one, it was read by another version of katod, which calls them something
+    else. Then nothing is said.
     """
-    return {key: more for key, number in until.items() if (more := number - since.get(key, 0)) > 0}
+    more = {key: until.get(key, 0) - since.get(key, 0) for key in until | since}
+    return {} if min(more.values(), default=0) < 0 else {key: number for key, number in more.items() if number}
 
 
 def receipt(found: Counts) -> dict[str, Any]:

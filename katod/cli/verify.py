@@ -12,6 +12,7 @@ from katod.cli.printing import say
 from katod.cli.record import ask
 from katod.cli.selection import select_recordings
 from katod.errors import KatodError, OutputUnreadable, SourceError
+from katod.formats.redact.redactor import redact_json
 from katod.formats.redact.version import RULES_VERSION
 from katod.record.restore import Missing
 from katod.store.ledger import Ledger
@@ -21,9 +22,10 @@ _LISTED = 10
 _WIDTH = 80
 # What a receipt says is known to be missing in a session.
 _GAPS: Final = {
-    "encryptedThinking": "with thinking that is kept encrypted", "missingParent": "whose parent is not in the file",
-    "partsNotUnderstood": "parts not understood",
-}  # fmt: skip
+    "encryptedThinking": ("with encrypted thinking",) * 2,
+    "missingParent": ("with a parent that is not in the file",) * 2,
+    "partsNotUnderstood": ("message with parts not understood", "messages with parts not understood"),
+}
 
 
 class Verdict(NamedTuple):
@@ -94,19 +96,21 @@ def _as_json(row: OutputRow, key: str, verdict: Verdict) -> dict[str, Any]:
 def receipt_in_words(receipt: dict[str, Any]) -> str:
     """Return what became of the records of a session, in a line for people."""
     left, unknown = receipt["leftOut"], receipt["notUnderstood"]
-    parts = [f"{receipt['told']:,} of {receipt['records']:,} records told"]
+    parts = [f"{receipt['told']:,} of {receipt['records']:,} told"]
     parts += [f"{receipt['repeated']:,} written again"] if receipt["repeated"] else []
     parts += [f"{sum(left.values()):,} left out ({_names(left)})"] if left else []
     parts += [f"{sum(unknown.values()):,} not understood ({_names(unknown)})"] if unknown else []
-    parts += [f"{number:,} {_GAPS.get(name, name)}" for name, number in receipt["gaps"].items()]
-    return ", ".join(parts)
+    gaps = [f"{number:,} {_GAPS.get(name, (name, name))[number > 1]}" for name, number in receipt["gaps"].items()]
+    known = f"; of these {', '.join(gaps)}" if gaps else ""
+    return f"agent's records in it: {', '.join(parts)}{known}"
 
 
 def _names(counts: dict[str, int]) -> str:
-    """Return the names with the highest counts."""
+    """Return the names with the highest counts, each in one line: they are the agent's."""
     most = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
-    shown = [f"{name} {number:,}" for name, number in most[:_LISTED]]
-    return ", ".join([*shown, *([f"{len(most) - _LISTED} other kinds"] if len(most) > _LISTED else [])])
+    shown = [f"{' '.join(name.split())} {number:,}" for name, number in most[:_LISTED]]
+    more = len(most) - _LISTED
+    return ", ".join([*shown, *([f"{more} other kind{'s' * (more > 1)}"] if more > 0 else [])])
 
 
 def _append(context: Context, row: OutputRow, missing: Missing, *, yes: bool) -> bool:
@@ -142,7 +146,8 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
 
 def _verify_made(row: OutputRow, missing: Missing) -> Verdict:
     """Return the result for an output, including what is waiting to be written to it."""
-    verdict = _compare(missing)._replace(receipt=missing.receipt)
+    # What an agent calls its records may be anything.
+    verdict = _compare(missing)._replace(receipt=redact_json(missing.receipt))
     if verdict.good is False and row.options.redact and row.options.rules != RULES_VERSION:
         text = f"{verdict.text} (its secrets were redacted by an older set of rules)"
         return verdict._replace(text=text, missing=None)
@@ -157,6 +162,8 @@ def _compare(missing: Missing) -> Verdict:
     if missing.numbers:
         text = f"{len(missing.numbers)} of {len(pieces)} parts are missing or changed"
         return Verdict(good=False, text=text, missing=missing)
-    if missing.content == b"".join(pieces):
+    if missing.is_exact:
         return Verdict(good=True, text="as recorded")
+    if missing.has_other_receipts:
+        return Verdict(good=True, text=f"all {len(pieces)} parts found; the agent's records were counted differently")
     return Verdict(good=True, text=f"all {len(pieces)} parts found, with other text between them")

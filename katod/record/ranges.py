@@ -1,6 +1,7 @@
 """From the events of a session to the text of one output: its ranges, in its format. Pure."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from katod import events as ev
@@ -39,9 +40,12 @@ class RangePrinter:
             self.interrupt("edited")
 
     @classmethod
-    def of(cls, row: OutputRow, state: dict[str, Any] | None, format_name: str = "") -> "RangePrinter":
+    def of(
+        cls, row: OutputRow, state: dict[str, Any] | None, format_name: str = "", *, receipts: bool = True
+    ) -> "RangePrinter":
         """Return the printer of an output, in its format or another, at the given state (None: at its beginning)."""
-        printer = cls(format_name or row.format, row.options, row.ranges, state)
+        options = row.options if receipts else replace(row.options, receipts=False)
+        printer = cls(format_name or row.format, options, row.ranges, state)
         printer.head_metadata = head_metadata(row)
         return printer
 

@@ -1,8 +1,10 @@
 """Finds what an output lacks of its recording: an editor may have saved an older copy over it."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from katod.errors import OutputUnreadable, SourceError
+from katod.events import RECEIPT
 from katod.formats.redact.version import RULES_VERSION
 from katod.log import EventLog
 from katod.model import SessionKey
@@ -18,7 +20,8 @@ from katod.store.rows import OutputRow, SourceRow
 class Missing:
     """The events of a recording whose text is not in its output, or was changed there.
 
-    `receipt` says what became of the records of the session in the recording so far.
+    Each of the `pieces` is the text of one event. `receipt` says what became of the records of the session in the
+    recording so far. What the output says of that may differ: it is no part of the conversation.
 
     Raises SourceError if the session files no longer have the recording, OutputUnreadable if the output cannot
     be read.
@@ -31,16 +34,24 @@ class Missing:
         self._stretches = [Stretch(source.path, source.identity, row.reached(source)) for source in sources]
         self.written = content_of(row)
         self.content = self.written + (row.intent or b"")
-        printer = RangePrinter.of(row, None)
-        texts = render_recording(row, key, self._stretches, log, printer)
-        self.pieces = [text.encode("utf-8", "replace") for text in texts]
-        self.receipt = printer.receipts.total()
+        self.pieces, self.receipt = self._rendered(receipts=True)
+        self.is_exact = self.content == b"".join(self.pieces)  # no other text is between the pieces
+        self.has_other_receipts = False  # but all else is exact
+        if not self.is_exact and row.options.receipts:
+            self.pieces, _ = self._rendered(receipts=False)
+            self.has_other_receipts = _without_receipts(self.content) == b"".join(self.pieces)
         self.numbers = missing(self.content, self.pieces, in_order=not row.restored)
 
     @classmethod
     def of(cls, row: OutputRow, ledger: Ledger, log: EventLog) -> "Missing":
         """Return the missing text of one output in the ledger. Raises SourceError, OutputUnreadable."""
         return cls(row, ledger.session(row.session).key, ledger.sources_of(row.session), log)
+
+    def _rendered(self, *, receipts: bool) -> tuple[list[bytes], dict[str, Any]]:
+        """Return the text of each event of the recording, and what became of its records."""
+        printer = RangePrinter.of(self._row, None, receipts=receipts)
+        texts = render_recording(self._row, self.key, self._stretches, self._log, printer)
+        return [text.encode("utf-8", "replace") for text in texts], printer.receipts.total()
 
     def texts(self) -> Iterator[str]:
         """Yield the text of each missing event, with a heading where one that is not missing comes before it.
@@ -61,6 +72,11 @@ class Missing:
             if number in wanted:
                 yield text
             follows = number in wanted if text else follows
+
+
+def _without_receipts(content: bytes) -> bytes:
+    kind = b'"kind":"%b"' % RECEIPT.encode()
+    return b"".join(line for line in content.splitlines(keepends=True) if kind not in line)
 
 
 def count_missing(row: OutputRow, ledger: Ledger, log: EventLog) -> int | None:

@@ -75,8 +75,7 @@ class SessionStream:
         """Return the translation of a source; if there is none yet, it starts with the given state."""
         found = self._translations.get(source)
         if found is None:
-            again = source.path in self._again
-            found = self._translations[source] = Translation(source, self.metadata, self._log, state, again=again)
+            found = self._translations[source] = Translation(source, self.metadata, self._log, state)
         return found
 
     def restart(self, source: Readable) -> None:
@@ -124,7 +123,7 @@ class SessionStream:
         records = self.open(source).records
         for message in messages:
             if new := tuple(event for event in message if seen.is_new(event, source)):
-                records.confirm()
+                records.confirm(new[0].id, is_past=self._is_old(source.path, seen))
                 self._learns = self._learns and seen is not self.seen
                 yield from self._passed(self._take(new, source, seen), source, seen)
             else:
@@ -178,6 +177,8 @@ class SessionStream:
         for one in passed:
             event = one.event
             seen.add(event, self._source_at(one.path, source))
+            if self.metadata.tally is not None:
+                self.metadata.tally.pass_event(event, one.path)
             self.metadata.observe(event)
             if self._is_old(one.path, seen):
                 self.exchanges.confirm(event, one.path)

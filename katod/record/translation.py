@@ -1,8 +1,8 @@
 """From the lines of one source to the messages in them: decoded, adapted, split at typed commands, counted."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from katod import events as ev
 from katod.agents import AGENTS
@@ -15,10 +15,12 @@ from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import Counts, SessionMetadata
 from katod.model import Identity, Line, NearMiss, Record
-from katod.receipt import MISSING_PARENT, Became, SourceCount, left_out, told, told_later
+from katod.receipt import MISSING_PARENT, Became, SourceCount, left_out, place_at, told, told_later
 from katod.record.echo import Message
 from katod.tail.decode import decode
 from katod.titles import title_of
+
+Answer = TypeVar("Answer")
 
 
 class Readable(Protocol):
@@ -37,10 +39,9 @@ class Translation:
     """The adapter of one source: decodes its lines, adapts the records, splits typed text at its commands."""
 
     def __init__(
-        self, source: Readable, metadata: SessionMetadata, log: EventLog, state: dict[str, Any] | None = None, *,
-        again: bool = False,
-    ) -> None:  # fmt: skip
-        """Begin with a source, or go on from a state; what is read `again` was counted before."""
+        self, source: Readable, metadata: SessionMetadata, log: EventLog, state: dict[str, Any] | None = None
+    ) -> None:
+        """Begin with a source, or go on from a state."""
         origin = Origin(source.identity, Path(source.path))
         self._spec = AGENTS[source.identity.key.agent]
         self._adapter = self._spec.adapter(origin, state)
@@ -49,7 +50,10 @@ class Translation:
         self._metadata = metadata
         self._near_misses: list[tuple[Event, NearMiss]] = []
         self.counts = Counts()
-        self.records = SourceCount(metadata.tally, again=again)
+        tally = metadata.tally
+        self.records = SourceCount(None, source.path) if tally is None else tally.source(source.path)
+        if state is None:
+            self.records.begin_reading()
 
     @property
     def version(self) -> int:
@@ -84,49 +88,58 @@ class Translation:
                 for event in self._counted_parts(events) if self._adapter.parts else events:
                     self.counts = self.counts.add(event)
                     yield self._message(event)
-                self.records.end(is_whole=not record.offset)
+                self.records.end()
 
     def _count(self, record: Record, events: list[Event]) -> None:
         """Count a record, with the first of its events that is new; of a document, the parts count."""
-        if not self._adapter.parts:
-            # An adapter may also return what it held back of an earlier record.
-            self._begin(record, [event for event in events if event.source.get("offset") == record.offset])
+        if self._metadata.tally is None or self._adapter.parts:
+            return
+        if not record.offset and not record.part:
+            self.records.begin_reading()
+        # An adapter may also return what it held back of an earlier record.
+        own, place = [event for event in events if event.source.get("offset") == record.offset], place_at(record.offset)
+        if own:
+            self.records.begin(self._became(record, own), place)
+        elif self._call(self._adapter.holds, record):
+            self.records.hold(told(()), place)
+        else:
+            self.records.skip(self._left_out(record))
 
     def _counted_parts(self, events: list[Event]) -> Iterator[Event]:
         """Yield the events of a document. A message may get more of them, so its first one says what became of it."""
         parts = list(self._adapter.parts)
         first = {id(part[1][0]): number for number, part in enumerate(parts) if part[1]}
         counted = 0
-        self.records.begin_document()
+        self.records.begin_reading()
         for event in events:
             number = first.get(id(event), -1)
-            for record, told_of_it in parts[counted : number + 1]:
-                self._begin(record, told_of_it[:1], is_part=True)
+            for record, own in parts[counted : number + 1]:
+                if own:
+                    self.records.begin(self._became(record, own[:1]))
+                else:
+                    self.records.skip(self._left_out(record))
             if number < counted and (later := told_later(event)):
-                self.records.begin(later, again=True)
+                self.records.begin_more(later)
             counted = max(counted, number + 1)
             yield event
             self.records.end()
 
-    def _begin(self, record: Record, events: list[Event], *, is_part: bool = False) -> None:
-        if self._metadata.tally is None:
-            return
-        try:
-            became = self._became(record, events)
-        except AgentFailed as error:  # it affects only what the record is called
-            self._log.record_unexpected(self._key, record.offset, type(error.__cause__).__name__)
-            became = told(events) if events else left_out(UNEXPECTED)
-        if events:
-            self.records.begin(became, again=is_part)
-        else:
-            self.records.skip(became, again=is_part)
-
     def _became(self, record: Record, events: list[Event]) -> Became:
         """Return what became of a record with these events."""
-        if not events and not self._adapter.holds(record):
-            return left_out(self._adapter.name(record))
-        is_cut = bool(events) and events[0].kind == ev.SESSION_START and self._adapter.lacks_parent(record)
+        is_cut = events[0].kind == ev.SESSION_START and self._call(self._adapter.lacks_parent, record)
         return (*told(events), MISSING_PARENT) if is_cut else told(events)
+
+    def _left_out(self, record: Record) -> Became:
+        name = self._call(self._adapter.name, record)
+        return left_out(UNEXPECTED if name is None else name)
+
+    def _call(self, about: Callable[[Record], Answer], record: Record) -> Answer | None:
+        """Return what the adapter says about a record; None if it fails, which affects only how it is counted."""
+        try:
+            return about(record)
+        except AgentFailed as error:
+            self._log.record_unexpected(self._key, record.offset, type(error.__cause__).__name__)
+            return None
 
     def feed_if_whole(self, line: Line) -> Iterator[Message]:
         """Yield the messages of an unterminated line if it is a complete record nevertheless."""

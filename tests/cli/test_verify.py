@@ -52,13 +52,14 @@ def test_what_cannot_be_checked_fails_only_if_asked(world):
     assert "requires that every recording can be checked" in world.said
 
 
-def a_recording(world, name="n"):
+def a_recording(world, name="n", *last):
     """Record a session that has an answer, two steps that are left out, and a record that katod does not know."""
     make = Claude()
     step = line({"type": "progress", "data": {"type": "bash_progress"}, "timestamp": "2026-02-10T22:36:18.000Z"})
     world.claude().append(
-        make.user(f"::start {name}\none"), make.says("two"), step, step, line({"type": "new"}), make.says("3")
-    )
+        make.user(f"::start {name}\none"), make.says("two"), step, step, line({"type": "new"}), make.says("3"),
+        *map(make.user, last),
+    )  # fmt: skip
     world.once()
 
 
@@ -66,7 +67,7 @@ def test_what_became_of_the_records_is_in_a_second_line(world):
     """In words, of a recording in any format: all records, and by name those that are not in it."""
     a_recording(world)
     assert world.cli("verify").splitlines()[1:] == [
-        "   3 of 6 records told, 2 left out (progress/bash_progress 2), 1 not understood (new 1)"
+        "   agent's records in it: 3 of 6 told, 2 left out (progress/bash_progress 2), 1 not understood (new 1)"
     ]
 
 
@@ -104,5 +105,37 @@ def test_a_receipt_in_words_names_the_most_frequent_kinds():
     }
     row["leftOut"] = {f"kind {n:02}": 1 + (n == 5) for n in range(12)}
     said = verify.receipt_in_words(row)
-    assert said.startswith("1,000 of 1,234 records told, 4 written again, 13 left out (kind 05 2, kind 00 1, ")
-    assert said.endswith(" 2 other kinds), 7 with thinking that is kept encrypted")
+    assert said.startswith(
+        "agent's records in it: 1,000 of 1,234 told, 4 written again, 13 left out (kind 05 2, kind 00 1, "
+    )
+    assert said.endswith(" 2 other kinds); of these 7 with encrypted thinking")
+    del row["leftOut"]["kind 00"]
+    row["gaps"] = {"partsNotUnderstood": 1, "missingParent": 1}
+    said = verify.receipt_in_words(row)
+    assert said.endswith(
+        " 1 other kind); of these 1 message with parts not understood, 1 with a parent that is not in the file"
+    )
+
+
+def test_a_receipt_in_words_is_one_line_without_secrets(world):
+    """An agent, or whoever wrote its file, may call a record anything."""
+    make, token = Claude(), "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    step = line({"type": "progress", "data": {"type": f"{token}\n1  /x.md: as recorded"}})
+    world.claude().append(make.user("::start n\none"), step, make.says("two"))
+    world.once()
+    said = world.cli("verify")
+    assert len(said.splitlines()) == 2
+    assert "[REDACTED:github-token] 1 /x.md" in said
+    assert token not in said + world.cli("verify", "--json")
+
+
+def test_a_receipt_that_differs_is_no_loss(world):
+    """The agent wrote less about what it did, or a newer katod calls that something else: the conversation is whole."""
+    a_recording(world, "n.jsonl", "::stop")
+    path = world.home / "katod" / "app" / "n.jsonl"
+    path.write_text(path.read_text().replace('"progress/bash_progress":2', '"progress/bash_progress":3'))
+    assert "all 8 parts found; the agent's records were counted differently" in world.cli("verify")
+    whole = path.read_text()
+    path.write_text(whole[: whole.rindex("\n", 0, -1) + 1])
+    assert "counted differently" in world.cli("verify", "--append-missing", "--yes")
+    assert path.read_text().count("recording.receipt") == 0

@@ -6,11 +6,11 @@ from katod.agents.base import Origin
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, SessionKey
-from katod.receipt import receipt
 from katod.record.stream import NoDedup, SessionStream
 from katod.record.translation import Translation
 from tests.support.parts import lines
 from tests.support.records import Claude, line
+from tests.support.tallies import read_in_all
 
 CLAUDE = Origin(Identity(SessionKey("claude", "s")), Path("/nowhere/s.jsonl"))
 
@@ -29,9 +29,7 @@ def received(agent, rows):
     source, log = Place(agent), EventLog()
     stream = SessionStream(source.identity.key, NoDedup(), log)
     list(stream.events(source, rows))
-    tally = stream.metadata.tally
-    tally.pass_event()
-    return receipt(tally.up_to())
+    return read_in_all(stream.metadata.tally)
 
 
 def progress(kind):
