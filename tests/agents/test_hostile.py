@@ -58,7 +58,7 @@ VALUES: Final = st.recursive(
 )
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 MISSING: Final = object()
-WRONG: Final = (MISSING, None, "", 7, [], {}, ["a"], {"a": "b"})
+WRONG: Final = (MISSING, None, "", 7, 0.0, -1, True, [], {}, ["a"], {"a": "b"})
 Case = TypeVar("Case")
 OPTIONS: Final = Options(tools="full", thinking=True, subagents=True, attachments="save")
 

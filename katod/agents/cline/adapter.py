@@ -14,7 +14,7 @@ from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest
 from katod.agents.cline.manifest import compacted_after, manifest
 from katod.agents.cline.results import pictures_in, result_of
-from katod.agents.fields import dict_of, dicts_of, int_or_none, iso_time, list_of, text_of, texts_in
+from katod.agents.fields import cost_or_none, dict_of, dicts_of, int_or_none, iso_time, list_of, text_of, texts_in
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event
 from katod.model import Record, TypedText
@@ -97,7 +97,7 @@ class ClineAdapter(Adapter):
         out = self.new.with_images(out, pictures, record) if pictures else out
         counts = dict_of(fields.get("metrics"))
         usage: Value = {name: counts[key] for name, key in _COUNTS if int_or_none(counts.get(key)) is not None}
-        if isinstance(cost := counts.get("cost"), int | float) and cost:
+        if cost := cost_or_none(counts.get("cost")):
             usage["costUsd"] = cost
         return (
             [*out, self.new.event(ev.USAGE, {"scope": "message"} | usage, record, "u", model=model)] if usage else out

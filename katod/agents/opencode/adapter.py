@@ -13,7 +13,18 @@ from typing import Any, ClassVar, Final
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State
 from katod.agents.diffs import created, ranges_of, structured
-from katod.agents.fields import dict_of, dicts_of, digest, int_or_none, iso_time, list_of, safe_repr, text_of, texts_in
+from katod.agents.fields import (
+    cost_or_none,
+    dict_of,
+    dicts_of,
+    digest,
+    int_or_none,
+    iso_time,
+    list_of,
+    safe_repr,
+    text_of,
+    texts_in,
+)
 from katod.agents.opencode.providers import Providers
 from katod.agents.opencode.turns import PromptTurn, has_ended, is_own, message_id, parts_of, turns_of, was_stopped
 from katod.agents.spec import SPAWNED
@@ -321,9 +332,9 @@ class OpenCodeAdapter(Adapter):
         usage = _counts(dict_of(info.get("tokens")))
         if not any(usage.values()):
             return []
-        cost, model = info.get("cost"), text_of(info.get("modelID"))
+        cost, model = cost_or_none(info.get("cost")), text_of(info.get("modelID"))
         time = iso_time(dict_of(info.get("time")).get("completed"))
-        usage |= {"costUsd": cost} if isinstance(cost, int | float) and cost else {}
+        usage |= {"costUsd": cost} if cost else {}
         event = self._event(f"{text_of(info.get('id'))}:usage", ev.USAGE, {"scope": "message"} | usage, time, model)
         # A fork copies messages under new ids, with their times.
         return [event._replace(dedup_key=f"{event.session.agent}:~{digest(time, model, safe_repr(usage))}")]
@@ -411,7 +422,7 @@ def _counts(tokens: Value) -> Value:
         "input": tokens.get("input"), "output": tokens.get("output"), "cacheRead": cache.get("read"),
         "cacheWrite": cache.get("write"), "reasoning": tokens.get("reasoning"), "total": tokens.get("total"),
     }  # fmt: skip
-    return {name: count for name, count in counts.items() if isinstance(count, int)}
+    return {name: count for name, count in counts.items() if int_or_none(count) is not None}
 
 
 def _questions(name: str, given: Value, call: str) -> list[Value]:

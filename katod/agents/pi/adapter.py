@@ -11,7 +11,7 @@ from typing import Any, Final
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest, handles
 from katod.agents.diffs import structured
-from katod.agents.fields import dict_of, dicts_of, list_of, text_of, texts_in
+from katod.agents.fields import cost_or_none, dict_of, dicts_of, int_or_none, list_of, text_of, texts_in
 from katod.agents.toolcalls import call_of
 from katod.events import Event
 from katod.model import Record, TypedText
@@ -245,8 +245,7 @@ def _thought(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usage(usage: dict[str, Any]) -> dict[str, Any]:
-    counts: dict[str, Any] = {name: usage[key] for name, key in _COUNTS if isinstance(usage.get(key), int)}
-    cost = dict_of(usage.get("cost")).get("total")
-    if isinstance(cost, int | float) and cost:
+    counts: dict[str, Any] = {name: usage[key] for name, key in _COUNTS if int_or_none(usage.get(key)) is not None}
+    if cost := cost_or_none(dict_of(usage.get("cost")).get("total")):
         counts["costUsd"] = cost
     return {"scope": "message"} | counts if counts else {}

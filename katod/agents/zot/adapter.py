@@ -11,7 +11,18 @@ import orjson
 
 from katod import events as ev
 from katod.agents.base import Adapter, EventBuilder, Origin, State, handles
-from katod.agents.fields import attachment, dict_of, dicts_of, digest, list_of, safe_repr, text_of, texts_in
+from katod.agents.fields import (
+    attachment,
+    cost_or_none,
+    dict_of,
+    dicts_of,
+    digest,
+    int_or_none,
+    list_of,
+    safe_repr,
+    text_of,
+    texts_in,
+)
 from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
 from katod.lifecycle import STEP
@@ -34,7 +45,7 @@ _STEPS: Final = {
 _ABOUT: Final = (("toolCallId", "id"), ("toolName", "name"), ("stop", "stop"), ("message", "message"))
 _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cache_read"), ("cacheWrite", "cache_write"),
-    ("reasoning", "reasoning"), ("costUsd", "cost_usd"),
+    ("reasoning", "reasoning"),
 )  # fmt: skip
 _KEPT: Final = (("model", "model"), ("cwd", "cwd"), ("modelProvider", "provider"))
 _MOST_TEXT: Final = 1_000_000
@@ -339,4 +350,6 @@ def _summary(summary: Any) -> str:
 
 
 def _counts(row: Value) -> dict[str, float]:
-    return {name: row[key] for name, key in _COUNTS if isinstance(row.get(key), int | float)}
+    counts: dict[str, float] = {name: row[key] for name, key in _COUNTS if int_or_none(row.get(key)) is not None}
+    cost = cost_or_none(row.get("cost_usd"))
+    return counts if cost is None else counts | {"costUsd": cost}
