@@ -1,7 +1,8 @@
 """How many examples a property test takes, and how many cases of a table: a few by default, all with `-m slow`.
 
 The profile is chosen before any test is imported. By default a test takes `FEW` or `MANY` examples; one whose
-examples are more expensive sets its own numbers: `@examples(3, 200)`. KATOD_EXAMPLES replaces all numbers of many.
+examples are more expensive sets its own numbers: `@examples(3, 200)`. As others are taken in each run, one with
+`-m slow` takes a part of the many; KATOD_WHOLE takes all, and KATOD_EXAMPLES replaces all numbers of many.
 """
 
 import os
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 Case = TypeVar("Case")
 FEW: Final = 3
 MANY: Final = 400
+PART: Final = 0.3  # of many examples, in a run in haste
+LEAST: Final = 20  # of them
 CASES: Final = 1  # of a parametrized test in the default run
 QUICK, THOROUGH, UNSHRUNK = "quick", "thorough", "unshrunk"
 
@@ -34,7 +37,13 @@ def register() -> None:
 
 
 def _wanted(many: int) -> int:
-    return int(os.environ.get("KATOD_EXAMPLES", many))
+    in_haste = many if os.environ.get("KATOD_WHOLE") else part_of(many)
+    return int(os.environ.get("KATOD_EXAMPLES", in_haste))
+
+
+def part_of(many: int) -> int:
+    """Return how many examples of so many a run in haste takes."""
+    return min(many, max(LEAST, round(many * PART)))
 
 
 def some(cases: Sequence[Case], most: int) -> list[Case]:
@@ -111,4 +120,4 @@ def is_property(item: pytest.Item) -> bool:
 def most_of(item: pytest.Item) -> int:
     """Return how many examples a test takes with `-m slow`; 1 for a test without examples."""
     mark = item.get_closest_marker("examples")
-    return int(mark.args[1]) if mark else MANY if is_property(item) else 1
+    return part_of(int(mark.args[1])) if mark else part_of(MANY) if is_property(item) else 1

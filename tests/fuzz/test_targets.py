@@ -10,7 +10,7 @@ import pytest
 from tests.golden.cases import AGENTS, FIXTURES
 from tests.golden.hostile import HOSTILE
 
-RUNS = 600
+RUNS = 300
 LONGEST = 20_000  # bytes of a seed and of an input
 
 

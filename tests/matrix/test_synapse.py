@@ -206,7 +206,7 @@ def send(server: Synapse, room: str, lines: list[dict[str, Any]]) -> int:
 @pytest.mark.skipif(not corpus_sources(), reason=f"there are no real sessions in {corpus_folder()}")
 def test_real_sessions_of_every_agent_are_taken(started: Callable[..., Synapse]) -> None:
     """Some of each: the server takes every event, and each refers to an earlier one. Equal states are one event."""
-    server, sessions, chosen = started(), 0, some(sample(), 36)
+    server, sessions, chosen = started(), 0, some(sample(), 18)
     room = server.room()
     for source in chosen:
         if lines := lines_of(source):

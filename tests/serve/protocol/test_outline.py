@@ -45,7 +45,7 @@ QUERIES = [
 ]
 
 
-EACH, TURNS = profile.number(9, 1), profile.number(3, 12)
+EACH, TURNS = profile.number(9, 2), profile.number(3, 9)
 
 
 @pytest.fixture(autouse=True)
