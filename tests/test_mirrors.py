@@ -60,7 +60,7 @@ GUARDED = {
     "tests/formats/records/test_attribution.py": "formats/records/changes formats/records/written",
     "tests/formats/records/test_recordentries.py": "formats/rows",
     "tests/formats/redact/test_filter.py": "formats/redact/values",
-    "tests/formats/redact/test_published.py": "formats/redact/mnemonic formats/redact/wordlist",
+    "tests/formats/redact/test_published.py": "formats/redact/wordlist",
     "tests/formats/redact/test_rules.py": (
         "formats/redact/forms formats/redact/keybody formats/redact/names formats/redact/settings"
     ),
