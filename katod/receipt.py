@@ -128,8 +128,11 @@ class RecordTally:
         """Return where the record of an event waits, None if it does not: another event of it has passed."""
         if not self._waiting:
             return None
-        names = (event.id, place_of(event))
-        return next((n for n, one in enumerate(self._waiting) if one.name in names and one.path == path), None)
+        place = place_of(event)
+        for number, one in enumerate(self._waiting):
+            if one.name in (place, event.id) and one.path == path:
+                return number
+        return None
 
     def _add(self, became: Became) -> None:
         for key in became:

@@ -84,16 +84,21 @@ class Translation:
                 if record.value is None:
                     self._log.record_malformed(self._key, record.offset, record.problem)
                 events = self._adapt(record, line)
-                self._count(record, events)
-                for event in self._counted_parts(events) if self._adapter.parts else events:
+                for event in self._counted(record, events):
                     self.counts = self.counts.add(event)
                     yield self._message(event)
                 self.records.end()
 
+    def _counted(self, record: Record, events: list[Event]) -> Iterable[Event]:
+        """Return the events of a record, which counts with the first new one; of a document, the parts count."""
+        if self._metadata.tally is None:
+            return events
+        if self._adapter.parts:
+            return self._counted_parts(events)
+        self._count(record, events)
+        return events
+
     def _count(self, record: Record, events: list[Event]) -> None:
-        """Count a record, with the first of its events that is new; of a document, the parts count."""
-        if self._metadata.tally is None or self._adapter.parts:
-            return
         if not record.offset and not record.part:
             self.records.begin_reading()
         # An adapter may also return what it held back of an earlier record.
