@@ -68,6 +68,14 @@ def test_the_first_exchange_ends_at_the_second_prompt() -> None:
     assert [these.is_in_first_exchange(place) for place in range(6)] == [True] * 4 + [False] * 2
 
 
+def test_a_place_before_the_latest_ones_has_a_gap_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If what was said between the first and the latest is not remembered."""
+    monkeypatch.setattr(texthashes, "_FIRST", 1)
+    monkeypatch.setattr(texthashes, "_LATEST", 2)
+    assert [known(1, 2, 3).has_gap_after(place) for place in range(3)] == [False, False, False]
+    assert [known(1, 2, 3, 4, 5).has_gap_after(place) for place in range(5)] == [True, True, True, False, False]
+
+
 def test_what_is_forgotten_is_forgotten_where_it_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same words later on are still known; nothing is kept of those that are not."""
     monkeypatch.setattr(texthashes, "_FIRST", 0)

@@ -23,6 +23,15 @@ def run(work):
     return asyncio.run(within())
 
 
+def test_the_thread_has_the_name_that_it_was_given():
+    """It is what a list of threads shows."""
+
+    async def work(one):
+        return await one.run(lambda: threading.current_thread().name)
+
+    assert run(work) == "test"
+
+
 def test_what_waits_is_bounded(monkeypatch):
     """More is refused at once, so that memory and the time that others wait are bounded; what waits is done in turn."""
     monkeypatch.setattr(worker, "_MOST", 3)

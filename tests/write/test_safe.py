@@ -121,6 +121,19 @@ def test_linked_file_is_refused(root, create, target):
     assert not (root.parent / "outside/new.md").exists()
 
 
+def test_what_is_at_a_path_is_said_without_writing(root):
+    """A link is called one, whatever it leads to."""
+    root.mkdir(exist_ok=True)
+    (root / "empty.md").touch()
+    (root / "taken.md").write_text("x")
+    assert [examine(root, (name,)) for name in ("new.md", "empty.md", "taken.md")] == ["new", "empty", "taken"]
+    (root / "link.md").symlink_to(root / "taken.md")
+    with pytest.raises(TargetRefused, match=r"^link\.md is a symbolic link$"):
+        examine(root, ("link.md",))
+    with pytest.raises(TargetRefused, match="not a directory"):
+        examine(root, ("taken.md", "below.md"))
+
+
 def test_link_to_itself_is_refused(root):
     """A link to itself is refused like any other link."""
     (root / "app").symlink_to("app")

@@ -9,8 +9,9 @@ from typing import Any
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.antigravity.adapter import AntigravityAdapter
+from katod.agents.base import Origin
 from katod.events import Event
-from katod.model import Identity, SessionKey, TypedText
+from katod.model import Identity, Record, SessionKey, TypedText
 from tests.looping import each
 from tests.support.records import Antigravity
 from tests.support.translated import Row, kinds, payloads, translated
@@ -163,6 +164,9 @@ def test_a_conversation_that_another_one_started_has_no_person(how: str, tmp_pat
     start, said = translated("antigravity", prompt(f"<USER_REQUEST>\n{words}\n</USER_REQUEST>"), path=path)
     assert start.payload == {"parent": "parent", "origin": "subagent"}
     assert (start.id[-6:], said.typed, said.payload["subtype"]) == (":start", False, ev.Between.TASK)
+    origin = Origin(Identity(SessionKey("antigravity", ID)), path)
+    again = AntigravityAdapter(origin, {"started": True, "parent": "parent"})  # after a restart
+    assert again.feed(Record(0, prompt("more")))[0].session.parent == "parent"
     (brain / "parent/.system_generated/logs/transcript_full.jsonl").write_text("{}\n")
     assert translated("antigravity", prompt(f"<USER_REQUEST>\n{words}\n</USER_REQUEST>"), path=path)[1].typed
 

@@ -161,6 +161,16 @@ def test_tasks_that_never_leave_the_queue_do_not_shift_it(session: Session, task
     assert session.texts == ["mine"]
 
 
+@pytest.mark.whole
+@pytest.mark.parametrize("text", ["{not JSON", "{}", '["task_id"]', '"task_id"'])
+def test_words_that_only_look_like_a_task_are_the_persons(session: Session, text: str) -> None:
+    """A task in JSON is an object that has an id."""
+    session.operation("enqueue", text)
+    session.operation("remove")
+    session.answer()
+    assert session.texts == [text]
+
+
 def test_a_task_that_leaves_takes_no_text_with_it(session: Session) -> None:
     """A task's attachment is matched by its words: the text before it stays in the queue."""
     session.operation("enqueue", "mine")

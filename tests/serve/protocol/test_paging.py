@@ -4,7 +4,7 @@ import pytest
 
 from katod.formats.stream.bridge import event_uuid
 from katod.serve.protocol.outline import Stub
-from katod.serve.protocol.paging import WrongQuery, asked, page
+from katod.serve.protocol.paging import WrongQuery, asked, page, stored
 from tests.looping import each
 
 CALLS = {4: 6, 7: 20}  # results by call: at which number each comes
@@ -117,6 +117,18 @@ def test_blocks_are_added_on_wish():
     rows = paged(limit=1, before=ident(8), includeRawContent="true")["messages"]
     assert [block["type"] for block in rows[0]["rawContent"]] == ["tool_use", "tool_result"]
     assert "rawContent" not in paged(limit=1)["messages"][0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "types"),
+    [("user", ["text"]), ("assistant", ["text"]), ("system", ["text"]), ("thinking", ["thinking"]), ("error", [])],
+)
+def test_a_message_is_blocks_by_its_kind(kind, types):
+    """What is not of the conversation has none."""
+    sent = {"id": "1", "timestamp": "t", "message": {"type": kind, "content": "words"}}
+    row = stored(sent, raw=True)
+    assert [block["type"] for block in row.get("rawContent", [])] == types
+    assert all(block[block["type"]] == "words" for block in row.get("rawContent", []))
 
 
 def test_an_unknown_cursor_is_said_to_be_one():
