@@ -302,6 +302,14 @@ def test_generated_name_fills_the_template(scope):
     assert (other.parts, other.format) == (("claude", "6f1c2c1e-8a53.jsonl"), "jsonl")
 
 
+@each("sign", ["x", "é", "字"])
+def test_a_long_part_of_a_generated_name_is_cut_as_late_as_possible(scope, sign):
+    """In bytes, between two characters."""
+    (part,) = generated(sign * 400, FIELDS, scope).parts
+    most = 200 - 20  # bytes, without the suffix
+    assert most - len(sign.encode()) < len(part.removesuffix(".md").encode()) <= most
+
+
 @each(
     ("template", "parts"),
     [

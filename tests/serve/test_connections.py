@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import socket
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -217,3 +218,14 @@ def test_an_address_that_is_taken_is_named(place: Path) -> None:
     listening_at(place).close()
     with listening_at(place), pytest.raises(server.ServeError, match="cannot listen on this socket"):
         listening_at(place)
+
+
+def test_a_socket_is_private_and_other_files_are_what_they_were(place: Path) -> None:
+    """Only while it is made, files of this process are the user's alone."""
+    before = os.umask(0o022)
+    try:
+        with listening_at(place):
+            assert stat.S_IMODE(place.stat().st_mode) & 0o077 == 0
+            assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)

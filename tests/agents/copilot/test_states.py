@@ -26,5 +26,5 @@ def test_one_client_that_has_its_file_open_is_enough(
     """Without such a file nothing is known: clients before 1.0.102 have none."""
     for name in held:
         (tmp_path / name).touch()
-    monkeypatch.setattr(states, "has_open", lambda path, _names: held[Path(path).name])
+    monkeypatch.setattr(states, "has_open", lambda path, names: held[Path(path).name] if "copilot" in names else None)
     assert states.runs(tmp_path / "events.jsonl", "s", SessionStart()) is runs

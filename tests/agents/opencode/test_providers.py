@@ -53,6 +53,11 @@ def test_the_numbers_of_opencode_2_order_its_messages() -> None:
     """Ids do not order the messages there; a session of OpenCode 1 goes on with its provider."""
     providers = Providers()
     assert providers.change(message("m5")) == change("one")
+    assert Providers().change(message("m5", seq=0)) == change("one")
+    numbered = Providers()
+    assert [numbered.change(message("", name, seq=seq)) for seq, name in enumerate(("one", "two"))] == [
+        change("one"), change("two", "one"),
+    ]  # fmt: skip
     rows = [message("m9", seq=9), message("m1", "two", seq=10), message("m5", "two", seq=11)]
     assert [providers.change(row) for row in rows] == [{}, change("two", "one"), {}]
     assert [providers.change(row) for row in rows] == [{}, change("two", "one"), {}]
