@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -331,8 +332,8 @@ def test_nothing_is_kept_of_deliveries_of_a_forgotten_session(world: World, serv
 def test_a_session_that_is_forgotten_is_not_sent_any_further(world: World, server: Homeserver) -> None:
     """Not even what was read already; the request that is being made is the last one."""
     server.configure(world)
-    server.slowness = 0.05
-    server.fault = lambda method, _: "slow" if method == "PUT" else ""
+    forgotten = threading.Event()
+    server.fault = lambda method, _: "" if method != "PUT" or len(server.events) < 2 or forgotten.wait(20) else "slow"
     katod = Delivering(world)
     session = Claude(world)
     talk(session)
@@ -340,6 +341,7 @@ def test_a_session_that_is_forgotten_is_not_sent_any_further(world: World, serve
     request = Request(("claude", SESSION, ""), "forget", "", "2026-02-11T00:00:00Z")
     assert katod._carry_out(request, "request:1") == ""
     before = len(server.events)
+    forgotten.set()
     katod.step_until(lambda: katod.is_idle, "the end")
     katod.stop()
     assert len(server.events) <= before + 1 < len(TALK)
