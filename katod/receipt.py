@@ -103,9 +103,9 @@ class RecordTally:
 
     def take_back(self, path: str) -> int:
         """Forget the records of a source whose events wait: it is read again; return how many there were."""
-        rest = [one for one in self._waiting if one.path != path or not one.name]
-        number, self._waiting = len(self._waiting) - len(rest), rest
-        return number
+        taken = [one for one in self._waiting if one.path == path and one.name]
+        self._waiting = [one for one in self._waiting if one not in taken]
+        return sum(not one.became[0].startswith(_GAPS) for one in taken)
 
     def pass_event(self, event: Event, path: str) -> None:
         """Note that an event passes: all records up to its own count from now on."""

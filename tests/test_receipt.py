@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.events import Event, SessionRef
-from katod.receipt import RangeReceipts, RecordTally, left_out, receipt, told
+from katod.receipt import RangeReceipts, RecordTally, left_out, receipt, told, told_later
 from tests.support.tallies import PATH, count_record, pass_record, read_in_all, skip_record
 
 REF = SessionRef("claude", "s")
@@ -205,6 +205,19 @@ def test_a_record_that_waits_is_counted_once_however_often_it_is_read():
     assert counted("new", "waits", "|", "known", "waits", "|", "known", "waits") == (2, 0, 0)
     assert counted("new", "waits", "waits") == (2, 1, 0)
     assert counted("held", "|", "held", "new") == (2, 0, 0)
+
+
+def test_what_a_message_has_besides_is_no_record():
+    """Also if it waits while its document is read again."""
+    tally = played(["told"])
+    source = tally.source(PATH)
+    source.begin_more(told_later(event(ev.PROVIDER_RAW, rawType="new")))
+    source.confirm("more")
+    source.end()
+    source.begin_reading()
+    source.begin(told(()))
+    source.end()
+    assert read_in_all(tally)["records"] == 1
 
 
 def test_where_no_event_has_an_id_what_was_counted_is_not_counted_again():
