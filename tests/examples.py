@@ -54,8 +54,9 @@ def some(cases: Sequence[Case], most: int) -> list[Case]:
 
 
 def number(few: int, many: int) -> int:
-    """Return one of two numbers of examples, depending on the profile of this run."""
-    return few if settings.get_current_profile_name() == QUICK else _wanted(many)
+    """Return one of two numbers of examples, depending on the profile of this run; all that are needed to fail."""
+    profile = settings.get_current_profile_name()
+    return few if profile == QUICK else many if profile == UNSHRUNK else _wanted(many)
 
 
 def examples(few: int, many: int, **more: Any) -> Callable[[Any], Any]:

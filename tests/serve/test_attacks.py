@@ -705,7 +705,7 @@ def test_readers_that_do_not_read(server):
     for data in wanted:
         with wire(server, small=True) as one:
             one.sendall(data)
-            until(lambda: not _is_connected(server, one), "the end", seconds=12)
+            until(lambda: not _is_connected(server, one), "the end", seconds=40)
     assert server.memory() - before < 25
 
 
