@@ -216,7 +216,7 @@ class Served:
             self.process.wait(PATIENCE)
 
     def get(self, path, **query):
-        return httpx.get(f"{self.base}{path}", params=query, headers=self.headers)
+        return httpx.get(f"{self.base}{path}", params=query, headers=self.headers, timeout=60)
 
     def memory(self):
         """Return its resident memory in MB."""
