@@ -22,9 +22,9 @@ _LISTED = 10
 _WIDTH = 80
 # What a receipt says is known to be missing in a session.
 _GAPS: Final = {
-    "encryptedThinking": ("with encrypted thinking",) * 2,
-    "missingParent": ("with a parent that is not in the file",) * 2,
-    "partsNotUnderstood": ("message with parts not understood", "messages with parts not understood"),
+    "encryptedThinking": "with encrypted thinking",
+    "missingParent": "with a parent that is not in the file",
+    "partsNotUnderstood": "with parts not understood",
 }
 
 
@@ -100,7 +100,7 @@ def receipt_in_words(receipt: dict[str, Any]) -> str:
     parts += [f"{receipt['repeated']:,} written again"] if receipt["repeated"] else []
     parts += [f"{sum(left.values()):,} left out ({_names(left)})"] if left else []
     parts += [f"{sum(unknown.values()):,} not understood ({_names(unknown)})"] if unknown else []
-    gaps = [f"{number:,} {_GAPS.get(name, (name, name))[number > 1]}" for name, number in receipt["gaps"].items()]
+    gaps = [f"{number:,} {_GAPS.get(name, name)}" for name, number in receipt["gaps"].items()]
     known = f"; of these {', '.join(gaps)}" if gaps else ""
     return f"agent's records in it: {', '.join(parts)}{known}"
 

@@ -36,16 +36,19 @@ class Missing:
         self.content = self.written + (row.intent or b"")
         self.pieces, self.receipt = self._rendered(receipts=True)
         self.is_exact = self.content == b"".join(self.pieces)  # no other text is between the pieces
-        self.has_other_receipts = False  # but all else is exact
         if not self.is_exact and row.options.receipts:
             self.pieces, _ = self._rendered(receipts=False)
-            self.has_other_receipts = _without_receipts(self.content) == b"".join(self.pieces)
         self.numbers = missing(self.content, self.pieces, in_order=not row.restored)
 
     @classmethod
     def of(cls, row: OutputRow, ledger: Ledger, log: EventLog) -> "Missing":
         """Return the missing text of one output in the ledger. Raises SourceError, OutputUnreadable."""
         return cls(row, ledger.session(row.session).key, ledger.sources_of(row.session), log)
+
+    @property
+    def has_other_receipts(self) -> bool:
+        """Whether nothing but what the output says of the agent's records differs."""
+        return not self.is_exact and _without_receipts(self.content) == b"".join(self.pieces)
 
     def _rendered(self, *, receipts: bool) -> tuple[list[bytes], dict[str, Any]]:
         """Return the text of each event of the recording, and what became of its records."""

@@ -122,7 +122,8 @@ class Translation:
                 if own:
                     self.records.begin(self._became(record, own[:1]))
                 else:
-                    self.records.skip(self._left_out(record))
+                    holds = self._call(self._adapter.holds, record)
+                    self.records.skip(told(()) if holds else self._left_out(record))
             if number < counted and (later := told_later(event)):
                 self.records.begin_more(later)
             counted = max(counted, number + 1)

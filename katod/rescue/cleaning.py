@@ -33,7 +33,7 @@ _HOLE: Final = "a long text of katod, number "  # stands for one while the rest 
 _SEAL: Final = b"what katod sealed, number "  # stands for base64 meanwhile
 _SEALS: Final = re.compile(_SEAL + rb"(\d+)")
 _BASE64: Final = rb"([A-Za-z0-9+/]{200,}+={0,2})(?=\")"
-_KIND: Final = rb'"(?:media_type|mimeType|type)"\s*+:\s*+"(?:image/|audio/|video/|application/pdf)[\w.+-]*+"'
+_KIND: Final = rb'"(?:media_type|mimeType|type)"\s*+:\s*+"(?:' + "|".join(_MEDIA).encode() + rb')[\w.+-]*+"'
 _DATA: Final = rb'"(?:data|base64)"\s*+:\s*+"'
 _SEALED: Final = re.compile(
     rb'"(?:signature|thoughtSignature)"\s*+:\s*+"' + _BASE64

@@ -113,7 +113,7 @@ def test_a_receipt_in_words_names_the_most_frequent_kinds():
     row["gaps"] = {"partsNotUnderstood": 1, "missingParent": 1}
     said = verify.receipt_in_words(row)
     assert said.endswith(
-        " 1 other kind); of these 1 message with parts not understood, 1 with a parent that is not in the file"
+        " 1 other kind); of these 1 with parts not understood, 1 with a parent that is not in the file"
     )
 
 

@@ -74,8 +74,8 @@ def mnemonics(text: str) -> Iterator[tuple[int, int]]:
 def _may_have_some(text: str) -> bool:
     """Return False if there are never twelve words of the list in a row, whatever is between them.
 
-    That takes a tenth of the time of looking for runs of words, of which prose has many. What is shorter than any word
-    may be part of an escape.
+    Looking for runs of words, of which prose has many, takes far longer. What is shorter than any word may be part of
+    an escape.
     """
     apart = text.encode("ascii", "replace").translate(_APART).split()
     return _IN_A_ROW in bytes(map(_plain_words().__contains__, (word for word in apart if len(word) >= _SHORTEST)))
