@@ -4,7 +4,9 @@ Each conversation is followed as it grows, with a new process after each record,
 one process that reads it as a whole.
 """
 
+import os
 import re
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -467,8 +469,15 @@ def put_between(maker: Maker, more: str) -> None:
 
 @makers_with("task", tuple(AGENTS))
 def test_the_task_of_a_spawned_session_is_nobodys_message(world: World, make: type[Maker]) -> None:
-    """What a sub-agent is given is collapsed, and a search finds it as a task; commands in it never act."""
-    child = make(world).say(*TALK[:2]).child()
+    """What a sub-agent is given is collapsed, and a search finds it as a task; commands in it never act.
+
+    Nor does it matter that the session that started it has not changed since.
+    """
+    parent = make(world).say(*TALK[:2])
+    child = parent.child()
+    world.once()
+    before = time.time() - 60
+    os.utime(parent.path, (before, before))
     child.say(user(f"{BETWEEN}\n::start evil"), says("nothing here"), user(f"{BETWEEN}\n::stop"), says("still nothing"))
     world.once()
     assert list(world.written()) == ["talk.jsonl"]

@@ -85,12 +85,13 @@ def started_by(path: Path, prompt: str, time: str) -> str:
     """Return the conversation that started this one for a part of its work, empty if none did.
 
     Nothing in a conversation says so: the one that started it names its id, or gave a sub-agent this prompt shortly
-    before. Only conversations that changed since this one began are searched.
+    before. It may have done so with the last step that it has until now: only conversations that did not change for an
+    hour before this one began are not searched.
     """
     if len(path.parents) < 4:
         return ""
     own, began, words = path.parts[-4], _seconds(time), prompt.strip()
-    for other, stat in _others(path, began):
+    for other, stat in _others(path, began - _LONGEST_START):
         if any(_starts(one, own, words, began) for one in _subagent_starts(other, stat)):
             return other.parts[-4]
     return ""
