@@ -2,6 +2,7 @@
 
 import gc
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,15 +14,20 @@ import orjson
 
 from katod.agents import AGENTS
 from katod.command.scan import find_command
+from katod.config import Settings
 from katod.log import EventLog
-from katod.model import Cursor, Identity, Options
+from katod.model import Cursor, Identity, Options, Stat
 from katod.pipeline import STEP_BYTES
 from katod.record.export import Stretch, render_all, replay
+from katod.record.policy import Policy
+from katod.rescue.folder import RescueFolder
+from katod.rescue.saving import NativeFile, SavingTerms, Subject, save
 from katod.tail.source import open_source
 from tests.benchmarks import generate
 from tests.benchmarks.report import Bar, Report, median
 
 FLOOR: Final = "plain orjson.loads"
+_NOW: Final = "2026-01-05T08:00:00+00:00"
 _NOT_SESSIONS: Final = frozenset(("history.jsonl", "session_index.jsonl", "marks.jsonl", "log.jsonl"))
 
 
@@ -69,6 +75,17 @@ def render(format_name: str, source: Source, *, redact: bool = True) -> None:
         pass
 
 
+def saved(source: Source) -> None:
+    """Save the session from deletion: a transcript and the agent's own records, both without secrets."""
+    status = source.path.stat()
+    seen = Stat(status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino)
+    file = NativeFile(str(source.path), f"files/{source.path.name}", seen, source.identity)
+    terms = SavingTerms(Policy.of(Settings(), ()), _NOW, 0, redacts=True)
+    with tempfile.TemporaryDirectory(prefix="katod-bench-") as folder:
+        for _ in save(Subject(source.identity.key, _NOW, (file,)), RescueFolder(Path(folder)), terms, source.log):
+            pass
+
+
 STAGES: Final[dict[str, Callable[[Source], None]]] = {
     FLOOR: load,
     "scanning": scan,
@@ -76,6 +93,7 @@ STAGES: Final[dict[str, Callable[[Source], None]]] = {
     "Markdown": partial(render, "markdown"),
     "JSONL": partial(render, "jsonl"),
     "JSONL, unredacted": partial(render, "jsonl", redact=False),
+    "saving from deletion": saved,
 }
 _SCANNING: Final = Bar(1, least=True)
 _MARKDOWN: Final = Bar(0.25, least=True)

@@ -40,7 +40,7 @@ except ImportError:
 _SHORTEST: Final = 7  # ://:x@y
 _SHORTEST_APART: Final = 47  # twelve words of three letters
 _LITTLE: Final = 3 << 20
-_memory = 16 << 20  # bytes; when they are full, an engine forgets its states and builds them again
+_memory = 24 << 20  # bytes; when they are full, an engine forgets its states and builds them again
 _SOME: Final = r"[^\s\"'`\\]"
 # What no word has: see `is_secret`.
 _RANDOM: Final = rf"(?:(?:{_SOME}*[A-Z]){{4}}|{_SOME}*[0-9\x80-\xff])"

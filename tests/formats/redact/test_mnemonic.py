@@ -1,5 +1,7 @@
 """Mnemonics are found wherever words of the list are in a row, and quickly not found in prose."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,3 +34,10 @@ def test_twelve_words_in_a_row_are_looked_at(count, places):
     some = [LISTED[number * 977 % 2048] for number in range(count)]
     assert [start for start, _ in mnemonics("xyz " + " ".join(some))] == places
     assert list(mnemonics("xyz " + " the ".join([" ".join(some[:6]), " ".join(some[6:])]))) == []
+
+
+def test_twelve_of_any_words_of_the_list_are_searched_for():
+    """The search leaves out some words of three letters, none of which is in the list."""
+    for word in LISTED:
+        assert re.fullmatch(mnemonic.MARKER, " ".join([word] * 12))
+    assert re.search(mnemonic.MARKER, "when and how these words were said was not the reason") is None
