@@ -171,11 +171,11 @@ def test_a_conversation_that_another_one_started_has_no_person(how: str, tmp_pat
     assert translated("antigravity", prompt(f"<USER_REQUEST>\n{words}\n</USER_REQUEST>"), path=path)[1].typed
 
 
-@each(("seconds", "is_searched"), [(-3600, False), (-1, False), (0, True), (3600, True)])
-def test_a_conversation_that_ended_before_started_no_other_one(
+@each(("seconds", "is_searched"), [(-7200, False), (-3700, False), (-3500, True), (-1, True), (0, True), (3600, True)])
+def test_a_conversation_that_ended_long_before_started_no_other_one(
     seconds: int, is_searched: bool, tmp_path_factory: Any
 ) -> None:
-    """It is not read: there may be thousands."""
+    """It is not read: there may be thousands. One that has not changed since may have: with its last step."""
     brain, said = tmp_path_factory.mktemp("b") / "cli/brain", prompt("<USER_REQUEST>\ngo\n</USER_REQUEST>")
     began = datetime.fromisoformat(said["created_at"]).timestamp()
     other = conversation(brain, "parent", MAKE.step("MODEL", "INVOKE_SUBAGENT", f'"conversationId": "{ID}"'))
