@@ -132,7 +132,7 @@ def _of_recording(context: Context, row: OutputRow, what: str) -> Replay:
     if not what.isdecimal() and row.format == FORMATS["jsonl"].name and os.path.lexists(row.path):
         return _noticed(_lines_of(row), what)
     key, stretches = _sources_of(context, row)
-    return recorded(row, replay(key, stretches, context.log))
+    return recorded(row, replay(key, stretches, context.log, counts=True))
 
 
 def _noticed(events: Replay, what: str) -> Replay:

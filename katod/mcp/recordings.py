@@ -126,7 +126,7 @@ def _events(state: Path, one: RecordedSession) -> Replay:
             yield from read_katod(lines, one.row.path)
         return
     try:
-        yield from recorded(one.row, replay(one.key, _sources(state, one.row), EventLog()))
+        yield from recorded(one.row, replay(one.key, _sources(state, one.row), EventLog(), counts=True))
     except SourceGone:
         raise SelectionError(_GONE, hint="its owner still has the transcript, and can look into it") from None
 

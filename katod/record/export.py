@@ -52,13 +52,15 @@ def replay(
     *,
     said: PersonalRow | None = None,
     skip_missing: bool = False,
+    counts: bool = False,
 ) -> Iterator[tuple[Event, SessionMetadata]]:
     """Yield each event of a session once, in order, with the metadata at that point. Raises SourceError.
 
-    What is `said` of the session by its person is a part of the metadata.
+    What is `said` of the session by its person is a part of the metadata; with `counts`, what became of the records is,
+    too: a recording says that at its end.
     """
     seen = LocalDedup() if AGENTS[key.agent].nature.has_native_ids else NoDedup()
-    stream, last = SessionStream(key, seen, log, said.metadata if said else None), None
+    stream, last = SessionStream(key, seen, log, said.metadata if said else None, counts=counts), None
     for stretch in stretches:
         last = stretch
         try:
@@ -247,7 +249,7 @@ def render_recording(
     Raises SourceError if the place where a range begins is no longer in the sources.
     """
     printer = printer or RangePrinter.of(output, None)
-    for event, metadata in replay(key, stretches, log):
+    for event, metadata in replay(key, stretches, log, counts=True):
         yield printer.take(event, metadata)
     if not printer.active and printer.index < len(output.ranges):
         raise SourceError("the sources no longer contain the start of this recording", path=output.path)
@@ -258,7 +260,7 @@ def reprint(output: OutputRow, key: SessionKey, sources: Iterable[SourceRow], lo
     kept = output.printer or {}
     printer = RangePrinter.of(output, None)
     stretches = [Stretch(source.path, source.identity, output.reached(source)) for source in sources]
-    for event, metadata in replay(key, stretches, log, skip_missing=True):
+    for event, metadata in replay(key, stretches, log, skip_missing=True, counts=True):
         printer.take(event, metadata)
     state = printer.state()
     same = (state["index"], state["active"]) == (kept.get("index", 0), kept.get("active", False))

@@ -68,7 +68,7 @@ class Missing:
             RangePrinter.of(self._row, {"headed": True}),
         )  # front matter is for a file's beginning
         follows = False
-        for number, (event, metadata) in enumerate(replay(self.key, self._stretches, self._log)):
+        for number, (event, metadata) in enumerate(replay(self.key, self._stretches, self._log, counts=True)):
             if number in wanted and not follows:
                 printer.restored()
             text = printer.take(event, metadata)

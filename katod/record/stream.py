@@ -45,16 +45,17 @@ class SessionStream:
     """A position in a session: its metadata so far, and an adapter for each of its sources.
 
     What a client writes again is left out (`Echoes`), which only a `whole` stream can recognise: one that
-    passes through the session from its beginning. Any other one yields everything. Results follow their calls, unless
-    the lines have `gaps`: a call that is left out would be waited for.
+    passes through the session from its beginning. Any other one yields everything. A whole one also `counts` what
+    became of the records. Results follow their calls, unless the lines have `gaps`: a call that is left out would be
+    waited for.
     """
 
     def __init__(
         self, key: SessionKey, seen: EventDedup, log: EventLog, kept: dict[str, Any] | None = None, *,
-        whole: bool = True, gaps: bool = False,
+        whole: bool = True, counts: bool = True, gaps: bool = False,
     ) -> None:  # fmt: skip
         kept = kept or {}
-        self.metadata = SessionMetadata(key, kept, RecordTally(kept.get(TALLY)) if whole else None)
+        self.metadata = SessionMetadata(key, kept, RecordTally(kept.get(TALLY)) if whole and counts else None)
         self.exchanges = SessionExchanges(key.subagent, kept.get(_EXCHANGES))
         self.seen = seen
         self._log = log
