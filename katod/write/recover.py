@@ -21,7 +21,7 @@ class RecoveryPlan:
     cut: int | None = None
 
 
-def plan(following: bytes, intent: bytes, bounds: Sequence[int], *, anchored: bool = True) -> RecoveryPlan:
+def plan(following: bytes, intent: bytes, bounds: Sequence[int], *, anchored: bool) -> RecoveryPlan:
     """Decide how to complete an intent.
 
     `bounds` are the ends of its events within the intent. `following` is what follows the committed length, or, if the

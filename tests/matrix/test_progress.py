@@ -101,6 +101,18 @@ def test_a_homeserver_is_well_again_after_a_minute_without_failure(
     assert logged[-1] == ("delivery.resumed", {})
 
 
+def test_what_was_sent_last_is_reported_when_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though other reports are only read at times, so that a long recording does not wake the daemon at each event."""
+    woken: list[int] = []
+    exchange = Exchange(lambda: woken.append(1))
+    monkeypatch.setattr("katod.matrix.exchange._WAKE_EVERY", 3600.0)
+    exchange.report(())
+    exchange.report(())
+    before = len(woken)
+    ProgressReporter("!room", exchange, EventLog()).idle()
+    assert (before, len(woken)) == (1, 2)
+
+
 def test_an_end_is_reported(progress: ProgressReporter, exchange: Exchange, logged: list[Any]) -> None:
     """With the reason, and that only other settings help."""
     progress.stop("the room is encrypted")

@@ -79,6 +79,17 @@ def test_what_was_read_rests_until_there_is_more(readers: Readers, clock: Clock)
     assert FakeReader.made == [(1, "t1")]
 
 
+def test_what_is_not_offered_any_more_is_forgotten(readers: Readers, clock: Clock) -> None:
+    """With that it rests: when it is offered again, it is read from where the room is."""
+    recording = offered(1)
+    reader = readers.of(recording)
+    assert reader is not None
+    readers.rest(reader)
+    readers.keep({2: offered(2)})
+    assert readers.of(recording) is not None
+    assert FakeReader.made == [(1, "t1"), (1, "t1")]
+
+
 def test_what_could_not_be_read_is_tried_again(readers: Readers, clock: Clock) -> None:
     """Now and then, as long as there is a problem."""
     recording = offered(1)

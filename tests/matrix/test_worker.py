@@ -112,6 +112,16 @@ def test_it_checks_the_account_and_the_room_before_it_sends(katod: Katod) -> Non
     assert (katod.worker.name, katod.worker.daemon) == ("matrix", True)
 
 
+def test_what_is_not_offered_any_more_is_not_kept(katod: Katod, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time it looks for something to send."""
+    kept: list[list[int]] = []
+    monkeypatch.setattr(katod.readers, "keep", lambda offered: kept.append(list(offered)))
+    katod.offer(1)
+    katod.acts["more"] = [lambda: katod.offer(2) or True]  # type: ignore[func-returns-value]
+    katod.run()
+    assert kept == [[1], [2]]
+
+
 def test_a_homeserver_that_fails_is_asked_again_from_the_beginning(katod: Katod) -> None:
     """After a pause that grows; one that asks to wait has not failed."""
     errors = [DeliveryError("down"), DeliveryError("down"), DeliveryError("limit", wait=7)]

@@ -7,7 +7,7 @@ from katod.config import Settings
 from katod.discover.found import find_sessions
 from katod.discover.roots import find_roots
 from katod.record import beginning
-from katod.record.beginning import name_at_end, name_within, read_beginning
+from katod.record.beginning import name_at_end, name_beside, name_within, read_beginning
 from tests.support.records import GeminiDocument, says, user
 
 
@@ -110,3 +110,11 @@ def test_a_name_may_be_followed_by_a_long_answer(world):
     maker.write({"type": "custom-title", "customTitle": "named", "sessionId": maker.session})
     maker.say(says("x" * 14_000))
     assert names(found(world)) == ("named", "named")
+
+
+def test_a_sub_agent_has_not_the_name_that_is_beside_its_session(world):
+    """The name is that of the whole session."""
+    world.claude().say(user("hello"))
+    session = found(world)
+    session.key = session.key._replace(subagent="a1")
+    assert name_beside(session) == ""

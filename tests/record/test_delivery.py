@@ -372,6 +372,17 @@ def test_an_output_that_was_moved_to_the_new_output_directory_is_followed(desk):
     assert (elsewhere / desk.row.marker).is_file()
 
 
+def test_a_new_output_directory_is_not_made_to_look_for_an_output(desk):
+    """Nothing can have been moved there."""
+    desk.write("one\n")
+    desk.path.unlink()
+    elsewhere = desk.parts.world.home / "elsewhere"
+    desk.delivery.use(elsewhere)
+    put(desk.output, intent=b"two\n", bounds=(4,))
+    assert [desk.delivery.retry(desk.output) for _ in range(2)] == [False, True]
+    assert not elsewhere.exists()
+
+
 def test_an_output_is_followed_of_which_only_the_intent_was_written(desk):
     """A crash came after the append; before the next start, the person renamed the file."""
     desk.write("one\n")

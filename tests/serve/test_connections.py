@@ -173,6 +173,23 @@ def test_a_connection_too_many_ends_the_oldest(place: Path) -> None:
     assert served(place, work) == [good, good, good, good, b"", good]
 
 
+def test_a_connection_too_many_ends_no_socket(place: Path) -> None:
+    """A WebSocket is in use although it is older."""
+
+    def work(opened: Open) -> list[bytes]:
+        with connect("ws://x/", sock=opened(), compression=None, open_timeout=PATIENCE) as client:
+            with opened() as one, opened() as two:
+                answers = [asked(one)[:12], asked(two)[:12]]
+                with opened() as three:
+                    answers += [asked(three)[:12], _heard(one)]
+            client.send("hello")
+            assert client.recv(PATIENCE) == "hello"
+            return answers
+
+    good = b"HTTP/1.1 200"
+    assert served(place, work) == [good, good, good, b""]
+
+
 def test_a_message_on_a_socket_has_so_many_pieces_and_bytes(place: Path) -> None:
     """One that has more, of either, ends the connection; no other one is compressed or lost."""
 

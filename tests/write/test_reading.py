@@ -97,3 +97,13 @@ def test_a_pipe_is_refused_without_waiting(place, known):
     place.path.unlink()
     os.mkfifo(place.path)
     assert "is not a regular file" in refused(place, known).what
+
+
+def test_a_folder_that_is_gone_is_not_made_to_look_into_it(place):
+    """Neither for an output nor for another file: the disk may not be mounted."""
+    place.path.unlink()
+    place.path.parent.rmdir()
+    with pytest.raises(OutputUnreadable, match="no longer exists"):
+        open_plain(place)
+    assert refused(place, FileFingerprint()).is_gone
+    assert not place.path.parent.exists()

@@ -25,7 +25,7 @@ def result(behind, intent=INTENT, bounds=BOUNDS, *, anchored=True):
 def test_beginning_of_the_intent_is_completed(cut):
     """Whether nothing, a part or all of the intent was written, only the rest is appended."""
     assert result(INTENT[:cut]) == INTENT
-    assert plan(INTENT[:cut], INTENT, BOUNDS).cut is None
+    assert plan(INTENT[:cut], INTENT, BOUNDS, anchored=True).cut is None
 
 
 @each("note", [b"my note", b"\n", b"\0\0", INTENT])

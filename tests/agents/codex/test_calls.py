@@ -16,6 +16,7 @@ from katod.model import Record
 from tests.agents.codex.test_script import VALUES
 from tests.examples import examples
 from tests.looping import each
+from tests.support.translated import payloads, translated
 
 CHANGES = {"/a/b.ts": {"type": "update", "unified_diff": "@@ -1 +1 @@\n-old\n+new\n"}}
 PATCH = 'const patch = "*** Begin Patch\\n*** Update File: /a/b.ts\\n@@\\n-old\\n+new"; tools.apply_patch(patch)'
@@ -156,3 +157,12 @@ def test_no_script_or_patch_raises(name: str, value: Any, changes: Any) -> None:
     events = read(script(text), applied(changes=changes), applied(changes={"a": changes}), output())
     kinds = [event.kind for event in events]
     assert (kinds[0], kinds[-1]) == (ev.TOOL_CALL, ev.TOOL_RESULT)
+
+
+def test_the_output_of_a_search_for_tools_is_their_names_if_it_has_no_other() -> None:
+    """Codex records the tools that were found beside the output, or in place of it."""
+    found = {"type": "tool_search_output", "call_id": "c1", "tools": [{"name": "mcp__a"}, {"name": "mcp__b"}]}
+    said = [{"type": "input_text", "text": "two tools"}]
+    for payload, text in ((found, "mcp__a\nmcp__b"), (found | {"output": said}, "two tools")):
+        [result] = payloads(translated("codex", {"type": "response_item", "payload": payload}), ev.TOOL_RESULT)
+        assert result["text"] == text

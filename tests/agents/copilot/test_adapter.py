@@ -530,3 +530,9 @@ def test_the_answers_that_are_remembered_are_not_too_many(spare: int, is_kept: b
     asked = [{"decisionId": "c1:0", "options": [{"label": ""}]}, {"decisionId": "c1:1", "options": []}]
     asked[0]["options"] = [{"label": "x" * (questions._MOST_REMEMBERED - len(safe_repr(asked)) - spare)}]
     assert remembered(asked) == {"asked": asked if is_kept else [{"decisionId": "c1:0", "options": []}]}
+
+
+def test_a_turn_has_its_number_if_that_is_one() -> None:
+    """One of fifteen digits at most, which is exact in any JSON."""
+    for number, expected in (("7", {"number": 7}), ("9" * 15, {"number": 10**15 - 1}), ("9" * 16, {}), ("x", {})):
+        assert payloads(translated("copilot", row("assistant.turn_start", turnId=number)), ev.TURN_START) == [expected]

@@ -100,3 +100,15 @@ def test_a_session_notes_the_end_of_its_sub_agent(status: str) -> None:
     given = {"description": "Look", "prompt": "Look around.", "subagent_type": "explore"}
     events = translated("opencode", document("task", given, {"sessionId": "ses_2"}, status))
     assert payloads(events, ev.AGENT_END) == [{"subagent": "ses_2", "status": status}]
+
+
+def test_what_follows_a_call_that_has_not_ended_waits_for_its_result() -> None:
+    """Parts are shown in their order, so the result of a later call does not come before it."""
+    found = document("bash", {"command": "make"}, {}, status="running")
+    answer = found["messages"][1]
+    answer["info"] = {key: value for key, value in answer["info"].items() if key not in ("finish", "time")}
+    ended = {"status": "completed", "input": {"command": "ls"}, "output": "a.py"}
+    answer["parts"].append({"id": "prt_3", "type": "tool", "tool": "bash", "callID": "c2", "state": ended})
+    events = translated("opencode", found)
+    assert [one.payload["toolCallId"] for one in events if one.kind == ev.TOOL_CALL] == ["c1"]
+    assert not any(one.kind == ev.TOOL_RESULT for one in events)

@@ -59,3 +59,14 @@ def test_it_is_told_to_look_once_in_a_while(world, monkeypatch):
     assert last - first > 0.3
     assert 1 <= len(waits) < 10
     assert max(waits) > 0.1
+
+
+def test_it_is_told_to_look_at_once_where_hints_were_lost(world):
+    """Long before it is time to."""
+
+    async def work(told, found):
+        assert await told.get() == set()
+        found._hints.lost()
+        return await told.get()
+
+    assert heard(True, work) == set()

@@ -54,6 +54,15 @@ def test_what_a_session_is_about_is_kept_without_its_calls():
     assert sys.getsizeof(entry._about[0]) < 120
 
 
+def test_the_id_of_a_session_is_kept_only_if_it_has_a_longer_one():
+    """A path may have only the beginning of an id; otherwise it is known."""
+    entry = SessionEntry(KEY)
+    entry.set_metadata({"title": "A title", "session": KEY.id})
+    assert entry.beginning() == {"title": "A title"}
+    entry.set_metadata({"title": "A title", "session": f"{KEY.id}-more"})
+    assert entry.beginning()["session"] == f"{KEY.id}-more"
+
+
 def test_a_count_is_exact_as_long_as_the_files_are_as_counted():
     """One without what was counted never is; a file that changes makes it an estimate again."""
     entry = SessionEntry(KEY)

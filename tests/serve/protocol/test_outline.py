@@ -266,3 +266,11 @@ def test_others_have_their_turn_while_messages_are_read(world, monkeypatch):
         assert [number for number in found if number is not None] == [2, 3, 14]
         assert 2 <= found.count(None) <= 4
     assert list(unmarked.fetch([])) == list(known.fetch([])) == []
+
+
+def test_messages_that_are_gone_are_not_waited_for(world):
+    """A file that was cut has fewer messages than its outline says: that is out of date."""
+    world.claude().say(user("one"), says("two"))
+    [session] = sessions()
+    with pytest.raises(Stale):
+        list(Unmarked(content_of(session)).fetch([0, 99]))
