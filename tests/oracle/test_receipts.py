@@ -24,7 +24,7 @@ def received(source: Source) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     rows: list[dict[str, Any]] = []
     stretch = Stretch(str(source.path), AGENTS[source.agent].named(source.path), source.path.stat().st_size)
     tallies = []
-    for event, metadata in replay(stretch.identity.key, [stretch], EventLog()):
+    for event, metadata in replay(stretch.identity.key, [stretch], EventLog(), counts=True):
         rows.append(orjson.loads(row_of(event, redact=False)[1]))
         tallies = [metadata.tally]
     for tally in filter(None, tallies):
