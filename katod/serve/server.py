@@ -73,12 +73,14 @@ class _Connection(H11Protocol):
 
 def _end_oldest(connections: Iterable[Any]) -> None:
     """End the oldest connection on which nothing is asked for: idle ones keep no client out."""
-    idle = [one for one in connections if isinstance(one, _Connection) and one.is_idle]
+    idle = [one for one in connections if one.is_idle]
     min(idle, key=lambda one: one.began).transport.abort()  # the new one at least is idle
 
 
 class _Socket(WebSocketsSansIOProtocol):
     """One WebSocket, which can be ended although the client reads nothing."""
+
+    is_idle = False  # it is asked for as long as it is open
 
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)

@@ -61,11 +61,12 @@ def test_it_is_told_to_look_once_in_a_while(world, monkeypatch):
     assert max(waits) > 0.1
 
 
-def test_it_is_told_to_look_at_once_where_hints_were_lost(world):
+def test_it_is_told_to_look_at_once_where_hints_were_lost(world, monkeypatch):
     """Long before it is time to."""
 
     async def work(told, found):
         assert await told.get() == set()
+        monkeypatch.setattr(changes, "LOOK_EVERY", 3600.0)
         found._hints.lost()
         return await told.get()
 
