@@ -320,7 +320,7 @@ class CatchUp:
             self._delivery.save_assets(output)
             output.stage()
             if done and output.row.intent is None:
-                output.catch_up()
+                output.rejoin()
             else:
                 output.fall_behind(follower.state())
             output.save(self._ledger)
@@ -352,7 +352,7 @@ class CatchUp:
         if not written:
             self._save(output)
         if done and written:
-            output.catch_up()  # stored with the end of the intent
+            output.rejoin()  # stored with the end of the intent
             self.drop(output)
             if output.row.is_copy and output.row.made:
                 self._delivery.tell(News.of("written", output.row))
@@ -371,7 +371,7 @@ class CatchUp:
     def leave(self, output: Output) -> None:
         """Let an output that has caught up follow its session."""
         self.drop(output)
-        output.catch_up()
+        output.rejoin()
         output.clear_problem()
 
     def _advance(self, follower: CatchUpStream, budget: int) -> Progress:

@@ -116,6 +116,8 @@ class Delivery:
     def retry(self, output: Output) -> bool:
         """Complete an intent that a failure or a crash may have left partly written; return whether it worked.
 
+        Without an intent, nothing is left to write, and the output only is no longer parked.
+
         An output that was missing before, and still is, is looked for; if it is nowhere, it is created again.
         """
         self._parked.pop(output, None)

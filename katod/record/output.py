@@ -272,7 +272,7 @@ class Output:
         """Have a stream of its own from now on, or move it; an empty position is the beginning of the session."""
         self._set(behind=position)
 
-    def catch_up(self) -> None:
+    def rejoin(self) -> None:
         """Follow its session again, or end there."""
         self._set(behind=None)
 
