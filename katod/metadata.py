@@ -1,14 +1,15 @@
 """What is known about a conversation so far, collected from all its events, recorded or not."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from katod import events as ev
 from katod.events import Event
 from katod.model import LONGEST_NAME, SessionKey
 from katod.paths import name_of
-from katod.receipt import RecordTally
-from katod.titles import reviewed_in, title_of
+
+if TYPE_CHECKING:
+    from katod.receipt import RecordTally
 
 _MOST_CALLS: Final = 256
 _FEWEST: Final = 12  # events: fewer prove nothing
@@ -45,7 +46,9 @@ class SessionMetadata:
 
     __slots__ = ("calls", "key", "last", "model", "names", "start", "started", "tally", "time")
 
-    def __init__(self, key: SessionKey, state: dict[str, Any] | None = None, tally: RecordTally | None = None) -> None:
+    def __init__(
+        self, key: SessionKey, state: dict[str, Any] | None = None, tally: "RecordTally | None" = None
+    ) -> None:
         """Go on from a state; `tally` counts the records, if all events pass here as they are read."""
         state = state or {}
         self.key = key
@@ -100,11 +103,15 @@ class SessionMetadata:
 
     def set_plan(self, words: str) -> None:
         """Set the title, if there is none, to the heading of a plan that the conversation begins with."""
+        from katod.titles import title_of  # noqa: PLC0415 - a list of sessions makes no titles
+
         if not self.title and (title := title_of(words)):
             self.rename(title)
 
     def set_title(self, words: str, event: Event) -> None:
         """Set the title, if there is none, to what these words say, which are those of a message before it is split."""
+        from katod.titles import reviewed_in, title_of  # noqa: PLC0415 - a list of sessions makes no titles
+
         subtype = event.payload.get("subtype")
         is_apart = subtype in _SUBTYPES_WITHOUT_TITLE and not reviewed_in(words)
         if self.title or (is_apart and subtype != _SLASH) or not (title := title_of(words)):

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import islice, pairwise, takewhile
 from math import inf
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 import orjson
@@ -27,8 +27,9 @@ from katod.model import SessionKey
 from katod.paths import name_of
 from katod.search.since import since_seconds, until_seconds
 from katod.store.rows import UNNAMED, PersonalRow
-from katod.usage.grouping import UsageSum
-from katod.usage.shown import short_number, shown_cost
+
+if TYPE_CHECKING:
+    from katod.usage.grouping import UsageSum
 
 _MOST: Final = 50
 _COUNTS: Final = ("tokens", "cost", "unpricedTokens", "unpricedModels")
@@ -39,7 +40,7 @@ _LONGEST_WITH_USAGE: Final = 9  # of a project, so that 80 cells have room for a
 _ID: Final = 4  # the column of ids; a longer one than this many cells takes the room from its own title alone
 _LONGEST_ID: Final = 17
 _INDENT: Final = "   "
-Used = Mapping[SessionKey, UsageSum]  # what each session used
+Used = Mapping[SessionKey, "UsageSum"]  # what each session used
 
 
 @click.command()
@@ -113,7 +114,7 @@ def _used(context: Context, known: Mapping[SessionKey, FoundSession]) -> Used:
     return usage_of(context, known.values())
 
 
-def _sum_of(row: Mapping[str, Any], used: Used | None) -> UsageSum | None:
+def _sum_of(row: Mapping[str, Any], used: Used | None) -> "UsageSum | None":
     return None if used is None else used.get(SessionKey(row["agent"], row["session"], row.get("subagent", "")))
 
 
@@ -262,6 +263,8 @@ def _in_short(row: Mapping[str, Any], used: Used | None) -> str:
     found = _sum_of(row, used)
     if found is None or not (found.tokens.total or found.cost):
         return ""
+    from katod.usage.shown import short_number, shown_cost  # noqa: PLC0415 - few lists need it
+
     return short_number(found.tokens.total) if found.cost is None else shown_cost(found)
 
 
@@ -269,6 +272,9 @@ def _in_full(row: Mapping[str, Any], used: Used | None) -> list[str]:
     """Return the tokens and the cost of a session for a pipe, nothing if they are not wanted."""
     if used is None:
         return []
+    from katod.usage.grouping import UsageSum  # noqa: PLC0415 - few lists need it
+    from katod.usage.shown import shown_cost  # noqa: PLC0415 - likewise
+
     found = _sum_of(row, used) or UsageSum()
     return [str(found.tokens.total), shown_cost(found)]
 

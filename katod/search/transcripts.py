@@ -7,17 +7,17 @@ person wrote into a transcript belongs to the passage around it.
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, tzinfo
 from html import unescape
 from itertools import chain, pairwise
 from typing import Final, NamedTuple
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import orjson
 
 from katod import events as ev
 from katod.events import Event
 from katod.formats.text.ownlines import SIGN, poses
+from katod.formats.text.when import zone_of
 from katod.formats.transcript.between import SUMMARY
 
 _FIELD: Final = re.compile(r'^(title|date|agent|project|session|subagent): "?(.*?)"?$', re.MULTILINE)
@@ -213,7 +213,7 @@ def _without_heading(piece: str, end: int) -> str:
 
 def _dated(read: Iterable[tuple[_Heading, str, str]], zone_name: str) -> Iterator[Passage]:
     """Yield passages with their times: each may have been said until the next heading."""
-    zone = _zone(zone_name)
+    zone = zone_of(zone_name)
     waiting: list[Passage] = []
     current = _Heading()
     for heading, speaker, text in read:
@@ -226,7 +226,7 @@ def _dated(read: Iterable[tuple[_Heading, str, str]], zone_name: str) -> Iterato
     yield from waiting
 
 
-def _moment(heading: _Heading, zone: ZoneInfo) -> str:
+def _moment(heading: _Heading, zone: tzinfo) -> str:
     """Return the time of a heading; before the first one, none is known."""
     if not heading.speaker:
         return ""
@@ -234,13 +234,6 @@ def _moment(heading: _Heading, zone: ZoneInfo) -> str:
         return datetime.fromisoformat(f"{heading.day}T{heading.minute or '00:00'}").replace(tzinfo=zone).isoformat()
     except ValueError:
         return ""
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name or "UTC")
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return ZoneInfo("UTC")
 
 
 # -- pages of HTML, and JSONL -------------------------------------------------------------------------

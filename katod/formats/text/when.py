@@ -1,10 +1,9 @@
 """Times as a transcript shows them, in the time zone that was fixed when the recording started."""
 
 import re
-from datetime import datetime
-from functools import lru_cache
+from datetime import datetime, tzinfo
+from functools import cached_property, lru_cache
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 # All times of one minute like this are on one day. For other strings that is not certain: something else may begin
 # like a time, and 19th-century zones had offsets in seconds.
@@ -16,13 +15,14 @@ class When:
     """Formats recorded times; a time that cannot be parsed is shown as nothing."""
 
     def __init__(self, zone: str) -> None:
-        try:
-            self._zone = ZoneInfo(zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            self._zone = ZoneInfo("UTC")
+        self._name = zone
         self._minute = self._day = self._epoch_minute = ""
         self._epoch = 0.0
         self._last = ("", 0.0)
+
+    @cached_property
+    def _zone(self) -> tzinfo:
+        return zone_of(self._name)
 
     def iso(self, time: str) -> str:
         """Return `2026-02-10T23:36:18+01:00`."""
@@ -63,6 +63,16 @@ class When:
         return clock if local.date().isoformat() == day else f"{local.date().isoformat()} {clock}"
 
 
+def zone_of(name: str) -> tzinfo:
+    """Return the time zone with this name, UTC if there is none."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 - commands that print no time need none
+
+    try:
+        return ZoneInfo(name or "UTC")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo("UTC")
+
+
 def ago(seconds: float) -> str:
     """Return how long ago something was, in its largest unit."""
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
@@ -72,7 +82,7 @@ def ago(seconds: float) -> str:
 
 
 @lru_cache(maxsize=512)
-def _parse(time: str, zone: ZoneInfo) -> datetime | None:
+def _parse(time: str, zone: tzinfo) -> datetime | None:
     try:
         parsed = datetime.fromisoformat(time)
     except ValueError:
