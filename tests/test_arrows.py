@@ -151,7 +151,7 @@ IMPURE = {
     "record": ".backfill .catchup .currentstate .delivery .export .follow .history .naming .native .policy .sample .session .stream",
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
-    "search": ".outputs .sessions .since",
+    "search": ".outputs .sessions .since .transcriptfiles",
     "usage": ".overall .pricetable",
     "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "mcp": ".recordings .server",

@@ -15,10 +15,10 @@ from katod.cli.sessions import short_ids
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError
 from katod.model import SessionKey
-from katod.search.outputs import TranscriptFile, existing, transcripts_below
+from katod.search.hits import TranscriptHead
 from katod.search.query import Query
 from katod.search.run import Match, Searched, ShownHit, Terms
-from katod.search.transcripts import TranscriptHead
+from katod.search.transcriptfiles import TranscriptFile, existing, transcripts_below
 from katod.shell import pasted
 from katod.slug import slug
 from katod.store.rows import OutputRow, PersonalRow

@@ -14,7 +14,6 @@ from katod.cli.layout import Line, TextSpan, cropped, cut, one_text, show
 from katod.cli.printing import say_as_it_is
 from katod.cli.searchscope import OWN, Described, SearchScope
 from katod.discover.found import FoundSession
-from katod.formats.text.ownlines import SIGN
 from katod.formats.text.when import When
 from katod.paths import name_of
 from katod.search.query import Query
@@ -54,7 +53,7 @@ class HitLayout:
         is_session = isinstance(match.place, FoundSession)
         if is_session and not any(hit.event for hit in hits):
             return described.open  # nothing to be found there
-        full = " --tools full" if is_session and not any(map(_is_said, hits)) else ""
+        full = " --tools full" if is_session and not any(hit.is_said for hit in hits) else ""
         return f"{described.open} --find {self.find}{full}"
 
     def day(self, match: Match) -> str:
@@ -71,7 +70,8 @@ def print_matches(matches: list[Match], scope: SearchScope, screen: HitLayout, *
     for match in matches:
         described = scope.describe(match.place, match.about)
         for hit in match.hits:
-            row = {**described._asdict(), **hit._asdict(), "event": "", "open": screen.opening(described, match, [hit])}
+            said = {"speaker": hit.speaker, "time": hit.time, "snippet": hit.snippet}
+            row = {**described._asdict(), **said, "open": screen.opening(described, match, [hit])}
             if as_json:
                 click.echo(orjson.dumps({name: value for name, value in row.items() if value}))
             else:
@@ -126,13 +126,9 @@ def _telling(match: Match) -> list[ShownHit]:
     """Return the hits that are shown, in their order: what tools were given and returned only if little was said."""
     if match.total <= EACH:
         return list(match.hits)
-    said = [hit for hit in match.hits if _is_said(hit)]
-    others = [hit for hit in match.hits if not _is_said(hit)][: max(0, EACH - len(said))]
+    said = [hit for hit in match.hits if hit.is_said]
+    others = [hit for hit in match.hits if not hit.is_said][: max(0, EACH - len(said))]
     return [hit for hit in match.hits if hit in said or hit in others]
-
-
-def _is_said(hit: ShownHit) -> bool:
-    return SIGN not in hit.speaker
 
 
 def _marked(text: str, words: re.Pattern[str]) -> Iterator[TextSpan]:

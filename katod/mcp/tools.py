@@ -13,10 +13,10 @@ from katod.errors import SelectionError
 from katod.formatspec import FORMATS
 from katod.mcp.pages import cut, page_of, quoted, shown
 from katod.mcp.recordings import RecordedSession, of_session, recordings, text_of
-from katod.search.outputs import TranscriptFile, existing
 from katod.search.query import Query
 from katod.search.run import Match, Search, Terms
 from katod.search.since import since_seconds
+from katod.search.transcriptfiles import TranscriptFile, existing
 
 LISTED: Final = 25  # sessions on a page
 FOUND: Final = 10

@@ -9,7 +9,8 @@ class Hit(NamedTuple):
 
     `id` is the same for copies in other sessions, `event` the id of this event, empty for a passage and for what no
     transcript prints. `text` is what was searched, `redacted` returns what may be shown. `time` is ISO 8601, or empty;
-    of a passage, it may have been said until `until`, or until its file changed last.
+    of a passage, it may have been said until `until`, or until its file changed last. What a tool was given or returned
+    is not said.
     """
 
     id: str
@@ -19,3 +20,16 @@ class Hit(NamedTuple):
     redacted: Callable[[], str]
     until: str | None = None
     event: str = ""
+    is_said: bool = True
+
+
+class TranscriptHead(NamedTuple):
+    """What the head of a transcript says of it; `agent` is a slug of the product, or katod's name of the agent."""
+
+    agent: str = ""
+    session: str = ""
+    subagent: str = ""
+    project: str = ""
+    title: str = ""
+    date: str = ""
+    zone: str = ""

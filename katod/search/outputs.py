@@ -1,27 +1,24 @@
 """Searches the transcripts that katod wrote: they outlive the agents' files, and people write into them."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from functools import partial
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from katod.agents import AGENTS
 from katod.errors import OutputError
 from katod.formats.redact.redactor import redact
-from katod.formatspec import format_of
 from katod.model import Cursor
 from katod.paths import name_of
-from katod.record.reading import opened
-from katod.search.hits import Hit
+from katod.search.hits import Hit, TranscriptHead
 from katod.search.lines import lines_with
 from katod.search.query import Query
-from katod.search.spoken import redacted_words_of, speaker_of, words_of
+from katod.search.spoken import is_said, redacted_words_of, speaker_of, words_of
+from katod.search.transcriptfiles import TranscriptFile
 from katod.search.transcripts import (
     Passage,
-    TranscriptHead,
     about,
     jsonl_event,
     markdown_passages,
@@ -29,10 +26,7 @@ from katod.search.transcripts import (
     page_passages,
     plain,
 )  # fmt: skip
-from katod.store.rows import OutputRow
 from katod.tail.reader import SourceFile
-from katod.write.output import OutputPath
-from katod.write.reading import open_plain
 
 _LARGEST: Final = 1024**3  # bytes; no transcript comes near
 _WHOLE: Final = 16 * 1024 * 1024  # bytes of Markdown that are read at once
@@ -40,46 +34,6 @@ _PIECE: Final = 1024 * 1024
 _HEAD: Final = 64  # bytes
 _EVENT: Final = b'{"schema":"katod.event/'
 _PAGE: Final = b"<!DOCTYPE html>"
-
-
-class TranscriptFile(NamedTuple):
-    """A file that katod may have written, when it last changed (ns), and what opens it; raises OutputUnreadable."""
-
-    path: Path
-    changed_ns: int
-    open: Callable[[], BufferedReader]
-
-
-def transcripts_below(root: Path) -> Iterator[TranscriptFile]:
-    """Yield the files below a folder that may be transcripts; links are not followed, hidden files are left out."""
-    yield from _below(root, root)
-
-
-def _below(folder: Path, root: Path) -> Iterator[TranscriptFile]:
-    try:
-        with os.scandir(folder) as entries:
-            found = [entry for entry in entries if not entry.name.startswith(".")]
-    except OSError:
-        return
-    for entry in found:
-        path = Path(entry.path)
-        if entry.is_dir(follow_symlinks=False):
-            yield from _below(path, root)
-        elif format_of(entry.name) is not None and entry.is_file(follow_symlinks=False):
-            yield from _existing(path, partial(open_plain, OutputPath(root, path.relative_to(root).parts)))
-
-
-def existing(rows: Iterable[OutputRow]) -> Iterator[TranscriptFile]:
-    """Yield the outputs that exist, whether or not they can be read; in a form for machines, words are not found."""
-    for row in rows:
-        yield from _existing(row.path, partial(opened, row))
-
-
-def _existing(path: Path, opens: Callable[[], BufferedReader]) -> Iterator[TranscriptFile]:
-    spec = format_of(path.name)
-    if spec is None or spec.in_chat:
-        with suppress(OSError):
-            yield TranscriptFile(path, path.lstat().st_mtime_ns, opens)
 
 
 def search_transcript(transcript: TranscriptFile, query: Query) -> tuple[TranscriptHead, Iterable[Hit]]:
@@ -129,7 +83,8 @@ def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit
             continue
         shown = plain(written)
         if text := next((text for text in (shown, written) if query.matches(text)), ""):
-            yield Hit(f"{path}:{number}", speaker, time, text, partial(redact, text), until)
+            hit = Hit(f"{path}:{number}", speaker, time, text, partial(redact, text), until)
+            yield hit._replace(is_said=is_said(speaker))
 
 
 def _search_events(transcript: TranscriptFile, file: SourceFile, query: Query) -> tuple[TranscriptHead, Iterable[Hit]]:
@@ -150,7 +105,7 @@ def _events_with(transcript: TranscriptFile, query: Query, label: str) -> Iterat
             for line, _ in lines_with(query, SourceFile(file.fileno(), str(transcript.path))):
                 event = jsonl_event(line.data)
                 if event and query.matches(text := words_of(event)):
-                    redacted = partial(redacted_words_of, event)
-                    yield Hit(event.id, speaker_of(event, label), event.time, text, redacted)
+                    redacted, speaker = partial(redacted_words_of, event), speaker_of(event, label)
+                    yield Hit(event.id, speaker, event.time, text, redacted, is_said=is_said(speaker))
     except OSError as error:
         raise OutputError(f"cannot be read: {error.strerror}", path=transcript.path) from error

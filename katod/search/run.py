@@ -17,12 +17,10 @@ from katod.agents import AGENTS
 from katod.agents.spec import Container
 from katod.discover.found import FoundSession
 from katod.errors import OutputError, SourceError
-from katod.formats.text.ownlines import SIGN
-from katod.search.hits import Hit
-from katod.search.outputs import TranscriptFile, search_transcript
+from katod.search.hits import Hit, TranscriptHead
 from katod.search.query import Query, like
 from katod.search.snippet import closeness, gist, snippet, surroundings
-from katod.search.transcripts import TranscriptHead
+from katod.search.transcriptfiles import TranscriptFile
 
 NANO: Final = 1_000_000_000
 Searched = FoundSession | TranscriptFile
@@ -37,6 +35,7 @@ class ShownHit(NamedTuple):
     time: str
     snippet: str
     event: str = ""
+    is_said: bool = True
 
 
 class Match(NamedTuple):
@@ -199,6 +198,8 @@ class Search:
 
     def _hits(self, place: Searched) -> tuple[TranscriptHead, Iterable[Hit]]:
         if isinstance(place, TranscriptFile):
+            from katod.search.outputs import search_transcript  # noqa: PLC0415 - it loads what is known of transcripts
+
             return search_transcript(place, self._query)
         from katod.search.sessions import search_session  # noqa: PLC0415 - it loads the translation
 
@@ -211,7 +212,7 @@ class Search:
 
     def _counts(self, hit: Hit, place: Searched, about: TranscriptHead) -> bool:
         """Return whether a hit is wanted, and was not found before: in a fork, or in the other form of its session."""
-        if not self._is_in_time(hit, place) or (self._terms.said and not _is_said(hit)):
+        if not self._is_in_time(hit, place) or (self._terms.said and not hit.is_said):
             return False
         if self._terms.redacted and not self._query.matches(hit.redacted()):
             return False
@@ -257,12 +258,12 @@ class _Kept:
         """Count a hit, and keep it if it is one of the newest of its kind."""
         self.count += 1
         self._latest = max(self._latest, seconds)
-        if _is_said(hit):
+        if hit.is_said:
             self._said = max(self._said, seconds)
         if self._terms.order == "best":
             close = closeness(surroundings(hit.text, self._query), self._query)
-            self._score = max(self._score, close + _is_said(hit) / 2)
-        kept = self._newest[_is_said(hit)]
+            self._score = max(self._score, close + hit.is_said / 2)
+        kept = self._newest[hit.is_said]
         heappush(kept, (seconds, self.count, hit))
         if self._terms.each and len(kept) > self._terms.each:
             heappop(kept)
@@ -278,12 +279,7 @@ class _Kept:
 
     def _shown(self, hit: Hit) -> ShownHit:
         near = surroundings(hit.redacted(), self._query)
-        return ShownHit(hit.speaker, hit.time, snippet(near, self._query, self._terms.width), hit.event)
-
-
-def _is_said(hit: Hit) -> bool:
-    """Return whether a person or an agent said it, and it is nothing that a tool was given or returned."""
-    return SIGN not in hit.speaker
+        return ShownHit(hit.speaker, hit.time, snippet(near, self._query, self._terms.width), hit.event, hit.is_said)
 
 
 def _seconds(time: str, place: Searched) -> float:

@@ -19,7 +19,7 @@ from katod.record.stream import NoDedup, SessionStream
 from katod.search.hits import Hit
 from katod.search.lines import lines_with
 from katod.search.query import Query
-from katod.search.spoken import redacted_words_of, speaker_of, words_of
+from katod.search.spoken import is_said, redacted_words_of, speaker_of, words_of
 from katod.tail.reader import SourceFile
 
 _HEAD: Final = 64 * 1024  # bytes
@@ -43,6 +43,7 @@ def search_session(found: FoundSession, query: Query) -> Iterator[Hit]:
                     text,
                     said,
                     event=event.id if ev.is_printed(event) else "",
+                    is_said=is_said(speaker),
                 )
 
 

@@ -60,6 +60,11 @@ def _strings(value: Any, levels: int) -> Iterator[str]:
             yield from _strings(item, levels - 1)
 
 
+def is_said(speaker: str) -> bool:
+    """Return whether a person or an agent is who said it, not what a tool was given or returned."""
+    return SIGN not in speaker
+
+
 def speaker_of(event: Event, label: str) -> str:
     """Return who said it: `You`, the agent's label, `Claude ▸ Bash` for a call, `Claude ▸ result`.
 

@@ -19,6 +19,7 @@ from katod.events import Event
 from katod.formats.text.ownlines import SIGN, poses
 from katod.formats.text.when import zone_of
 from katod.formats.transcript.between import SUMMARY
+from katod.search.hits import TranscriptHead
 
 _FIELD: Final = re.compile(r'^(title|date|agent|project|session|subagent): "?(.*?)"?$', re.MULTILINE)
 _ZONE: Final = re.compile(r"\(([A-Za-z]+(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE)
@@ -64,18 +65,6 @@ class Passage(NamedTuple):
     time: str
     text: str
     until: str = ""
-
-
-class TranscriptHead(NamedTuple):
-    """What the head of a transcript says of it; `agent` is a slug of the product, or katod's name of the agent."""
-
-    agent: str = ""
-    session: str = ""
-    subagent: str = ""
-    project: str = ""
-    title: str = ""
-    date: str = ""
-    zone: str = ""
 
 
 class _Heading(NamedTuple):

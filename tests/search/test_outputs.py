@@ -13,9 +13,10 @@ from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
 from katod.search import outputs
-from katod.search.outputs import TranscriptFile, search_transcript, transcripts_below
+from katod.search.outputs import search_transcript
 from katod.search.query import Query
 from katod.search.spoken import redacted_words_of
+from katod.search.transcriptfiles import TranscriptFile
 from katod.write.output import OutputPath
 from katod.write.reading import open_plain
 from tests.documents import ROOT
@@ -62,18 +63,6 @@ def test_other_files_have_no_hits(tmp_path):
     (tmp_path / "a.md").write_text("# Needle\n\nneedle\n")
     (tmp_path / "b.jsonl").write_text('{"schema":"katod.event/1"}\n{"needle": 1}\n')
     assert [_hits(tmp_path / name, "needle") for name in ("a.md", "b.jsonl")] == [[], []]
-
-
-def test_a_folder_is_searched_without_hidden_files_and_links(tmp_path):
-    """Files of the formats' extensions at any depth; what cannot be read, or is written for machines, is left out."""
-    (tmp_path / "app").mkdir()
-    (tmp_path / ".git").mkdir()
-    for name in ("app/a.md", "b.jsonl", "b.stream.jsonl", "c.txt", ".git/d.md", ".e.md"):
-        (tmp_path / name).touch()
-    os.symlink(tmp_path / "app", tmp_path / "link")
-    os.symlink(tmp_path / "b.jsonl", tmp_path / "link.md")
-    assert sorted(found.path for found in transcripts_below(tmp_path)) == [tmp_path / "app/a.md", tmp_path / "b.jsonl"]
-    assert list(transcripts_below(tmp_path / "nowhere")) == []
 
 
 def test_a_transcript_that_cannot_be_read_is_an_error(tmp_path):

@@ -8,9 +8,9 @@ from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.found import find_sessions
 from katod.discover.roots import find_roots
-from katod.search.outputs import existing, transcripts_below
 from katod.search.query import Query
 from katod.search.run import Search, Terms
+from katod.search.transcriptfiles import existing, transcripts_below
 from tests.support.records import OpenCode, OpenCode2, says, user
 
 

@@ -18,10 +18,11 @@ from katod.log import EventLog
 from katod.model import Stat
 from katod.record.export import Stretch, replay
 from katod.search.folding import fold
-from katod.search.outputs import TranscriptFile, search_transcript
+from katod.search.outputs import search_transcript
 from katod.search.query import Query
 from katod.search.sessions import search_session
 from katod.search.spoken import BETWEEN, words_of
+from katod.search.transcriptfiles import TranscriptFile
 from tests.examples import mostly
 from tests.oracle.corpus import corpus_folder, corpus_sources, fixture_sources
 from tests.support.records import MAKERS, OF_EACH_NATURE, Claude, CodexLegacy, calls, result, says, user

@@ -1,13 +1,16 @@
 """Antigravity, on the command line and in its editor."""
 
+import os
 from pathlib import Path
 from typing import Final
 
 from katod.agents.answers import Answers
-from katod.agents.antigravity.places import CUT, LOGS, WHOLE, size_of
 from katod.agents.spec import AgentSpec, Nature
 from katod.model import Identity, SessionKey
 
+WHOLE: Final = "transcript_full.jsonl"
+CUT: Final = "transcript.jsonl"
+LOGS: Final = (".system_generated", "logs")
 _CUT_RATIO: Final = 4  # a cut transcript that is so many times as large has what the whole one lacks
 
 
@@ -23,9 +26,17 @@ def _identity(path: Path) -> Identity | None:
     """
     if path.name not in (WHOLE, CUT) or path.parts[-3:-1] != LOGS:
         return None
-    if path.name == CUT and size_of(path.with_name(WHOLE)) * _CUT_RATIO > size_of(path):
+    if path.name == CUT and _size_of(path.with_name(WHOLE)) * _CUT_RATIO > _size_of(path):
         return None
     return Identity(SessionKey("antigravity", path.parts[-4]))
+
+
+def _size_of(path: Path) -> int:
+    """Return the size of a file in bytes, 0 if there is none."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 SPEC: Final = AgentSpec(

@@ -11,7 +11,8 @@ from typing import Any, Final
 import orjson
 
 from katod import events as ev
-from katod.agents.antigravity.places import CUT, late_output, project_of, started_by
+from katod.agents.antigravity import CUT
+from katod.agents.antigravity.places import late_output, project_of, started_by
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest
 from katod.agents.diffs import structured
 from katod.agents.fields import dicts_of, int_or_none, text_of, texts_in

@@ -11,13 +11,11 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from katod.agents.antigravity import CUT, LOGS, WHOLE
 from katod.agents.beside import folder_of_uri, object_in
 from katod.agents.fields import dict_of, dicts_of, text_of
 from katod.smallfile import open_regular, read_part, read_small
 
-WHOLE: Final = "transcript_full.jsonl"
-CUT: Final = "transcript.jsonl"
-LOGS: Final = (".system_generated", "logs")
 _LARGEST: Final = 8 * 1024 * 1024
 _MOST_OUTPUT: Final = 1024 * 1024
 _MOST_FILES: Final = 16
@@ -157,14 +155,6 @@ def _newest(folder: Path, prefix: str) -> list[Path]:
     except OSError:
         return []
     return sorted(found, key=_changed, reverse=True)[:_MOST_FILES]
-
-
-def size_of(path: Path) -> int:
-    """Return the size of a file in bytes, 0 if there is none."""
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
 
 
 def _changed(path: Path) -> float:
