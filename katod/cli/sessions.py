@@ -156,9 +156,9 @@ def _listed(
     newest_first: Iterable[FoundSession], wanted: Wanted, recorded: dict[SessionKey, Recorded]
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the sessions that are wanted; opens no more than are taken."""
-    from katod.cli.sessionrow import describe_session, state_of  # noqa: PLC0415 - it loads the translation
-
     for found in filter(wanted.may_be, newest_first):
+        from katod.cli.sessionrow import describe_session, state_of  # noqa: PLC0415 - it loads the translation
+
         row = describe_session(found, recorded.get(found.key), empty=wanted.everything)
         if row and wanted.has(row):
             yield row | state_of(found)
