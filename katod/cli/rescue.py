@@ -110,7 +110,7 @@ def _is_there(about: About) -> bool:
 
 
 def _restore(context: Context, folder: RescueFolder, text: str) -> None:
-    found = matching_keys(folder.all(), text)
+    found = matching_keys(folder.all(), text) if text else []
     if len(found) != 1:
         what = f"{len(found)} saved sessions match {text!r}" if found else f"no saved session matches {text!r}"
         raise RescueError(what, hint="`katod rescue` lists them")

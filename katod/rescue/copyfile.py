@@ -26,7 +26,10 @@ _CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEX
 _AT_ONCE: Final = 1024 * 1024
 _LARGEST_ABOUT: Final = 16 * 1024 * 1024
 _VERSION: Final = 1
-_BROKEN: Final = (zipfile.BadZipFile, ZlibError, EOFError, ValueError, KeyError, TypeError, NotImplementedError)
+# `zipfile` raises the last two for what is encrypted, or compressed by another method.
+_BROKEN: Final = (
+    zipfile.BadZipFile, ZlibError, EOFError, ValueError, KeyError, TypeError, RuntimeError, NotImplementedError,
+)  # fmt: skip
 
 
 class SavedFile(NamedTuple):

@@ -117,5 +117,9 @@ def _texts(row: Any) -> dict[str, str]:
 
 
 def _states(row: Any) -> dict[str, CopyState]:
-    found = row.items() if isinstance(row, dict) else ()
-    return {str(name): CopyState(int(one[0]), str(one[1]), bool(one[2])) for name, one in found}
+    """Return what was seen of copies; what another version of katod wrote is left out."""
+    states: dict[str, CopyState] = {}
+    for name, one in row.items() if isinstance(row, dict) else ():
+        with suppress(ValueError, TypeError, IndexError):
+            states[str(name)] = CopyState(int(one[0]), str(one[1]), bool(one[2]))
+    return states

@@ -70,7 +70,7 @@ def _subject(
     wanted = files if days <= SOON_DAYS else [*_aged(files, retention, now_ns)]
     if all(about is not None and about.has(file.path, file.seen) for file in wanted):
         return None
-    due = due_time(days if days <= SOON_DAYS else 0.0, now_ns)
+    due = due_time(days, now_ns)
     by_events = retention.days if retention.by_events else None
     return Subject(family.key, due, tuple(files), by_events, _deleted_since(about, files))
 
@@ -83,14 +83,18 @@ def due_time(days: float, now_ns: int) -> str:
 def _files(root: Root, family: Family) -> Iterator[NativeFile]:
     """Yield the files of a session: its own, its sub-agents', and what is in its folders besides."""
     known: set[str] = set()
-    above = len(str(root.path)) + 1
     for source in (*family.main, *family.subagents):
         known.add(source.path)
-        yield NativeFile(source.path, f"files/{source.path[above:]}", source.seen, source.identity)
+        yield NativeFile(source.path, _name(source.path), source.seen, source.identity)
     for folder in dict.fromkeys(folder for source in family.main for folder in root.spec.beside(source.path)):
         for path, seen in _beside(folder):
             if path not in known:
-                yield NativeFile(path, f"files/{path[above:]}", seen)
+                yield NativeFile(path, _name(path), seen)
+
+
+def _name(path: str) -> str:
+    """Return the name of a file in an archive: with its whole path, as one session may be in two roots."""
+    return f"files/{path.lstrip('/')}".encode("utf-8", "backslashreplace").decode()
 
 
 def _beside(folder: str) -> Iterator[tuple[str, Stat]]:

@@ -1,6 +1,5 @@
 """The daemon's part: looks when sessions are due, saves them between everything else, and lets go of copies."""
 
-import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -23,6 +22,7 @@ from katod.rescue.notes import CopyState, RescueNotes
 from katod.rescue.plan import Family, due_time, families, is_deleted_by_agent, to_save
 from katod.rescue.saving import NativeFile, SavingSlices, SavingTerms, Subject, save
 from katod.store.ledger import Ledger
+from katod.store.rows import OutputRow
 
 EVERY: Final = 3600.0  # seconds between two looks,
 PATIENCE: Final = 600.0  # seconds for which a session is missing before its copy goes, too
@@ -140,10 +140,9 @@ class Rescuer:
         return retention
 
     def _recorded(self) -> set[SessionKey]:
-        """Return the sessions that are recorded from their beginning, in a file that is there."""
+        """Return the sessions that are recorded from their beginning on without an end, in a file that has text."""
         known = {row.id: row.key for row in self._ledger.sessions()}
-        whole = (row for row in self._ledger.outputs() if row.made and not row.is_copy and not row.ranges[0].start)
-        return {known[row.session] for row in whole if os.path.lexists(row.path)}
+        return {known[row.session] for row in self._ledger.outputs() if _records_all(row) and _has_text(row.path)}
 
     def _let_go(self, root: Root, retention: Retention, found: dict[SessionKey, Family], now_ns: int) -> None:
         """Delete the copies of sessions that were deleted while their agent would still have kept them.
@@ -264,6 +263,19 @@ class Rescuer:
     def close(self) -> None:
         """Remove what is half saved."""
         self._work.drop()
+
+
+def _records_all(row: OutputRow) -> bool:
+    """Return whether all of a session is recorded in an output, with what is still to come."""
+    [first, *others] = row.ranges
+    return row.made and not row.is_copy and not row.problem and not (first.start or first.end or others)
+
+
+def _has_text(path: Path) -> bool:
+    try:
+        return path.lstat().st_size > 0
+    except OSError:
+        return False
 
 
 def _reason(error: Exception, folder: Path) -> str:

@@ -188,7 +188,8 @@ def _write_transcript(
 
 def _rendered(begun: Begun, terms: SavingTerms) -> Iterator[str]:
     """Yield the text of a transcript, with a mark that says what it is."""
-    options = replace(terms.policy.export_options(_FORMAT), attachments="name")
+    options = terms.policy.export_options(_FORMAT)
+    options = replace(options, attachments="name", redact=options.redact or terms.redacts)
     printer = open_format(_FORMAT, for_export(options, _FORMAT, ""))
     texts = render_begun(begun, printer)
     yield next(texts) + printer.mark(Mark("rescued", terms.now))
