@@ -8,6 +8,7 @@ import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from zlib import error as ZlibError  # noqa: N812 - its own name says nothing
@@ -17,7 +18,7 @@ import orjson
 from katod.agents import AGENTS
 from katod.errors import RescueError
 from katod.model import SessionKey, Stat
-from katod.rescue.names import PART, TRANSCRIPT
+from katod.rescue.names import PART, TRANSCRIPT, names_aside
 from katod.smallfile import sync_folder
 
 ABOUT: Final = "about.json"
@@ -158,7 +159,7 @@ def _about(archive: zipfile.ZipFile) -> About:
     with archive.open(ABOUT) as file:
         row: dict[str, Any] = orjson.loads(file.read(_LARGEST_ABOUT))
     if row["version"] != _VERSION:
-        raise ValueError(f"version {row['version']}")
+        raise ValueError(f"it has version {row['version']}, which a newer katod writes")
     files = tuple(SavedFile(**file) for file in row["files"])
     saved, due, title, project = (str(row[name]) for name in ("saved", "due", "title", "project"))
     return About(SessionKey(*row["key"]), saved, due, int(row["day"]), title, project, files)
@@ -172,8 +173,7 @@ def _opened(place: Path) -> Iterator[zipfile.ZipFile]:
             with zipfile.ZipFile(raw) as archive:
                 yield archive
         except _BROKEN as error:
-            hint = "if the agent still has the session, delete the damaged file, and katod saves it again"
-            raise RescueError(f"the saved session is damaged: {type(error).__name__}", path=place, hint=hint) from error
+            raise RescueError(f"the saved session is damaged: {error or 'it ends early'}", path=place) from error
 
 
 def pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
@@ -184,7 +184,11 @@ def pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
 
 
 def delete(place: Path) -> None:
-    """Delete a copy with its transcript, if it is there. Raises OSError."""
-    for path in (place, place.with_suffix(TRANSCRIPT)):
+    """Delete a copy with its transcript, if it is there, and what was set aside of it. Raises OSError."""
+    for path in takewhile(Path.exists, names_aside(place)):
+        path.unlink()
+    transcript = place.with_suffix(TRANSCRIPT)
+    with suppress(FileNotFoundError):
+        transcript.rename(_part_of(transcript))  # what is left by a crash goes with the next start
+    for path in (place, _part_of(place), _part_of(transcript)):
         path.unlink(missing_ok=True)
-        _part_of(path).unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from katod.errors import KatodError, RescueError
 from katod.model import SessionKey
 from katod.rescue import copyfile
 from katod.rescue.copyfile import About, read_about
-from katod.rescue.names import ARCHIVE, PART, TRANSCRIPT, place_of
+from katod.rescue.names import ARCHIVE, PART, TRANSCRIPT, names_aside, place_of, transcript_of
 
 KEPT_DAYS: Final = 365
 MOST_BYTES: Final = 10 * 1024**3
@@ -56,17 +56,40 @@ class RescueFolder:
     def all(self) -> dict[SessionKey, About]:
         """Return what is saved; damaged copies are only noted."""
         if self._known is None:
-            self._known = {}
             self._clean()
+            known: dict[SessionKey, About] = {}
             for place in self._places():
                 try:
                     about = read_about(place)
                 except (KatodError, OSError) as error:
-                    self.problems[place] = getattr(error, "what", "") or str(error)
+                    self.problems[place] = _words(error)
                     continue
                 if about.key.agent in AGENTS and place_of(self.path, about.key) == place:
-                    self._known[about.key] = about
+                    known[about.key] = about
+            self._known = known
         return self._known
+
+    def look_again(self) -> None:
+        """Read the copies again if there were problems: they may be over."""
+        if self.problems:
+            self.problems.clear()
+            self._known = None
+
+    def set_aside(self, key: SessionKey) -> None:
+        """Give a damaged copy another name, as it may have files that the agent has deleted since.
+
+        Raises OSError; RescueError if nobody knows whether it is damaged.
+        """
+        place = place_of(self.path, key)
+        if key in self.all() or not place.exists():
+            return
+        try:
+            read_about(place)
+        except RescueError:
+            place.rename(next(name for name in names_aside(place) if not name.exists()))
+            self.problems.pop(place, None)
+        else:
+            raise RescueError("its copy could not be read, and is read again", path=place, hint="katod tries again")
 
     def _clean(self) -> None:
         """Delete what was not finished when katod ended; a reader of the folder leaves that to the daemon."""
@@ -106,10 +129,19 @@ class RescueFolder:
         return beyond
 
     def size_of(self, key: SessionKey) -> int:
-        """Return how many bytes a copy takes, 0 if it is gone."""
-        with suppress(OSError):
-            return place_of(self.path, key).stat().st_size
-        return 0
+        """Return how many bytes a copy takes with its transcript, 0 if it is gone."""
+        size = 0
+        for path in (place_of(self.path, key), transcript_of(self.path, key)):
+            with suppress(OSError):
+                size += path.stat().st_size
+        return size
 
     def _places(self) -> Iterator[Path]:
         yield from sorted(self.path.glob(f"*/*{ARCHIVE}"))
+
+
+def _words(error: Exception) -> str:
+    """Return what is wrong with a copy, and what to do."""
+    if isinstance(error, KatodError):
+        return f"{error.what}; {error.hint}" if error.hint else error.what
+    return str(error)

@@ -1,6 +1,8 @@
 """The names of the files of saved sessions; nothing is opened, for those who only ask whether one is saved."""
 
+from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +18,11 @@ def place_of(folder: Path, key: SessionKey) -> Path:
     is_safe = key.id.isascii() and key.id.replace("-", "").replace("_", "").isalnum() and len(key.id) <= _LONGEST
     name = key.id if is_safe else blake2b(key.id.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
     return folder / key.agent / f"{name}{ARCHIVE}"
+
+
+def names_aside(place: Path) -> Iterator[Path]:
+    """Yield the paths to which the archive of a session is moved if it is damaged."""
+    return (place.with_name(f"{place.name}.damaged{number or ''}") for number in count())
 
 
 def transcript_of(folder: Path, key: SessionKey) -> Path:

@@ -111,6 +111,7 @@ class Rescuer:
         """Yield what is to be saved, step by step; let go of what its person deleted, and of what is too old."""
         failed: dict[str, str] = {}
         due: set[str] = set()
+        self._folder.look_again()
         recorded, sources = self._recorded(), list(self._catalog.sources.values())
         for root in self._roots:
             retention = self._retention(root, failed)

@@ -88,6 +88,7 @@ def save(subject: Subject, folder: RescueFolder, terms: SavingTerms, log: EventL
             return None
         place = place_of(folder.path, subject.key)
         folder.make(subject.key.agent, _outputs(terms.policy))
+        folder.set_aside(subject.key)
         with closing(CopyWriter(place)) as writer:
             files = yield from _write_files(subject, writer, projects, terms)
             if projects.is_left_out(metadata):

@@ -42,7 +42,7 @@ def test_programs_get_the_list_as_json(world: World, lost: Claude) -> None:
         "claude", lost.session, "the lost words", True, False,
     )  # fmt: skip
     assert "the lost words" in Path(row["transcript"]).read_text()
-    assert Path(row["archive"]).stat().st_size == row["bytes"]
+    assert Path(row["archive"]).stat().st_size + Path(row["transcript"]).stat().st_size == row["bytes"]
     assert row["files"] == [str(lost.path)]
 
 

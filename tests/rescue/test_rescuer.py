@@ -400,15 +400,62 @@ def test_saving_is_done_in_slices(world: World, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_damaged_copy_is_said_and_made_again(world: World) -> None:
-    """As long as the agent still has the session."""
+    """As long as the agent still has the session; what may be left in the damaged one is kept until it is forgotten."""
     told(Claude(world), 40)
     world.process()
     [place] = rescued(world).glob("*/*.zip")
-    place.write_bytes(place.read_bytes()[:-40])
+    whole = place.read_bytes()
+    for number, damaged in enumerate((whole[:-40], whole[:50])):
+        place.write_bytes(damaged)
+        world.process()
+        [about] = saved(world).values()
+        assert about.is_exact
+        assert not world.status()["problems"]
+        assert place.with_name(f"{place.name}.damaged{number or ''}").read_bytes() == damaged
+    world.cli("forget", str(about.key), "--yes")
     world.process()
-    [about] = saved(world).values()
-    assert about.is_exact
-    assert not world.status()["problems"]
+    assert [path for path in rescued(world).glob("*/*") if "damaged" in path.name] == []
+
+
+def test_a_copy_that_cannot_be_read_now_is_not_replaced(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be whole: it is read again with the next look."""
+    maker = told(Claude(world), 40)
+    world.process()
+    [place] = rescued(world).glob("*/*.zip")
+    whole = place.read_bytes()
+    maker.say(user("more"))
+    age(maker.path, 39)
+
+    def fails(_: Path) -> About:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("katod.rescue.folder.read_about", fails)
+        world.process()
+    assert place.read_bytes() == whole
+    world.process()
+    assert place.read_bytes() != whole
+    assert [path.name for path in place.parent.glob("*damaged*")] == []
+
+
+def test_a_crash_while_a_copy_is_deleted_leaves_no_words_of_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever of its files was deleted last."""
+    told(Claude(world), 40, "private words")
+    world.process()
+    [place] = rescued(world).glob("*/*.zip")
+    unlink = Path.unlink
+
+    def stops(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok=missing_ok)
+        if path == place:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", stops)
+        with pytest.raises(KeyboardInterrupt):
+            copyfile.delete(place)
+    rescuer.RescueFolder(rescued(world), owned=True).all()
+    assert list(place.parent.iterdir()) == []
 
 
 def test_a_file_that_grows_while_it_is_saved_is_saved_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
