@@ -4,6 +4,7 @@
 names, the archive last: what has no archive is not saved.
 """
 
+import json
 import os
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -12,8 +13,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from zlib import error as ZlibError  # noqa: N812 - its own name says nothing
-
-import orjson
 
 from katod.agents import AGENTS
 from katod.errors import RescueError
@@ -47,7 +46,7 @@ class About(NamedTuple):
     """What is known of a copy: its session, when it was saved, when the agent deletes it, and its files.
 
     Times are in UTC; `due` is when the session was saved if the agent's next start deletes it. `day` counts the days on
-    which katod ran. The title is redacted.
+    which katod ran. The title is redacted. The project is the first one in which it worked, `projects` are all.
     """
 
     key: SessionKey
@@ -57,6 +56,7 @@ class About(NamedTuple):
     title: str
     project: str
     files: tuple[SavedFile, ...]
+    projects: tuple[str, ...] = ()
 
     @property
     def is_exact(self) -> bool:
@@ -113,7 +113,7 @@ class CopyWriter:
         files = [file._asdict() for file in about.files]
         row = about._asdict() | {"version": _VERSION, "key": list(about.key), "files": files}
         with self.member(ABOUT) as file:
-            file.write(orjson.dumps(row))
+            file.write(json.dumps(row).encode())  # of any name: orjson refuses one that is no UTF-8
         self._zip.close()
         self._raw.flush()
         os.fsync(self._raw.fileno())
@@ -157,12 +157,13 @@ def members(place: Path) -> Iterator[tuple[About, zipfile.ZipFile]]:
 
 def _about(archive: zipfile.ZipFile) -> About:
     with archive.open(ABOUT) as file:
-        row: dict[str, Any] = orjson.loads(file.read(_LARGEST_ABOUT))
+        row: dict[str, Any] = json.loads(file.read(_LARGEST_ABOUT))
     if row["version"] != _VERSION:
         raise ValueError(f"it has version {row['version']}, which a newer katod writes")
     files = tuple(SavedFile(**file) for file in row["files"])
     saved, due, title, project = (str(row[name]) for name in ("saved", "due", "title", "project"))
-    return About(SessionKey(*row["key"]), saved, due, int(row["day"]), title, project, files)
+    projects = tuple(map(str, row.get("projects", ())))
+    return About(SessionKey(*row["key"]), saved, due, int(row["day"]), title, project, files, projects)
 
 
 @contextmanager

@@ -174,9 +174,9 @@ class Rescuer:
     def _prune(self, now_ns: int) -> None:
         """Delete copies that are too old or too much, and those of projects that are excluded by now."""
         policy = self._policy
-        projects = {about.project for about in self._folder.all().values()} - {""}
+        projects = {name for about in self._folder.all().values() for name in _projects(about)}
         excluded = {one for one in projects if policy is not None and policy.in_project(one).excludes(one)}
-        for about in [about for about in self._folder.all().values() if about.project in excluded]:
+        for about in [about for about in self._folder.all().values() if not excluded.isdisjoint(_projects(about))]:
             self._delete(about.key, "its project is excluded")
         for key in self._folder.beyond_bounds(self._notes.count_day(due_time(0.0, now_ns)[:10])):
             self._delete(key, "too old or too much")
@@ -264,6 +264,10 @@ class Rescuer:
     def close(self) -> None:
         """Remove what is half saved."""
         self._work.drop()
+
+
+def _projects(about: About) -> set[str]:
+    return {about.project, *about.projects} - {""}
 
 
 def _records_all(row: OutputRow) -> bool:

@@ -96,7 +96,7 @@ def save(subject: Subject, folder: RescueFolder, terms: SavingTerms, log: EventL
             files += yield from _keep_files(subject, place, writer)
             title, cwd = (metadata.title, metadata.cwd) if metadata else ("", "")
             due = _due(subject, projects.last)
-            about = About(subject.key, terms.now, due, terms.day, title, cwd, tuple(files))
+            about = About(subject.key, terms.now, due, terms.day, title, cwd, tuple(files), projects.names)
             writer.write_transcript(spool.pieces())
             writer.finish(about)
     folder.note(about)
@@ -147,11 +147,21 @@ class _SeenProjects:
         """Note the directories that native records name: a session, or its sub-agent, may go from one to another."""
         for found in set(_CWD.findall(data)):
             with suppress(ValueError):
-                self._note(orjson.loads(found))
+                cwd = orjson.loads(found)
+                if cwd not in self._seen and (not self._excludes(cwd) or _is_named(cwd, data)):
+                    self._note(cwd)
 
     def _note(self, cwd: str) -> None:
         if cwd and cwd not in self._seen:
-            self._seen[cwd] = self._policy.in_project(cwd).excludes(cwd)
+            self._seen[cwd] = self._excludes(cwd)
+
+    def _excludes(self, cwd: str) -> bool:
+        return self._policy.in_project(cwd).excludes(cwd)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The directories of all of them."""
+        return tuple(self._seen)
 
     @property
     def has_excluded(self) -> bool:
@@ -171,6 +181,18 @@ class _SeenProjects:
 
     def _may_exclude(self) -> bool:
         return self._policy.allowed is not None and may_exclude(self._policy.allowed)
+
+
+def _is_named(cwd: str, data: bytes) -> bool:
+    """Return whether a record names a directory itself: not a tool that was asked to work there."""
+    for line in data.splitlines():
+        try:
+            row = orjson.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict) and row.get("cwd") == cwd:
+            return True
+    return False
 
 
 def _write_transcript(

@@ -575,3 +575,125 @@ def test_a_session_is_saved_whole_or_not_at_all(world: World, when: str) -> None
     world.process()
     assert len(saved(world)) == 1
     assert not list(rescued(world).rglob("*.part"))
+
+
+@pytest.mark.parametrize("ended", ["stopped", "emptied"])
+def test_a_session_that_was_recorded_in_part_is_saved(world: World, ended: str) -> None:
+    """From its beginning on, but not to its end; or its transcript has no words any more."""
+    maker = Claude(world).say(user("words"), says("answer"), user("::capture notes"), says("done"))
+    world.process()
+    if ended == "stopped":
+        maker.say(user("::stop"), says("stopped"), user("not recorded"), says("neither"))
+        world.process()
+    else:
+        next(iter(world.out.rglob("notes.md"))).write_bytes(b"")
+    age(maker.path, 40)
+    world.process()
+    assert len(saved(world)) == 1
+
+
+def test_a_session_in_two_roots_is_saved_from_both(world: World) -> None:
+    """A client whose folder was moved has it twice; each file goes back to its place."""
+    here = told(Claude(world), 40, "short")
+    there = world.home / ".config" / "claude" / here.path.relative_to(world.home / ".claude")
+    there.parent.mkdir(parents=True)
+    there.write_bytes(here.path.read_bytes() * 2)
+    age(there, 39)
+    expected = {str(path): path.read_bytes() for path in (here.path, there)}
+    world.process()
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about) == expected
+    assert len({file.name for file in about.files}) == 2
+
+
+def test_a_name_that_is_no_utf_8_is_saved_too(world: World) -> None:
+    """File systems have such names."""
+    maker = told(Claude(world), 40)
+    beside = maker.path.with_suffix("") / "tool-results" / os.fsdecode(b"bad\xff.txt")
+    beside.parent.mkdir(parents=True)
+    beside.write_text("a result")
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about)[str(beside)] == b"a result"
+
+
+def test_a_tool_that_is_asked_to_work_in_an_excluded_project_excludes_no_session(world: World) -> None:
+    """Its argument is no record of where the session is."""
+    maker = Claude(world).say(user("go"), says("yes"))
+    maker.append(maker.calls("c1", "Run", cwd="/home/me/secret"), maker.result("c1", "done"))
+    age(maker.path, 40)
+    world.configure(rescue=True, exclude=["/home/me/secret"])
+    world.process()
+    assert len(saved(world)) == 1
+
+
+def test_a_copy_goes_when_a_project_is_excluded_that_its_session_passed_through(world: World) -> None:
+    """Not only the one in which it began."""
+    maker = Claude(world).say(user("one"), says("yes"))
+    maker.cwd = "/home/me/between"
+    maker.say(user("two"), says("yes"))
+    maker.cwd = "/home/me/app"
+    told(maker, 40, "three")
+    world.process()
+    assert len(saved(world)) == 1
+    world.configure(rescue=True, exclude=["/home/me/between"])
+    world.process()
+    assert not saved(world)
+
+
+def test_what_a_person_deletes_before_its_time_takes_its_copy_with_it(world: World) -> None:
+    """Also if it was saved only because the agent was about to delete a result beside it."""
+    told(Claude(world, OTHER), 1)
+    maker = told(Claude(world), 3)
+    result = maker.path.with_suffix("") / "tool-results" / "r1.txt"
+    result.parent.mkdir(parents=True)
+    result.write_text("long result")
+    age(result, 29.5)
+    world.process()
+    assert len(saved(world)) == 1
+    result.unlink()
+    maker.path.unlink()
+    world.process()
+    world.process()
+    assert not saved(world)
+
+
+def test_the_transcript_has_no_secrets_although_exports_have(world: World) -> None:
+    """`rescue_redact` is about all that is saved."""
+    told(Claude(world), 40, f"use {TOKEN}")
+    world.configure(rescue=True, redact=False)
+    world.process()
+    [about] = saved(world).values()
+    assert TOKEN not in place_of(rescued(world), about.key).with_suffix(".md").read_text()
+
+
+def test_notes_of_another_version_keep_nothing_from_starting(world: World) -> None:
+    """What is not understood in them is left out."""
+    told(Claude(world), 40)
+    world.process()
+    path = world.state / "rescue.json"
+    path.write_text(json.dumps({"copies": {"claude:x": [0, ""], "claude:y": 5}, "days": "x"}))
+    world.process()
+    assert len(saved(world)) == 1
+
+
+def test_an_archive_that_is_encrypted_is_damaged_and_stops_no_other(world: World) -> None:
+    """It is named, and the others are listed."""
+    told(Claude(world), 40)
+    told(Claude(world, OTHER), 40)
+    world.process()
+    place = min(rescued(world).glob("*/*.zip"))
+    entry = re.compile(rb"(PK\x01\x02.{4})..", re.DOTALL)
+    place.write_bytes(entry.sub(lambda found: found[1] + b"\x01\0", place.read_bytes()))
+    assert place.stem not in world.cli("rescue")
+    assert f"{place}: the saved session is damaged" in world.said
+
+
+def test_nothing_is_put_back_without_a_name(world: World) -> None:
+    """An empty one, such as of a variable that is not set, is not the only session."""
+    maker = told(Claude(world), 40)
+    world.process()
+    maker.path.unlink()
+    assert "no saved session matches ''" in world.katod("rescue", "--restore", "", check=False).stderr.decode()
+    assert not maker.path.exists()
