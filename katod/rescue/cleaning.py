@@ -9,11 +9,12 @@ Images and signatures in base64 are out of the way meanwhile: to search them cos
 
 import re
 from collections.abc import Generator, Iterator
+from hashlib import blake2b
 from typing import Any, Final
 
 import orjson
 
-from katod.formats.redact.redactor import may_contain_secret, redact, redact_json
+from katod.formats.redact.redactor import may_contain_secret, redact, redact_json_in_steps
 
 LONG: Final = 256 * 1024  # bytes of a line or a text that is cleaned in steps
 _BLOCK: Final = 64 * 1024  # characters that are cleaned at a time
@@ -25,13 +26,17 @@ _KEPT: Final = frozenset({
     "callId", "timestamp", "version", "cwd", "type", "role", "model", "media_type", "mimeType", "startTime",
     "lastUpdated", "projectHash",
 })  # fmt: skip
-# Below these, any name may stand for anything: what tools are given, and what they return.
-_FREE: Final = frozenset({"input", "args", "arguments", "params", "result", "response", "output", "toolUseResult"})
+# What these hold is a record's, too. Below any other name, such as a tool's input, any name may stand for anything.
+_BINDING: Final = frozenset(
+    {"message", "messages", "content", "parts", "source", "snapshot", "toolCalls", "functionCall"}
+)
 _MEDIA: Final = ("image/", "audio/", "video/", "application/pdf")
 _THINKING: Final = ("thinking", "redacted_thinking")
-_HOLE: Final = "a long text of katod, number "  # stands for one while the rest of its record is cleaned
-_SEAL: Final = b"what katod sealed, number "  # stands for base64 meanwhile
-_SEALS: Final = re.compile(_SEAL + rb"(\d+)")
+# What stands for a long text while the rest of its record is cleaned, and for base64. It has a hash of the record, so
+# that nothing in it can be the same.
+_HOLE: Final = "a long text of {}, number {}"
+_SEAL: Final = b"what is sealed of %b, number %d"
+_SEALS: Final = re.compile(rb"what is sealed of ([0-9a-f]{16}), number (\d+)")
 _BASE64: Final = rb"([A-Za-z0-9+/]{200,}+={0,2})(?=\")"
 _KIND: Final = rb'"(?:media_type|mimeType|type)"\s*+:\s*+"(?:' + "|".join(_MEDIA).encode() + rb')[\w.+-]*+"'
 _DATA: Final = rb'"(?:data|base64)"\s*+:\s*+"'
@@ -41,7 +46,7 @@ _SEALED: Final = re.compile(
     + rb"|" + _DATA + _BASE64 + rb'(?="\s*+,\s*+' + _KIND + rb")"
 )  # fmt: skip
 Cleaning = Generator[None, None, bytes]
-Changed = tuple[Any, Any, bool]  # a container as it was, as it is, and whether it is below a tool's input or output
+Changed = tuple[Any, Any, bool]  # a container as it was, as it is, and whether any name may stand for anything there
 
 
 def cleaned_line(line: bytes) -> bytes:
@@ -50,7 +55,7 @@ def cleaned_line(line: bytes) -> bytes:
     if not may_contain_secret(opened):
         return line
     cleaned = _cleaned_record(opened)
-    return line if cleaned is opened else _unseal(cleaned, sealed)
+    return line if cleaned is opened else _unseal(cleaned, sealed, line)
 
 
 def cleaned_text(data: bytes) -> bytes:
@@ -64,7 +69,7 @@ def cleaned_long_line(line: bytes) -> Cleaning:
     if not may_contain_secret(opened):
         return line
     cleaned = yield from _cleaned_in_steps(opened)
-    return line if cleaned is opened else _unseal(cleaned, sealed)
+    return line if cleaned is opened else _unseal(cleaned, sealed, line)
 
 
 def _cleaned_record(line: bytes) -> bytes:
@@ -81,16 +86,17 @@ def _cleaned_in_steps(line: bytes) -> Cleaning:
         value = orjson.loads(line)
     except ValueError:
         return (yield from _cleaned_blocks(line))
-    texts = _taken_out([value])
+    mark = _mark_of(line).decode()
+    texts = _taken_out([value], mark)
     yield
-    cleaned = cleaned_value(value)
+    cleaned = yield from _cleaned_value(value)
     done = []
     for text in texts:
         block = yield from _cleaned_blocks(text.encode("utf-8", "surrogatepass"))
         done.append(block.decode("utf-8", "surrogatepass"))
     if cleaned is value and done == texts:
         return line
-    _put_in([cleaned], done)
+    _put_in([cleaned], done, mark)
     return _dumped(cleaned, line)
 
 
@@ -101,7 +107,16 @@ def cleaned_long_text(data: bytes) -> Cleaning:
 
 def cleaned_value(value: Any) -> Any:
     """Return a JSON value without secrets in its texts; the same object if there are none."""
-    redacted = redact_json(value)
+    steps = _cleaned_value(value)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value
+
+
+def _cleaned_value(value: Any) -> Generator[None, None, Any]:
+    redacted = yield from redact_json_in_steps(value)
     if redacted is value:
         return value
     root, given = [redacted], [value]
@@ -112,25 +127,31 @@ def cleaned_value(value: Any) -> Any:
     return value if root == given else root[0]
 
 
+def _mark_of(line: bytes) -> bytes:
+    return blake2b(line, digest_size=8).hexdigest().encode()
+
+
 def _seal(line: bytes) -> tuple[bytes, list[bytes]]:
     """Return a line with something short in place of base64 that is no text; and what it stands for."""
     sealed: list[bytes] = []
-    if _SEAL in line or not (b'ignature"' in line or b'"data"' in line or b'"base64"' in line):
+    if not (b'ignature"' in line or b'"data"' in line or b'"base64"' in line):
         return line, sealed
+    mark = _mark_of(line)
 
     def close(match: re.Match[bytes]) -> bytes:
         assert match.lastindex is not None  # one of its groups
         begin, data = match.start(match.lastindex) - match.start(), match[match.lastindex]
         sealed.append(data)
-        return b"%b%b%d" % (match[0][:begin], _SEAL, len(sealed) - 1)
+        return match[0][:begin] + _SEAL % (mark, len(sealed) - 1)
 
     return _SEALED.sub(close, line), sealed
 
 
-def _unseal(line: bytes, sealed: list[bytes]) -> bytes:
+def _unseal(cleaned: bytes, sealed: list[bytes], line: bytes) -> bytes:
     if not sealed:
-        return line
-    return _SEALS.sub(lambda found: sealed[int(found[1])], line)
+        return cleaned
+    mark = _mark_of(line)
+    return _SEALS.sub(lambda found: sealed[int(found[2])] if found[1] == mark else found[0], cleaned)
 
 
 def _dumped(value: Any, line: bytes) -> bytes:
@@ -167,7 +188,7 @@ def _cleaned_blocks(data: bytes) -> Cleaning:
     return data if joined == data else joined
 
 
-def _taken_out(pending: list[Any]) -> list[str]:
+def _taken_out(pending: list[Any], mark: str) -> list[str]:
     """Replace the long texts of a value in place by something short; return them. What is no text stays."""
     texts: list[str] = []
     for held in pending:  # grows during the iteration
@@ -175,13 +196,13 @@ def _taken_out(pending: list[Any]) -> list[str]:
             if isinstance(item, dict | list):
                 pending.append(item)
             elif isinstance(item, str) and len(item) > _BLOCK and not _is_kept(held, key):
-                held[key] = f"{_HOLE}{len(texts)}"
+                held[key] = _HOLE.format(mark, len(texts))
                 texts.append(item)
     return texts
 
 
-def _put_in(pending: list[Any], texts: list[str]) -> None:
-    names = {f"{_HOLE}{number}": text for number, text in enumerate(texts)}
+def _put_in(pending: list[Any], texts: list[str], mark: str) -> None:
+    names = {_HOLE.format(mark, number): text for number, text in enumerate(texts)}
     for held in pending:  # grows during the iteration
         for key, item in _items(held):
             if isinstance(item, dict | list):
@@ -202,7 +223,7 @@ def _changed(before: Any, after: Any) -> Iterator[Changed]:
         for key, item in _items(new):
             old_item = _at(old, key)
             if isinstance(item, dict | list) and item is not old_item and isinstance(old_item, dict | list):
-                pending.append((old_item, item, is_free or key in _FREE))
+                pending.append((old_item, item, is_free or (isinstance(key, str) and key not in _BINDING)))
 
 
 def _at(held: Any, key: Any) -> Any:

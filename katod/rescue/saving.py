@@ -267,13 +267,36 @@ def _write_file(
 def _units(source: IO[bytes], file: NativeFile, *, cleans: bool) -> Iterator[bytes]:
     """Yield the parts of a file that are written at a time: whole lines of records, which name their projects."""
     if _has_lines(file) or (cleans and file.seen.size > _WHOLE):
-        while lines := source.readlines(_AT_ONCE):
-            yield b"".join(lines)
+        yield from _lines(source)
     elif cleans:
         yield source.read()
     else:
         while data := source.read(_AT_ONCE):
             yield data
+
+
+def _lines(source: IO[bytes]) -> Iterator[bytes]:
+    """Yield whole lines, some at a time; one that is far too long is cut where a character ends."""
+    held: list[bytes] = []
+    while piece := source.read(_AT_ONCE):
+        end = piece.rfind(b"\n") + 1
+        held.append(piece[:end] if end else piece)
+        if end:
+            yield b"".join(held)
+            held = [piece[end:]]
+        elif len(held) * _AT_ONCE > _WHOLE:
+            data = b"".join(held)
+            end = _last_character_end(data)
+            yield data[:end]
+            held = [data[end:]]
+    if rest := b"".join(held):
+        yield rest
+
+
+def _last_character_end(data: bytes) -> int:
+    """Return where the last character of UTF-8 that is there as a whole may end."""
+    lead = next((at for at in range(len(data) - 1, len(data) - 5, -1) if data[at] & 0xC0 != 0x80), len(data))
+    return lead if lead < len(data) and data[lead] >= 0xC0 else len(data)
 
 
 def _has_lines(file: NativeFile) -> bool:

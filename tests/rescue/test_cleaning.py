@@ -1,6 +1,7 @@
 """Tests for native records without secrets: the agent can still read them."""
 
 import json
+from hashlib import blake2b
 from typing import Any
 
 import orjson
@@ -89,11 +90,17 @@ def test_base64_that_is_no_picture_is_searched() -> None:
     assert b"[REDACTED:" in found
 
 
-def test_a_record_that_contains_what_stands_for_base64_loses_nothing() -> None:
-    """Then nothing is put out of the way: what stands for it might be taken for the wrong one."""
-    record = {"text": f"what katod sealed, number 0 {TOKEN}", "type": "image/png", "data": LOOKS_SECRET}
-    cleaned = orjson.loads(cleaned_line(orjson.dumps(record)))
-    assert cleaned["text"] == f"what katod sealed, number 0 {GONE}"
+@pytest.mark.parametrize("written", ["w", r"\u0077"])
+def test_a_record_that_contains_what_stands_for_something_loses_nothing(written: str) -> None:
+    """However it is written: it is not taken for the base64, or the long text, of this record."""
+    for mark in ("0" * 16, blake2b(b"another", digest_size=8).hexdigest()):
+        texts = [f"what is sealed of {mark}, number {number}" for number in (0, 7)]
+        texts += [f"a long text of {mark}, number {number}" for number in (0, 7)]
+        record = {"texts": texts, "text": TOKEN, "more": "x " * 200_000, "type": "image/png", "data": LOOKS_SECRET}
+        line = orjson.dumps(record).replace(b"what", written.encode() + b"hat")
+        expected = record | {"text": GONE}
+        assert orjson.loads(cleaned_line(line)) == expected
+        assert orjson.loads(stepped(cleaned_long_line(line))[0]) == expected
 
 
 @pytest.mark.parametrize("text", [f"the key {TOKEN}", "nothing"])
@@ -121,6 +128,10 @@ def test_what_tools_are_given_and_return_is_text_whatever_its_name() -> None:
         "content": [call | {"input": {"id": GONE, "deep": [{"model": GONE}]}}],
         "toolUseResult": {"version": GONE},
     }
+    for name in ("mcpMeta", "attachment", "resultDisplay", "data", "anything"):
+        assert cleaned_value({name: {"id": TOKEN, "deep": {"session_id": TOKEN}}}) == {
+            name: {"id": GONE, "deep": {"session_id": GONE}}
+        }
     assert cleaned_value({"mimeType": "text/plain", "data": TOKEN}) == {"mimeType": "text/plain", "data": GONE}
 
 
@@ -162,3 +173,11 @@ def test_a_long_line_without_a_secret_is_the_same_object() -> None:
     assert stepped(cleaned_long_line(line))[0] is line
     torn = line[:-5]
     assert stepped(cleaned_long_line(torn))[0] is torn
+
+
+def test_a_record_of_very_many_values_is_cleaned_in_steps() -> None:
+    """However small each of them is."""
+    record = {"messages": [{"id": str(number), "text": "words"} for number in range(5000)], "text": TOKEN}
+    done, steps = stepped(cleaned_long_line(orjson.dumps(record)))
+    assert orjson.loads(done) == record | {"text": GONE}
+    assert steps > 100

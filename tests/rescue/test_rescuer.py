@@ -697,3 +697,16 @@ def test_nothing_is_put_back_without_a_name(world: World) -> None:
     maker.path.unlink()
     assert "no saved session matches ''" in world.katod("rescue", "--restore", "", check=False).stderr.decode()
     assert not maker.path.exists()
+
+
+def test_a_line_without_an_end_is_saved_piece_by_piece(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that no file takes more memory than a part of it does; no character is cut."""
+    monkeypatch.setattr(saving, "_AT_ONCE", 1000)
+    monkeypatch.setattr(saving, "_WHOLE", 5000)
+    maker = told(Claude(world), 40)
+    beside = maker.path.with_suffix("") / "tool-results" / "r1.txt"
+    beside.parent.mkdir(parents=True)
+    beside.write_text("äöü€𝄞" * 3000 + f"\nuse {TOKEN}\n" + "x" * 9000)
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about)[str(beside)].decode() == beside.read_text().replace(TOKEN, "[REDACTED:github-token]")

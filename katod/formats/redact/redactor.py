@@ -13,12 +13,14 @@ It is fast because most texts contain none, and `filter` finds that out with a n
 rules are tried only if their marker is in a run of 20 characters out of [A-Za-z0-9_-], which few texts have.
 """
 
+from collections.abc import Generator
 from functools import cache, lru_cache
 from types import ModuleType
 from typing import Any, Final
 
 # The beginning of every replacement.
 REDACTED: Final = "[REDACTED:"
+_STEP: Final = 64  # containers of JSON
 
 
 def load_rules() -> None:
@@ -55,6 +57,16 @@ def redact_json(value: Any) -> Any:
     Nothing is changed in place: only the containers on the way to a secret are copied. A string under a telling key is
     judged as if the key preceded it in text. Works at any depth.
     """
+    steps = redact_json_in_steps(value)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value
+
+
+def redact_json_in_steps(value: Any) -> Generator[None, None, Any]:
+    """Return (as a generator does) what `redact_json` returns, in steps of a few containers."""
     root = [value]
     nodes: list[tuple[Any, int, Any]] = [(root, 0, 0)]  # a container, the number of its parent, its key there
     copies: dict[int, Any] = {0: root}
@@ -64,16 +76,20 @@ def redact_json(value: Any) -> Any:
                 nodes.append((item, number, key))
             elif isinstance(item, str) and (done := _redact_under(key, item)) is not item:
                 _copy_of(number, nodes, copies)[key] = done
-    _redact_keys(nodes, copies)
+        if not (number + 1) % _STEP:
+            yield
+    yield from _redact_keys(nodes, copies)
     return root[0]
 
 
-def _redact_keys(nodes: list[tuple[Any, int, Any]], copies: dict[int, Any]) -> None:
+def _redact_keys(nodes: list[tuple[Any, int, Any]], copies: dict[int, Any]) -> Generator[None, None, None]:
     for number in reversed(range(1, len(nodes))):  # what is inside of a container comes after it
         held, parent, key = nodes[number]
         if isinstance(held, dict) and any(_redacted_key(name) != name for name in held):
             _copy_of(number, nodes, copies)
             copies[number] = copies[parent][key] = _with_keys(copies[number])
+        if not number % _STEP:
+            yield
 
 
 def _with_keys(held: dict[str, Any]) -> dict[str, Any]:
