@@ -14,7 +14,7 @@ from katod.project.form import NAME, ProjectFile, parse_project
 _WHERE = "a project is a directory below your home directory"
 _STAYS = (
     "Running recordings are not affected. If the file changes, you have to allow it again; until then, "
-    "katod obeys only what it said to exclude."
+    "only the exclusions that you allowed stay in effect."
 )
 
 
@@ -28,7 +28,7 @@ def allow(context: Context, directory: Path, remove: bool, listed: bool) -> None
 
     Looks for the file in DIRECTORY, by default the current one, and in its parents. Prints what the file changes in
     future recordings, and which of its settings are refused. If the file is edited later, you have to allow it again;
-    until then, katod obeys only what it said to exclude.
+    until then, only the exclusions that you allowed stay in effect.
     """
     if remove and listed:
         raise click.UsageError("--remove and --list cannot be combined")

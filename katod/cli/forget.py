@@ -59,7 +59,7 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     left = [*(row.path for row in remains.outputs if os.path.lexists(row.path)), *copies.delete()] if outputs else []
     if left:
         raise KatodError(
-            f"not deleted: {', '.join(map(str, left))}", hint="delete the files that you do not need yourself"
+            f"not deleted: {', '.join(map(str, left))}", hint="delete these files yourself if you no longer need them"
         )
 
 
@@ -105,7 +105,7 @@ def _ask(context: Context, key: SessionKey, name: str) -> None:
     except KatodError as error:
         if _remains(context, key).sessions:
             raise
-        what = f"{key} is forgotten, but another program reads the ledger, whose log keeps what was deleted until then"
+        what = f"{key} is forgotten, but another program keeps the ledger open, and with it the deleted data"
         raise KatodError(what, hint="katod keeps trying while it runs") from error
 
 

@@ -13,7 +13,7 @@ from katod.cli.printing import say
 from katod.cli.selection import recorded_sessions, select_recorded
 from katod.command.grammar import parse_line
 from katod.errors import AlreadyRunning, ConfigError, KatodError, SelectionError, TargetRefused
-from katod.model import SessionKey, Word
+from katod.model import MOST_EXCHANGES, SessionKey, Word
 from katod.project.allowed import Allowed, CheckedFile, look, places
 from katod.service import control
 from katod.service.control import Errand, Request
@@ -77,13 +77,15 @@ def keep(context: Context, session: str, words: tuple[str, ...]) -> None:
     it out. Nothing is recorded, and a recording that runs goes on. SESSION and NAME are as for `katod start`.
     """
     if session.isdecimal() and not words:
+        most = int(session) <= MOST_EXCHANGES
+        latest = f", `katod keep latest {session}` for the last {session} of the latest session" if most else ""
         raise click.UsageError(
-            f"{session} is the number of a recording: type `katod keep {session} 1` for its last exchange, or"
-            f" `katod keep latest {session}` for the last {session} of the latest session."
+            f"A number alone names a recording: type `katod keep {session} 1` for its last exchange{latest}. An id that"
+            f" begins with digits alone needs its agent: `katod keep claude:{session}`."
         )
     command = parse_line(" ".join(["::keep", *map(_as_typed, words)]))
     if command is None:
-        raise click.UsageError("after SESSION come a number from 1 to 99 and a name, or one of them.")
+        raise click.UsageError(f"After SESSION comes N, from 1 to {MOST_EXCHANGES}, then NAME; each may be left out.")
     _ask(context, session, "keep", command.name, command.count)
 
 

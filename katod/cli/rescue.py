@@ -28,7 +28,7 @@ from katod.service.lock import holder
 
 _HEADER: Final = ("saved", "agent", "project", "title", "size", "", "session")
 _EXACT, _CLEANED = "byte for byte", "secrets removed"
-_THERE, _GONE = "still in the agent", "deleted by the agent"
+_THERE, _GONE = "still in the agent", "no longer in the agent"
 
 
 @click.command()
@@ -58,10 +58,10 @@ def rescue(context: Context, as_list: bool, restore: str | None, as_json: bool) 
         say(f"katod: {path}: {what}", err=True)
     if as_json:
         click.echo(orjson.dumps([_row(folder, about) for about in copies]))
-    elif not copies:
-        _say_none(context)
-    else:
+    elif copies:
         _print(folder, copies)
+    elif not folder.problems:
+        _say_none(context)
 
 
 def _say_none(context: Context) -> None:

@@ -40,7 +40,7 @@ def serve(
     """Serve sessions live to browsers and CodingBridge clients.
 
     Prints the address, and serves until Ctrl-C. Only programs on this machine that know the token have access, unless
-    you set more. Without such settings, every session is served, recorded or not; `serve.sessions` changes that. katod
+    you configure more. By default, every session is served, recorded or not; `serve.sessions` changes that. katod
     writes nothing but the token, the address, and the numbers of `katod usage`, in its state directory. The daemon does
     not have to be running.
     """

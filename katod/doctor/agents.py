@@ -69,7 +69,9 @@ def examine(case: Case) -> Iterator[Finding]:
     yield from deletions
     if keeping:
         names = sorted(set(keeping))
-        yield ok("retention.none", f"no deletion of sessions is known of {', '.join(names)}", agents=names)
+        yield ok(
+            "retention.none", f"as far as katod knows, no sessions are deleted by {', '.join(names)}", agents=names
+        )
 
 
 def _is_used(root: Root, roots: list[Root]) -> bool:

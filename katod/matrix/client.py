@@ -88,7 +88,7 @@ def read_token(path: Path) -> str:
     except UnicodeDecodeError:
         token = ""
     if _TOKEN.fullmatch(token) is None:
-        raise DeliveryStopped("the token file has no access token", hint="it contains the token alone, in one line")
+        raise DeliveryStopped("the token file has no access token", hint="it must contain only the token, on one line")
     return token
 
 
@@ -120,7 +120,9 @@ class Client:
         """Raise DeliveryStopped if the account is not in the room, or the room is encrypted; DeliveryError."""
         answer = self._get(f"/rooms/{self._room}/state/m.room.encryption")
         if answer.status == 200 and answer.row:
-            raise DeliveryStopped("the room is encrypted: katod could only send to it unencrypted, and does not")
+            raise DeliveryStopped(
+                "the room is encrypted, and katod can send only unencrypted events", hint="choose an unencrypted room"
+            )
         if answer.status == 404 and answer.code == "M_NOT_FOUND":
             answer = self._get(f"/rooms/{self._room}/state/m.room.create")  # 404 is also said of an unknown room
             if answer.status == 200:

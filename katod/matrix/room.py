@@ -180,7 +180,7 @@ class Room:
         self.check()
         txn = line.txn
         if refusal.status == _FORBIDDEN and line.state_key is None and not self._taken.is_allowed:
-            raise DeliveryStopped("the account may not send to the room", hint="see its power level")
+            raise DeliveryStopped("the account is not allowed to send to the room", hint="check its power level there")
         self._log.delivery_refused(recording.row.id, txn, refusal.what)
 
     def _upload(self, large: Large, recording: OfferedRecording) -> None:

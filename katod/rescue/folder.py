@@ -89,7 +89,9 @@ class RescueFolder:
             place.rename(next(name for name in names_aside(place) if not name.exists()))
             self.problems.pop(place, None)
         else:
-            raise RescueError("its copy could not be read, and is read again", path=place, hint="katod tries again")
+            raise RescueError(
+                "its copy could not be read at first, but can be now", path=place, hint="katod tries again"
+            )
 
     def _clean(self) -> None:
         """Delete what was not finished when katod ended; a reader of the folder leaves that to the daemon."""

@@ -11,7 +11,7 @@ from katod.discover.roots import Root
 from katod.errors import RescueError, TargetRefused
 from katod.rescue.copyfile import About, SavedFile, members, pieces
 from katod.rescue.names import place_of
-from katod.write.safe import open_parent
+from katod.write.safe import make_root, open_parent
 
 _DRAFT: Final = ".katod-part"
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -28,7 +28,8 @@ def put_back(folder: Path, about: About, roots: Iterable[Root], now: str, expect
     own = about.own_files
     for file in own:
         if os.path.lexists(file.path):
-            raise RescueError("the agent still has this session", path=file.path)
+            hint = f"`katod resume {about.key.id}` goes on with it; to put back the copy, move this file away"
+            raise RescueError("the agent still has this session", path=file.path, hint=hint)
     beside = [file for file in about.files if file not in own and not os.path.lexists(file.path)]
     made: list[Path] = []
     try:
@@ -56,6 +57,7 @@ def _root_of(file: SavedFile, about: About, roots: Iterable[Root]) -> Root:
 
 def _create(archive: ZipFile, file: SavedFile, root: Root, now: str, expect: Expect) -> None:
     """Create one file, under another name until it is complete. Raises RescueError, OSError."""
+    make_root(root.path)
     parts = Path(file.path).relative_to(root.path).parts
     draft = f".{parts[-1]}{_DRAFT}"
     try:
@@ -71,7 +73,8 @@ def _create(archive: ZipFile, file: SavedFile, root: Root, now: str, expect: Exp
             finally:
                 os.unlink(draft, dir_fd=parent)
     except TargetRefused as error:
-        raise RescueError(error.what, path=file.path) from error
+        hint = "a copy is never put back through a link; the archive has the file"
+        raise RescueError(error.what, path=file.path, hint=hint) from error
 
 
 def _end(file: SavedFile, root: Root, now: str) -> bytes:

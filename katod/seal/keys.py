@@ -104,7 +104,7 @@ def _create(path: Path, data: bytes, mode: int) -> None:
     try:
         create_small(path, data, mode)
     except FileExistsError:
-        hint = "use it, or name another file with --key: a lost key cannot be made again"
+        hint = "use it, or name another file with --key: a lost key cannot be recreated"
         raise SealError("already exists", path=path, hint=hint) from None
 
 

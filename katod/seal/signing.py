@@ -30,7 +30,7 @@ def verify_bytes(data: bytes, found: Signature, key: PublicKey) -> None:
     """Check that a key made this signature of exactly these bytes. Raises SealError."""
     claims = found.claims
     if claims.key not in (None, key.thumbprint) or _names_another(claims.issuer, key):
-        raise SealError("another key made it", hint="name the signer's public key with --key")
+        raise SealError("it was signed with another key", hint="name the signer's public key with --key")
     if not found.signs(data, key.verify):
         hint = "the record may only have been formatted: ask for the file as it was signed"
         raise SealError(

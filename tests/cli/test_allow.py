@@ -16,8 +16,8 @@ directory = "docs/chats"
 auto = true
 """
 STAYS = (
-    "Running recordings are not affected. If the file changes, you have to allow it again; until then, katod "
-    "obeys only what it said to exclude."
+    "Running recordings are not affected. If the file changes, you have to allow it again; until then, only "
+    "the exclusions that you allowed stay in effect."
 )
 
 

@@ -108,8 +108,9 @@ def test_a_damaged_copy_is_not_put_back(world: World) -> None:
     [place] = (world.home / ".local/share/katod/rescued").glob("*/*.zip")
     data = bytearray(place.read_bytes())
     with members(place) as (_, archive):
-        at = archive.getinfo(archive.namelist()[0]).header_offset + 200
-    data[at : at + 4] = b"\0\0\0\0"
+        file = archive.getinfo(archive.namelist()[0])
+    at = file.header_offset + 50 + len(file.filename) + file.compress_size // 2
+    data[at] ^= 0xFF
     place.write_bytes(data)
     restore(world, maker, code=1)
     assert "damaged" in world.said
