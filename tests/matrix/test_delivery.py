@@ -217,7 +217,9 @@ def test_an_account_that_may_not_send_stops_the_delivery(world: World, server: H
     katod = Delivering(world)
     talk(Claude(world))
     katod.deliver()
-    assert katod.said("delivery.stopped") == [{"problem": "the account may not send to the room (see its power level)"}]
+    assert katod.said("delivery.stopped") == [
+        {"problem": "the account is not allowed to send to the room (check its power level there)"}
+    ]
     server.fault = in_order([])
     katod.configured()
     katod.deliver()

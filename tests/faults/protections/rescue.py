@@ -27,6 +27,6 @@ PROTECTIONS = [
         "excluded projects are left out",
         "katod.rescue.saving:_SeenProjects.is_left_out",
         returning(False),
-        (f"{RESCUE}an_excluded_project_is_never_saved",),
+        (f"{RESCUE}a_session_that_katod_cannot_read_is_saved_as_it_is",),
     ),
 ]
