@@ -112,7 +112,6 @@ def test_what_was_recorded_is_not_saved(world: World) -> None:
     assert sorted(saved(world)) == sorted(f"claude:{makers[name].session}" for name in ("kept", "part", "lost"))
 
 
-@pytest.mark.fault("sessions that are not recorded")
 def test_an_excluded_project_is_never_saved(world: World) -> None:
     """Nor one that may be excluded, as its directory is unknown; that is said."""
     told(Claude(world, cwd="/home/me/secret"), 40)
@@ -342,6 +341,7 @@ def test_what_cannot_be_saved_is_said_and_tried_again(world: World, monkeypatch:
     assert len(saved(world)) == 2
 
 
+@pytest.mark.fault("sessions that are not recorded")
 def test_a_session_that_katod_cannot_read_is_saved_as_it_is(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its transcript says so; where projects are excluded, it is not known whether it may be."""
     maker = told(Claude(world), 40)
