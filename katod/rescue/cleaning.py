@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-from katod.formats.redact.redactor import may_contain_secret, redact, redact_json_in_steps
+from katod.formats.redact.redactor import finished, may_contain_secret, redact, redact_json_in_steps
 
 LONG: Final = 256 * 1024  # bytes of a line or a text that is cleaned in steps
 _BLOCK: Final = 64 * 1024  # characters that are cleaned at a time
@@ -107,12 +107,7 @@ def cleaned_long_text(data: bytes) -> Cleaning:
 
 def cleaned_value(value: Any) -> Any:
     """Return a JSON value without secrets in its texts; the same object if there are none."""
-    steps = _cleaned_value(value)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            return done.value
+    return finished(_cleaned_value(value))
 
 
 def _cleaned_value(value: Any) -> Generator[None, None, Any]:

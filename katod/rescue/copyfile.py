@@ -174,7 +174,9 @@ def _opened(place: Path) -> Iterator[zipfile.ZipFile]:
             with zipfile.ZipFile(raw) as archive:
                 yield archive
         except _BROKEN as error:
-            raise RescueError(f"the saved session is damaged: {error or 'it ends early'}", path=place) from error
+            hint = "`katod forget` deletes it; if the agent still has the session, katod saves it again beside it"
+            what = f"the saved session is damaged: {error or 'it ends early'}"
+            raise RescueError(what, path=place, hint=hint) from error
 
 
 def pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:

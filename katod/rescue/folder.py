@@ -78,20 +78,16 @@ class RescueFolder:
     def set_aside(self, key: SessionKey) -> None:
         """Give a damaged copy another name, as it may have files that the agent has deleted since.
 
-        Raises OSError; RescueError if nobody knows whether it is damaged.
+        Raises OSError; RescueError if it is whole, but was not read: then what it has is not known.
         """
         place = place_of(self.path, key)
         if key in self.all() or not place.exists():
             return
-        try:
-            read_about(place)
-        except RescueError:
-            place.rename(next(name for name in names_aside(place) if not name.exists()))
-            self.problems.pop(place, None)
-        else:
-            raise RescueError(
-                "its copy could not be read at first, but can be now", path=place, hint="katod tries again"
-            )
+        if _is_whole(place, key):
+            what = "its copy could not be read at first, but can be now"
+            raise RescueError(what, path=place, hint="katod tries again")
+        place.rename(next(name for name in names_aside(place) if not name.exists()))
+        self.problems.pop(place, None)
 
     def _clean(self) -> None:
         """Delete what was not finished when katod ended; a reader of the folder leaves that to the daemon."""
@@ -140,6 +136,13 @@ class RescueFolder:
 
     def _places(self) -> Iterator[Path]:
         yield from sorted(self.path.glob(f"*/*{ARCHIVE}"))
+
+
+def _is_whole(place: Path, key: SessionKey) -> bool:
+    try:
+        return read_about(place).key == key
+    except RescueError:
+        return False
 
 
 def _words(error: Exception) -> str:

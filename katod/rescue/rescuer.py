@@ -174,9 +174,9 @@ class Rescuer:
     def _prune(self, now_ns: int) -> None:
         """Delete copies that are too old or too much, and those of projects that are excluded by now."""
         policy = self._policy
-        projects = {name for about in self._folder.all().values() for name in _projects(about)}
+        projects = {name for about in self._folder.all().values() for name in about.projects}
         excluded = {one for one in projects if policy is not None and policy.in_project(one).excludes(one)}
-        for about in [about for about in self._folder.all().values() if not excluded.isdisjoint(_projects(about))]:
+        for about in [about for about in self._folder.all().values() if not excluded.isdisjoint(about.projects)]:
             self._delete(about.key, "its project is excluded")
         for key in self._folder.beyond_bounds(self._notes.count_day(due_time(0.0, now_ns)[:10])):
             self._delete(key, "too old or too much")
@@ -266,14 +266,11 @@ class Rescuer:
         self._work.drop()
 
 
-def _projects(about: About) -> set[str]:
-    return {about.project, *about.projects} - {""}
-
-
 def _records_all(row: OutputRow) -> bool:
     """Return whether all of a session is recorded in an output, with what is still to come."""
-    [first, *others] = row.ranges
-    return row.made and not row.is_copy and not row.problem and not (first.start or first.end or others)
+    if not row.made or row.is_copy or row.problem or len(row.ranges) != 1:
+        return False
+    return not row.ranges[0].start and not row.ranges[0].end
 
 
 def _has_text(path: Path) -> bool:

@@ -73,7 +73,9 @@ def _create(archive: ZipFile, file: SavedFile, root: Root, now: str, expect: Exp
             finally:
                 os.unlink(draft, dir_fd=parent)
     except TargetRefused as error:
-        hint = "a copy is never put back through a link; the archive has the file"
+        hint = (
+            "a copy is never put back through a link: take the file from its archive, which `katod rescue --json` names"
+        )
         raise RescueError(error.what, path=file.path, hint=hint) from error
 
 

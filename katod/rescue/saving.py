@@ -148,7 +148,7 @@ class _SeenProjects:
         for found in set(_CWD.findall(data)):
             with suppress(ValueError):
                 cwd = orjson.loads(found)
-                if cwd not in self._seen and (not self._excludes(cwd) or _is_named(cwd, data)):
+                if cwd and cwd not in self._seen and (not self._excludes(cwd) or _is_named(cwd, data)):
                     self._note(cwd)
 
     def _note(self, cwd: str) -> None:

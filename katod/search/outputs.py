@@ -83,8 +83,8 @@ def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit
             continue
         shown = plain(written)
         if text := next((text for text in (shown, written) if query.matches(text)), ""):
-            hit = Hit(f"{path}:{number}", speaker, time, text, partial(redact, text), until)
-            yield hit._replace(is_said=is_said(speaker))
+            redacted = partial(redact, text)
+            yield Hit(f"{path}:{number}", speaker, time, text, redacted, until, is_said=is_said(speaker))
 
 
 def _search_events(transcript: TranscriptFile, file: SourceFile, query: Query) -> tuple[TranscriptHead, Iterable[Hit]]:

@@ -1,6 +1,7 @@
 """Connections of a server, which runs in this process: their limits, and its end."""
 
 import gc
+import logging
 import os
 import signal
 import socket
@@ -173,8 +174,10 @@ def test_a_connection_too_many_ends_the_oldest(place: Path) -> None:
     assert served(place, work) == [good, good, good, good, b"", good]
 
 
-def test_a_connection_too_many_ends_no_socket(place: Path) -> None:
+def test_a_connection_too_many_ends_no_socket(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A WebSocket is in use although it is older."""
+    failed: list[Any] = []
+    monkeypatch.setattr(logging.getLogger("asyncio"), "error", lambda *said, **_: failed.append(said))
 
     def work(opened: Open) -> list[bytes]:
         with connect("ws://x/", sock=opened(), compression=None, open_timeout=PATIENCE) as client:
@@ -188,6 +191,7 @@ def test_a_connection_too_many_ends_no_socket(place: Path) -> None:
 
     good = b"HTTP/1.1 200"
     assert served(place, work) == [good, good, good, b""]
+    assert failed == []
 
 
 def test_a_message_on_a_socket_has_so_many_pieces_and_bytes(place: Path) -> None:

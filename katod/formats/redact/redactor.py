@@ -57,7 +57,11 @@ def redact_json(value: Any) -> Any:
     Nothing is changed in place: only the containers on the way to a secret are copied. A string under a telling key is
     judged as if the key preceded it in text. Works at any depth.
     """
-    steps = redact_json_in_steps(value)
+    return finished(redact_json_in_steps(value))
+
+
+def finished(steps: Generator[None, None, Any]) -> Any:
+    """Return what a generator returns that works in steps, after all of them."""
     while True:
         try:
             next(steps)
