@@ -131,15 +131,17 @@ class CatchUpStream:
         self.offsets[source.id] = source.cursor.offset
 
     def take(self, source: Source, batch: Batch, name: Name, *, is_document: bool) -> None:
-        """Print the events in a batch of a source, up to the end of the last range."""
+        """Print the events in a batch of a source.
+
+        The stream takes them all, also behind the end of the last range: the recording may go on before this output
+        has rejoined its session.
+        """
         self.seen.read_document(is_document=is_document)
         translation = self.stream.open(source, self.states.get(str(source.id)))
         for event in self.stream.events(source, batch.lines):
             self.output.take(event, self.stream.metadata)
             if self.output.waits and self.output.printer.headed:
                 name(self.output, event, self.stream.metadata)
-            if self.is_done:
-                break
         self.states[str(source.id)] = translation.state()
         end = source.cursor.offset
         self.offsets[source.id] = end if is_document else min(batch.cursor.offset, end)

@@ -1,6 +1,7 @@
 """Outputs that are parked for a while, and what happens to their sessions in the meantime."""
 
 import errno
+import json
 import os
 import sqlite3
 
@@ -42,6 +43,50 @@ def test_a_capture_that_waits_and_goes_on_loses_nothing(world, full):
     run.turn(later=1000)
     run.stop()
     assert counts(only(world), "one", "two", "three", "four", "five") == [1] * 5
+    world.assert_live_is_batch()
+
+
+def _written_again(rows):
+    """Return records as a client writes them again: at once, under other ids."""
+    copies = [json.loads(json.dumps(row)) for row in rows]
+    for number, copy in enumerate(copies):
+        copy["uuid"] = f"00000000-0001-4000-8000-{number:012d}"
+        copy["timestamp"] = rows[-1]["timestamp"].replace(".000Z", f".{number:03}Z")
+        copy["message"] |= {"id": f"copy_{number}"} if "id" in copy["message"] else {}
+    return copies
+
+
+def test_a_waiting_capture_that_goes_on_knows_what_was_said_after_its_end(world, full):
+    """What is said after `::stop` is read together with it: if a client writes it again later, that is no news."""
+    make, source = Claude(), world.claude()
+    run = InProcess(world)
+    source.append(make.typed("one"), make.says("two"), make.typed("::capture n\nthree\n::stop"))
+    between = [make.typed("aside"), make.says("between"), make.typed("another"), make.says("as well")]
+    source.append(*between)
+    run.turn()
+    full()
+    source.append(make.typed("::start\nfour"), make.says("five"), *_written_again(between), make.typed("six"))
+    run.turn(later=1000)
+    run.turn(later=1000)
+    run.stop()
+    assert counts(only(world), "three", "between", "as well", "five", "six") == [1, 0, 0, 1, 1]
+    world.assert_live_is_batch()
+
+
+def test_a_waiting_capture_goes_on_after_words_that_followed_its_end(world, full):
+    """`katod start` begins after the last event of the session, read together with the end of the capture."""
+    make, source = Claude(), world.claude()
+    run = InProcess(world)
+    source.append(make.typed("one"), make.typed("::capture n\ntwo\n::stop"), make.says("between"))
+    run.turn()
+    control.enqueue(world.state, Request(("claude", SESSION, ""), "start", "", "2026-02-10T23:00:00.000Z"))
+    run._take_requests()
+    full()
+    source.append(make.says("three"))
+    run.turn(later=1000)
+    run.turn(later=1000)
+    run.stop()
+    assert counts(only(world), "two", "between", "three") == [1, 0, 1]
     world.assert_live_is_batch()
 
 
