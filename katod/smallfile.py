@@ -6,6 +6,8 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from katod import durable
+
 _READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _PRIVATE: Final = 0o600
 _OTHERS: Final = 0o077
@@ -84,30 +86,21 @@ def _require_private(status: os.stat_result, path: Path) -> None:
 
 def create_small(path: Path, data: bytes, mode: int) -> None:
     """Write a new file; on return, its content is on disk. Raises OSError: FileExistsError if anything is there."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    fd = durable.create(path, os.O_WRONLY, mode)
     try:
-        with open(fd, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(fd)
+        durable.write_all(fd, data)
+        durable.sync(fd)
     except BaseException:
-        path.unlink(missing_ok=True)
+        durable.remove(path, missing_ok=True)
         raise
+    finally:
+        os.close(fd)
 
 
 def write_small(path: Path, data: bytes) -> None:
     """Replace a private file as a whole; on return, that is on disk. For one writer at a time. Raises OSError."""
     part = path.with_name(f"{path.name}.part")
-    part.unlink(missing_ok=True)
+    durable.remove(part, missing_ok=True)
     create_small(part, data, _PRIVATE)
-    part.rename(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on disk. Raises OSError."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    durable.rename(part, path)
+    durable.sync_names(path.parent)

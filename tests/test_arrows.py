@@ -23,7 +23,8 @@ ARROWS = {
     "paths": "",
     "log": "",
     "backoff": "",
-    "smallfile": "",
+    "durable": "",
+    "smallfile": "durable",
     "formatspec": "",
     "exchanges": "events model",
     "receipt": "events",
@@ -31,9 +32,9 @@ ARROWS = {
     "states": "",
     "lifecycle": "events states",
     "config": "agents errors formatspec log model smallfile",
-    "project": "command config errors formatspec model shell smallfile write",
+    "project": "command config durable errors formatspec model shell smallfile write",
     # what is stored between the stages
-    "store": "errors log model slug",
+    "store": "durable errors log model slug",
     # the stages, from bytes to outputs
     "tail": "errors model",
     "agents": "errors events lifecycle metadata model paths smallfile states tail",
@@ -43,7 +44,7 @@ ARROWS = {
         "agents backoff command config discover errors events exchanges formats formatspec log metadata model paths project receipt slug states store tail titles write"
     ),
     "formats": "agents events formatspec lifecycle metadata model paths slug states titles",
-    "write": "errors model shell",
+    "write": "durable errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model paths record store tail write",
     "usage": "agents discover errors events formats log metadata model record smallfile store tail",
     # the stages put together
@@ -51,15 +52,17 @@ ARROWS = {
     "schedule": "backoff discover",
     "preload": "agents errors formats",
     "shellrequests": "discover errors log model pipeline record store",
-    "service": "errors log model smallfile store",
+    "service": "durable errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
-    "archive": "agents command discover errors events formats formatspec log metadata model paths record slug smallfile write",
+    "archive": "agents command discover durable errors events formats formatspec log metadata model paths record slug smallfile write",
     # signatures of what was exported
-    "seal": "errors events formats model smallfile",
+    "seal": "durable errors events formats model smallfile",
     # what katod adds to the agents' own files
-    "setup": "agents command errors service write",
+    "setup": "agents command durable errors service write",
     # sessions that are saved from deletion
-    "rescue": ("agents archive discover errors events formats log metadata model project record smallfile store write"),
+    "rescue": (
+        "agents archive discover durable errors events formats log metadata model project record smallfile store write"
+    ),
     "chores": "config discover log matrix rescue store",
     # recordings that are delivered elsewhere
     "matrix": "backoff config discover errors formats log model record smallfile store",
@@ -67,12 +70,12 @@ ARROWS = {
     "mcp": "agents errors formats formatspec log metadata model record search store",
     # sessions for clients and browsers
     "serve": (
-        "agents discover errors events exchanges formats log metadata model preload record search service shell slug smallfile states store usage"
+        "agents discover durable errors events exchanges formats log metadata model preload record search service shell slug smallfile states store usage"
     ),
     "daemon": "agents chores config discover errors log model pipeline preload record schedule service shellrequests store",
     "doctor": "agents config discover errors log matrix model project record rescue service shell store write",
     "cli": (
-        "agents archive command config daemon discover doctor errors formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
+        "agents archive command config daemon discover doctor durable errors formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
         " shell slug smallfile states store titles usage"
     ),
     "__main__": "cli",
@@ -134,6 +137,7 @@ IMPURE = {
     "daemon": "katod.daemon",
     "log": "katod.log",
     "pipeline": "katod.pipeline",
+    "durable": "katod.durable",
     "smallfile": "katod.smallfile",
     "project": ".allowed .worktree",
     "rescue": ".copyfile .folder .names .notes .plan .rescuer .restoring .saving",
@@ -232,6 +236,7 @@ def used():
 def touches(module):
     """Return what a module uses apart from its arguments."""
     libraries = {name.split(".")[0] for name in module.imported} & OUTSIDE_LIBRARIES
+    libraries |= {"katod.durable"} & module.imported
     return libraries | (module.called & OUTSIDE_CALLS)
 
 

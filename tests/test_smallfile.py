@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from katod import durable
 from katod.smallfile import create_small, read_part, read_small, write_small
 
 
@@ -83,7 +84,7 @@ def test_a_new_file_takes_the_place_of_nothing(tmp_path, monkeypatch):
     def fail(_fd):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.setattr(durable, "sync", fail)
     with pytest.raises(OSError, match="No space"):
         create_small(path, b"x", 0o600)
     assert os.listdir(tmp_path) == []

@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final, TypeVar
 
+from katod import durable
 from katod.archive.manifest import MANIFEST, Entry, Manifest, entry_line, header, project_line
 from katod.archive.plan import FileLook, State
 from katod.errors import AlreadyRunning, KatodError, OutputError, TargetRefused
@@ -46,7 +47,7 @@ class ExportFolder:
         if self.manifest.damaged:
             self._set_aside(data)
         elif self.manifest.size < len(data):  # a line without its end, which a killed run was writing
-            os.ftruncate(self._manifest_fd, self.manifest.size)
+            durable.truncate(self._manifest_fd, self.manifest.size)
 
     def look(self, entry: Entry, *, closely: bool = False) -> FileLook:
         """Compare a file with what katod wrote; unless `closely`, it is read only if its stamp differs.
@@ -170,12 +171,12 @@ class ExportFolder:
         end = os.fstat(self._manifest_fd).st_size
         data = line if end else header() + line
         self._has_changed = True
-        written = os.pwrite(self._manifest_fd, data, end)
+        written = durable.write_at(self._manifest_fd, data, end)
         if written < len(data):
-            os.ftruncate(self._manifest_fd, end)
+            durable.truncate(self._manifest_fd, end)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.root / MANIFEST))
         if sync:
-            os.fsync(self._manifest_fd)
+            durable.sync(self._manifest_fd)
 
 
 def _places_of(entries: Collection[Entry]) -> tuple[set[str], set[str]]:

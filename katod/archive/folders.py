@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from katod import durable
 from katod.smallfile import read_small, write_small
 
 NAME: Final = "archives.json"
@@ -27,6 +28,6 @@ def remember(state: Path, root: Path) -> None:
     before = known_folders(state)
     if before[:1] == [root]:
         return
-    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    durable.make_folders(state, 0o700)
     paths = [root, *(path for path in before if path != root)][:_MOST]
     write_small(state / NAME, json.dumps([str(path) for path in paths]).encode())

@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from katod import durable
 from katod.cli.context import Context
 from katod.cli.printing import say
 from katod.config import parse_settings, rescue_path
@@ -40,7 +41,7 @@ def offer_rescue(context: Context, files: Files) -> None:
         hint = f"set `{_TABLE}.{_KEY} = {str(wanted).lower()}` in it yourself"
         raise SetupError("it cannot be changed safely", path=context.config_path, hint=hint) from error
     files.change(Change(context.config_path, found.data if found else None, after))
-    context.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    durable.make_folders(context.state, 0o700)
     asked.touch(mode=0o600)
     say(f"wrote `{_TABLE}.{_KEY} = {str(wanted).lower()}` to {context.config_path}")
     _reload(context)

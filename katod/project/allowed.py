@@ -10,6 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
 
+from katod import durable
 from katod.errors import ConfigError
 from katod.model import Tools
 from katod.project.form import LARGEST, NAME, ProjectFile, parse_project
@@ -107,7 +108,7 @@ class Allowed:
     def allow(self, path: Path, data: bytes) -> None:
         """Allow a file as long as this is its content. Raises ConfigError, OSError."""
         allowance = Allowance.of(data, path)
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        durable.make_folders(self.path.parent, 0o700)
         self._change(lambda known: known | {str(path): allowance})
 
     def remove(self, path: Path) -> bool:

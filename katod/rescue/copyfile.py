@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from zlib import error as ZlibError  # noqa: N812 - its own name says nothing
 
+from katod import durable
 from katod.agents import AGENTS
 from katod.errors import RescueError
 from katod.model import SessionKey, Stat
 from katod.rescue.names import PART, TRANSCRIPT, names_aside
-from katod.smallfile import sync_folder
 
 ABOUT: Final = "about.json"
 _LEVEL: Final = 1  # more takes three times as long for a fifth less
-_CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _AT_ONCE: Final = 1024 * 1024
 _LARGEST_ABOUT: Final = 16 * 1024 * 1024
 _VERSION: Final = 1
@@ -106,7 +105,7 @@ class CopyWriter:
             for piece in pieces:
                 file.write(piece.encode("utf-8", "replace"))
             file.flush()
-            os.fsync(file.fileno())
+            durable.sync(file.fileno())
 
     def finish(self, about: About) -> None:
         """Give the transcript and the archive their names, with all of both on disk. Raises OSError."""
@@ -116,11 +115,11 @@ class CopyWriter:
             file.write(json.dumps(row).encode())  # of any name: orjson refuses one that is no UTF-8
         self._zip.close()
         self._raw.flush()
-        os.fsync(self._raw.fileno())
+        durable.sync(self._raw.fileno())
         self._raw.close()
-        self._transcript.rename(self._place.with_suffix(TRANSCRIPT))
-        self._part.rename(self._place)
-        sync_folder(self._place.parent)
+        durable.rename(self._transcript, self._place.with_suffix(TRANSCRIPT))
+        durable.rename(self._part, self._place)
+        durable.sync_names(self._place.parent)
 
     def close(self) -> None:
         """Remove what was not finished."""
@@ -128,7 +127,7 @@ class CopyWriter:
             self._zip.close()
         self._raw.close()
         for path in (self._part, self._transcript):
-            path.unlink(missing_ok=True)
+            durable.remove(path, missing_ok=True)
 
 
 def _part_of(path: Path) -> Path:
@@ -138,8 +137,8 @@ def _part_of(path: Path) -> Path:
 
 def _created(path: Path) -> IO[bytes]:
     """Create a file for its owner alone, in place of what another try may have left. Raises OSError."""
-    path.unlink(missing_ok=True)
-    return os.fdopen(os.open(path, _CREATE, 0o600), "w+b")
+    durable.remove(path, missing_ok=True)
+    return os.fdopen(durable.create(path, os.O_RDWR, 0o600), "w+b")
 
 
 def read_about(place: Path) -> About:
@@ -189,9 +188,11 @@ def pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
 def delete(place: Path) -> None:
     """Delete a copy with its transcript, if it is there, and what was set aside of it. Raises OSError."""
     for path in takewhile(Path.exists, names_aside(place)):
-        path.unlink()
+        durable.remove(path)
     transcript = place.with_suffix(TRANSCRIPT)
     with suppress(FileNotFoundError):
-        transcript.rename(_part_of(transcript))  # what is left by a crash goes with the next start
+        durable.rename(transcript, _part_of(transcript))  # what is left by a crash goes with the next start
     for path in (place, _part_of(place), _part_of(transcript)):
-        path.unlink(missing_ok=True)
+        durable.remove(path, missing_ok=True)
+    if place.parent.is_dir():
+        durable.sync_names(place.parent)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from katod import durable
 from katod.agents import AGENTS
 from katod.archive.manifest import MANIFEST
 from katod.errors import KatodError, RescueError
@@ -41,7 +42,7 @@ class RescueFolder:
             hint = "if you deleted it, create it again: `mkdir -m 700` with this path"
             raise RescueError("is gone with all that was saved: is its disk mounted?", path=self.path, hint=hint)
         for one in (self.path.parent, self.path, self.path / agent):
-            one.mkdir(mode=_MODE, parents=True, exist_ok=True)
+            durable.make_folders(one, _MODE)
         os.chmod(self.path, _MODE)
         self._was_made = True
 
@@ -86,7 +87,7 @@ class RescueFolder:
         if _is_whole(place, key):
             what = "its copy could not be read at first, but can be now"
             raise RescueError(what, path=place, hint="katod tries again")
-        place.rename(next(name for name in names_aside(place) if not name.exists()))
+        durable.rename(place, next(name for name in names_aside(place) if not name.exists()))
         self.problems.pop(place, None)
 
     def _clean(self) -> None:
@@ -94,7 +95,7 @@ class RescueFolder:
         for suffix in (ARCHIVE, TRANSCRIPT) if self._owned else ():
             for path in self.path.glob(f"*/*{suffix}{PART}"):
                 with suppress(OSError):
-                    path.unlink()
+                    durable.remove(path)
 
     def note(self, about: About) -> None:
         """Note a copy that was made."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 from zipfile import ZipFile
 
+from katod import durable
 from katod.discover.roots import Root
 from katod.errors import RescueError, TargetRefused
 from katod.rescue.copyfile import About, SavedFile, members, pieces
@@ -14,7 +15,6 @@ from katod.rescue.names import place_of
 from katod.write.safe import make_root, open_parent
 
 _DRAFT: Final = ".katod-part"
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 Expect = Callable[[Path, int], None]
 
 
@@ -41,7 +41,7 @@ def put_back(folder: Path, about: About, roots: Iterable[Root], now: str, expect
     except BaseException:
         for path in made:
             with suppress(OSError):
-                path.unlink()
+                durable.remove(path)
         raise
     return [Path(file.path) for file in own]
 
@@ -62,16 +62,17 @@ def _create(archive: ZipFile, file: SavedFile, root: Root, now: str, expect: Exp
     draft = f".{parts[-1]}{_DRAFT}"
     try:
         with open_parent(root.path, parts, make=True) as parent:
-            with suppress(FileNotFoundError):
-                os.unlink(draft, dir_fd=parent)
+            durable.remove(draft, folder=parent, missing_ok=True)
             try:
-                size = _write(archive, file, os.open(draft, _CREATE, 0o600, dir_fd=parent), _end(file, root, now))
+                size = _write(
+                    archive, file, durable.create(draft, os.O_WRONLY, 0o600, folder=parent), _end(file, root, now)
+                )
                 if root.spec.identify(Path(file.path)) is not None:
                     expect(Path(file.path), size)
-                os.link(draft, parts[-1], src_dir_fd=parent, dst_dir_fd=parent)  # fails if anything is there
-                os.fsync(parent)
+                durable.link(draft, parts[-1], folder=parent)  # fails if anything is there
+                durable.sync_names(parent)
             finally:
-                os.unlink(draft, dir_fd=parent)
+                durable.remove(draft, folder=parent)
     except TargetRefused as error:
         hint = (
             "a copy is never put back through a link: take the file from its archive, which `katod rescue --json` names"
@@ -92,5 +93,5 @@ def _write(archive: ZipFile, file: SavedFile, fd: int, end: bytes) -> int:
             last = piece[-1:]
         target.write((b"" if last == b"\n" or not end else b"\n") + end)
         target.flush()
-        os.fsync(target.fileno())
+        durable.sync(target.fileno())
         return target.tell()

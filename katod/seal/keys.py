@@ -5,9 +5,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from katod import durable
 from katod.errors import SealError, with_extra
 from katod.seal.cbor import encode
-from katod.smallfile import create_small, read_small, sync_folder
+from katod.smallfile import create_small, read_small
 
 THUMBPRINT_URN: Final = "urn:ietf:params:oauth:ckt:"
 _LARGEST: Final = 64 * 1024
@@ -87,16 +88,16 @@ def make_key(path: Path) -> PublicKey:
     private = key.private_bytes(ser.Encoding.PEM, ser.PrivateFormat.PKCS8, ser.NoEncryption())
     public = key.public_key().public_bytes(ser.Encoding.PEM, ser.PublicFormat.SubjectPublicKeyInfo)
     try:
-        path.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
+        durable.make_folders(path.parent, _FOLDER)
     except OSError as error:
         raise SealError(f"the directory cannot be made: {error.strerror}", path=path.parent) from error
     _create(path, private, _PRIVATE)
     try:
         _create(public_path(path), public, _PUBLIC)
     except BaseException:
-        path.unlink()  # just made, and never used
+        durable.remove(path)  # just made, and never used
         raise
-    sync_folder(path.parent)
+    durable.sync_names(path.parent)
     return PrivateKey(key).public
 
 

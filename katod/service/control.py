@@ -1,7 +1,6 @@
 """Requests from the shell to the daemon: files in the state directory, renamed into place, each answered by a file."""
 
 import errno
-import os
 import re
 import time
 from collections.abc import Iterator
@@ -13,8 +12,9 @@ from uuid import uuid4
 
 import orjson
 
+from katod import durable
 from katod.model import MOST_EXCHANGES, Command, Saying, SessionKey, Word
-from katod.smallfile import read_small
+from katod.smallfile import create_small, read_small
 
 FOLDER: Final = "requests"
 # What is requested, but cannot be typed in a chat: to append what is missing of an output, to forget a session, to keep
@@ -67,13 +67,12 @@ class Request:
 def enqueue(state: Path, request: Request) -> Path:
     """Leave a request for the daemon; return the path where the answer will appear."""
     folder = state / FOLDER
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    durable.make_folders(folder, 0o700)
     name = uuid4().hex
     hidden = folder / f"{name}.part"
-    data = orjson.dumps(asdict(request))
-    hidden.touch(mode=0o600)
-    hidden.write_bytes(data)
-    os.rename(hidden, folder / f"{name}{_SUFFIX}")
+    create_small(hidden, orjson.dumps(asdict(request)), 0o600)
+    durable.rename(hidden, folder / f"{name}{_SUFFIX}")
+    durable.sync_names(folder)
     return folder / f"{name}{_ANSWER}"
 
 
@@ -86,7 +85,7 @@ class Inbox:
 
     def make(self) -> Path:
         """Create the folder for requests, and return it."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        durable.make_folders(self._folder, 0o700)
         return self._folder
 
     def poll(self) -> Iterator[tuple[Path, Request]]:
@@ -105,16 +104,16 @@ class Inbox:
         for path in (*self._folder.glob(f"*{_ANSWER}"), *self._folder.glob("*.part")):
             with suppress(OSError):
                 if path.lstat().st_mtime < oldest:
-                    path.unlink()
+                    durable.remove(path)
 
     def answer(self, path: Path, refusal: str) -> None:
         """Answer a request (an empty refusal means done) and remove it; if that fails, the next poll tries again."""
         part = path.with_suffix(".part")
         try:
-            part.touch(mode=0o600)
-            part.write_text(refusal)
-            os.rename(part, path.with_suffix(_ANSWER))
-            path.unlink(missing_ok=True)
+            durable.remove(part, missing_ok=True)
+            create_small(part, refusal.encode("utf-8", "replace"), 0o600)
+            durable.rename(part, path.with_suffix(_ANSWER))
+            durable.remove(path, missing_ok=True)
         except OSError:
             self._answers[path] = refusal
 

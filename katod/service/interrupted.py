@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from katod import durable
 from katod.model import SessionKey
 from katod.smallfile import read_small, write_small
 
@@ -34,7 +35,7 @@ def leave(state: Path, ended: Iterable[Interrupted]) -> None:
     """Add recordings to the note; nothing else in the directory is touched. Raises OSError."""
     rows = [*read(state), *ended][-_MOST:]
     if rows:
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        durable.make_folders(state, 0o700)
         _write(state, rows)
 
 
@@ -48,7 +49,7 @@ def read(state: Path) -> list[Interrupted]:
 
 def clear(state: Path) -> None:
     """Remove the note. Raises OSError."""
-    (state / NAME).unlink(missing_ok=True)
+    durable.remove(state / NAME, missing_ok=True)
 
 
 def forget(state: Path, keys: Iterable[SessionKey]) -> None:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+from katod import durable
 from katod.errors import AlreadyRunning, LedgerError
 
 LOCK_NAME: Final = "lock"
@@ -25,7 +26,7 @@ class Lock:
     def take(cls, directory: Path) -> "Lock":
         """Create the state directory if necessary and lock it. Raises AlreadyRunning or LedgerError."""
         try:
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            durable.make_folders(directory, 0o700)
             os.chmod(directory, 0o700)
             fd = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
         except OSError as error:

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from katod.smallfile import read_small, sync_folder, write_small
+from katod import durable
+from katod.smallfile import read_small, write_small
 
 NAME: Final = "paused"
 _LARGEST: Final = 64
@@ -26,5 +27,5 @@ def pause(state: Path, time: str) -> None:
 
 def resume(state: Path) -> None:
     """Note that katod is no longer paused; on return, that is on disk. Raises OSError."""
-    (state / NAME).unlink(missing_ok=True)
-    sync_folder(state)
+    durable.remove(state / NAME, missing_ok=True)
+    durable.sync_names(state)

@@ -7,12 +7,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from katod import durable
 from katod.errors import SetupError, TargetRefused
 from katod.write.safe import PRIVATE_FILE, open_parent, require_plain_file
 
 LARGEST: Final = 1024 * 1024
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-_WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OWN_GROUP: Final = -1  # the group that a new file gets
 _LINKS: Final = "use --follow-links to change the target"
 
@@ -58,11 +58,11 @@ class Files:
             if (found.data if found else None) != change.before:
                 raise SetupError("it was changed in the meantime", hint="run the command again")
             if change.after is None:
-                os.unlink(name, dir_fd=parent)
+                durable.remove(name, folder=parent)
             else:
                 kept = found or FoundFile(b"", change.mode, change.group)
                 _replace(parent, name, kept._replace(data=change.after))
-            os.fsync(parent)
+            durable.sync_names(parent)
 
     @contextmanager
     def _opened(self, path: Path, *, make: bool) -> Iterator[tuple[int, str]]:
@@ -124,16 +124,16 @@ def _read(parent: int, name: str) -> FoundFile:
 def _replace(parent: int, name: str, made: FoundFile) -> None:
     """Write a file beside another one, and rename it into its place; its group is kept, so that it is read by them."""
     part = f".{name}.katod-{os.getpid()}"
-    fd = os.open(part, _WRITE, PRIVATE_FILE, dir_fd=parent)
+    fd = durable.create(part, os.O_WRONLY, PRIVATE_FILE, folder=parent)
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(made.data)
             file.flush()
             os.fchown(fd, -1, made.group)
             os.fchmod(fd, made.mode)
-            os.fsync(fd)
-        os.rename(part, name, src_dir_fd=parent, dst_dir_fd=parent)
+            durable.sync(fd)
+        durable.rename(part, name, folder=parent)
     except BaseException:
         with suppress(OSError):
-            os.unlink(part, dir_fd=parent)
+            durable.remove(part, folder=parent)
         raise

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from katod import durable
 from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
 
@@ -41,6 +42,8 @@ def connect(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA fullfsync=ON")  # macOS: as `durable.sync` does; elsewhere it changes nothing
+        connection.execute("PRAGMA checkpoint_fullfsync=ON")
         connection.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten, too
         connection.execute("PRAGMA temp_store=MEMORY")  # `erase` copies everything: to no file elsewhere
     except BaseException:
@@ -269,10 +272,11 @@ def quarantine(path: Path, error: LedgerError, log: EventLog) -> None:
     while os.path.lexists(aside := path.with_name(f"{path.name}{suffix}{number}")):
         number += 1
     try:
-        path.rename(aside)  # first, because what is left without its log would look intact
+        durable.rename(path, aside)  # first, because what is left without its log would look intact
         if os.path.lexists(_wal_path(path)):
-            _wal_path(path).rename(_wal_path(aside))
-        path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+            durable.rename(_wal_path(path), _wal_path(aside))
+        durable.remove(path.with_name(f"{path.name}-shm"), missing_ok=True)
+        durable.sync_names(path.parent)
     except OSError as failure:
         raise LedgerError(f"unusable, and cannot be quarantined: {failure.strerror}", path=path) from failure
     log.ledger_quarantined(str(aside), error.what)
@@ -320,7 +324,7 @@ def _contains(path: Path, words: list[bytes]) -> bool:
 def delete_quarantined(path: Path) -> None:
     """Delete a quarantined ledger with the files beside it. Raises OSError."""
     for name in (_wal_path(path), path.with_name(f"{path.name}-shm"), path):
-        name.unlink(missing_ok=True)
+        durable.remove(name, missing_ok=True)
 
 
 def _number(aside: Path) -> int:

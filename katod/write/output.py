@@ -9,6 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from katod import durable
 from katod.errors import OutputError, OutputReplaced, TargetRefused
 from katod.model import signed
 from katod.write.recover import plan
@@ -20,8 +21,6 @@ NEAR_TAIL_SIZE: Final = 64
 _CLAIMS: Final = range(400_000_000, 1_000_000_000, 2)  # times between 1982 and 2001, as coarse as FAT stores them
 _LOOK_BACK: Final = 16 * 1024 * 1024
 _LOOK_AROUND: Final = 2 * 1024 * 1024
-# Not every platform has fdatasync (macOS does not); fsync does the same and more.
-_sync = getattr(os, "fdatasync", os.fsync)
 
 
 class OutputPath(NamedTuple):
@@ -157,7 +156,7 @@ def complete(
                 intent, bounds = b"\n" + intent, [end + 1 for end in bounds]
             todo = plan(following, intent, bounds, anchored=anchored)
             if todo.cut is not None:
-                os.ftruncate(fd, start + todo.cut)
+                durable.truncate(fd, start + todo.cut)
             _write(fd, todo.data, place.path)
             return _known(fd), todo.foreign
     except FileNotFoundError:
@@ -292,7 +291,7 @@ def _opened(place: OutputPath, *, create: bool, writes: bool = False) -> Iterato
             fd = open_file(parent, place.parts[-1], create=create)
             try:
                 if create:
-                    os.fsync(parent)
+                    durable.sync_names(parent)
                 yield fd
                 if writes:
                     _require_name(parent, place, fd)
@@ -355,8 +354,8 @@ def _write(fd: int, data: bytes, path: Path) -> None:
     """Write everything and sync. A write may be short: quota, full disk, signal."""
     view = memoryview(data)
     while view:
-        written = os.write(fd, view)
+        written = durable.write(fd, view)
         if written <= 0:
             raise OutputError("cannot be written: write returned 0 bytes", path=path, hint="is the disk full?")
         view = view[written:]
-    _sync(fd)
+    durable.sync(fd)

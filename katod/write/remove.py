@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 from typing import Final
 
+from katod import durable
 from katod.errors import OutputError, TargetRefused
 from katod.write.output import OutputPath
 from katod.write.root import require_root
@@ -26,8 +27,8 @@ def remove_output(place: OutputPath, *, really: bool = True) -> None:
         with open_parent(place.root, place.parts, make=False, marker=place.marker) as parent:
             require_plain_file(os.stat(name, dir_fd=parent, follow_symlinks=False), name)
             if really:
-                os.unlink(name, dir_fd=parent)
-                os.fsync(parent)
+                durable.remove(name, folder=parent)
+                durable.sync_names(parent)
     except FileNotFoundError:
         require_root(place.path, place.root, place.marker)
     except TargetRefused as error:
@@ -48,8 +49,8 @@ def remove_folder(place: OutputPath) -> None:
                 _remove_assets(folder)
             finally:
                 os.close(folder)
-            os.rmdir(place.parts[-1], dir_fd=parent)
-            os.fsync(parent)
+            durable.remove_folder(place.parts[-1], folder=parent)
+            durable.sync_names(parent)
     except FileNotFoundError:
         require_root(place.path, place.root, place.marker)
     except TargetRefused as error:
@@ -62,8 +63,8 @@ def remove_empty(place: OutputPath) -> None:
     """Delete a folder if nothing is in it. Raises OutputError if that is not possible, or its disk is not mounted."""
     try:
         with open_parent(place.root, place.parts, make=False, marker=place.marker) as parent:
-            os.rmdir(place.parts[-1], dir_fd=parent)
-            os.fsync(parent)
+            durable.remove_folder(place.parts[-1], folder=parent)
+            durable.sync_names(parent)
     except FileNotFoundError:
         require_root(place.path, place.root, place.marker)
     except (TargetRefused, OSError) as error:
@@ -77,4 +78,4 @@ def _remove_assets(folder: int) -> None:
     for name in filter(_ASSET.fullmatch, os.listdir(folder)):
         with suppress(TargetRefused):
             require_plain_file(os.stat(name, dir_fd=folder, follow_symlinks=False), name)
-            os.unlink(name, dir_fd=folder)
+            durable.remove(name, folder=folder)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
+from katod import durable
 from katod.errors import OutputError
 from katod.model import signed
 from katod.shell import pasted
 from katod.write.safe import PRIVATE_FILE, make_root
 
 _MARKER: Final = re.compile(r"\.katod-[0-9a-f]{16}")
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def mark_root(root: Path) -> str:
@@ -49,8 +49,8 @@ def _create_marker(root: Path) -> str:
 def _write_marker(root: Path, name: str) -> None:
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.close(os.open(name, _CREATE, PRIVATE_FILE, dir_fd=folder))
-        os.fsync(folder)
+        os.close(durable.create(name, os.O_WRONLY, PRIVATE_FILE, folder=folder))
+        durable.sync_names(folder)
     finally:
         os.close(folder)
 

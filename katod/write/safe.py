@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
+from katod import durable
 from katod.errors import TargetRefused
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -40,25 +41,14 @@ def open_parent(root: Path, parts: tuple[str, ...], *, make: bool, marker: str =
 
 
 def make_root(root: Path) -> None:
-    """Create a root and its missing parents, each synced before the next. Raises OSError."""
-    missing = [folder for folder in (root, *root.parents) if not folder.exists()]
-    for folder in reversed(missing):
-        folder.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
-        above = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(above)
-        finally:
-            os.close(above)
+    """Create a root and its missing parents, each on disk before the next. Raises OSError."""
+    durable.make_folders(root, PRIVATE_DIRECTORY)
 
 
 def _step(fd: int, part: str, *, make: bool) -> int:
     """Open a subfolder and close its parent."""
     if make:
-        try:
-            os.mkdir(part, PRIVATE_DIRECTORY, dir_fd=fd)
-            os.fsync(fd)
-        except FileExistsError:
-            pass
+        _make(fd, part)
     try:
         below = os.open(part, _DIRECTORY, dir_fd=fd)
     except OSError as error:
@@ -71,9 +61,16 @@ def _step(fd: int, part: str, *, make: bool) -> int:
     return below
 
 
+def _make(fd: int, part: str) -> None:
+    try:
+        durable.make_folder(part, PRIVATE_DIRECTORY, folder=fd)
+    except FileExistsError:
+        durable.sync_names(fd)  # a katod that was killed may have made it
+
+
 def open_file(parent: int, name: str, *, create: bool) -> int:
     """Open a file for appending, a new one exclusively. Raises OSError; TargetRefused if it is not a regular file."""
-    return _open_plain(parent, name, _FILE | os.O_CREAT | os.O_EXCL if create else _FILE)
+    return _open_plain(parent, name, _FILE, create=create)
 
 
 def open_to_read(parent: int, name: str) -> int:
@@ -81,9 +78,12 @@ def open_to_read(parent: int, name: str) -> int:
     return _open_plain(parent, name, _READ)
 
 
-def _open_plain(parent: int, name: str, flags: int) -> int:
+def _open_plain(parent: int, name: str, flags: int, *, create: bool = False) -> int:
     try:
-        fd = os.open(name, flags, PRIVATE_FILE, dir_fd=parent)
+        if create:
+            fd = durable.create(name, flags, PRIVATE_FILE, folder=parent)
+        else:
+            fd = os.open(name, flags, dir_fd=parent)
     except FileNotFoundError:
         raise
     except OSError as error:

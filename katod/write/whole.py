@@ -12,14 +12,13 @@ from io import FileIO
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from katod import durable
 from katod.errors import OutputReplaced, TargetRefused
 from katod.write.safe import PRIVATE_FILE, open_parent
 
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _AT_ONCE: Final = 1024 * 1024
 _HEAD: Final = 64 * 1024
-_sync = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
 class FileStamp(NamedTuple):
@@ -98,7 +97,7 @@ class UnfinishedFile:
     def complete(self) -> FileStamp:
         """Write everything to the disk; return the stamp, which a new name does not change. Raises OSError."""
         self._file.flush()
-        _sync(self.fd)
+        durable.sync(self.fd)
         return stamp(os.fstat(self.fd))
 
     def publish(self, root: Path, parts: tuple[str, ...], expected: FileStamp | None) -> None:
@@ -110,15 +109,15 @@ class UnfinishedFile:
             if stamp_at(parent, parts[-1]) != expected:
                 raise OutputReplaced("was changed while it was exported", path=root.joinpath(*parts))
             if expected is None and self._linked(parent, parts[-1]):
-                os.unlink(self._name, dir_fd=self._root)
+                durable.remove(self._name, folder=self._root)
             else:
-                os.rename(self._name, parts[-1], src_dir_fd=self._root, dst_dir_fd=parent)
-            os.fsync(parent)
+                durable.rename(self._name, parts[-1], folder=self._root, into=parent)
+            durable.sync_names(parent)
 
     def _linked(self, parent: int, name: str) -> bool:
         """Give the draft a second name, which cannot replace a file; return whether this file system has links."""
         try:
-            os.link(self._name, name, src_dir_fd=self._root, dst_dir_fd=parent, follow_symlinks=False)
+            durable.link(self._name, name, folder=self._root, into=parent)
         except FileExistsError:
             raise OutputReplaced("was created while it was exported", path=name) from None
         except (OSError, NotImplementedError):
@@ -135,7 +134,7 @@ class UnfinishedFile:
 def drafted(root: int, name: str) -> Iterator[UnfinishedFile]:
     """Yield an empty draft; what a killed run left under its name is removed, and so is what is not published."""
     remove_draft(root, name)
-    draft = UnfinishedFile(root, name, os.open(name, _CREATE, PRIVATE_FILE, dir_fd=root))
+    draft = UnfinishedFile(root, name, durable.create(name, os.O_WRONLY, PRIVATE_FILE, folder=root))
     try:
         yield draft
     finally:
@@ -146,9 +145,7 @@ def drafted(root: int, name: str) -> Iterator[UnfinishedFile]:
 def remove_draft(root: int, name: str) -> None:
     """Remove a draft, if there is one. Raises TargetRefused if it cannot be one."""
     try:
-        os.unlink(name, dir_fd=root)
-    except FileNotFoundError:
-        pass
+        durable.remove(name, folder=root, missing_ok=True)
     except (IsADirectoryError, PermissionError) as error:
         raise TargetRefused(f"{name} is not a file of katod's") from error
 

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from katod import durable
 from katod.archive import folder as folders
 from katod.archive.folder import is_inside, opened, require_allowed
 from katod.archive.manifest import MANIFEST, Entry, Manifest
@@ -54,25 +55,25 @@ def test_an_entry_is_on_the_disk_before_its_file_has_the_name(tmp_path, monkeypa
     calls = []
 
     def note(name):
-        real = getattr(os, name)
+        real = getattr(durable, name)
 
         def call(*arguments, **named):
-            is_list = name == "fsync" and os.path.samestat(os.fstat(arguments[0]), (tmp_path / MANIFEST).stat())
+            is_list = name == "sync" and os.path.samestat(os.fstat(arguments[0]), (tmp_path / MANIFEST).stat())
             calls.append((name, is_list, (tmp_path / MANIFEST).read_bytes()))
             return real(*arguments, **named)
 
-        monkeypatch.setattr(os, name, call)
+        monkeypatch.setattr(durable, name, call)
 
     with opened(tmp_path) as folder:
         if replaces:
             publish(folder, "a.md", b"one")
-        for name in ("fsync", "link", "rename"):
+        for name in ("sync", "link", "rename"):
             note(name)
         publish(folder, "a.md", b"two", expected=folder.stamp("a.md"))
         monkeypatch.undo()
-    named = next(place for place, call in enumerate(calls) if call[0] != "fsync")
+    named = next(place for place, call in enumerate(calls) if call[0] != "sync")
     name, is_list, content = calls[named - 1]
-    assert (name, is_list) == ("fsync", True)
+    assert (name, is_list) == ("sync", True)
     assert content == (tmp_path / MANIFEST).read_bytes()
 
 

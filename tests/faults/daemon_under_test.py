@@ -15,6 +15,7 @@ import sys
 import time
 from contextlib import contextmanager
 
+from katod import durable
 from katod.cli import main
 from katod.discover.watch import Hints
 from katod.store.ledger import Ledger
@@ -55,13 +56,13 @@ class Window:
 
 
 class Pieces:
-    """The `os` of the output module, with a `write` that splits its data into pieces."""
+    """The durable calls of the output module, with a `write` that splits its data into pieces."""
 
     def __init__(self, window, lock):
         self._window, self._lock = window, lock
 
     def __getattr__(self, name):
-        return getattr(os, name)
+        return getattr(durable, name)
 
     def write(self, fd, data):
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -78,11 +79,16 @@ class Pieces:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return len(data)
 
+    def sync(self, fd):
+        self._window.show(APPENDED)
+        durable.sync(fd)
+        self._window.show(IDLE, 0)
+
 
 def show_windows(window, lock):
     """Wrap the functions that delimit the windows."""
     read, transaction, save = SourceFile.read, Ledger.transaction, Ledger.save_output
-    sync, wait = output._sync, Hints.wait
+    wait = Hints.wait
     staged = []
 
     def shown_read(*arguments):
@@ -102,17 +108,12 @@ def show_windows(window, lock):
             yield
         window.show(COMMITTED if staged else IDLE, PAUSE if staged else 0)
 
-    def shown_sync(fd):
-        window.show(APPENDED)
-        sync(fd)
-        window.show(IDLE, 0)
-
     def shown_wait(hints, timeout):
         window.show(IDLE, 0)
         wait(hints, timeout)
 
     SourceFile.read, Ledger.transaction, Ledger.save_output = shown_read, shown_transaction, shown_save
-    output._sync, output.os, Hints.wait = shown_sync, Pieces(window, lock), shown_wait
+    output.durable, Hints.wait = Pieces(window, lock), shown_wait
 
 
 if __name__ == "__main__":

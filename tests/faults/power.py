@@ -3,6 +3,7 @@
 import os
 import shutil
 
+from katod import durable
 from katod.write import output
 from tests.support.world import CUT
 
@@ -22,7 +23,7 @@ class Cut:
         """Return a function that makes the process exit at the cut and reports each earlier sync to the disk."""
 
         def cut():
-            written, sync = output._write, output._sync
+            written, sync = output._write, durable.sync
             left = self._number
 
             def write(fd, data, path):
@@ -41,7 +42,7 @@ class Cut:
                     os._exit(CUT)
                 sync(fd)
 
-            output._write, output._sync = write, lost
+            output._write, durable.sync = write, lost
 
         return cut
 

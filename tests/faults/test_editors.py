@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
+from katod import durable
 from katod.record import delivery
-from katod.write import output
 from tests.examples import mostly
 from tests.support.inprocess import InProcess
 from tests.support.live import Live
@@ -81,14 +81,14 @@ def save(path, content):
 
 def at_the_next_sync(monkeypatch, act):
     """Do something once, after katod wrote to an output and before it returns from the sync."""
-    sync, left = output._sync, [act]
+    sync, left = durable.sync, [act]
 
     def late(fd):
         sync(fd)
         if left:
             left.pop()()
 
-    monkeypatch.setattr(output, "_sync", late)
+    monkeypatch.setattr(durable, "sync", late)
 
 
 @pytest.mark.fault("output replaced during an append")

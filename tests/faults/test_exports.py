@@ -62,8 +62,6 @@ def cut_at(name, number, moment):
         return original(*arguments, **named)
 
     setattr(os, name, call)
-    if name == getattr(whole._sync, "__name__", ""):
-        whole._sync = call
 
 
 def killed(world, name, number, moment):

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from katod import durable
 from katod.discover.watch import Hints
 from katod.log import EventLog
 from katod.service import control
@@ -240,7 +241,7 @@ def test_an_answer_that_cannot_be_written_now_is_given_later(world, monkeypatch)
     moment = "2026-02-10T23:00:00.000Z"
     answer = control.enqueue(world.state, Request(("claude", "unknown", ""), "start", "n", moment))
     with monkeypatch.context() as full:
-        full.setattr(os, "rename", no_space)
+        full.setattr(durable, "rename", no_space)
         katod._take_requests()
     katod._take_requests()
     katod.stop()

@@ -22,6 +22,7 @@ OPENS = {
     "katod.cli.seal": "a signature",
     "katod.cli.transcripts": "a file that a person named, and that is no recording",
     "katod.config": "the configuration",
+    "katod.durable": "folders, to sync them",
     "katod.doctor.machine": "/proc",
     "katod.matrix.client": "the token",
     "katod.project.allowed": "a project's file; the list of those that are allowed",

@@ -35,9 +35,6 @@ REASONS: Final[dict[str, str]] = {
     ): "it only is not the beginning",
     "_last_bytes: return begin, os.pread(fd, [size - begin → size + begin], begin)": "no more than that can be read",
     ("Client.__init__: self._room = quote(settings.room, safe=[\"\" → 'X'])"): "no letter is quoted",
-    (
-        ": _sync = getattr(os, [\"fdatasync\" → 'fdatasyncX'], os.fsync)  # macOS has no fdatasync"
-    ): "`fsync` does the same and more",
     "ZotAdapter._call: if not self._calls.add(call, [1 → 0]):": "only whether there is one counts",
     "ZotAdapter._call: if not self._calls.add(call, [1 → 2]):": "only whether there is one counts",
     "_title_in: return text_of(row[[0 → -1]])": "the query asks for one column",

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from katod import durable
 from katod.errors import SourceError
 from katod.rescue import copyfile, plan, rescuer, saving
 from katod.rescue.copyfile import About, members, pieces, read_about
@@ -443,15 +444,15 @@ def test_a_crash_while_a_copy_is_deleted_leaves_no_words_of_it(world: World, mon
     told(Claude(world), 40, "private words")
     world.process()
     [place] = rescued(world).glob("*/*.zip")
-    unlink = Path.unlink
+    remove = durable.remove
 
     def stops(path: Path, missing_ok: bool = False) -> None:
-        unlink(path, missing_ok=missing_ok)
+        remove(path, missing_ok=missing_ok)
         if path == place:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "unlink", stops)
+        patch.setattr(durable, "remove", stops)
         with pytest.raises(KeyboardInterrupt):
             copyfile.delete(place)
     rescuer.RescueFolder(rescued(world), owned=True).all()

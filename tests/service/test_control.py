@@ -6,6 +6,7 @@ import stat
 
 import pytest
 
+from katod import durable
 from katod.model import Command, SessionKey
 from katod.service import control
 from katod.service.control import Inbox, Request
@@ -116,7 +117,7 @@ def test_an_answer_that_cannot_be_written_is_given_at_the_next_poll(tmp_path, mo
 
     [(path, _)] = inbox.poll()
     with monkeypatch.context() as full:
-        full.setattr(control.os, "rename", no_space)
+        full.setattr(durable, "rename", no_space)
         inbox.answer(path, "refused")
     assert list(inbox.poll()) == []
     assert answer.read_text() == "refused"

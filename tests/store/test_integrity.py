@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from katod import durable
 from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
 from katod.model import SessionKey
@@ -212,7 +213,7 @@ def test_a_ledger_that_cannot_be_renamed_is_an_error(path, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(type(path), "rename", refuse)
+    monkeypatch.setattr(durable, "rename", refuse)
     with pytest.raises(LedgerError, match="cannot be quarantined: Permission denied"):
         Ledger.open(path.parent, LOG)
 

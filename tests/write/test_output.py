@@ -9,6 +9,7 @@ from unittest import mock
 
 import pytest
 
+from katod import durable
 from katod.errors import OutputError, OutputReplaced
 from katod.write import output
 from katod.write.output import (
@@ -113,9 +114,8 @@ def test_write_that_takes_nothing_is_an_error(place, monkeypatch):
 def test_what_was_written_is_synced_with_its_folder(place, monkeypatch):
     """The bytes of a new file and its name are synced before an append returns."""
     synced = []
-    monkeypatch.setattr(output, "_sync", lambda fd: synced.append(os.fstat(fd).st_ino))
-    real = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(os.fstat(fd).st_ino), real(fd)))
+    for name in ("sync", "sync_names"):
+        monkeypatch.setattr(durable, name, lambda fd: synced.append(os.fstat(fd).st_ino))
     append_new(place, INTENT)
     assert place.path.stat().st_ino == synced[-1]
     assert place.path.parent.stat().st_ino in synced
@@ -276,7 +276,7 @@ def test_an_output_on_a_device_of_another_number_is_the_same(place):
 def test_a_file_that_is_replaced_before_the_sync_ends_is_noticed(place, monkeypatch, act):
     """The bytes went to a file that no longer has the name, so the append is not done."""
     known = append_new(place, b"before\n")
-    sync = output._sync
+    sync = durable.sync
 
     def late(fd):
         sync(fd)
@@ -284,7 +284,7 @@ def test_a_file_that_is_replaced_before_the_sync_ends_is_noticed(place, monkeypa
         fresh.write_bytes(b"before\nmy note\n")
         fresh.replace(place.path)
 
-    monkeypatch.setattr(output, "_sync", late)
+    monkeypatch.setattr(durable, "sync", late)
     with pytest.raises(OutputReplaced):
         append(place, INTENT) if act == "append" else complete(place, known, INTENT, BOUNDS)
     monkeypatch.undo()

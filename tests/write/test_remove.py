@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from katod import durable
 from katod.errors import OutputError
 from katod.write.output import OutputPath
 from katod.write.remove import remove_empty, remove_folder, remove_output
@@ -125,13 +126,13 @@ DELETED = [(remove_output, lambda place: place), (remove_folder, folder_of), (re
 @pytest.mark.parametrize(("remove", "prepared"), DELETED)
 def test_what_was_deleted_stays_so_after_a_power_loss(place, remove, prepared, monkeypatch):
     """The folder that it was in is synced without it."""
-    one, synced, sync = prepared(place), [], os.fsync
+    one, synced, sync = prepared(place), [], durable.sync_names
 
-    def fsync(fd):
+    def noted(fd):
         synced.append((os.fstat(fd).st_ino, one.path.exists()))
         sync(fd)
 
-    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(durable, "sync_names", noted)
     remove(one)
     assert synced == [(place.path.parent.stat().st_ino, False)]
 

@@ -5,6 +5,7 @@ import secrets
 from pathlib import Path
 from typing import Final
 
+from katod import durable
 from katod.errors import ServeError
 from katod.serve.access.policy import SHORTEST_TOKEN
 from katod.smallfile import create_small, read_small
@@ -19,7 +20,7 @@ def own_token(state: Path) -> str:
     """Return the token in the state directory, made if there is none. Raises ServeError."""
     path = state / NAME
     try:
-        state.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
+        durable.make_folders(state, _FOLDER)
         if not path.exists():
             create_small(path, f"{secrets.token_urlsafe(_BYTES)}\n".encode(), _PRIVATE)
     except OSError as error:
