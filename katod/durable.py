@@ -122,5 +122,9 @@ def make_folders(path: Path, mode: int) -> None:
     """Make a folder and its missing parents, each on disk before the next. Raises OSError."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     for folder in reversed(missing):
-        folder.mkdir(mode=mode, exist_ok=True)
+        try:
+            os.mkdir(folder, mode)
+        except FileExistsError:
+            if not folder.is_dir():
+                raise
         sync_names(folder.parent)

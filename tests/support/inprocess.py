@@ -20,8 +20,7 @@ class InProcess(Daemon):
         self._umask = os.umask(0o077)
         super().__init__(load(world.config), world.config, world.state, EventLog())
         self._left_running = close_later(self, self._ledger.close)  # for tests that do so
-        self._pipeline.resume()
-        self._schedule.queue(self._discovery.catalog.unread())
+        self._begin()
         self.turn()
 
     def turn(self, later: float = 0.0) -> None:

@@ -12,9 +12,9 @@ UPGRADE, EXPORTS = "tests/record/test_upgrade.py::", "tests/faults/test_exports.
 def drop_intent(original):
     """Discard the pending intent."""
 
-    def retry(self, row):
-        row.intent = None
-        return original(self, row)
+    def retry(self, output):
+        output.row = output.row._replace(intent=None, bounds=())
+        return original(self, output)
 
     return retry
 
@@ -23,10 +23,7 @@ def take_options_of_today(original):
     """Write every output with default options."""
 
     def outputs(self, *session_id):
-        rows = original(self, *session_id)
-        for row in rows:
-            row.options = type(row.options)()
-        return rows
+        return [row._replace(options=type(row.options)()) for row in original(self, *session_id)]
 
     return outputs
 
@@ -150,6 +147,8 @@ PROTECTIONS = [
             "tests/faults/test_kills.py",
             "tests/faults/test_syscalls.py",
             "tests/faults/test_world.py::TestHappenings::runTest",
+            "tests/simulation/test_simulation.py::test_whatever_happens_no_promise_is_broken",
+            "tests/simulation/test_simulation.py::test_whatever_happens_today_no_promise_is_broken",
             f"{POWER}TestLostPower::runTest",
             f"{POWER}test_power_is_lost_in_every_window",
             f"{NOTES}test_a_note_behind_what_a_kill_left",

@@ -1,0 +1,145 @@
+"""A session in the simulation: what `tests.faults.writer` writes, and what else agents do to their files."""
+
+import os
+import time
+from datetime import UTC, datetime
+
+from tests.faults.writer import SPOKEN, Talk
+from tests.support.records import line
+
+
+class Chat(Talk):
+    """One session, the marks that belong in each of its outputs, and a record that is not written as a whole yet."""
+
+    def __init__(self, world, number, rng):
+        super().__init__(world, number, rng)
+        self.rest = b""
+        self.turns = []  # how many records and marks there were after each turn
+        self.is_paused = self.is_suspended = self.is_cut = self.is_set_back = False
+        self.is_echoing = False  # whether it has just written a part of its history again
+        self.is_dated = False  # whether katod tells by the clock which of its commands are history
+
+    @property
+    def path(self):
+        return self.session.path
+
+    @property
+    def begun(self):
+        """Whether there is something in its file."""
+        return bool(self.written)
+
+    def write(self, rng):
+        """Write what happens next, or the rest of what was not written as a whole."""
+        self.rng = rng
+        if self.rest:
+            self.complete()
+            return
+        before = len(self.written)
+        records = self.turn()
+        self.is_echoing = len(self.written) == before
+        for _, record in self.written[before:]:
+            record["timestamp"] = datetime.fromtimestamp(time.time(), UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        data = b"".join(map(line, records))
+        self.turns.append((len(self.written), len(self.history)))
+        cut = rng.randrange(len(data)) if rng.random() < 0.1 else len(data)
+        self._append(data[:cut])
+        self.rest = data[cut:]
+
+    def complete(self):
+        """Write the rest of a record, if there is one."""
+        if self.rest:
+            self._append(self.rest)
+            self.rest = b""
+
+    def _append(self, data):
+        self.session.append(data)
+        self._touch()
+
+    def _touch(self):
+        """Give its file the time of the simulation's clock, as the system does."""
+        os.utime(self.path, (time.time(), time.time()))
+
+    def _act(self, chance):
+        """Act as always, unless katod is paused: then only `::stop` has an effect."""
+        if not self.is_paused:
+            return super()._act(chance)
+        if chance < 0.5:
+            self.is_suspended = False
+            return "::stop"
+        return "::start"
+
+    def _again(self):
+        """Write nothing again once the clock was set: what follows at an earlier time could be part of it."""
+        return [] if self.is_set_back else super()._again()
+
+    def _keep(self, begin):
+        return "" if self.is_paused or self.is_cut else super()._keep(begin)  # what was answered may be gone
+
+    def pause(self):
+        """Model that katod is paused: later, a recording goes on whose session is still there."""
+        self.is_suspended = self.recording is not None and self.path.exists()
+        self.is_paused, self.recording = True, None
+
+    def resume(self):
+        """Model that katod is paused no longer: a recording goes on that was not stopped."""
+        self.recording = self.present if self.is_suspended else None
+        self.is_paused = self.is_suspended = False
+        self.is_dated = True
+
+    def start(self):
+        """Model `katod start` in the shell; return the name to ask for."""
+        name = ""
+        if self.present is None:
+            self.present = f"-{self.number:08x}.{self.suffix}"
+            self.outputs[self.present] = []
+            name = "" if self.suffix == "md" else f"log{self.present}"
+        self.recording = self.present
+        return name
+
+    def stop(self):
+        """Model `katod stop` in the shell."""
+        self.recording = None
+
+    @property
+    def can_rewind(self):
+        """Whether its agent can take back the last turns: none of them is half written."""
+        is_plain = self.session.agent == "claude" and not (self.calling or self.rest or self.is_set_back)
+        return is_plain and len(self.turns) > 4
+
+    def rewind(self, rng):
+        """Take the last records away from its file, all of which katod has read."""
+        self.turns = self.turns[: max(4, len(self.turns) - rng.randint(1, 6))]
+        records, marks = self.turns[-1]
+        self.written, self.history = self.written[:records], self.history[:marks]
+        self.questions = [at for at in self.questions if at < len(self.history)]
+        last = self.history[-1][0] if self.history else ""
+        self.is_running = bool(self.questions) and last not in ("says", "ok")
+        self.path.write_bytes(b"".join(line(record) for _, record in self.written))
+        self._touch()
+        self.is_cut = self.is_dated = True
+
+    def rewrite(self):
+        """Write its file again as it is, as another file."""
+        fresh = self.path.with_name(f"{self.path.name}.tmp")
+        fresh.write_bytes(self.path.read_bytes())
+        fresh.rename(self.path)
+        self._touch()
+        self.is_dated = True
+
+    def delete(self):
+        """Delete its file: what was recorded stays."""
+        self.path.unlink()
+        self.left, self.is_cut, self.is_suspended = 0, True, False
+
+
+def wanted(chats):
+    """Return what each output must contain: the marks of all that was said, and of all else, and how many `ok`."""
+    found = {}
+    for chat in chats:
+        for name, marks in chat.outputs.items():
+            found[name] = {
+                "said": [mark for kind, mark in marks if kind in SPOKEN],
+                "all": [mark for kind, mark in marks if kind != "ok"],
+                "ok": sum(kind == "ok" for kind, _ in marks),
+            }
+    return found
