@@ -1,0 +1,237 @@
+"""A whole disk loses power again and again, wherever katod is; what was on it survives, and any part of the rest.
+
+`KATOD_FAULTS_SEED` repeats the random choices of a run. `KATOD_FAULTS_CRASHES` sets the number of power losses.
+"""
+
+import os
+import random
+import signal
+from collections import Counter
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from katod.service.control import FOLDER, Request, enqueue
+from tests.support.records import line
+from tests.support.world import CUT, World, in_new_process
+
+from .mounted import missing, mounted
+from .person import Person, outputs
+from .table import note
+from .test_kills import check_exports, check_outputs
+from .writer import Talk, truth
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
+CRASHES = int(os.environ.get("KATOD_FAULTS_CRASHES", "150"))
+EACH = 30  # power losses of one home
+SESSIONS = 4
+TURNS = 12  # records between two losses, at most
+EXPORTS = "all"
+SYNCS, CHANGES = "syncs", "changes"
+NEAR = 40  # the first changes of a run, in which most of them are
+OWNED = {"katod", "state", "katod.toml", "app", ".claude", ".codex", EXPORTS}
+
+
+class Asking:
+    """What the person asked for in the shell, and waits for."""
+
+    def __init__(self, world, talk):
+        name = talk._name()
+        talk.outputs[f"exp-{name}"] = list(talk.history)
+        key = (talk.session.agent, talk.session.session, "")
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.talk = talk
+        self.answer = enqueue(world.state, Request(key, "export", f"exp-{name}", now))
+
+    @property
+    def is_answered(self):
+        """Whether there is an answer. Nothing here can be refused."""
+        if not self.answer.exists():
+            return False
+        assert not self.answer.read_bytes().strip(b"\0")
+        return True
+
+
+class Scene:
+    """A home on a disk that loses power."""
+
+    def __init__(self, disk, seed):
+        self.rng = random.Random(seed)
+        self.disk = disk
+        self.world = World(disk.folder / "home", seen_empty=False)
+        self.world.configure(level="error")
+        self.disk.settle()
+        self.met = Counter()
+        self.talks, self.asked = [], []
+        self.person = Person(self.world, self.rng)
+
+    # -- what happens while katod does not run ----------------------------------------------------------
+
+    def write(self):
+        """Let the agents write, and the person ask; all of that is on disk."""
+        for _ in range(self.rng.randrange(TURNS)):
+            self._turn()
+        if self.rng.random() < 0.2 and (talks := [talk for talk in self._free() if talk.history]):
+            self.asked.append(Asking(self.world, self.rng.choice(talks)))
+        self.disk.settle()
+
+    def _free(self):
+        """Return the sessions that nothing was asked for that still waits: what it is to contain is what is there now."""
+        self.asked = [asking for asking in self.asked if not asking.is_answered]
+        waiting = [asking.talk for asking in self.asked]
+        return [talk for talk in self.talks if talk not in waiting]
+
+    def _turn(self):
+        if sum(talk.left > 0 for talk in self.talks) < SESSIONS:
+            self.talks.append(Talk(self.world, len(self.talks) + 1, self.rng))
+        if talks := [talk for talk in self._free() if talk.left > 0]:
+            talk = self.rng.choice(talks)
+            talk.session.append(b"".join(map(line, talk.turn())))
+
+    # -- katod ------------------------------------------------------------------------------------------
+
+    def run(self, act):
+        """Let katod do something until the power fails, if it does; return whether it did."""
+        code = in_new_process(partial(self._act, act), ends=(0, CUT, -signal.SIGBUS))
+        failed = self.disk.failed_at
+        assert failed or code == 0, code
+        return bool(failed)
+
+    def _act(self, act):
+        try:
+            act()
+        except BaseException:
+            if self.disk.failed_at:
+                os._exit(CUT)
+            raise
+
+    def lose_power(self, act):
+        """Let the power fail while katod does something, or behind it."""
+        kind = self.rng.choice((SYNCS, CHANGES))
+        number = self.rng.randint(1, NEAR if kind == SYNCS or self.rng.random() < 0.5 else 4 * NEAR)
+        self.disk.arm(kind, number)
+        self.run(act)
+        self.met[window(self.disk.failed_at)] += 1
+        losses = self.disk.survive(self.rng.randrange(2**32))
+        self.met.update(kinds_of(losses))
+
+    def calm(self, act):
+        """Let katod do something in peace."""
+        self.disk.arm("", 0)
+        assert not self.run(act)
+        self.disk.settle()
+
+    def begin(self):
+        """Let katod see the home, without a session in it, for the first time."""
+        for _ in range(self.rng.randrange(3)):
+            self.lose_power(self.world.process)
+        self.calm(self.world.process)
+
+    def export_all(self):
+        """Bring a folder of exports up to date."""
+        self.world.cli("export", "--all", "-o", str(self.world.home / EXPORTS))
+
+    def live(self, crashes):
+        """Let agents, a person and katod work while the power fails so many times."""
+        self.begin()
+        while self.met.total() == 0 or sum(self.met[name] for name in WINDOWS) < crashes:
+            self.write()
+            self.lose_power(self.export_all if self.rng.random() < 0.15 else self.world.process)
+            if self.rng.random() < 0.2:
+                self.calm(self.world.process)
+                self.person.disturb()
+                self.disk.settle()
+
+    # -- what is promised -------------------------------------------------------------------------------
+
+    def wrong(self):
+        """Let katod do in peace what is left; return descriptions of what is wrong then."""
+        for _ in range(2):
+            self.calm(self.world.process)
+        status, wanted = self.world.status(), truth(self.talks)
+        found = [str(row) for row in (*status["parked"], *status["refused"], *status["problems"])]
+        found += check_outputs(self.world, wanted) + check_exports(self.world)
+        found += self.person.missing(outputs(self.world)) + self._left_over()
+        found += [f"{asking.answer} is not answered" for asking in self.asked if not asking.is_answered]
+        return found + self._wrong_exports()
+
+    def _left_over(self):
+        """Return the files that nobody asked for."""
+        home, state = self.world.home, self.world.state
+        found = [path for path in home.iterdir() if path.name not in OWNED]
+        found += [path for path in state.iterdir() if path.name not in STATE]
+        found += [path for path in (state / FOLDER).iterdir() if path.suffix != ".answer"]
+        found += [path for path in home.glob("katod/**/*") if path.suffix in (".tmp", ".part")]
+        return [f"{path} is left over" for path in found]
+
+    def _wrong_exports(self):
+        """Return what is wrong in the folder of exports after it was brought up to date."""
+        self.calm(self.export_all)
+        there, fresh = self.world.home / EXPORTS, self.disk.folder.with_name("fresh")
+        self.world.cli("export", "--all", "-o", str(fresh))
+        mine, new = (sorted(path.read_bytes() for path in folder.rglob("[!.]*.md")) for folder in (there, fresh))
+        found = [f"{there} has {len(mine)} exports, not {len(new)}"] if len(mine) != len(new) else []
+        found += [] if mine == new else [f"{there} is not what is said"]
+        return found + [f"{path} is left over" for path in there.glob(".*") if path.name != ".katod-export.jsonl"]
+
+
+STATE = {"archives.json", "ledger.db", "ledger.db-wal", "ledger.db-shm", "lock", "home.json", FOLDER}
+WINDOWS = (
+    "at a sync of the ledger", "at a sync of an output", "at a sync of a directory", "at another sync",
+    "at a write", "at a change of names", "after katod's end",
+)  # fmt: skip
+
+
+def window(failed_at):
+    """Return the moment at which the power failed."""
+    what, _, path = failed_at.partition(" ")
+    if not what:
+        return "after katod's end"
+    if what == "fsyncdir":
+        return "at a sync of a directory"
+    if what == "fsync":
+        place = "the ledger" if "ledger.db" in path else "an output" if path.startswith("/home/katod/") else ""
+        return f"at a sync of {place}" if place else "at another sync"
+    return "at a write" if what in ("write", "truncate") else "at a change of names"
+
+
+def kinds_of(losses):
+    """Return the kinds of what was lost."""
+    fates = {path: fate for path, fate in losses["files"].items() if fate != "all" and not path.endswith("-shm")}
+    lost = {"the ledger" if "ledger.db" in path else "outputs" for path in fates if not path.endswith("lock")}
+    kept = {"outputs" for path, fate in losses["files"].items() if fate == "all" and "/katod/" in path}
+    found = ["names"] if losses["names"] else []
+    found += ["data of an output alone"] if "outputs" in lost and "the ledger" not in lost else []
+    found += ["data of the ledger alone"] if "the ledger" in lost and "outputs" not in lost else []
+    found += ["data of both"] if len(lost) == 2 else []
+    found += ["the ledger, and no output"] if "the ledger" in lost and kept else []
+    return found + sorted({f"{fate} kept" for fate in fates.values()})
+
+
+@pytest.mark.longest(1800)
+@pytest.mark.fault("power loss")
+def test_whatever_the_disk_kept_every_event_stands_in_its_output_once(tmp_path, request):
+    """After many power losses of a whole disk, every output has every event once, and nothing else is anywhere."""
+    seed = int(os.environ.get("KATOD_FAULTS_SEED") or random.randrange(2**32))
+    met, done = Counter(), 0
+    while done < CRASHES:
+        print(f"seed {seed}")
+        folder = Path(tmp_path / f"{seed}")
+        folder.mkdir()
+        with mounted(folder) as disk:
+            scene = Scene(disk, seed)
+            scene.live(min(EACH, CRASHES - done))
+            wrong = scene.wrong()
+        assert not wrong, f"seed {seed}:\n" + "\n".join(wrong)
+        met.update(scene.met)
+        done, seed = sum(met[name] for name in WINDOWS), seed + 1
+    told = ", ".join(f"{met[name]} {name}" for name in WINDOWS)
+    lost = ", ".join(f"{name} {met[name]}" for name in sorted(met.keys() - set(WINDOWS)))
+    note(request.node.nodeid, done, f"Power losses of a whole disk: {told}. What was lost, and how often: {lost}.")
+    print(told, lost, sep="\n")
