@@ -3,7 +3,8 @@
 Usage: `python -m tests.faults.fusedisk MOUNTPOINT CONTROL_SOCKET`. It connects to the socket, and answers each line of
 JSON there with one: `["arm", kind, number]` has the power fail at the sync or the change with this number from now on
 (`kind` is the name of the counter, empty: never), from when every operation fails; `["state"]` says how many there were,
-and at which operation the power failed; `["settle"]` has everything on disk, and `["survive", seed]` mounts what a
+and at which operation the power failed; `["settle", path]` has everything on disk, or
+one file with its name, and `["survive", seed]` mounts what a
 disk may have kept. It unmounts and ends when the connection does.
 
 Nothing stands between programs and the model: names and attributes are not cached, a write is with the model when it
@@ -285,10 +286,13 @@ class Control:
         """Return what was counted, and where the power failed."""
         return self._power.counts | {"failed_at": self._power.failed_at}
 
-    def do_settle(self):
-        """Have everything on disk."""
+    def do_settle(self, path):
+        """Have everything on disk, or what has a path; after a power failure, nothing any more."""
         with self._lock:
-            self._disk.sync_all()
+            if path and not self._power.failed_at:
+                self._disk.sync_path(path)
+            elif not path:
+                self._disk.sync_all()
 
     def do_survive(self, seed):
         """Mount what a disk may have kept; return what was lost."""

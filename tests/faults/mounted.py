@@ -48,9 +48,9 @@ class Mounted:
         """Return how many syncs or changes there were."""
         return self._ask("state")[kind]
 
-    def settle(self):
-        """Have everything on disk."""
-        self._ask("settle")
+    def settle(self, path=None):
+        """Have everything on disk, or one file and its name."""
+        self._ask("settle", f"/{path.relative_to(self.folder)}" if path else "")
 
     def survive(self, seed):
         """Let the power fail, if it has not yet, and return; return what was lost."""

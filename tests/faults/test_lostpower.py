@@ -10,15 +10,18 @@ from collections import Counter
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from katod.service.control import FOLDER, Request, enqueue
+from tests.support.inprocess import InProcess
 from tests.support.records import line
 from tests.support.world import CUT, World, in_new_process
 
 from .mounted import missing, mounted
 from .person import Person, outputs
+from .power import common
 from .table import note
 from .test_kills import check_exports, check_outputs
 from .writer import Talk, truth
@@ -34,7 +37,6 @@ SESSIONS = 4
 TURNS = 12  # records between two losses, at most
 EXPORTS = "all"
 SYNCS, CHANGES = "syncs", "changes"
-NEAR = 40  # the first changes of a run, in which most of them are
 OWNED = {"katod", "state", "katod.toml", "app", ".claude", ".codex", EXPORTS}
 
 
@@ -68,15 +70,17 @@ class Scene:
         self.world.configure(level="error")
         self.disk.settle()
         self.met = Counter()
+        self.lengths = {}  # how many syncs and changes there were in the longest of the last runs
         self.talks, self.asked = [], []
+        self.written = {}  # what each session's file is to contain
         self.person = Person(self.world, self.rng)
 
     # -- what happens while katod does not run ----------------------------------------------------------
 
     def write(self):
         """Let the agents write, and the person ask; all of that is on disk."""
-        for _ in range(self.rng.randrange(TURNS)):
-            self._turn()
+        for path, records in self._turns(self.rng.randrange(TURNS)):
+            append(path, records)
         if self.rng.random() < 0.2 and (talks := [talk for talk in self._free() if talk.history]):
             self.asked.append(Asking(self.world, self.rng.choice(talks)))
         self.disk.settle()
@@ -87,12 +91,28 @@ class Scene:
         waiting = [asking.talk for asking in self.asked]
         return [talk for talk in self.talks if talk not in waiting]
 
+    def _turns(self, number):
+        """Return what the agents write next: paths and records."""
+        return [turn for _ in range(number) if (turn := self._turn())]
+
     def _turn(self):
         if sum(talk.left > 0 for talk in self.talks) < SESSIONS:
             self.talks.append(Talk(self.world, len(self.talks) + 1, self.rng))
-        if talks := [talk for talk in self._free() if talk.left > 0]:
-            talk = self.rng.choice(talks)
-            talk.session.append(b"".join(map(line, talk.turn())))
+        talks = [talk for talk in self._free() if talk.left > 0]
+        if not talks:
+            return None
+        talk = self.rng.choice(talks)
+        path, records = talk.session.path, b"".join(map(line, talk.turn()))
+        self.written[path] = self.written.get(path, b"") + records
+        return path, records
+
+    def _write_rest(self):
+        """Let the agents write what they had not written when the power failed; what was torn is whole again."""
+        for path, content in self.written.items():
+            there = path.read_bytes() if path.exists() else b""
+            if there != content:
+                os.truncate(path, common(there, content)) if there else None
+                append(path, content[common(there, content) :])
 
     # -- katod ------------------------------------------------------------------------------------------
 
@@ -111,15 +131,15 @@ class Scene:
                 os._exit(CUT)
             raise
 
-    def lose_power(self, act):
+    def lose_power(self, act, *arguments):
         """Let the power fail while katod does something, or behind it."""
         kind = self.rng.choice((SYNCS, CHANGES))
-        number = self.rng.randint(1, NEAR if kind == SYNCS or self.rng.random() < 0.5 else 4 * NEAR)
-        self.disk.arm(kind, number)
-        self.run(act)
+        before, usual = self.disk.count(kind), self.lengths.get((act, kind), 20)
+        self.disk.arm(kind, self.rng.randint(1, usual))
+        self.run(partial(act, *arguments))
         self.met[window(self.disk.failed_at)] += 1
-        losses = self.disk.survive(self.rng.randrange(2**32))
-        self.met.update(kinds_of(losses))
+        self.lengths[act, kind] = max(self.disk.count(kind) - before + 1, usual * 9 // 10, 5)
+        self.met.update(kinds_of(self.disk.survive(self.rng.randrange(2**32))))
 
     def calm(self, act):
         """Let katod do something in peace."""
@@ -137,12 +157,27 @@ class Scene:
         """Bring a folder of exports up to date."""
         self.world.cli("export", "--all", "-o", str(self.world.home / EXPORTS))
 
+    def follow(self, turns):
+        """Follow the sessions while the agents write to them; theirs is on disk at once."""
+        with mock.patch.dict(os.environ, self.world.variables):
+            katod = InProcess(self.world)
+            for path, records in turns:
+                append(path, records)
+                self.disk.settle(path)
+                katod.turn()
+            katod.stop()
+
     def live(self, crashes):
         """Let agents, a person and katod work while the power fails so many times."""
         self.begin()
         while self.met.total() == 0 or sum(self.met[name] for name in WINDOWS) < crashes:
             self.write()
-            self.lose_power(self.export_all if self.rng.random() < 0.15 else self.world.process)
+            chance = self.rng.random()
+            if chance < 0.4:
+                self.lose_power(self.follow, self._turns(TURNS))
+                self._write_rest()
+            else:
+                self.lose_power(self.export_all if chance < 0.5 else self.world.process)
             if self.rng.random() < 0.2:
                 self.calm(self.world.process)
                 self.person.disturb()
@@ -157,9 +192,9 @@ class Scene:
         status, wanted = self.world.status(), truth(self.talks)
         found = [str(row) for row in (*status["parked"], *status["refused"], *status["problems"])]
         found += check_outputs(self.world, wanted) + check_exports(self.world)
-        found += self.person.missing(outputs(self.world)) + self._left_over()
+        found += self.person.missing(outputs(self.world)) + self._wrong_exports()
         found += [f"{asking.answer} is not answered" for asking in self.asked if not asking.is_answered]
-        return found + self._wrong_exports()
+        return found + self._left_over()
 
     def _left_over(self):
         """Return the files that nobody asked for."""
@@ -186,6 +221,12 @@ WINDOWS = (
     "at a sync of the ledger", "at a sync of an output", "at a sync of a directory", "at another sync",
     "at a write", "at a change of names", "after katod's end",
 )  # fmt: skip
+
+
+def append(path, records):
+    """Append to a file as an agent does."""
+    with path.open("ab", buffering=0) as file:
+        file.write(records)
 
 
 def window(failed_at):

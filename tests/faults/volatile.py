@@ -207,6 +207,12 @@ class VolatileDisk:
         if node.is_folder:
             self._sync_names(node.number)
 
+    def sync_path(self, path):
+        """Have a file on disk, and all that leads to it."""
+        parts = path.split("/")
+        for depth in range(len(parts), 0, -1):
+            self.sync(self.find("/".join(parts[:depth])))
+
     def _sync_names(self, number):
         touched, kept = {number}, []
         for change in reversed(self._changes):
