@@ -127,7 +127,7 @@ class DiskOperations(mfusepy.Operations):
 
     def statfs(self, _path):
         """Return that there is space."""
-        free = {name: SPACE for name in ("f_blocks", "f_bfree", "f_bavail", "f_files", "f_ffree", "f_favail")}
+        free = dict.fromkeys(("f_blocks", "f_bfree", "f_bavail", "f_files", "f_ffree", "f_favail"), SPACE)
         return free | {"f_bsize": 4096, "f_frsize": 4096, "f_namemax": 255}
 
     # -- names ------------------------------------------------------------------------------------------

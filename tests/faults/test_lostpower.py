@@ -174,7 +174,9 @@ class Scene:
             self.write()
             chance = self.rng.random()
             if chance < 0.4:
-                self.lose_power(self.follow, self._turns(TURNS))
+                turns = self._turns(TURNS)
+                self.disk.settle()  # the folders of new sessions
+                self.lose_power(self.follow, turns)
                 self._write_rest()
             else:
                 self.lose_power(self.export_all if chance < 0.5 else self.world.process)
