@@ -31,7 +31,7 @@ pytestmark = [
     pytest.mark.skipif(bool(missing()), reason=missing()),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
-CRASHES = int(os.environ.get("KATOD_FAULTS_CRASHES", "150"))
+CRASHES = int(os.environ.get("KATOD_FAULTS_CRASHES", "240"))
 EACH = 30  # power losses of one home
 SESSIONS = 4
 TURNS = 12  # records between two losses, at most
