@@ -33,7 +33,7 @@ ARROWS = {
     "config": "agents errors formatspec log model smallfile",
     "project": "command config errors formatspec model shell smallfile write",
     # what is stored between the stages
-    "store": "errors log model slug",
+    "store": "errors log model slug smallfile",
     # the stages, from bytes to outputs
     "tail": "errors model",
     "agents": "errors events lifecycle metadata model paths smallfile states tail",

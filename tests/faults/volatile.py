@@ -10,7 +10,8 @@ a new file; POSIX asks for no more.
 * At a crash, the directories keep the operations up to one moment, as a journal does; or each directory keeps its own
   up to a moment of its own, which is the weakest of all that file systems do.
 * Each file keeps any of its pending writes, whole, torn or not at all, whatever became of other files and of its name.
-  Its size may have grown for one that is lost, which is read as NUL bytes.
+  Its size may have grown for one that is lost, which is read as NUL bytes. What is added to a file may end at any byte;
+  a sector that is overwritten is as it was or as it was to be, as on any disk of today (SQLite asks for less).
 * The number of a file that is gone is given to the next new one.
 """
 
@@ -336,7 +337,10 @@ def _keep_part(data, at, piece, fate, choose):
         _resize(data, at)
         return
     size = {ALL: len(piece), NUL: 0}.get(fate)
-    _write(data, at, piece[: _drawn(len(piece), choose) if size is None else size])
+    size = _drawn(len(piece), choose) if size is None else size
+    if size < len(piece) and at + size < len(data):
+        size = max(0, (at + size) // SECTOR * SECTOR - at)
+    _write(data, at, piece[:size])
     if fate == NUL or choose(0, 1):  # the size is on disk
         _resize(data, max(len(data), at + len(piece)))
 
