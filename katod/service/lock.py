@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from katod.errors import AlreadyRunning, LedgerError
+from katod.smallfile import sync_folder
 
 LOCK_NAME: Final = "lock"
 _FLAGS: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -25,7 +26,7 @@ class Lock:
     def take(cls, directory: Path) -> "Lock":
         """Create the state directory if necessary and lock it. Raises AlreadyRunning or LedgerError."""
         try:
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make(directory)
             os.chmod(directory, 0o700)
             fd = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
         except OSError as error:
@@ -56,6 +57,14 @@ class Lock:
     def release(self) -> None:
         """Release the lock."""
         os.close(self._fd)
+
+
+def _make(directory: Path) -> None:
+    """Create the state directory, with its name on disk: a sync of the ledger does not promise that. Raises OSError."""
+    missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in reversed(missing):
+        sync_folder(folder.parent)
 
 
 def _is_regular(fd: int) -> bool:
