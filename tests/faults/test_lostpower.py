@@ -6,6 +6,7 @@
 import os
 import random
 import signal
+import time
 from collections import Counter
 from datetime import UTC, datetime
 from functools import partial
@@ -14,9 +15,13 @@ from unittest import mock
 
 import pytest
 
+from katod.model import SessionKey
+from katod.rescue import rescuer
+from katod.rescue.copyfile import members, pieces
+from katod.rescue.names import place_of
 from katod.service.control import FOLDER, Request, enqueue
 from tests.support.inprocess import InProcess
-from tests.support.records import line
+from tests.support.records import line, says, user
 from tests.support.world import CUT, World, in_new_process
 
 from .mounted import missing, mounted
@@ -36,8 +41,9 @@ EACH = 30  # power losses of one home
 SESSIONS = 4
 TURNS = 12  # records between two losses, at most
 EXPORTS = "all"
+OLD = 31 * 86_400  # seconds; the agent deletes a session after 30 days, when it starts next
 SYNCS, CHANGES = "syncs", "changes"
-OWNED = {"katod", "state", "katod.toml", "app", ".claude", ".codex", EXPORTS}
+OWNED = {"katod", "state", "katod.toml", "app", ".claude", ".codex", ".local", EXPORTS}
 
 
 class Asking:
@@ -60,6 +66,48 @@ class Asking:
         return True
 
 
+class OldSessions:
+    """Sessions that their agent is about to delete, which katod saves."""
+
+    def __init__(self, world):
+        self._world = world
+        self.folder = world.home / ".local" / "share" / "katod" / "rescued"
+        self.sessions = []
+
+    def add(self):
+        """Write another one."""
+        session = self._world.session(0x500 + len(self.sessions))
+        session.say(user(f"old words {len(self.sessions)}"), says("answer"))
+        then = time.time() - OLD
+        os.utime(session.path, (then, then))
+        self.sessions.append((session, session.path.read_bytes()))
+
+    def _place(self, session):
+        return place_of(self.folder, SessionKey("claude", session.session, ""))
+
+    def delete_saved(self):
+        """Let the agent delete what was saved; yield the folders in which it did."""
+        for session, _ in self.sessions:
+            if session.path.exists() and self._place(session).exists():
+                session.path.unlink()
+                yield session.path.parent
+
+    def wrong(self):
+        """Return what is not saved, or not whole, and what else is there."""
+        found = [f"{path} is left over" for path in self.folder.rglob("*") if path.suffix not in ("", ".md", ".zip")]
+        for number, (session, content) in enumerate(self.sessions):
+            place = self._place(session)
+            if not place.exists():
+                found.append(f"{session.path} is not saved")
+                continue
+            with members(place) as (about, archive):
+                there = [b"".join(pieces(archive, file.name)) for file in about.files]
+            found += [] if there == [content] else [f"{place} is not what was saved"]
+            text = place.with_suffix(".md").read_text()
+            found += [] if f"old words {number}" in text else [f"{place} has no transcript"]
+        return found
+
+
 class Scene:
     """A home on a disk that loses power."""
 
@@ -67,13 +115,14 @@ class Scene:
         self.rng = random.Random(seed)
         self.disk = disk
         self.world = World(disk.folder / "home", seen_empty=False)
-        self.world.configure(level="error")
+        self.world.configure(level="error", rescue=True)
         self.disk.settle()
         self.met = Counter()
         self.lengths = {}  # how many syncs and changes there were in the longest of the last runs
         self.talks, self.asked = [], []
         self.written = {}  # what each session's file is to contain
         self.person = Person(self.world, self.rng)
+        self.old = OldSessions(self.world)
 
     # -- what happens while katod does not run ----------------------------------------------------------
 
@@ -81,6 +130,8 @@ class Scene:
         """Let the agents write, and the person ask; all of that is on disk."""
         for path, records in self._turns(self.rng.randrange(TURNS)):
             append(path, records)
+        if self.rng.random() < 0.15:
+            self.old.add()
         if self.rng.random() < 0.2 and (talks := [talk for talk in self._free() if talk.history]):
             self.asked.append(Asking(self.world, self.rng.choice(talks)))
         self.disk.settle()
@@ -141,6 +192,15 @@ class Scene:
         self.lengths[act, kind] = max(self.disk.count(kind) - before + 1, usual * 9 // 10, 5)
         self.met.update(kinds_of(self.disk.survive(self.rng.randrange(2**32))))
 
+    def lose_power_after_deletions(self):
+        """Let katod save what is old, and the agent delete it then; what katod had on disk is all there is."""
+        self.disk.arm("", 0)
+        assert not self.run(self.world.process)
+        for folder in self.old.delete_saved():
+            self.disk.settle(folder)
+        self.met[window("")] += 1
+        self.met.update(kinds_of(self.disk.survive(self.rng.randrange(2**32))))
+
     def calm(self, act):
         """Let katod do something in peace."""
         self.disk.arm("", 0)
@@ -178,8 +238,10 @@ class Scene:
                 self.disk.settle()  # the folders of new sessions
                 self.lose_power(self.follow, turns)
                 self._write_rest()
+            elif chance < 0.5:
+                self.lose_power_after_deletions()
             else:
-                self.lose_power(self.export_all if chance < 0.5 else self.world.process)
+                self.lose_power(self.export_all if chance < 0.6 else self.world.process)
             if self.rng.random() < 0.2:
                 self.calm(self.world.process)
                 self.person.disturb()
@@ -196,7 +258,7 @@ class Scene:
         found += check_outputs(self.world, wanted) + check_exports(self.world)
         found += self.person.missing(outputs(self.world)) + self._wrong_exports()
         found += [f"{asking.answer} is not answered" for asking in self.asked if not asking.is_answered]
-        return found + self._left_over()
+        return found + self.old.wrong() + self._left_over()
 
     def _left_over(self):
         """Return the files that nobody asked for."""
@@ -212,13 +274,14 @@ class Scene:
         self.calm(self.export_all)
         there, fresh = self.world.home / EXPORTS, self.disk.folder.with_name("fresh")
         self.world.cli("export", "--all", "-o", str(fresh))
-        mine, new = (sorted(path.read_bytes() for path in folder.rglob("[!.]*.md")) for folder in (there, fresh))
-        found = [f"{there} has {len(mine)} exports, not {len(new)}"] if len(mine) != len(new) else []
-        found += [] if mine == new else [f"{there} is not what is said"]
+        mine, new = (Counter(path.read_bytes() for path in folder.rglob("[!.]*.md")) for folder in (there, fresh))
+        gone = sum(not session.path.exists() for session, _ in self.old.sessions)
+        found = [f"{there} lacks {(new - mine).total()} exports"] if new - mine else []
+        found += [f"{there} has too many exports"] if (mine - new).total() > gone else []
         return found + [f"{path} is left over" for path in there.glob(".*") if path.name != ".katod-export.jsonl"]
 
 
-STATE = {"archives.json", "ledger.db", "ledger.db-wal", "ledger.db-shm", "lock", "home.json", FOLDER}
+STATE = {"archives.json", "rescue.json", "ledger.db", "ledger.db-wal", "ledger.db-shm", "lock", "home.json", FOLDER}
 WINDOWS = (
     "at a sync of the ledger", "at a sync of an output", "at a sync of a directory", "at another sync",
     "at a write", "at a change of names", "after katod's end",
@@ -259,10 +322,11 @@ def kinds_of(losses):
 
 @pytest.mark.longest(1800)
 @pytest.mark.fault("power loss")
-def test_whatever_the_disk_kept_every_event_stands_in_its_output_once(tmp_path, request):
+def test_whatever_the_disk_kept_every_event_stands_in_its_output_once(tmp_path, request, monkeypatch):
     """After many power losses of a whole disk, every output has every event once, and nothing else is anywhere."""
     seed = int(os.environ.get("KATOD_FAULTS_SEED") or random.randrange(2**32))
     met, done = Counter(), 0
+    monkeypatch.setattr(rescuer, "PATIENCE", 0.0)
     while done < CRASHES:
         print(f"seed {seed}")
         folder = Path(tmp_path / f"{seed}")
