@@ -13,6 +13,7 @@ from katod.model import SessionKey
 from katod.rescue import copyfile
 from katod.rescue.copyfile import About, read_about
 from katod.rescue.names import ARCHIVE, PART, TRANSCRIPT, names_aside, place_of, transcript_of
+from katod.write.safe import make_root
 
 KEPT_DAYS: Final = 365
 MOST_BYTES: Final = 10 * 1024**3
@@ -40,8 +41,7 @@ class RescueFolder:
         if self._was_made and not self.path.is_dir():
             hint = "if you deleted it, create it again: `mkdir -m 700` with this path"
             raise RescueError("is gone with all that was saved: is its disk mounted?", path=self.path, hint=hint)
-        for one in (self.path.parent, self.path, self.path / agent):
-            one.mkdir(mode=_MODE, parents=True, exist_ok=True)
+        make_root(self.path / agent)  # on disk, before it is noted that there is one
         os.chmod(self.path, _MODE)
         self._was_made = True
 
