@@ -1,7 +1,8 @@
 """The manifest of an export folder: which file was made from which session, and from which of its bytes. Pure.
 
 It is a file of lines that only grows while katod exports: the last line about a session counts. So it is complete
-after a kill at any moment, except for a last line without its newline.
+after a kill at any moment, except for a last line without its newline. Power loss may leave NUL bytes in place of lines
+that were not synced, with the end of one, or whole ones, behind them: what was lost was not needed yet.
 """
 
 import re
@@ -69,13 +70,14 @@ class Manifest:
         lines, _, _ = data.rpartition(b"\n")
         manifest = cls(size=len(lines) + 1 if lines else 0)
         rows = lines.split(b"\n") if lines else []
-        if not lines and not header().startswith(data):  # not even the beginning of katod's first line
+        if not lines and not header().startswith(data.rstrip(b"\0")):  # not even the beginning of katod's first line
             manifest.damaged = 1
         for number, line in enumerate(rows):
             try:
-                manifest._take(orjson.loads(line), is_first=number == 0)
+                there = line[line.rfind(b"\0") + 1 :]  # behind what was lost
+                manifest._take(orjson.loads(there), is_first=number == 0 and there == line)
             except (ValueError, TypeError, KeyError):
-                manifest.damaged += 1
+                manifest.damaged += number == 0 or there == line
         return manifest
 
     def lines(self) -> Iterator[bytes]:

@@ -20,6 +20,7 @@ APPLICATION_ID: Final = 0x6B61746F  # "kato"
 TABLES_VERSION: Final = 3  # of the tables; 1 and 2 were never released
 _UNRELEASED: Final = range(1, 4)  # the versions before the first release; they had no application id
 _SUFFIXES: Final = (".damaged-", ".unreleased-")
+_PART: Final = ".part"
 HOW_TO_MEND: Final = "restart katod: it quarantines a damaged ledger"
 STRANGE: Final = "the ledger contains data that katod did not write"
 _VERSION_AT: Final = 60  # where SQLite keeps `user_version`
@@ -105,15 +106,26 @@ def check_quickly(connection: sqlite3.Connection) -> None:
 
 
 def create(path: Path, schema: str) -> sqlite3.Connection:
-    """Create a ledger that only its owner can read."""
-    connection = connect(path)
-    try:
-        make_private(path)
-        create_tables(connection, schema)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    """Create a ledger that only its owner can read; it has its name when it is complete, and on disk.
+
+    So an empty file with this name is damage, and never the beginning of a ledger that a crash cut short.
+    """
+    part = path.with_name(f"{path.name}{_PART}")
+    for unfinished in _with_companions(part):
+        durable.remove(unfinished, missing_ok=True)
+    with closing(connect(part)) as ledger:
+        make_private(part)
+        create_tables(ledger, schema)
+    for stale in _with_companions(path):  # of a ledger that is gone: it would be taken for the new one's
+        durable.remove(stale, missing_ok=True)
+    durable.rename(part, path)
+    durable.sync_names(path.parent)
+    return connect(path)
+
+
+def _with_companions(path: Path) -> list[Path]:
+    """Return the files that a database may consist of."""
+    return [path.with_name(f"{path.name}{suffix}") for suffix in ("", "-wal", "-shm", "-journal")]
 
 
 def create_tables(connection: sqlite3.Connection, schema: str, added: str = "") -> None:

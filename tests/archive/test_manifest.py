@@ -89,7 +89,24 @@ def test_a_damaged_line_is_counted_and_left_out(line):
     assert manifest.projects == {}
 
 
-@each("data", [b"my notes", b"my notes\n", b'{"a":1}\n', b"\xff\n", b"\n"])
+@each("begun", [0, 5, len(header()), len(header()) + 9])
+@each("behind", [b"", entry_line(ENTRY)])
+def test_lines_that_power_loss_replaced_are_no_damage(begun, behind):
+    """They were not synced, so nothing is lost with them; a line behind them counts."""
+    whole = written(entry_line(ENTRY._replace(slot=(KEY, "html"))))
+    manifest = Manifest.read(whole[:begun] + bytes(len(whole) - begun) + behind)
+    assert (manifest.damaged, [*manifest.entries.values()]) == (0, [ENTRY] if behind else [])
+
+
+@each("kept", [1, 40, len(entry_line(ENTRY)) - 1])
+def test_a_line_of_which_power_loss_left_the_end_is_no_damage(kept):
+    """The disk kept the later part of what was not synced."""
+    lost = entry_line(ENTRY._replace(slot=(KEY, "html")))
+    manifest = Manifest.read(written(entry_line(ENTRY)) + bytes(len(lost) - kept) + lost[-kept:])
+    assert (manifest.damaged, [*manifest.entries.values()]) == (0, [ENTRY])
+
+
+@each("data", [b"my notes", b"my notes\n", b'{"a":1}\n', b"\xff\n", b"\n", b"\0my notes", b"my\0notes\n"])
 def test_another_file_is_damage(data):
     """It is not katod's, and must not be taken for an empty list."""
     assert Manifest.read(data).damaged

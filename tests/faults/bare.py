@@ -16,8 +16,8 @@ from .protections import hook, named
 FAILED = 101  # a test failed; not an exit code of Python or pytest, which could mean that no test ran
 SKIPPED = 102  # no test could run here
 LONGEST = 300  # seconds
-# Seconds that a test waits for something that never happens; number of kills in each window.
-SHORT = {"KATOD_PATIENCE": "4", "KATOD_FAULTS_KILLS": "3"}
+# Seconds that a test waits for something that never happens; number of kills in each window; number of power losses.
+SHORT = {"KATOD_PATIENCE": "4", "KATOD_FAULTS_KILLS": "3", "KATOD_FAULTS_CRASHES": "90"}
 PRELOADED = (
     "tests.faults.bare", "hypothesis.stateful", "markdown_it", "orjson", "click.testing", "rich.console", "structlog.dev",
     "watchdog.observers", "sqlite3", "tempfile", "zoneinfo", "tomllib",

@@ -711,3 +711,23 @@ def test_a_line_without_an_end_is_saved_piece_by_piece(world: World, monkeypatch
     world.process()
     [about] = saved(world).values()
     assert content(world, about)[str(beside)].decode() == beside.read_text().replace(TOKEN, "[REDACTED:github-token]")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="no names of descriptors")
+def test_the_folder_of_copies_is_on_disk_before_anything_is_in_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or power loss could take all that was saved, and katod would miss the folder for ever."""
+    synced: list[str] = []
+    sync = os.fsync
+
+    def noted(fd: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{fd}"))
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    told(Claude(world), 40)
+    world.process()
+    folder = rescued(world)
+    wanted = [str(above) for above in (world.home, *reversed(folder.parents[:3]), folder)]
+    assert [path for path in synced if path in wanted] == wanted

@@ -5,6 +5,7 @@ import stat
 
 import pytest
 
+from katod import durable
 from katod.errors import AlreadyRunning, LedgerError
 from katod.service.lock import LOCK_NAME, Lock, holder
 
@@ -22,6 +23,16 @@ def test_the_state_directory_is_made_private(state):
     assert stat.S_IMODE((state / LOCK_NAME).stat().st_mode) == 0o600
 
 
+def test_the_state_directory_has_its_name_on_disk(state, monkeypatch):
+    """So have its parents that are new, from above; later, nothing is left to sync."""
+    synced = []
+    monkeypatch.setattr(durable, "sync_names", synced.append)
+    Lock.take(state).release()
+    assert synced == [state.parents[1], state.parent]
+    Lock.take(state).release()
+    assert len(synced) == 2
+
+
 def test_an_open_state_directory_becomes_private(state):
     """A state directory that others could access is made private again."""
     state.mkdir(parents=True, mode=0o755)
@@ -31,16 +42,16 @@ def test_an_open_state_directory_becomes_private(state):
 
 def test_a_lock_that_is_held_names_its_holder(state):
     """The error has the id of the running process, and a hint how to see what it does."""
-    lock = Lock.take(state)
+    held = Lock.take(state)
     with pytest.raises(AlreadyRunning, match=f"PID {os.getpid()}") as caught:
         Lock.take(state)
     assert "katod status" in caught.value.hint
-    lock.release()
+    held.release()
 
 
 def test_a_refused_lock_leaves_no_descriptor(state, monkeypatch):
     """A refused lock closes its descriptor."""
-    lock = Lock.take(state)
+    held = Lock.take(state)
     opened, opening = [], os.open
     monkeypatch.setattr(os, "open", lambda *given: opened.append(opening(*given)) or opened[-1])
     with pytest.raises(AlreadyRunning):
@@ -48,7 +59,7 @@ def test_a_refused_lock_leaves_no_descriptor(state, monkeypatch):
     [fd] = opened
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(fd)
-    lock.release()
+    held.release()
 
 
 def test_a_released_lock_is_free(state):
@@ -60,9 +71,9 @@ def test_a_released_lock_is_free(state):
 def test_the_holder_is_found_while_it_runs_only(state):
     """The process id is returned while the lock is held, and None before and after."""
     assert holder(state) is None
-    lock = Lock.take(state)
+    held = Lock.take(state)
     assert holder(state) == os.getpid()
-    lock.release()
+    held.release()
     assert holder(state) is None
 
 
@@ -70,9 +81,9 @@ def test_an_old_process_id_is_overwritten(state):
     """A longer id of an earlier holder is overwritten completely."""
     state.mkdir(parents=True)
     (state / LOCK_NAME).write_text("4194304999\n")
-    lock = Lock.take(state)
+    held = Lock.take(state)
     assert holder(state) == os.getpid()
-    lock.release()
+    held.release()
 
 
 def test_a_link_in_place_of_the_lock_file_is_refused(state, tmp_path):

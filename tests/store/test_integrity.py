@@ -562,3 +562,33 @@ def test_a_damaged_tombstone_is_damage(tmp_path):
     ledger.close()
     Ledger.open(tmp_path, EventLog()).close()
     assert [path.name for path in quarantined(tmp_path, LEDGER_NAME)] == ["ledger.db.damaged-1"]
+
+
+def test_a_ledger_whose_creation_was_cut_short_is_no_damage(tmp_path):
+    """What is left of it is no ledger yet: the next start creates one, and nothing else stays."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        (tmp_path / f"{LEDGER_NAME}.part{suffix}").write_bytes(b"SQLite for")
+    assert opened(tmp_path) == ([], [])
+    assert [path.name for path in tmp_path.iterdir()] == [LEDGER_NAME]
+
+
+def test_a_ledger_has_its_name_when_it_is_complete(tmp_path, monkeypatch):
+    """Whenever power fails, there is no empty file with this name, which would be taken for damage."""
+    seen = []
+    sync = durable.sync_names
+
+    def synced(folder):
+        seen.append((tmp_path / LEDGER_NAME).stat().st_size)
+        sync(folder)
+
+    monkeypatch.setattr(durable, "sync_names", synced)
+    tables = integrity.create_tables
+
+    def created(*arguments):
+        seen.append((tmp_path / LEDGER_NAME).exists())
+        tables(*arguments)
+
+    monkeypatch.setattr(integrity, "create_tables", created)
+    Ledger.open(tmp_path, LOG).close()
+    assert seen[0] is False
+    assert seen[1] > 0

@@ -6,6 +6,7 @@ from .protection import Protection, returning
 
 EDITORS, FOLDERS = "tests/faults/test_editors.py::", "tests/faults/test_folders.py::"
 DISK, NOTES, POWER = "tests/faults/test_disk.py::", "tests/faults/test_notes.py::", "tests/faults/test_power.py::"
+LOST_POWER = "tests/faults/test_lostpower.py::test_whatever_the_disk_kept_every_event_stands_in_its_output_once"
 UPGRADE, EXPORTS = "tests/record/test_upgrade.py::", "tests/faults/test_exports.py::"
 
 
@@ -17,6 +18,17 @@ def drop_intent(original):
         return original(self, output)
 
     return retry
+
+
+def commit_at_leisure(original):
+    """Leave it to the system when a commit is on disk."""
+
+    def connect(path):
+        connection = original(path)
+        connection.execute("PRAGMA synchronous=OFF")
+        return connection
+
+    return connect
 
 
 def take_options_of_today(original):
@@ -161,7 +173,19 @@ PROTECTIONS = [
         "NUL bytes left by a power loss are distinguished from text",
         "katod.write.recover:_is_hole",
         returning(value=False),
-        (f"{POWER}test_power_is_lost_in_every_window", f"{POWER}test_a_hole_before_bytes_that_arrived"),
+        (f"{POWER}test_power_is_lost_in_every_window", f"{POWER}test_a_hole_before_bytes_that_arrived", LOST_POWER),
+    ),
+    Protection(
+        "an append is on disk before the ledger says that it is written",
+        "katod.durable:sync",
+        returning(value=None),
+        (LOST_POWER,),
+    ),
+    Protection(
+        "a commit is on disk before anything follows from it",
+        "katod.store.integrity:connect",
+        commit_at_leisure,
+        (LOST_POWER,),
     ),
     Protection(
         "the options of a recording are frozen",
