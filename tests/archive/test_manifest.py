@@ -73,7 +73,7 @@ def test_an_incomplete_last_line_does_not_count():
 @each(
     "line",
     [
-        b"", b"\0\0\0", b"{", b"[]", b"7", b'"text"', b"null", b"{}", b'{"session":7}', b'{"session":["a","b"]}',
+        b"", b"{", b"[]", b"7", b'"text"', b"null", b"{}", b'{"session":7}', b'{"session":["a","b"]}',
         entry_line(ENTRY).replace(b'"size":5', b'"size":"5"').strip(),
         entry_line(ENTRY).replace(b'"size":5', b'"size":5e99').strip(),
         *(entry_line(ENTRY).replace(b"app/a.md", name).strip()
@@ -98,7 +98,7 @@ def test_lines_that_power_loss_replaced_are_no_damage(begun, behind):
     assert (manifest.damaged, [*manifest.entries.values()]) == (0, [ENTRY] if behind else [])
 
 
-@each("kept", [1, 40, len(entry_line(ENTRY)) - 1])
+@each("kept", [1, 2, 40, 150])
 def test_a_line_of_which_power_loss_left_the_end_is_no_damage(kept):
     """The disk kept the later part of what was not synced."""
     lost = entry_line(ENTRY._replace(slot=(KEY, "html")))
