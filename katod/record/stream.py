@@ -147,7 +147,7 @@ class SessionStream:
         is_missed = self._learns and seen is self.seen
         for event in message:
             self.exchanges.confirm(event, source.path)
-            if refold or is_missed:
+            if refold and not is_missed:
                 self.metadata.fold(event)
             if self._order:
                 self._order.know(event)
@@ -172,6 +172,7 @@ class SessionStream:
 
     def _note_past(self, one: Passed) -> None:
         if not one.is_echo:
+            self.metadata.fold(one.event)
             self.exchanges.observe(one.event, one.path)
 
     def _ordered(self, passed: list[Passed], source: Readable, seen: EventDedup) -> Iterator[Event]:

@@ -46,11 +46,11 @@ DEFECTS: Final = {
         "        return [s for s in sources if s.baseline is None or s.problem or s.cursor.offset < s.seen.size]\n",
         "        return [s for s in sources if s.problem]\n",
     ),
-    "requests": Defect(
-        "A request that was carried out, but not answered when katod was killed, was carried out again.",
-        "katod.shellrequests",
-        "        if self._ledger.is_applied(dedup_key):  # and",
-        "        if False:  # and",
+    "fold": Defect(
+        "Where a session was taken up again, an echo counted as what was said last: a recording began at it.",
+        "katod.record.stream",
+        "            if refold and not is_missed:\n",
+        "            if refold or is_missed:\n",
     ),
     "moved": Defect(
         "A transcript that its person had renamed was begun anew.",

@@ -24,7 +24,7 @@ LATER = 100_000.0  # seconds, after which everything that waits is due
 # How often each thing happens, in comparison with the others.
 WEIGHTS = {
     "write": 60, "talk": 3, "look": 24, "hint": 12, "turn": 6, "kill": 8, "vanish": 2, "restart": 2, "note": 5,
-    "edit": 3, "move": 2, "fill": 2, "unmount": 1, "settings": 1, "clock": 1, "ask": 2, "pause": 1, "rewind": 1,
+    "edit": 3, "move": 2, "fill": 3, "unmount": 2, "settings": 1, "clock": 1, "ask": 4, "pause": 2, "rewind": 1,
     "rewrite": 1, "delete": 0.3, "check": 1,
 }  # fmt: skip
 
