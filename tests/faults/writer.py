@@ -28,7 +28,13 @@ SPOKEN = ("user", "says")
 
 
 class Talk:
-    """One session, and the marks that belong in each of its outputs."""
+    """One session, and the marks that belong in each of its outputs.
+
+    `kinds` says how often each kind of record is written, `repeats` how often a part of the history is written again.
+    """
+
+    kinds = {"user": 12, "says": 40, "ok": 4, "thinks": 10, "runs": 20, "command": 8}  # noqa: RUF012 - never changed
+    repeats = 0.02
 
     def __init__(self, world, number, rng):
         self.number, self.rng = number, rng
@@ -47,7 +53,7 @@ class Talk:
     def turn(self):
         """Return the records of the next thing that happens in the session."""
         self.left -= 1
-        if self.written and not self.calling and self.rng.random() < 0.02 and (again := self._again()):
+        if self.written and not self.calling and self.rng.random() < self.repeats and (again := self._again()):
             return again
         before = len(self.history)
         records = self._next()
@@ -88,8 +94,7 @@ class Talk:
         if self.calling:
             self.calling = False
             return [*first, self.session.result(self.call, self._text("result"), error=self.rng.random() < 0.3)]
-        kinds = {"user": 12, "says": 40, "ok": 4, "thinks": 10, "runs": 20, "command": 8}
-        kind = self.rng.choices(list(kinds), kinds.values())[0]
+        kind = self.rng.choices(list(self.kinds), self.kinds.values())[0]
         if kind == "command" or (self.present is None and self.session.count > 2):
             return [*first, self._command()]
         if kind == "ok":

@@ -30,9 +30,13 @@ WEIGHTS = {
 
 
 def draw_plan(seed, length):
-    """Return so many steps, each with a seed of its own: without some of them, the others stay what they are."""
+    """Return so many steps, each with a seed of its own: without some of them, the others stay what they are.
+
+    In each plan some things happen more often than in others, or never: so that some meet that rarely would.
+    """
     rng = random.Random(seed)
-    kinds = rng.choices(list(WEIGHTS), WEIGHTS.values(), k=length)
+    weights = [weight * rng.choice((0, 0.3, 1, 1, 5)) for weight in WEIGHTS.values()]
+    kinds = rng.choices(list(WEIGHTS), [60, *weights[1:]], k=length)
     return [(kind, rng.getrandbits(48)) for kind in kinds]
 
 
@@ -55,14 +59,14 @@ class DyingKatod(InProcess):
 class Episode:
     """What a plan happens to. A step that is not possible where it stands does nothing."""
 
-    def __init__(self, world):
+    def __init__(self, world, now):
         self.world = world
+        self.now = now  # what the clock says, in seconds
         self.seam = Seam()
         self.chats = []
         self.person = Person(world, random.Random(0))
         self.katod = None
         self.away = None  # where the unmounted disk is, and the directory without it
-        self.now = time.time()  # what the clock says, in seconds
         self.is_paused = False
         self.kills = 0
         self.directory = "~/katod"
@@ -91,7 +95,7 @@ class Episode:
         with self.going_on():
             for number, (kind, seed) in enumerate(plan, 1):
                 rng = self.person._rng = random.Random(seed)
-                self.now += rng.uniform(1, 100)
+                self.now += rng.uniform(3, 100)  # what is written within a second may be an echo
                 wrong = getattr(self, f"do_{kind}")(rng)
                 if wrong:
                     return wrong, number
@@ -131,9 +135,11 @@ class Episode:
         if (chat := self._quiet(rng)) is not None and len(chat.turns) > 20:
             chat.delete()
 
-    def _quiet(self, rng):
+    def _quiet(self, rng, *, answered=True):
         """Return a session, once katod has recorded all of it; None if nothing can be recorded now."""
         chats = [chat for chat in self.chats if chat.begun and chat.left > 0]
+        for chat in self.chats if answered else ():
+            chat.answer()
         return rng.choice(chats) if chats and self._calm() else None
 
     # -- katod --------------------------------------------------------------------------------------
@@ -211,8 +217,8 @@ class Episode:
             self.person.move()
 
     def do_ask(self, rng):
-        """The person starts or stops a recording in the shell."""
-        chat = self._quiet(rng)
+        """The person starts or stops a recording in the shell, whatever waits for an answer."""
+        chat = self._quiet(rng, answered=False)
         if chat is None or chat.is_paused:
             return
         if chat.recording:
@@ -304,6 +310,8 @@ class Episode:
         """Compare all that there is with what there has to be, once katod has done all of it."""
         self._mount()
         self.seam.full = False
+        for chat in self.chats:
+            chat.answer()
         self._calm()
         self.do_restart(rng)
         found = outputs(self.world)

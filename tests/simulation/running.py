@@ -2,15 +2,19 @@
 
 import re
 import tempfile
+import time
 import traceback
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import pytest
 
 from tests.support.world import MEMORY, World
 
 from .episode import Episode, draw_plan
+
+BEGIN = 1_800_000_000  # what the clock says when a plan begins, so that it is the same each time
 
 
 class Outcome(NamedTuple):
@@ -31,7 +35,11 @@ def task(given):
 def played(plan):
     """Play a plan in a world of its own."""
     with tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY) as folder, pytest.MonkeyPatch.context() as patch:
-        episode = Episode(World(Path(folder) / "home", patch))
+        with (
+            mock.patch.object(time, "time", return_value=BEGIN),
+            mock.patch.object(time, "time_ns", return_value=BEGIN * 10**9),
+        ):
+            episode = Episode(World(Path(folder) / "home", patch), BEGIN)
         try:
             wrong, steps = episode.play(plan)
         except Exception:  # noqa: BLE001 - whatever it is, it is what is wrong

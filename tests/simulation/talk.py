@@ -13,9 +13,13 @@ class Chat(Talk):
 
     def __init__(self, world, number, rng):
         super().__init__(world, number, rng)
+        self.kinds = self.kinds | {"command": rng.choice((4, 8, 30))}
+        self.asks = rng.choice((0.0, 0.05, 0.2))  # how often its person types the same words as before
+        self.repeats = rng.choice((0.0, 0.02, 0.2))
         self.rest = b""
         self.turns = []  # how many records and marks there were after each turn
         self.is_paused = self.is_suspended = self.is_cut = self.is_set_back = False
+        self.is_asking = self.was_asking = False  # whether what was typed last, or before, may begin an echo
         self.is_echoing = False  # whether it has just written a part of its history again
         self.is_dated = False  # whether katod tells by the clock which of its commands are history
 
@@ -34,14 +38,17 @@ class Chat(Talk):
         if self.rest:
             self.complete()
             return
-        before = len(self.written)
+        before, self.was_asking, self.is_asking = len(self.written), self.is_asking, False
         records = self.turn()
         self.is_echoing = len(self.written) == before
+        self._write(records, before, whole=rng.random() < 0.9)
+
+    def _write(self, records, before, *, whole):
         for _, record in self.written[before:]:
             record["timestamp"] = datetime.fromtimestamp(time.time(), UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
         data = b"".join(map(line, records))
         self.turns.append((len(self.written), len(self.history)))
-        cut = rng.randrange(len(data)) if rng.random() < 0.1 else len(data)
+        cut = len(data) if whole else self.rng.randrange(len(data))
         self._append(data[:cut])
         self.rest = data[cut:]
 
@@ -50,6 +57,15 @@ class Chat(Talk):
         if self.rest:
             self._append(self.rest)
             self.rest = b""
+
+    def answer(self):
+        """Write an answer to words that may be the beginning of an echo, which wait for it."""
+        if self.is_asking and self.path.exists():
+            self.complete()
+            before, self.is_asking = len(self.written), False
+            record = self.session.says(self._text("says"))
+            self.written.append(("says", record))
+            self._write([record], before, whole=True)
 
     def _append(self, data):
         self.session.append(data)
@@ -68,9 +84,20 @@ class Chat(Talk):
             return "::stop"
         return "::start"
 
+    def _next(self):
+        """Write what an agent writes, or now and then that its person typed the same words as before."""
+        if not (self.calling or self.was_asking) and self.session.count > 2 and self.rng.random() < self.asks:
+            self._note("user", "ok")
+            self.is_asking = True
+            return [self.session.typed("ok")]
+        return super()._next()
+
     def _again(self):
-        """Write nothing again once the clock was set: what follows at an earlier time could be part of it."""
-        return [] if self.is_set_back else super()._again()
+        """Write nothing again once the clock was set, or at the moment of words that were typed before.
+
+        What follows at an earlier time, and such words, could be part of it.
+        """
+        return [] if self.is_set_back or self.was_asking else super()._again()
 
     def _keep(self, begin):
         return "" if self.is_paused or self.is_cut else super()._keep(begin)  # what was answered may be gone
@@ -138,8 +165,8 @@ def wanted(chats):
     for chat in chats:
         for name, marks in chat.outputs.items():
             found[name] = {
-                "said": [mark for kind, mark in marks if kind in SPOKEN],
-                "all": [mark for kind, mark in marks if kind != "ok"],
-                "ok": sum(kind == "ok" for kind, _ in marks),
+                "said": [mark for kind, mark in marks if kind in SPOKEN and mark != "ok"],
+                "all": [mark for _, mark in marks if mark != "ok"],
+                "ok": sum(mark == "ok" for _, mark in marks),
             }
     return found

@@ -60,9 +60,13 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _first_words(rows: list[str], at: int) -> str:
-    """Return the next line that says something; lines of markup alone are not in a heading, nor are others' words."""
+    """Return the next line that says something; lines of markup alone are not in a heading, nor are others' words.
+
+    Nothing stands below a heading that the next one follows.
+    """
     row, after = next(((row, n + 1) for n, row in enumerate(rows[at:], at) if any(map(str.isalnum, row))), ("", at))
-    return "" if _BETWEEN.fullmatch("".join(rows[after : after + 1])) else row
+    is_heading = _PERSON.fullmatch(row) or _AGENT.fullmatch(row)
+    return "" if is_heading or _BETWEEN.fullmatch("".join(rows[after : after + 1])) else row
 
 
 def _is_repeated(words: str, below: str) -> bool:
