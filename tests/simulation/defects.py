@@ -94,12 +94,6 @@ DEFECTS: Final = {
         "        output.fall_behind(orjson.loads(orjson.dumps(behind)))",
         "        output.fall_behind(behind)",
     ),
-    "ahead": Defect(
-        "An output with a stream of its own got ahead of its session.",
-        "katod.record.catchup",
-        "            left = source.cursor.offset - follower.offsets.get(source.id, 0)\n",
-        "            left = source.seen.size - follower.offsets.get(source.id, 0)\n",
-    ),
 }  # fmt: skip
 
 

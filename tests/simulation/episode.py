@@ -264,7 +264,7 @@ class Episode:
 
         Where katod tells new commands from history by the clock, they are too old then.
         """
-        if not self._calm() or any(chat.is_echoing for chat in self.chats):
+        if not self._calm() or any(chat.is_echoing or chat.is_asking for chat in self.chats):
             return
         self.now += rng.choice((-86_400.0 * 40, -3600.0, 3600.0, 86_400.0 * 40))
         for chat in self.chats:

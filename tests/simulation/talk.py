@@ -86,7 +86,11 @@ class Chat(Talk):
 
     def _next(self):
         """Write what an agent writes, or now and then that its person typed the same words as before."""
-        if not (self.calling or self.was_asking) and self.session.count > 2 and self.rng.random() < self.asks:
+        if (
+            not (self.calling or self.was_asking or self.is_set_back)
+            and self.session.count > 2
+            and self.rng.random() < self.asks
+        ):
             self._note("user", "ok")
             self.is_asking = True
             return [self.session.typed("ok")]

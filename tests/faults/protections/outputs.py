@@ -160,7 +160,7 @@ PROTECTIONS = [
             "tests/faults/test_syscalls.py",
             "tests/faults/test_world.py::TestHappenings::runTest",
             "tests/simulation/test_simulation.py::test_whatever_happens_no_promise_is_broken",
-            "tests/simulation/test_simulation.py::test_whatever_happens_today_no_promise_is_broken",
+            "tests/simulation/test_simulation.py::test_whatever_happens_in_many_plans_no_promise_is_broken",
             f"{POWER}TestLostPower::runTest",
             f"{POWER}test_power_is_lost_in_every_window",
             f"{NOTES}test_a_note_behind_what_a_kill_left",
