@@ -145,6 +145,8 @@ class SessionStream:
         So an echo that was cut, by a restart or a stop, is recognised to its end.
         """
         is_missed = self._learns and seen is self.seen
+        if is_missed:
+            self.open(source).records.confirm(message[0].id, is_past=False)
         for event in message:
             self.exchanges.confirm(event, source.path)
             if refold and not is_missed:
@@ -171,9 +173,15 @@ class SessionStream:
                 yield from self._ordered(self._order.take(one) if self._order else [one], source, seen)
 
     def _note_past(self, one: Passed) -> None:
-        if not one.is_echo:
-            self.metadata.fold(one.event)
-            self.exchanges.observe(one.event, one.path)
+        tally = self.metadata.tally
+        if one.is_echo:
+            if tally is not None:
+                tally.note_echo(one.event, one.path)
+            return
+        if tally is not None:
+            tally.pass_event(one.event, one.path)
+        self.metadata.fold(one.event)
+        self.exchanges.observe(one.event, one.path)
 
     def _ordered(self, passed: list[Passed], source: Readable, seen: EventDedup) -> Iterator[Event]:
         for one in passed:
