@@ -138,13 +138,21 @@ class CatchUpStream:
         """
         self.seen.read_document(is_document=is_document)
         translation = self.stream.open(source, self.states.get(str(source.id)))
-        for event in self.stream.events(source, batch.lines):
-            self.output.take(event, self.stream.metadata)
-            if self.output.waits and self.output.printer.headed:
-                name(self.output, event, self.stream.metadata)
+        self._print(self.stream.events(source, batch.lines), name)
         self.states[str(source.id)] = translation.state()
         end = source.cursor.offset
         self.offsets[source.id] = end if is_document else min(batch.cursor.offset, end)
+
+    def take_waiting(self, sources: Iterable[Source], name: Name) -> None:
+        """Print what waits for a later record: where its session was stopped from the shell, that passed before."""
+        for source in sources:
+            self._print(self.stream.settle(source), name)
+
+    def _print(self, events: Iterable[Event], name: Name) -> None:
+        for event in events:
+            self.output.take(event, self.stream.metadata)
+            if self.output.waits and self.output.printer.headed:
+                name(self.output, event, self.stream.metadata)
 
     def ending(self) -> str:
         """Return the mark of a missing part, if the output ends where a rewrite removed what it should end with."""
@@ -386,7 +394,11 @@ class CatchUp:
             if left > 0:
                 return self._read(follower, source, min(left, budget))
         follower.finished(sources)
-        return None if follower.unread else "arrived"
+        if follower.unread:
+            return None
+        if not follower.output.open:
+            follower.take_waiting(sources, self._name)
+        return "arrived"
 
     def _read(self, follower: CatchUpStream, source: Source, budget: int) -> Progress:
         """Read a batch of one source. If it was rewritten or is being written, the session's next step comes first."""

@@ -136,7 +136,9 @@ class Episode:
             chat.delete()
 
     def _quiet(self, rng, *, answered=True):
-        """Return a session, once katod has recorded all of it; None if nothing can be recorded now."""
+        """Return a session, once katod has read all of it, and recorded what was `answered`; None if it cannot now."""
+        if answered and self.seam.full:
+            return None
         chats = [chat for chat in self.chats if chat.begun and chat.left > 0]
         for chat in self.chats if answered else ():
             chat.answer()
@@ -272,8 +274,8 @@ class Episode:
             chat.is_set_back = True
 
     def do_fill(self, rng):
-        """The disk is full, or has room again."""
-        self.seam.full = not self.seam.full
+        """The disk is full, or only that of the outputs, or it has room again."""
+        self.seam.full = "" if self.seam.full else rng.choice(("all", "outputs", "outputs"))
 
     def do_unmount(self, rng):
         """The disk of the outputs is unmounted, or mounted again."""
@@ -295,8 +297,8 @@ class Episode:
             self.away = None
 
     def _calm(self):
-        """Let katod do whatever is left, undisturbed; return whether it could."""
-        if self.seam.full or self.away is not None:
+        """Let katod do whatever is left, undisturbed; return whether it could read all there is."""
+        if self.seam.full == "all" or self.away is not None:
             return False
         for chat in self.chats:
             chat.complete()
@@ -309,7 +311,7 @@ class Episode:
     def do_check(self, rng):
         """Compare all that there is with what there has to be, once katod has done all of it."""
         self._mount()
-        self.seam.full = False
+        self.seam.full = ""
         for chat in self.chats:
             chat.answer()
         self._calm()
