@@ -341,12 +341,11 @@ class Pipeline:
         return [session for session in self._sessions.all() if session.recording is not None]
 
     def between_events(self, session: ActiveSession, act: Callable[[ActiveSession], None]) -> None:
-        """Do something with a session between two events, in a step of its own: after all that was read so far."""
+        """Do something with a session between two events, in a step of its own."""
         self._backfill.finish(session, STEP_BYTES)
         self._checkpoint.check(session)
         try:
             with self._ledger.transaction():
-                self._settle(session)
                 act(session)
                 self._checkpoint.save(session)
         except BaseException:
@@ -356,13 +355,6 @@ class Pipeline:
             raise
         self._checkpoint.deliver(session)
         self._sessions.release(session)
-
-    def _settle(self, session: ActiveSession) -> None:
-        """Pass on what waits for a later record: it was said before what is done now."""
-        for waiting in filter(session.stream.has_pending, session.sources):
-            for event in session.stream.settle(waiting):
-                self._handle(session, waiting, event)
-            waiting.hold(waiting.cursor, pending=session.stream.has_pending(waiting))
 
     @property
     def unsettled(self) -> bool:

@@ -143,11 +143,6 @@ class CatchUpStream:
         end = source.cursor.offset
         self.offsets[source.id] = end if is_document else min(batch.cursor.offset, end)
 
-    def take_waiting(self, sources: Iterable[Source], name: Name) -> None:
-        """Print what waits for a later record: where its session was stopped from the shell, that passed before."""
-        for source in sources:
-            self._print(self.stream.settle(source), name)
-
     def _print(self, events: Iterable[Event], name: Name) -> None:
         for event in events:
             self.output.take(event, self.stream.metadata)
@@ -396,8 +391,6 @@ class CatchUp:
         follower.finished(sources)
         if follower.unread:
             return None
-        if not follower.output.open:
-            follower.take_waiting(sources, self._name)
         return "arrived"
 
     def _read(self, follower: CatchUpStream, source: Source, budget: int) -> Progress:

@@ -90,22 +90,6 @@ def test_a_waiting_capture_goes_on_after_words_that_followed_its_end(world, full
     world.assert_live_is_batch()
 
 
-def test_a_waiting_recording_that_the_shell_stops_has_the_last_words(world, full):
-    """They may be an echo, which the next record would say: the session does not wait for it, and nor does its file."""
-    make, source = Claude(), world.claude()
-    run = InProcess(world)
-    source.append(make.typed("as always"), make.says("one"), make.typed("::start n\ntwo"), make.typed("as always"))
-    run.turn()
-    control.enqueue(world.state, Request(("claude", SESSION, ""), "stop", "", "2026-02-10T23:00:00.000Z"))
-    run._take_requests()
-    full()
-    run.turn(later=1000)
-    run.stop()
-    assert counts(only(world), "one", "two", "as always") == [0, 1, 1]
-    assert "*Recording stopped" in only(world)
-    world.assert_live_is_batch()
-
-
 def test_what_changes_meanwhile_does_not_reach_a_waiting_output_early(world, full):
     """A parked output follows with states of its own, so its text equals that of the export."""
     make, source = Claude(), world.claude()

@@ -53,32 +53,6 @@ def test_what_is_said_between_is_not_recorded(talk):
     assert talk.world.assert_live_is_batch() == 1
 
 
-def test_what_was_typed_before_is_not_recorded_when_it_waits_for_its_answer(talk):
-    """What was typed once before may be an echo, which the next record says: by then, recording has resumed."""
-    talk.say("the secret", "::start notes\none")
-    talk.world.once()
-    talk.world.cli("pause")
-    talk.say("the secret")
-    talk.world.cli("pause", "--end")
-    talk.assert_goes_on()
-
-
-def test_a_command_of_the_shell_is_behind_what_was_typed_before_it(talk):
-    """Whether or not that waits for its answer: it is recorded if the recording ends then, and not if one begins."""
-    name = "6f1c2c1e"
-    talk.say("as always", "::start notes\none")
-    talk.world.once()
-    talk.say("as always")
-    talk.world.cli("stop", name)
-    assert talk.text.count("as always") == 1
-    talk.say("as always")
-    talk.world.cli("start", name)
-    talk.say("two")
-    talk.world.once()
-    assert (talk.text.count("as always"), talk.text.count("two")) == (1, 1)
-    assert talk.world.assert_live_is_batch() == 1
-
-
 @pytest.mark.parametrize("line", ["::start other", "::capture other", "::export other"])
 def test_commands_typed_between_do_not_act(talk, line):
     """Neither at once nor later, in a recorded session or another; the status says why."""

@@ -558,9 +558,18 @@ def ends_after_saving() -> None:
     vars(copyfile)["CopyWriter"].finish = finish_and_end
 
 
+class EndsAtRename:
+    """The durable calls of a katod that ends when it is about to give a file its name."""
+
+    rename = staticmethod(ends)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(durable, name)
+
+
 CUTS: dict[str, Callable[[], None]] = {
     "before the transcript": lambda: setattr(copyfile.CopyWriter, "write_transcript", ends),
-    "before it has a name": lambda: setattr(Path, "rename", ends),
+    "before it has a name": lambda: setattr(copyfile, "durable", EndsAtRename()),
     "when it is saved": ends_after_saving,
 }
 

@@ -34,12 +34,6 @@ DEFECTS: Final = {
         "                name(self.output, event, self.stream.metadata)\n"
         "            if self.is_done:\n                break\n",
     ),
-    "pending": Defect(
-        "A command of the shell came before a prompt that waited for the next record to say if it is an echo.",
-        "katod.pipeline",
-        "                self._settle(session)\n",
-        "",
-    ),
     "unread": Defect(
         "What was seen, but not read when katod was killed, was not read at the next start.",
         "katod.discover.catalog",

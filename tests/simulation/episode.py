@@ -135,12 +135,12 @@ class Episode:
         if (chat := self._quiet(rng)) is not None and len(chat.turns) > 20:
             chat.delete()
 
-    def _quiet(self, rng, *, answered=True):
-        """Return a session, once katod has read all of it, and recorded what was `answered`; None if it cannot now."""
-        if answered and self.seam.full:
+    def _quiet(self, rng):
+        """Return a session, once katod has recorded all of it; None if it cannot now."""
+        if self.seam.full:
             return None
         chats = [chat for chat in self.chats if chat.begun and chat.left > 0]
-        for chat in self.chats if answered else ():
+        for chat in self.chats:
             chat.answer()
         return rng.choice(chats) if chats and self._calm() else None
 
@@ -219,8 +219,8 @@ class Episode:
             self.person.move()
 
     def do_ask(self, rng):
-        """The person starts or stops a recording in the shell, whatever waits for an answer."""
-        chat = self._quiet(rng, answered=False)
+        """The person starts or stops a recording in the shell, once what was typed has its answer."""
+        chat = self._quiet(rng)
         if chat is None or chat.is_paused:
             return
         if chat.recording:
@@ -231,8 +231,8 @@ class Episode:
             self._ask(rng, Request((chat.session.agent, chat.session.session, ""), "start", name, MOMENT))
 
     def do_pause(self, rng):
-        """The person pauses katod, or ends the pause."""
-        if not self._calm():
+        """The person pauses katod, or ends the pause, once what was typed has its answer."""
+        if self._quiet(rng) is None:
             return
         self._ask(rng, Request(NOBODY, "resume" if self.is_paused else "pause", "", MOMENT))
         for chat in self.chats:
