@@ -138,16 +138,13 @@ class CatchUpStream:
         """
         self.seen.read_document(is_document=is_document)
         translation = self.stream.open(source, self.states.get(str(source.id)))
-        self._print(self.stream.events(source, batch.lines), name)
-        self.states[str(source.id)] = translation.state()
-        end = source.cursor.offset
-        self.offsets[source.id] = end if is_document else min(batch.cursor.offset, end)
-
-    def _print(self, events: Iterable[Event], name: Name) -> None:
-        for event in events:
+        for event in self.stream.events(source, batch.lines):
             self.output.take(event, self.stream.metadata)
             if self.output.waits and self.output.printer.headed:
                 name(self.output, event, self.stream.metadata)
+        self.states[str(source.id)] = translation.state()
+        end = source.cursor.offset
+        self.offsets[source.id] = end if is_document else min(batch.cursor.offset, end)
 
     def ending(self) -> str:
         """Return the mark of a missing part, if the output ends where a rewrite removed what it should end with."""
@@ -389,9 +386,7 @@ class CatchUp:
             if left > 0:
                 return self._read(follower, source, min(left, budget))
         follower.finished(sources)
-        if follower.unread:
-            return None
-        return "arrived"
+        return None if follower.unread else "arrived"
 
     def _read(self, follower: CatchUpStream, source: Source, budget: int) -> Progress:
         """Read a batch of one source. If it was rewritten or is being written, the session's next step comes first."""

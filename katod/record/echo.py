@@ -109,11 +109,8 @@ class Echoes:
         self._waiting = rest
 
     def settle(self) -> list[Passed]:
-        """Return the events that wait: no later record says whether they are an echo. One that has begun may go on."""
-        out = [*self._decide(), *self._release()]
-        if self._block is not None and not self._block.is_echo:
-            self._block = None
-        return out
+        """Return the events that wait: no later record says whether they are an echo."""
+        return [*self._decide(), *self._break_off()]
 
     @property
     def is_blank(self) -> bool:

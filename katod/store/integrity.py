@@ -337,6 +337,7 @@ def delete_quarantined(path: Path) -> None:
     """Delete a quarantined ledger with the files beside it. Raises OSError."""
     for name in (_wal_path(path), path.with_name(f"{path.name}-shm"), path):
         durable.remove(name, missing_ok=True)
+    durable.sync_names(path.parent)
 
 
 def _number(aside: Path) -> int:

@@ -97,15 +97,21 @@ def test_a_rename_replaces_at_once_or_not_at_all():
     assert all(files["/a"] == b"old" for files in found if "/new" in files)
 
 
+def two_folders():
+    """Return a disk with two empty folders, which are on it."""
+    disk = made()
+    for path in ("/one", "/two"):
+        disk.create(path, FOLDER)
+    disk.sync_all()
+    return disk
+
+
 @pytest.mark.parametrize("synced", ["/one", "/two"])
 def test_a_rename_between_directories_is_on_disk_with_either(synced):
     """So is what was done before in both of them: the file has one name."""
 
     def begin():
-        disk = made()
-        for path in ("/one", "/two"):
-            disk.create(path, FOLDER)
-        disk.sync_all()
+        disk = two_folders()
         disk.create("/one/a", FILE)
         disk.rename("/one/a", "/two/a")
         disk.sync(disk.find(synced))
@@ -118,10 +124,7 @@ def test_directories_may_keep_their_names_independently():
     """Where there is no journal, what was done later in one may survive what was done before in another."""
 
     def begin():
-        disk = made()
-        for path in ("/one", "/two"):
-            disk.create(path, FOLDER)
-        disk.sync_all()
+        disk = two_folders()
         disk.create("/one/a", FILE)
         disk.create("/two/a", FILE)
         return disk

@@ -53,6 +53,27 @@ def test_what_is_said_between_is_not_recorded(talk):
     assert talk.world.assert_live_is_batch() == 1
 
 
+def test_what_is_written_again_meanwhile_is_nothing_that_was_said_last(talk):
+    """Also where katod ends before it has read all of it: the recording goes on, and counts, as its export does."""
+    make, source = talk.make, talk.source
+    said = [make.user("::start n.jsonl\none"), make.says("two"), make.says("more")]
+    source.append(*said)
+    talk.world.once()
+    talk.world.cli("pause")
+    again = [dict(record, uuid=f"00000000-0001-4000-8000-00000000000{n}") for n, record in enumerate(said)]
+    for number in (1, 2):
+        again[number]["message"] = again[number]["message"] | {"id": f"copy-{number}"}
+    source.append(*again)
+    run = InProcess(talk.world)
+    run.turn()
+    run.vanish()
+    talk.world.cli("pause", "--end")
+    source.append(make.says("three"))
+    talk.world.once()
+    talk.world.cli("pause")
+    assert talk.world.assert_live_is_batch() == 1
+
+
 @pytest.mark.parametrize("line", ["::start other", "::capture other", "::export other"])
 def test_commands_typed_between_do_not_act(talk, line):
     """Neither at once nor later, in a recorded session or another; the status says why."""
