@@ -188,7 +188,7 @@ def test_a_folder_that_may_be_read_later_is_swept(world, above, mode):
     folder.chmod(mode)
     with Live(world, *prefix) as live:
         live.until_said("root.unreadable")
-        assert problems(world, prefix) == {str(folder): "Permission denied"}
+        until(lambda: problems(world, prefix) == {str(folder): "Permission denied"}, "the problem in status")
         folder.chmod(0o700)
         live.until_written("mark-00000001-000001.")
         session.append(session.says("and on"))

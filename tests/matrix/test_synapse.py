@@ -180,7 +180,7 @@ def test_an_encrypted_room_is_refused(world: World, started: Callable[..., Synap
     Claude(world).say(user("::start notes\nhello"), says("yes"))
     with Live(world) as live:
         live.until_said('"delivery.stopped"')
-        assert "the room is encrypted" in world.status()["delivery"]["problem"]
+        until(lambda: "the room is encrypted" in world.status()["delivery"].get("problem", ""), "the problem in status")
         assert "the room is encrypted" in world.cli("doctor", code=1)
         live.until_written("hello")
     assert server.events(room) == []
