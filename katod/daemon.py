@@ -21,7 +21,7 @@ from katod.discover.roots import Root, find_roots
 from katod.errors import ConfigError, KatodError, LedgerError, StateLost, safe_message
 from katod.log import EventLog
 from katod.model import Saying, SessionKey
-from katod.pipeline import Pipeline
+from katod.pipeline import NOW, Pipeline, Schedule
 from katod.preload import preload
 from katod.record.family import family
 from katod.record.forget import Remains, bury, delete_transcripts
@@ -29,7 +29,6 @@ from katod.record.news import News, Tell, tell_nobody
 from katod.record.personal import said_of
 from katod.record.policy import Policy
 from katod.record.session import ActiveSession
-from katod.schedule import NOW, Schedule
 from katod.service import home, interrupted, pause, recordingfiles
 from katod.service.control import WITH_OUTPUTS, Inbox, Request
 from katod.service.desktop import Desktop

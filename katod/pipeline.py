@@ -8,10 +8,12 @@ A step is one transaction of the ledger, which stores the cursors and the bytes 
 by the appends. Once the transaction is committed the bytes will be written, whatever happens.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
+from itertools import takewhile
 from typing import Final, TypeVar
 
+from katod import backoff
 from katod.command.scan import find_command
 from katod.discover.catalog import Catalog
 from katod.discover.source import Source
@@ -19,24 +21,77 @@ from katod.errors import AgentFailed, LedgerError, SourceError, SourceGone, Sour
 from katod.events import Event
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
-from katod.record.backfill import Backfill
-from katod.record.catchup import CatchUp
-from katod.record.checkpoint import Checkpoint
+from katod.record.catchup import CatchUp, Checkpoint
 from katod.record.controller import Controller
 from katod.record.delivery import Delivery
+from katod.record.formatdrift import NOT_UNDERSTOOD, sample
 from katod.record.news import Tell, tell_nobody
 from katod.record.output import Output
 from katod.record.policy import Policy
-from katod.record.resync import Resync
-from katod.record.sample import NOT_UNDERSTOOD, sample
+from katod.record.resync import Backfill, Resync
 from katod.record.session import ActiveSession, ActiveSessions
 from katod.store.ledger import Ledger
 from katod.store.rows import SessionRow
-from katod.tail.reader import Batch, SourceFile
-from katod.tail.source import unreadable_skipped
+from katod.tail.reader import Batch, SourceFile, unreadable_skipped
 
+COALESCE: Final = 0.05  # seconds between two steps of one source: everything that arrives in between is one batch
+RETRY_AFTER: Final = 2.0
+LONGEST_RETRY: Final = 60.0
+NOW: Final = float("inf")  # for `due`: everything, whenever it is due
 STEP_BYTES: Final = 512 * 1024  # larger reads cost more per byte: their memory is mapped again each time
 T = TypeVar("T")
+
+
+class Schedule:
+    """The sources waiting for a step: at once, then coalesced; unreadable ones with a backoff."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Source, float] = {}  # when (monotonic) each is due, in the order in which they were queued
+        self._stepped: dict[Source, float] = {}  # when each was last stepped, of those whose next step has to wait
+        self._failures: dict[Source, int] = {}  # how many times in a row each could not be read
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def queue(self, sources: Iterable[Source]) -> None:
+        """Queue sources to be stepped as soon as their pace allows."""
+        for source in sources:
+            pause = RETRY_AFTER if source in self._failures else COALESCE
+            at = self._stepped.get(source, 0.0) + pause
+            self._waiting[source] = min(at, self._waiting.get(source, NOW))
+
+    def forget(self, sources: Iterable[Source]) -> None:
+        """Step these sources no more."""
+        for source in sources:
+            for known in (self._waiting, self._stepped, self._failures):
+                known.pop(source, None)
+
+    def due(self, now: float) -> list[Source]:
+        """Return the sources that are due."""
+        return [source for source, at in self._waiting.items() if at <= now]
+
+    def done(self, source: Source, now: float) -> None:
+        """Note that a source was read to its end; an unreadable one is retried, unless only a change can help."""
+        del self._waiting[source]
+        self._note_step(source, now)
+        if not source.problem or source.unusable or now == NOW:
+            self._failures.pop(source, None)
+            return
+        failures = self._failures[source] = self._failures.get(source, 0) + 1
+        self._waiting[source] = now + backoff.pause(failures, first=1.0, longest=LONGEST_RETRY)
+
+    def _note_step(self, source: Source, now: float) -> None:
+        """Remember when a source was stepped, and forget the steps that no longer delay the next one."""
+        self._stepped.pop(source, None)
+        if now == NOW:
+            return
+        for other in list(takewhile(lambda other: now - self._stepped[other] > RETRY_AFTER, self._stepped)):
+            del self._stepped[other]
+        self._stepped[source] = now
+
+    def deadline(self) -> float:
+        """Return when (monotonic) the next step is due."""
+        return min(self._waiting.values(), default=NOW)
 
 
 class Pipeline:

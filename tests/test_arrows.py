@@ -18,8 +18,7 @@ ARROWS = {
     "model": "",
     "events": "",
     "shell": "",
-    "slug": "",
-    "titles": "",
+    "text": "",
     "paths": "",
     "log": "",
     "backoff": "",
@@ -28,33 +27,32 @@ ARROWS = {
     "formatspec": "",
     "exchanges": "events model",
     "receipt": "events",
-    "metadata": "events model paths receipt titles",
+    "metadata": "events model paths receipt",
     "states": "",
     "lifecycle": "events states",
     "config": "agents errors formatspec log model smallfile",
     "project": "command config durable errors formatspec model shell smallfile write",
     # what is stored between the stages
-    "store": "durable errors log model slug",
+    "store": "durable errors log model text",
     # the stages, from bytes to outputs
     "tail": "errors model",
     "agents": "errors events lifecycle metadata model paths smallfile states tail",
     "discover": "agents config errors log model store tail",
     "command": "agents errors events formatspec model tail",
     "record": (
-        "agents backoff command config discover errors events exchanges formats formatspec log metadata model paths project receipt slug states store tail titles write"
+        "agents backoff command config discover errors events exchanges formats formatspec log metadata model paths project receipt smallfile states store tail text write"
     ),
-    "formats": "agents events formatspec lifecycle metadata model paths slug states titles",
+    "formats": "agents events formatspec lifecycle metadata model paths text states",
     "write": "durable errors model shell",
-    "search": "agents discover errors events formats formatspec log metadata model paths record store tail write",
+    "search": "agents discover errors events formats formatspec log metadata model paths record store tail text write",
     "usage": "agents discover errors events formats log metadata model record smallfile store tail",
     # the stages put together
-    "pipeline": "command discover errors events log metadata record store tail",
-    "schedule": "backoff discover",
+    "pipeline": "backoff command discover errors events log metadata record store tail",
     "preload": "agents errors formats",
     "shellrequests": "discover errors log model pipeline record store",
     "service": "durable errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
-    "archive": "agents command discover durable errors events formats formatspec log metadata model paths record slug smallfile write",
+    "archive": "agents command discover durable errors events formats formatspec log metadata model paths record text smallfile write",
     # signatures of what was exported
     "seal": "durable errors events formats model smallfile",
     # what katod adds to the agents' own files
@@ -67,23 +65,23 @@ ARROWS = {
     # recordings that are delivered elsewhere
     "matrix": "backoff config discover errors formats log model record smallfile store",
     # what was recorded, for other agents
-    "mcp": "agents errors formats formatspec log metadata model record search store",
+    "mcp": "agents errors formats formatspec log metadata model record search store text",
     # sessions for clients and browsers
     "serve": (
-        "agents discover durable errors events exchanges formats log metadata model preload record search service shell slug smallfile states store usage"
+        "agents discover durable errors events exchanges formats log metadata model preload record search service shell text smallfile states store usage"
     ),
-    "daemon": "agents chores config discover errors log model pipeline preload record schedule service shellrequests store",
+    "daemon": "agents chores config discover errors log model pipeline preload record service shellrequests store",
     "doctor": "agents config discover errors log matrix model project record rescue service shell store write",
     "cli": (
         "agents archive command config daemon discover doctor durable errors formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
-        " shell slug smallfile states store titles usage"
+        " shell text smallfile states store usage"
     ),
     "__main__": "cli",
     "__init__": "",
 }
 ALL = {part: set(allowed.split()) for part, allowed in ARROWS.items()}
 STAGES = ("discover", "tail", "agents", "command", "formats", "write")
-AROUND = {"record", "store", "pipeline", "schedule", "shellrequests", "daemon", "cli", "service", "doctor", "search"}
+AROUND = {"record", "store", "pipeline", "shellrequests", "daemon", "cli", "service", "doctor", "search"}
 
 # Libraries that reach the outside world, or make an output depend on more than its input: who may import them.
 LIBRARIES = {
@@ -139,11 +137,11 @@ IMPURE = {
     "pipeline": "katod.pipeline",
     "durable": "katod.durable",
     "smallfile": "katod.smallfile",
-    "project": ".allowed .worktree",
+    "project": ".allowed",
     "rescue": ".copyfile .folder .names .notes .plan .rescuer .restoring .saving",
     "doctor": ".agents .case .ledger .machine .outputs",
-    "discover": ".catalog .discovery .live .roots .source .sweep .watch",
-    "tail": ".compressed .reader .source",
+    "discover": ".catalog .discovery .live .roots .source .watch",
+    "tail": ".reader",
     "agents": (
         ".antigravity .antigravity.places .claude .claude.cleanup .claude.running .claude.tools .cline .codex .copilot .copilot.states .cursor .families .gemini .gemini.retention .kimi .opencode .opencode.database .opencode.readonly .opencode.second"
         " .opencode.sweep .opencode.tree .others .pi .processes .qwen .spec .vscode .zot"
@@ -151,8 +149,8 @@ IMPURE = {
     "command": ".target",
     "archive": ".drop .folder .folders .naming",
     "write": ".moved .output .reading .remove .root .safe .whole",
-    "store": ".deliveries .integrity .ledger .personal .projects .tombstones .usagecache",
-    "record": ".backfill .catchup .currentstate .delivery .export .follow .history .naming .native .policy .sample .session .stream",
+    "store": ".collections .deliveries .integrity .ledger .usagecache",
+    "record": ".catchup .currentstate .delivery .export .follow .formatdrift .history .naming .native .policy .resync .session .stream",
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .since .transcriptfiles",
@@ -169,18 +167,14 @@ IMPURE = {
 DECIDING = (
     "katod.formats",
     "katod.command.grammar",
-    "katod.command.decide",
-    "katod.command.split",
     "katod.events",
     "katod.lifecycle",
     "katod.metadata",
     "katod.states",
     "katod.model",
     "katod.record.ranges",
-    "katod.slug",
-    "katod.titles",
+    "katod.text",
     "katod.tail.decode",
-    "katod.tail.framing",
     "katod.write.recover",
 )
 # These import every agent's reader only for the agents' names; the names should be passed to them instead.

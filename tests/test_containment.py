@@ -11,10 +11,10 @@ from katod.agents.claude.adapter import ClaudeAdapter
 from katod.discover.source import Source
 from katod.errors import OutputError
 from katod.model import Command
+from katod.pipeline import NOW
 from katod.record import delivery
 from katod.record.output import Output
 from katod.record.session import ActiveSession
-from katod.schedule import NOW
 from katod.service import control
 from katod.service.control import Request
 from katod.tail.reader import SourceFile

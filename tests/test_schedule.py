@@ -4,7 +4,7 @@ import pytest
 
 from katod.discover.source import Source
 from katod.model import Identity, SessionKey, Stat
-from katod.schedule import COALESCE, LONGEST_RETRY, NOW, RETRY_AFTER, Schedule
+from katod.pipeline import COALESCE, LONGEST_RETRY, NOW, RETRY_AFTER, Schedule
 from katod.store.rows import SourceRow
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.titles import LONGEST_TITLE, cut_at_word, first_words, title_of
+from katod.metadata import LONGEST_TITLE, cut_at_word, first_words, title_of
 from tests.examples import examples
 from tests.looping import each
 

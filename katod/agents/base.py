@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
 
 from katod import events as ev
-from katod.agents.ancestors import Ancestors
 from katod.agents.fields import attachment, digest, safe_repr, text_of, texts_in
 from katod.agents.guard import guarded
 from katod.events import Event, SessionRef
 from katod.model import UUID, Identity, Record, TypedText
 
+_MOST_ANCESTORS: Final = 16  # what is below a record nearly always follows soon
 State = Mapping[str, Any]
 # Of an adapter.
 _GUARDED: Final = {
@@ -27,6 +27,38 @@ Parts = list[tuple[Record, list[Event]]] | tuple[()]  # of a document, each with
 
 
 # -- events ---------------------------------------------------------------------------------------
+
+
+class Ancestors:
+    """The nearest ancestor with an event of each record without one; of too many, the oldest are forgotten."""
+
+    def __init__(self, state: dict[str, str] | None = None) -> None:
+        self._above: dict[str, str] = dict(state or {})
+
+    def state(self) -> dict[str, str]:
+        """Return the state to resume from, as JSON."""
+        return self._above
+
+    def take(self, name: Any, parent: Any, events: Iterable[Event]) -> None:
+        """Take up a record with its events."""
+        if not isinstance(name, str) or not name:
+            return
+        if any(event.source.get("providerEventId") == name for event in events):
+            return
+        self._above[name] = self._above.get(parent, parent) if isinstance(parent, str) else ""
+        if len(self._above) > _MOST_ANCESTORS:
+            del self._above[next(iter(self._above))]
+
+    def knows(self, name: str) -> bool:
+        """Return whether a record is one of the last without an event."""
+        return name in self._above
+
+    def source(self, parent: Any) -> dict[str, str]:
+        """Return what the source of an event says of its parent, and of its nearest ancestor if that is another."""
+        if not isinstance(parent, str) or not parent:
+            return {}
+        above = self._above.get(parent, "")
+        return {"parentId": parent} | ({"ancestorId": above} if above else {})
 
 
 @dataclass(frozen=True, slots=True)

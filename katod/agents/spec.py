@@ -49,7 +49,7 @@ def later(name: str, *bound: Any) -> Callable[..., Any]:
     return call
 
 
-_OPEN_SOURCE: Final = later("tail.source.open_source")
+_OPEN_SOURCE: Final = later("tail.reader.open_source")
 
 
 class Nature(Enum):

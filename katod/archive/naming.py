@@ -12,7 +12,7 @@ from katod.model import SessionKey, Target
 from katod.paths import name_of
 from katod.record.naming import beside, name_fields, target_of_subagent
 from katod.record.policy import Policy
-from katod.slug import distinct, slug
+from katod.text import distinct, slug
 
 _MOST_NUMBERS: Final = 1000
 

@@ -17,7 +17,7 @@ from click.shell_completion import CompletionItem
 from katod.agents.spec import AgentSpec
 from katod.cli.context import Context
 from katod.cli.selection import LATEST
-from katod.discover.sweep import sweep_folder
+from katod.discover.roots import sweep_folder
 from katod.errors import KatodError
 from katod.model import SessionKey, Stat
 from katod.paths import name_of

@@ -6,7 +6,7 @@ import sys
 import click
 
 from katod.cli.wrapping import wrapped
-from katod.formats.text.controls import clean
+from katod.text import clean
 
 
 def cleaned(text: str) -> str:

@@ -20,8 +20,8 @@ from katod.search.query import Query
 from katod.search.run import Match, Searched, ShownHit, Terms
 from katod.search.transcriptfiles import TranscriptFile, existing, transcripts_below
 from katod.shell import pasted
-from katod.slug import slug
 from katod.store.rows import OutputRow, PersonalRow
+from katod.text import slug
 
 _PAGE: Final = ".html"
 OWN: Final = "Title"  # the speaker of a hit in a person's own title or labels

@@ -15,14 +15,13 @@ from katod.cli.recorded import Recorded
 from katod.discover.found import FoundSession
 from katod.errors import SourceError
 from katod.log import EventLog
-from katod.metadata import SessionMetadata
+from katod.metadata import SessionMetadata, cut_at_word
 from katod.model import Cursor, Line, SessionKey
 from katod.paths import name_of
 from katod.record.beginning import name_within, read_beginning
 from katod.record.currentstate import current_state
 from katod.record.export import Stretch
 from katod.record.stream import NoDedup, SessionStream
-from katod.titles import cut_at_word
 
 _LOOK_BACK: Final = (16 * 1024, 256 * 1024, 2 * 1024 * 1024)  # bytes; more only if the last ones have no event
 _LONGEST_TITLE: Final = 80  # characters

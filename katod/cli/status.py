@@ -20,13 +20,13 @@ from katod.cli.layout import Line, draw, show, terminal_width
 from katod.cli.overview import Surroundings, overview, utc
 from katod.config import local_zone, rescue_path
 from katod.discover.found import FoundSession
-from katod.discover.sweep import stat_source
+from katod.discover.roots import stat_source
 from katod.errors import ConfigError, OutputUnreadable
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.project.allowed import Allowed, look_around
 from katod.record.formatdrift import not_understood
-from katod.record.outputfile import is_reverted
+from katod.record.output import is_reverted
 from katod.record.reading import opened
 from katod.rescue.names import saved_keys
 from katod.rescue.notes import problems

@@ -1,12 +1,24 @@
-"""The grammar of commands: a whole line at column 0, outside code fences."""
+"""The commands: how they are typed, what is nearly one, and what each does to the state of a session. Pure.
+
+A command is a whole line at column 0, outside code fences. A message is split at its command lines, so that ranges are
+positions between events.
+"""
 
 import re
 from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple, cast, get_args
+from typing import Final, Literal, NamedTuple, assert_never, cast, get_args
 
-from katod.command.near import near_miss
+from katod import events as ev
+from katod.events import Event
 from katod.model import Command, NearMiss, Span, TypedText, Word
 
+_LIKE: Final = re.compile(r"([ \t]*)::([ \t]?)([A-Za-z]+)(?![^\s])[ \t]*(.*)")
+# How many letters may be wrong: more in longer words.
+_TOLERANCE: Final[dict[Word, int]] = {"start": 1, "stop": 1, "capture": 2, "export": 2, "keep": 1}
+# What kato calls it: people who come from there type these by habit.
+_OF_ANOTHER_TOOL: Final[dict[str, Word]] = {"record": "start", "init": "start"}
+_NO_COUNT: Final = re.compile(r"0[0-9]*|[0-9]{3,}")
+_OPTION: Final = re.compile(r"[+\-\u2013\u2014]+\w")
 WORDS: Final = get_args(Word)
 Origin = Literal["pasted", "delegated"]
 Doubt = Literal["pasted", "delegated", "inside"]
@@ -23,6 +35,53 @@ _BARE: Final = re.compile(r"\S+")
 _COUNT: Final = re.compile(r"[1-9][0-9]?")  # of exchanges, which `::keep` takes before a name
 _NUMBER: Final = re.compile(r"[0-9]+")
 _NO_NAME: Final = tuple("\"'`+-\u2013\u2014")  # a bare word that begins like this is a malformed quotation or option
+
+
+def near_miss(line: str) -> NearMiss | None:
+    """Return the problem of a line that is not a command, None if it does not look like one."""
+    match = _LIKE.fullmatch(line.rstrip())
+    if match is None:
+        return None
+    indent, gap, said, rest = match.groups()
+    if said.lower() in _OF_ANOTHER_TOOL:
+        return NearMiss("of another tool", _OF_ANOTHER_TOOL[said.lower()])
+    word = _resembled(said.lower())
+    if word is None:
+        return None
+    if said.lower() != word:
+        return NearMiss("misspelt", word)
+    if indent or gap:
+        return NearMiss("indented", word)
+    return NearMiss(_wrong_in(word, rest), word)
+
+
+def _wrong_in(word: Word, rest: str) -> Literal["unknown option", "count", "extra words"]:
+    """Return what is wrong with the words after a command."""
+    words = rest.split()
+    if any(map(_OPTION.match, words)):
+        return "unknown option"
+    return "count" if word == "keep" and words[:1] and _NO_COUNT.fullmatch(words[0]) else "extra words"
+
+
+def _resembled(said: str) -> Word | None:
+    found = [(_distance(said, word), word) for word in get_args(Word)]
+    return next((word for distance, word in sorted(found) if distance <= _TOLERANCE[word]), None)
+
+
+def _distance(one: str, other: str) -> int:
+    """Return how many letters are wrong, missing, too many, or in each other's place."""
+    if abs(len(one) - len(other)) > max(_TOLERANCE.values()):
+        return max(len(one), len(other))
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, last, row = row, before, [i]
+        for j, wanted in enumerate(other, 1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                best = min(best, last[j - 2] + 1)
+            row.append(best)
+    return row[-1]
 
 
 class Piece(NamedTuple):
@@ -185,3 +244,112 @@ def _plain(typed: TypedText, start: int, end: int) -> list[Piece]:
     start += len(text) - len(text.lstrip("\n"))
     part = typed.part(start, start + len(text.strip("\n")))
     return [Piece(part.text, pasted=part.pasted)]
+
+
+class RecordingState(NamedTuple):
+    """The state of a session's recording: the path of the output being recorded to, and of the current output."""
+
+    recording: str = ""
+    present: str = ""
+
+
+class Action(NamedTuple):
+    """What to do, in this order: end the recording, then begin one or copy.
+
+    `target` is `none`, `present` (the session's current output), `named` (what was typed) or `generated`.
+    """
+
+    end: bool = False
+    begin: Literal["", "here", "beginning"] = ""
+    copy: bool = False
+    target: Literal["none", "present", "named", "generated"] = "none"
+
+
+def decide(command: Command, state: RecordingState, named: str = "") -> Action:
+    """Return the effect of a command; `named` is the path that its name resolves to, empty if it has none."""
+    word, recording = command.word, bool(state.recording)
+    fresh: Literal["named", "generated"] = "named" if named else "generated"
+    if word == "stop":
+        return Action(end=recording)
+    if word == "export" or word == "keep":  # noqa: PLR1714 - mypy does not narrow `in`
+        return Action(copy=True, target=fresh)
+    if word == "capture":
+        return Action(end=recording, begin="beginning", target=fresh)
+    if word == "start":
+        return _start(state, named, fresh)
+    assert_never(word)  # another word must not start a recording
+
+
+def _start(state: RecordingState, named: str, fresh: Literal["named", "generated"]) -> Action:
+    recording, present = bool(state.recording), state.present
+    if recording and (named or present) in ("", state.recording):
+        return Action()
+    if not named and present:
+        return Action(end=recording, begin="here", target="present")
+    return Action(end=recording, begin="here", target=fresh)
+
+
+class Split(NamedTuple):
+    """The parts of one message; `words` is its text without command lines."""
+
+    events: list[Event]
+    words: str
+    near_misses: tuple[NearMiss, ...] = ()
+
+
+def split(event: Event, *, marks_pastes: bool = True) -> Split:
+    """Split one `user.message`; text that a person is not known to have typed stays whole.
+
+    `marks_pastes` says whether the agent marks what is pasted.
+    """
+    text = event.payload["text"]
+    if event.payload.get("subtype") == "delegated":
+        return Split([event], text, parse_message(*TypedText.by_agent(text)).near_misses)
+    if not event.typed or "::" not in text:
+        return Split([event], text)
+    pasted = tuple((start, end) for start, end in event.payload.get("pasted", ()))
+    parsed = parse_message(text, pasted, marks_pastes=marks_pastes)
+    if not parsed.commands:
+        return Split([event], text, parsed.near_misses)
+    return Split(_parts(event, parsed), parsed.words, parsed.near_misses)
+
+
+def command_of(event: Event) -> Command:
+    """Return the command in a `user.kato-command` event."""
+    payload = event.payload
+    switches = tuple((option[1:], option[0] == "+") for option in payload["options"])
+    name, count = payload.get("argument", ""), payload.get("number", 1)
+    return Command(payload["command"], name, switches, payload["line"], event.words, count)
+
+
+def _parts(event: Event, parsed: Parsed) -> list[Event]:
+    out: list[Event] = []
+    rest = {k: v for k, v in event.payload.items() if k not in ("text", "pasted")}
+    for n, piece in enumerate(parsed.pieces):
+        part = event._replace(id=f"{event.id}.{n}", dedup_key=f"{event.dedup_key}.{n}")
+        if piece.command is not None:
+            below = parsed.pieces[n + 1 : n + 2]
+            words = below[0].text if below and below[0].command is None else ""
+            out.append(part._replace(kind=ev.USER_COMMAND, payload=_payload(piece.command), blobs=(), words=words))
+            continue
+        out.append(part._replace(payload=_text(piece) | rest))
+        rest = {}
+    if rest:  # attachments of a message that is nothing but commands
+        n = len(out)
+        part = event._replace(id=f"{event.id}.{n}", dedup_key=f"{event.dedup_key}.{n}")
+        out.append(part._replace(payload={"text": ""} | rest))
+    return out
+
+
+def _text(piece: Piece) -> dict[str, object]:
+    return {"text": piece.text} | ({"pasted": list(map(list, piece.pasted))} if piece.pasted else {})
+
+
+def _payload(command: Command) -> dict[str, object]:
+    options = [("+" if on else "-") + name for name, on in command.switches]
+    row: dict[str, object] = {"command": command.word}
+    if command.name:
+        row["argument"] = command.name
+    if command.word == "keep":
+        row["number"] = command.count
+    return row | {"options": options, "line": command.line}

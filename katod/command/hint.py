@@ -2,8 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from katod.command.grammar import lines, parse_line
-from katod.command.near import near_miss
+from katod.command.grammar import lines, near_miss, parse_line
 from katod.model import NearMiss
 
 _MOST: Final = 3

@@ -7,8 +7,7 @@ from typing import Final
 from katod.agents import AGENTS
 from katod.command.grammar import parse_message
 from katod.model import Identity, Line, NearMiss, TypedText
-from katod.tail.decode import decode
-from katod.tail.framing import strip_record
+from katod.tail.decode import decode, strip_record
 from katod.tail.reader import Batch
 
 # In a JSON string, a line begins after the opening quote or after an escaped newline; the first line may also begin

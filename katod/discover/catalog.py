@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Final
 
 from katod.agents.spec import AgentSpec
-from katod.discover.roots import Root
+from katod.discover.roots import Root, stat_source, sweep, sweep_folder
 from katod.discover.source import Source
-from katod.discover.sweep import stat_source, sweep, sweep_folder
 from katod.errors import INTERNAL, failure_of
 from katod.log import EventLog
 from katod.model import START, Cursor, Identity, SessionKey, Stat
+from katod.store.collections import BuriedSource
 from katod.store.ledger import Ledger
 from katod.store.rows import NearMissRow, RootRow, SourceRow, TombstoneRow
-from katod.store.tombstones import BuriedSource
 
 # File times come from a coarser clock than `time.time_ns`: a file created just after a sweep began may look older.
 _CLOCK_SLACK_NS: Final = 20_000_000

@@ -7,8 +7,7 @@ from typing import Final
 
 from katod.agents import AGENTS
 from katod.agents.guard import failures
-from katod.discover.roots import Root
-from katod.discover.sweep import strange_files, sweep
+from katod.discover.roots import Root, strange_files, sweep
 from katod.model import Identity, SessionKey, Stat
 from katod.store.rows import PersonalRow
 

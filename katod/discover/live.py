@@ -12,8 +12,7 @@ from typing import Final
 
 from katod.agents import AGENTS
 from katod.discover.found import find_sessions
-from katod.discover.roots import Root
-from katod.discover.sweep import stat_source
+from katod.discover.roots import Root, stat_source
 from katod.discover.watch import Hints, Watcher
 from katod.log import EventLog
 from katod.model import Identity, SessionKey

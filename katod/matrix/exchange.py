@@ -6,6 +6,7 @@ The loop alone uses the ledger: it offers what is to be sent, answers what was s
 import threading
 import time
 from collections.abc import Callable, Iterable
+from math import inf
 from typing import Final, NamedTuple
 
 from katod.model import SessionKey
@@ -87,7 +88,7 @@ class Exchange:
         self._reports: list[Report] = []
         self._asked: SentQuery | SentAlready | None = None  # the question, or its answer
         self.is_stopping = False
-        self._woken = 0.0
+        self._woken = -inf  # by a clock that may have begun a moment ago
         self.is_over = False  # whether the thread has ended
 
     # -- the loop's end -------------------------------------------------------------------------------

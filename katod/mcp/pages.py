@@ -9,10 +9,10 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from katod.formats.redact.redactor import redact
-from katod.formats.text.controls import clean
 from katod.search.query import Query
 from katod.search.sections import sections_of
 from katod.search.transcripts import plain
+from katod.text import clean
 
 MOST: Final = 20_000  # characters of a page; it may have a few more
 _SECTION: Final = 12_000  # characters, and its last line

@@ -8,14 +8,13 @@ from katod import events as ev
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
 from katod.formats.redact.redactor import redact
-from katod.formats.text.controls import clean
 from katod.log import EventLog
-from katod.metadata import SessionMetadata
+from katod.metadata import SessionMetadata, title_of
 from katod.model import Cursor, Line
 from katod.record.export import Stretch, replay
 from katod.record.stream import NoDedup, SessionStream
 from katod.tail.reader import SourceFile
-from katod.titles import title_of
+from katod.text import clean
 
 _SPOKEN: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.USER_COMMAND})
 _LOOK_AHEAD: Final = 400  # events

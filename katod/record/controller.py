@@ -7,15 +7,13 @@ from typing import Final, Literal
 from katod import events as ev
 from katod.agents.spec import SPAWNED
 from katod.agents.toolcalls import one_line
-from katod.command.decide import Action, RecordingState, decide
-from katod.command.split import command_of
+from katod.command.grammar import Action, RecordingState, command_of, decide
 from katod.discover.catalog import Catalog
 from katod.discover.source import Source
 from katod.errors import TargetRefused
 from katod.events import Event
 from katod.exchanges import KeptExchanges
 from katod.formats.redact.redactor import redact
-from katod.formats.text.controls import clean
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Command, NearMiss, Range, Target
@@ -29,6 +27,7 @@ from katod.record.successor import Successors
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, RefusalRow
 from katod.tail.reader import Batch
+from katod.text import clean
 from katod.write.safe import is_transient
 
 Follow = Callable[[Output], None]

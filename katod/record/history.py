@@ -11,15 +11,15 @@ from katod import events as ev
 from katod.agents import AGENTS
 from katod.command.scan import find_command
 from katod.discover.catalog import Catalog
+from katod.discover.roots import stat_source
 from katod.discover.source import Source
-from katod.discover.sweep import stat_source
 from katod.errors import SourceError, SourceGone
 from katod.events import Event
 from katod.log import EventLog
 from katod.model import START, Cursor, NearMiss, Stat
 from katod.record.stream import NoDedup, SessionStream
+from katod.store.collections import BuriedSource
 from katod.store.ledger import Ledger
-from katod.store.tombstones import BuriedSource
 from katod.tail.reader import Batch, SourceFile
 
 _NS: Final = 1_000_000_000

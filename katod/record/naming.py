@@ -11,17 +11,15 @@ from katod.command.target import TargetScope, generated, numbered, resolve
 from katod.errors import TargetRefused
 from katod.events import Event
 from katod.formats.redact.redactor import redact
-from katod.formats.text.controls import clean
 from katod.formats.text.when import When
 from katod.formatspec import FORMATS, split_name
-from katod.metadata import SessionMetadata
+from katod.metadata import LONGEST_TITLE, SessionMetadata, first_words, title_of
 from katod.model import Options, SessionKey, Target, Word
 from katod.paths import name_of
 from katod.record.policy import Policy, refused_directory
-from katod.slug import slug
 from katod.store.ledger import Ledger
 from katod.store.rows import UNMARKED, OutputRow, SessionRow
-from katod.titles import LONGEST_TITLE, first_words, title_of
+from katod.text import clean, slug
 from katod.write.moved import find_moved
 from katod.write.output import FileFingerprint, OutputPath
 from katod.write.safe import examine

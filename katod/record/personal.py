@@ -5,10 +5,10 @@ from typing import Final
 from unicodedata import category, normalize
 
 from katod.formats.redact.redactor import redact
-from katod.formats.text.controls import clean
+from katod.metadata import cut_at_word
 from katod.model import Saying
 from katod.store.rows import PersonalRow
-from katod.titles import cut_at_word
+from katod.text import clean
 
 LONGEST_NAME: Final = 200  # characters
 LONGEST_LABEL: Final = 40

@@ -10,8 +10,8 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.record.export import reprint
+from katod.record.news import StateNews
 from katod.record.output import Output
-from katod.record.statenews import StateNews
 from katod.record.stream import TALLY, LedgerDedup, SessionStream
 from katod.store.ledger import Ledger
 from katod.store.rows import Auto, RefusalRow, SessionRow, SourceRow

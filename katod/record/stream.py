@@ -16,9 +16,8 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Line, SessionKey
 from katod.receipt import RecordTally
-from katod.record.callorder import CallOrder
 from katod.record.echo import Echoes, Message, Passed
-from katod.record.translation import Readable, Translation
+from katod.record.translation import CallOrder, Readable, Translation
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import SeenRow, SessionRow
 

@@ -7,7 +7,7 @@ from typing import Final
 from katod.model import Cursor, Line
 from katod.search.prefilter import lines_around
 from katod.search.query import Query
-from katod.tail.framing import strip_record
+from katod.tail.decode import strip_record
 from katod.tail.reader import Batch, SourceFile
 
 _CHUNK: Final = 256 * 1024  # bytes; larger ones leave the processor's cache

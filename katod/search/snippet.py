@@ -5,9 +5,9 @@ from itertools import islice
 from typing import Final
 
 from katod.formats.redact.redactor import REDACTED
-from katod.formats.text.controls import clean
 from katod.search.folding import fold
 from katod.search.query import Query
+from katod.text import clean
 
 _AROUND: Final = 4 * 1024  # characters before and behind a word
 _TRIED: Final = 50  # places of a word

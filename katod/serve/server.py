@@ -20,7 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from katod.errors import ServeError
-from katod.formats.redact import filter  # noqa: A004 - a module
+from katod.formats.redact import engine
 from katod.preload import preload
 from katod.serve.access import limits
 from katod.serve.access.guard import ABORT
@@ -194,7 +194,7 @@ def _is_dead(path: Path) -> bool:
 
 def keep_small() -> None:
     """Have the C library give memory back, and redaction take less: a server reads much at times. Before any thread."""
-    filter.keep_small()
+    engine.keep_small()
     with suppress(OSError, AttributeError):  # another C library
         mallopt = ctypes.CDLL(None).mallopt
         for option, value in _MEMORY:

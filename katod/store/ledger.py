@@ -18,9 +18,8 @@ from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
 from katod.model import Identity, Range, SessionKey, Stat
 from katod.store import integrity
+from katod.store.collections import Personal, Projects, Tombstones
 from katod.store.deliveries import Deliveries
-from katod.store.personal import Personal
-from katod.store.projects import Projects
 from katod.store.rows import (
     UNMARKED,
     NearMissRow,
@@ -49,7 +48,6 @@ from katod.store.tables import (
     TOMBSTONES,
     encode_json,
 )
-from katod.store.tombstones import Tombstones
 
 LEDGER_NAME: Final = "ledger.db"
 MOST_REFUSALS: Final = 200

@@ -2,20 +2,32 @@
 
 No file stays open between steps. An offset always follows a newline (or lies inside a hole of NUL bytes). The
 anchor is a hash of the bytes before the offset: while it matches, they have not changed since they were read.
+
+A file has lines, or is one JSON document (`DocumentFile`), or has lines that are compressed (`Unpacked`).
 """
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import ClassVar, Final
 
-from katod.errors import SourceChanged, SourceError
-from katod.model import Anchor, Cursor, Line, Partial
-from katod.tail.framing import frame, strip_record
+import orjson
+
+from katod.errors import AgentFailed, SourceChanged, SourceError, SourceGone, SourceUnusable
+from katod.model import NO_ANCHOR, Anchor, Cursor, Line, Partial
+from katod.tail.decode import frame, strip_record
 
 ANCHOR_SIZE: Final = 1024
 LINE_CAP: Final = 64 * 1024 * 1024
 CHUNK: Final = 1024 * 1024
+COMPRESSED_SUFFIX: Final = ".zst"
+# Far more than any session, and than its text can be compressed: anything larger is a decompression bomb.
+_LARGEST: Final = 4 * 1024**3
+_LARGEST_RATIO: Final = 200
+_ALWAYS_ALLOWED: Final = 64 * 1024**2
+_CHUNK: Final = 1024 * 1024
 
 
 class Batch:
@@ -184,3 +196,127 @@ class SourceFile:
 def short_hash(data: bytes) -> str:
     """Return a short hash of `data`, in hex."""
     return blake2b(data, digest_size=12).hexdigest()
+
+
+class DocumentFile(SourceFile):
+    """One JSON document, which is rewritten as a whole at each change, and read as one line.
+
+    A document that changed since it was read counts as a rewritten file: it is read again from the start, and events
+    with known ids are skipped. A half-written document is not read until it is complete.
+    """
+
+    is_document: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, file: SourceFile) -> "DocumentFile":
+        """Return an open file as a document."""
+        return cls(file.fd, file.path)
+
+    def anchor(self, offset: int) -> Anchor:
+        """Hash the whole document."""
+        return Anchor(offset, short_hash(self._pread(offset, 0))) if offset else NO_ANCHOR
+
+    def verify_anchor(self, cursor: Cursor) -> None:
+        """Raise SourceChanged unless this is the document that was read."""
+        if cursor.offset and (cursor.offset != self.size or self.anchor(self.size) != cursor.anchor):
+            raise SourceChanged("the document was rewritten", path=self.path)
+
+    def read(self, cursor: Cursor, _budget: int, _partial: Partial | None = None) -> Batch:
+        """Return the document as one line, or nothing if it was read already or is incomplete."""
+        if cursor.offset == self.size:
+            return Batch(b"", self.size, cursor, more=False)
+        after = Cursor(self.size, self.anchor(self.size))
+        if self.size > LINE_CAP:
+            raise SourceError(f"too large to read: {self.size} bytes, the limit is {LINE_CAP}", path=self.path)
+        lines = [Line(0, self.size, data) for data in self.documents(self._pread(self.size, 0))]
+        return Batch(b"", 0, after if lines else cursor, more=False, lines=lines)
+
+    def documents(self, data: bytes) -> list[bytes]:
+        """Return the document in a list, or an empty list if it is incomplete."""
+        try:
+            orjson.loads(data)
+        except orjson.JSONDecodeError:
+            return []
+        return [data]
+
+    def last_newline(self, limit: int) -> int:
+        """Return the size: in a document, old content cannot be told apart from new."""
+        return self.size if limit else 0
+
+    def rest(self, _offset: int) -> Line | None:
+        """Return None: a document is read as a whole or not at all."""
+        return None
+
+
+class Unpacked(SourceFile):
+    """The decompressed content of a file (Codex: `.jsonl.zst`), read as the lines that it was.
+
+    The file's own size says nothing about it.
+    """
+
+    def last_newline(self, limit: int) -> int:
+        """Return the offset after the last newline, 0 if `limit` is 0."""
+        return super().last_newline(self.size) if limit else 0
+
+
+@contextmanager
+def decompressed(fd: int, path: str) -> Iterator[int]:
+    """Yield a descriptor of the decompressed content, in an unnamed temporary file.
+
+    Raises SourceUnusable, or SourceError if there is no space.
+    """
+    try:
+        import zstandard  # noqa: PLC0415 - an extra, for this kind of file alone
+    except ImportError:
+        raise SourceUnusable("compressed: to read it, install katod with the extra `zst`", path=path) from None
+    limit = _limit(os.fstat(fd).st_size)
+    import tempfile  # noqa: PLC0415 - few sessions are compressed
+
+    with tempfile.TemporaryFile() as plain, os.fdopen(os.dup(fd), "rb") as packed:
+        try:
+            with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as content:
+                while piece := content.read(_CHUNK):
+                    if plain.tell() + len(piece) > limit:
+                        raise SourceUnusable(f"too large when decompressed: the limit is {limit} bytes", path=path)
+                    plain.write(piece)
+            plain.flush()
+        except zstandard.ZstdError as error:
+            raise SourceUnusable(f"cannot be decompressed: {error}", path=path) from error
+        except OSError as error:
+            raise SourceError(f"cannot be decompressed: {error.strerror}", path=path) from error
+        yield plain.fileno()
+
+
+def _limit(size: int) -> int:
+    return min(_LARGEST, max(_ALWAYS_ALLOWED, _LARGEST_RATIO * size))
+
+
+@contextmanager
+def open_source(path: str) -> Iterator[SourceFile]:
+    """Open a session file for one step. Raises SourceGone, or SourceError unless it is a readable regular file."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except FileNotFoundError as error:
+        raise SourceGone("no longer exists", path=path) from error
+    except OSError as error:
+        raise SourceError(f"cannot be opened: {error.strerror}", path=path) from error
+    try:
+        if path.endswith(COMPRESSED_SUFFIX):
+            with decompressed(fd, path) as plain:
+                yield Unpacked(plain, path)
+        else:
+            file = SourceFile(fd, path)
+            yield DocumentFile.of(file) if file.looks_like_document() else file
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def unreadable_skipped() -> Iterator[None]:
+    """Go on after a source that cannot be read, whose own step names the problem; a failure of katod is raised."""
+    try:
+        yield
+    except AgentFailed:
+        raise
+    except SourceError:
+        pass

@@ -16,8 +16,7 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import START, Cursor, Identity, Line
 from katod.record.export import Stretch, replay
-from katod.tail.decode import decode
-from katod.tail.framing import strip_record
+from katod.tail.decode import decode, strip_record
 from katod.tail.reader import Batch, SourceFile
 from katod.usage.source import SourceUsage
 

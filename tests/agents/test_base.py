@@ -8,8 +8,7 @@ import pytest
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.ancestors import Ancestors
-from katod.agents.base import Adapter, EventBuilder, Origin, fingerprint, handles
+from katod.agents.base import Adapter, Ancestors, EventBuilder, Origin, fingerprint, handles
 from katod.agents.fields import attachment
 from katod.agents.spec import Nature
 from katod.errors import AgentFailed

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from katod.agents import AGENTS, processes
-from katod.discover.sweep import stat_source
+from katod.discover.roots import stat_source
 from katod.record.currentstate import current_state
 from katod.states import AT_WORK, DOUBT_AFTER, DOUBT_IN_CALL_AFTER, SILENT_AFTER, State
 from tests.support.live import until

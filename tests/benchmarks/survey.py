@@ -27,7 +27,7 @@ from katod.formats.transcript.content import (
     ToolLine,
 )
 from katod.formats.transcript.markdown import print_piece, printed
-from katod.formats.transcript.place import PAUSE
+from katod.formats.transcript.turn import PAUSE
 from katod.log import EventLog
 from katod.model import Identity, Options
 from katod.record.export import Stretch, replay

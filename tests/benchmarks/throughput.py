@@ -22,7 +22,7 @@ from katod.record.export import Stretch, render_all, replay
 from katod.record.policy import Policy
 from katod.rescue.folder import RescueFolder
 from katod.rescue.saving import NativeFile, SavingTerms, Subject, save
-from katod.tail.source import open_source
+from katod.tail.reader import open_source
 from tests.benchmarks import generate
 from tests.benchmarks.report import Bar, Report, median
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.cli.rendering import Screen, render
-from katod.formats.text.controls import clean
+from katod.text import clean
 from tests.examples import examples, texts
 from tests.looping import each
 

@@ -7,10 +7,8 @@ from typing import Any, Final
 
 import orjson
 
-from katod.command.decide import RecordingState, decide
-from katod.command.grammar import middle, parse_line, parse_message
+from katod.command.grammar import RecordingState, decide, middle, near_miss, parse_line, parse_message
 from katod.command.hint import hints
-from katod.command.near import near_miss
 from katod.command.target import TargetScope, check_folder, folder_parts, generated, numbered, resolve
 from katod.errors import TargetRefused
 from katod.model import Command, Target

@@ -1,6 +1,6 @@
 """What a command does, given the state of its session: the whole table."""
 
-from katod.command.decide import Action, RecordingState, decide
+from katod.command.grammar import Action, RecordingState, decide
 from katod.model import Command
 from tests.looping import each
 

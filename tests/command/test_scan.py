@@ -6,7 +6,7 @@ from unittest import mock
 
 from katod.command import scan
 from katod.model import START, Identity, NearMiss, SessionKey, Word
-from katod.tail.framing import frame
+from katod.tail.decode import frame
 from katod.tail.reader import Batch
 from tests.looping import each
 

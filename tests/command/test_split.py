@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod import events as ev
-from katod.command.grammar import parse_message
-from katod.command.split import command_of, split
+from katod.command.grammar import command_of, parse_message, split
 from katod.events import Event, SessionRef
 from katod.model import Command
 from tests.looping import each

@@ -7,8 +7,7 @@ import pytest
 
 from katod.agents import AGENTS
 from katod.config import Settings
-from katod.discover.roots import find_roots
-from katod.discover.sweep import stat_source, strange_files, sweep
+from katod.discover.roots import find_roots, stat_source, strange_files, sweep
 from tests.support.parts import Parts
 from tests.support.records import MAKERS, OTHER, SESSION, Claude, OpenCode, user
 

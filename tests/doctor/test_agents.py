@@ -139,7 +139,7 @@ def test_folders_that_cannot_be_read_are_problems_and_the_list_is_short(home, mo
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    monkeypatch.setattr("katod.discover.sweep._has_a_name", lambda _: True)
+    monkeypatch.setattr("katod.discover.roots._has_a_name", lambda _: True)
     found = [finding for finding in examine(home.case()) if finding.check == "agents.unreadable"]
     assert len(found) == 6
     assert "Permission denied" in found[0].text

@@ -5,8 +5,8 @@ from katod.agents.toolcalls import family
 from katod.events import Event, SessionRef
 from katod.formats.text.ownlines import SIGN
 from katod.formats.transcript.base import Transcript
+from katod.formats.transcript.calls import edit_size
 from katod.formats.transcript.content import ToolLine
-from katod.formats.transcript.edits import edit_size
 from katod.formats.transcript.markdown import Markdown, print_piece
 from katod.formats.transcript.toolview import View
 from katod.metadata import SessionMetadata

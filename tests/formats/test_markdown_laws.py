@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from katod import events as ev
-from katod.formats.text.controls import clean
 from katod.formats.text.ownlines import MARKS
 from katod.formats.transcript.markdown import Markdown
 from katod.model import Options
+from katod.text import clean
 from tests.examples import examples, texts
 from tests.formats.conversation import TIMES, answers, asks, event, metadata, result, says, show, thinks, user
 from tests.golden.cases import cases

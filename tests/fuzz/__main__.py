@@ -18,8 +18,7 @@ with atheris.instrument_imports(include=["katod"]):
     from katod.metadata import SessionMetadata
     from katod.model import Identity, Line, Options, SessionKey
     from katod.record.translation import Translation
-    from katod.tail.decode import decode
-    from katod.tail.framing import frame
+    from katod.tail.decode import decode, frame
     from tests.support.rendering import Rendering
 
 FULL = Options(tools="full", thinking=True, subagents=True)

@@ -26,7 +26,7 @@ OPENS = {
     "katod.doctor.machine": "/proc",
     "katod.matrix.client": "the token",
     "katod.project.allowed": "a project's file; the list of those that are allowed",
-    "katod.project.worktree": "what git says of a worktree",
+    "katod.record.policy": "what git says of a worktree",
     "katod.seal.keys": "keys",
     "katod.seal.record": "an agent record that a person named",
     "katod.serve.page.recording": "the answer to a request; outputs, through `record.reading`",

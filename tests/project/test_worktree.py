@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from katod.project.worktree import repository_of
+from katod.record.policy import repository_of
 from tests.support.worktrees import add_worktree, make_repository
 
 

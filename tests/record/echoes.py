@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from katod import events as ev
-from katod.command.split import split
+from katod.command.grammar import split
 from katod.events import Event, SessionRef
 from katod.model import SessionKey
 from katod.record.echo import Echoes, Passed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from katod.record.backfill import Backfill
+from katod.record.resync import Backfill
 from tests.support.parts import put
 from tests.support.records import Claude, GeminiDocument, says, user
 

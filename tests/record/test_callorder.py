@@ -7,8 +7,8 @@ import pytest
 from katod import events as ev
 from katod.events import Event, SessionRef
 from katod.model import LONGEST_NAME
-from katod.record.callorder import CallOrder
 from katod.record.echo import Passed
+from katod.record.translation import CallOrder
 from tests.looping import each
 
 REF = SessionRef("claude", "s")

@@ -7,7 +7,7 @@ import pytest
 
 from katod.agents import AGENTS
 from katod.agents import reports as agents
-from katod.discover.sweep import stat_source
+from katod.discover.roots import stat_source
 from katod.lifecycle import Lifecycle
 from katod.model import Stat
 from katod.record import currentstate as module

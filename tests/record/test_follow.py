@@ -23,7 +23,7 @@ from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.record.export import Stretch, replay
 from katod.record.follow import Admission, Follower, Limited, follow, last_turn, printed
-from katod.tail.source import open_source
+from katod.tail.reader import open_source
 from tests.examples import examples, mostly
 from tests.looping import each
 from tests.support.parts import admits

@@ -9,7 +9,7 @@ import pytest
 
 from katod.errors import LedgerError, OutputError
 from katod.record import delivery, naming
-from katod.record.backfill import Backfill
+from katod.record.resync import Backfill
 from katod.service import control
 from katod.service.control import Request
 from tests.support.inprocess import InProcess

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from katod import events as ev
 from katod.events import Event, SessionRef
 from katod.model import SessionKey
-from katod.record.statenews import StateNews
+from katod.record.news import StateNews
 from katod.states import QUIET_AFTER, Report, State
 from tests.looping import each
 

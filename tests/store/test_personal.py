@@ -4,7 +4,7 @@ import pytest
 
 from katod.errors import LedgerDamaged
 from katod.model import SessionKey
-from katod.store.personal import Personal
+from katod.store.collections import Personal
 from katod.store.rows import PersonalRow
 from tests.support.parts import memory_ledger
 

@@ -3,8 +3,8 @@
 import pytest
 
 from katod.model import Cursor, Identity, SessionKey, Stat
+from katod.store.collections import BuriedSource, Tombstones
 from katod.store.rows import SourceRow
-from katod.store.tombstones import BuriedSource, Tombstones
 from tests.support.parts import memory_ledger
 
 KEY = SessionKey("claude", "6f1c")

@@ -6,7 +6,7 @@ import time
 from katod.config import load
 from katod.daemon import Daemon
 from katod.log import EventLog
-from katod.schedule import NOW
+from katod.pipeline import NOW
 from katod.service.lock import Lock
 from tests.support.collected import close_later
 from tests.support.world import World

@@ -18,7 +18,7 @@ from katod.record.session import ActiveSession, ActiveSessions
 from katod.record.stream import EventDedup
 from katod.store.ledger import Ledger
 from katod.store.tables import SCHEMA
-from katod.tail.framing import frame
+from katod.tail.decode import frame
 from tests.support.records import line
 from tests.support.world import World
 

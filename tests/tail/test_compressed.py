@@ -5,8 +5,8 @@ import zstandard
 
 from katod.errors import SourceError, SourceUnusable
 from katod.model import Cursor
-from katod.tail import compressed, source
-from katod.tail.source import open_source
+from katod.tail import reader
+from katod.tail.reader import open_source
 from tests.support.inprocess import InProcess
 from tests.support.outputs import counts, only
 from tests.support.records import THREAD, Codex, line
@@ -50,7 +50,7 @@ def test_a_file_that_is_cut_short_gives_what_it_holds(tmp_path, content):
 @pytest.mark.usefixtures("no_descriptor_is_left")
 def test_a_bomb_is_given_up_early(tmp_path, monkeypatch):
     """No more is decompressed than the text of a session of this size can be."""
-    monkeypatch.setattr(compressed, "_ALWAYS_ALLOWED", 2_000_000)
+    monkeypatch.setattr(reader, "_ALWAYS_ALLOWED", 2_000_000)
     path = tmp_path / "a.jsonl.zst"
     path.write_bytes(zstandard.compress(b"x" * 50_000_000))
     with pytest.raises(SourceUnusable, match="the limit is 2000000 bytes"), open_source(str(path)):
@@ -60,8 +60,8 @@ def test_a_bomb_is_given_up_early(tmp_path, monkeypatch):
 def test_a_bomb_is_tried_again_only_when_it_changes(world, monkeypatch):
     """The loop goes on, and the file is shown as a problem."""
     opened = []
-    original = source.decompressed
-    monkeypatch.setattr(source, "decompressed", lambda fd, path: opened.append(path) or original(fd, path))
+    original = reader.decompressed
+    monkeypatch.setattr(reader, "decompressed", lambda fd, path: opened.append(path) or original(fd, path))
     folder = world.codex().path.parent
     folder.mkdir(parents=True, exist_ok=True)
     name = f"rollout-2026-02-10T22-36-00-{THREAD}.jsonl.zst"

@@ -6,8 +6,8 @@ import pytest
 
 from katod.errors import SourceChanged, SourceError
 from katod.model import Cursor
-from katod.tail import document
-from katod.tail.source import open_source
+from katod.tail import reader
+from katod.tail.reader import open_source
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_half_written_document_waits(path):
 
 def test_a_document_that_is_too_large_is_an_error(path, monkeypatch):
     """The error states the size, and the document is not read."""
-    monkeypatch.setattr(document, "LINE_CAP", 10)
+    monkeypatch.setattr(reader, "LINE_CAP", 10)
     path.write_text('{"a": "longer than that"}')
     with pytest.raises(SourceError, match=r"too large .*25 bytes"):
         read(path)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.model import Line
-from katod.tail.framing import frame, strip_record
+from katod.tail.decode import frame, strip_record
 from tests.looping import each
 
 BOM = b"\xef\xbb\xbf"

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from katod.errors import SourceChanged, SourceError
 from katod.model import START, Anchor, Cursor, Line
 from katod.tail import reader
-from katod.tail.framing import frame
-from katod.tail.reader import ANCHOR_SIZE, SourceFile
-from katod.tail.source import open_source
+from katod.tail.decode import frame
+from katod.tail.reader import ANCHOR_SIZE, SourceFile, open_source
 
 BUDGET = 64
 RECORD = '{"type":"user","text":"é漢"}\n'.encode()

@@ -5,9 +5,7 @@ import os
 import pytest
 
 from katod.errors import SourceError, SourceGone
-from katod.tail.document import DocumentFile
-from katod.tail.reader import SourceFile
-from katod.tail.source import open_source
+from katod.tail.reader import DocumentFile, SourceFile, open_source
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,32 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.agents.base import Adapter, Origin, State, handles
-from katod.agents.claude import queued, system, usage
-from katod.agents.claude.assistant import AssistantRecords
-from katod.agents.claude.builder import ClaudeBuilder
+from katod.agents.claude import queued, system, tasks, teammates
+from katod.agents.claude.builder import ClaudeBuilder, Waiting, belongs_to_usage, noted_usage, session_usage
 from katod.agents.claude.ignored import ATTACHMENTS, RECORDS
 from katod.agents.claude.noted import noted
-from katod.agents.claude.pasted import unwrap
-from katod.agents.claude.queue import Item, Queue
-from katod.agents.claude.text import is_person, texts_of
+from katod.agents.claude.text import (
+    INTERRUPTED,
+    PLAN,
+    REMINDER_END,
+    Item,
+    Queue,
+    TextClass,
+    classify,
+    cut_reminder,
+    is_person,
+    other_sender,
+    summary_line,
+    texts_of,
+    unwrap,
+)
 from katod.agents.claude.tools import Tools
-from katod.agents.claude.user import UserRecords
-from katod.agents.fields import dict_of, digest, safe_repr, text_of
+from katod.agents.fields import dict_of, digest, list_of, safe_repr, text_of
 from katod.agents.toolcalls import OpenCalls
 from katod.events import Event
 from katod.model import Record, TypedText
 
+_CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
 _SETTINGS: Final = {
     "custom-title": ("title", "customTitle"), "ai-title": ("title", "aiTitle"), "agent-name": ("title", "agentName"),
     "permission-mode": ("permissionMode", "permissionMode"),
@@ -36,6 +47,148 @@ _WITH_KIND: Final = frozenset({"progress", "attachment", "system", "queue-operat
 _LATE: Final = frozenset({"permissionMode", "effort"})
 
 
+class UserRecords:
+    """Translates what the person said, what the client said for them, and the results of tools."""
+
+    def __init__(self, new: ClaudeBuilder, tools: Tools) -> None:
+        self._new = new
+        self._tools = tools
+        self._person: bool | None = None  # whether a person sent the record being translated
+
+    def translate(self, record: Record) -> list[Event]:
+        """Translate one record."""
+        self._person = is_person(record.value, subagent=bool(self._new.main.subagent))
+        content = dict_of(record.value.get("message")).get("content")
+        if text_of(record.value.get(PLAN)).strip():
+            return self._plan(record, record.value[PLAN], "\n".join(texts_of(content)))
+        if isinstance(content, str):
+            return self._text(record, content, 0)
+        if not isinstance(content, list):
+            return [self._new.raw(record, "user", record.value)]
+        out: list[Event] = []
+        images: list[dict[str, Any]] = []
+        for n, block in enumerate(content):
+            block_type = block.get("type") if isinstance(block, dict) else None
+            if block_type == "text":
+                out += self._text(record, text_of(block.get("text")), n)
+            elif block_type == "tool_result":
+                out += self._tools.results(record, block, n)
+            elif block_type in ("image", "document"):
+                images.append(self._new.image(block))
+            else:
+                out.append(self._new.raw(record, f"user/{block_type}", block, n))
+        return self._new.with_images(out, images, record) if images else out
+
+    def queued(self, offset: int, text: str, time: str) -> list[Event]:
+        """Translate a text from the queue that has no record of its own."""
+        self._person = False if self._new.main.subagent else None
+        return self._text(Record(offset, {"type": "queue-operation", "timestamp": time}), text, 0)
+
+    def _plan(self, record: Record, plan: str, sent: str) -> list[Event]:
+        """Return an accepted plan as what it is, the assistant's; the client's words around it are the client's."""
+        before, _, after = sent.partition(plan)
+        out = [self._new.event(ev.ASSISTANT_MESSAGE, {"text": plan, "phase": "plan"}, record)]
+        around = "\n\n".join(part.strip() for part in (before, after) if part.strip())
+        return [*out, self._new.system(record, around, "plan", 1)] if around else out
+
+    def _text(self, record: Record, text: str, n: int) -> list[Event]:
+        if text.strip() in INTERRUPTED:
+            return [self._new.event(ev.TURN_END, {"reason": "aborted"}, record, n)]
+        if not text.strip():
+            return []
+        said = classify(text)
+        if said.subtype == ev.Between.TEAMMATE:
+            return teammates.messages(self._new, record, text, n)
+        if subtype := _not_typed(record.value, said):
+            return self._not_typed(record, text, subtype, n)
+        words, reminder = cut_reminder(said.text) if said.plain and not said.pasted else (said.text, "")
+        out = [self._said(record, said._replace(text=words), n)]
+        if reminder.rstrip().endswith(REMINDER_END):
+            out.append(self._new.system(record, reminder, "reminder", f"{n}r"))
+        elif reminder:  # a person may write about reminders: shown, but not known to be typed
+            out.append(self._said(record, said._replace(text=reminder, plain=False), f"{n}r"))
+        return out
+
+    def _not_typed(self, record: Record, text: str, subtype: str, n: int) -> list[Event]:
+        if subtype == ev.Between.SUMMARY:
+            about = {"summary": line} if (line := summary_line(text)) else {}
+            return [self._new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype} | about, record, n)]
+        answers = tasks.answer(self._new, record, text) if subtype == tasks.NOTIFICATION else []
+        return [self._new.system(record, text, subtype, n, teammates.sender(record.value)), *answers]
+
+    def _said(self, record: Record, said: TextClass, n: int | str) -> Event:
+        typed = said.plain and (said.shape if self._person is None else self._person)
+        return self._new.event(ev.USER_MESSAGE, said.payload, record, n, typed=typed)
+
+
+def _not_typed(fields: dict[str, Any], said: TextClass) -> str:
+    """Return the kind of a text that the client or another agent wrote, empty for a person's."""
+    if fields.get("isCompactSummary"):
+        return ev.Between.SUMMARY
+    if fields.get("isMeta"):
+        return "meta"
+    if said.subtype and said.subtype not in ("slash-command", "shell"):
+        return said.subtype
+    return other_sender(fields)
+
+
+class AssistantRecords:
+    """Translates what the assistant said and did, and what the client said in its place."""
+
+    def __init__(self, new: ClaudeBuilder, tools: Tools) -> None:
+        self._new = new
+        self._tools = tools
+
+    def translate(self, record: Record, message: dict[str, Any], model: str, *, synthetic: bool) -> list[Event]:
+        """Translate one record: a message or a block of one."""
+        content = message.get("content")
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        out: list[Event] = []
+        for n, block in enumerate(list_of(content)):
+            if not isinstance(block, dict):
+                out.append(self._new.raw(record, "assistant/block", block, n))
+            elif block.get("type") == "text":
+                out += self._text(record, text_of(block.get("text")), n, model, synthetic=synthetic)
+            else:
+                out += self._block(record, block, n, model)
+        return out
+
+    def _text(self, record: Record, text: str, n: int, model: str, *, synthetic: bool) -> list[Event]:
+        if not text.strip() or text == "(no content)":
+            return []
+        if synthetic:
+            return [system.synthetic(self._new, record, text, n)]
+        stop = dict_of(record.value.get("message")).get("stop_reason")
+        payload = {"text": text, "stopReason": stop} if isinstance(stop, str) else {"text": text}
+        return [self._new.event(ev.ASSISTANT_MESSAGE, payload, record, n, model=model)]
+
+    def _block(self, record: Record, block: dict[str, Any], n: int, model: str) -> list[Event]:
+        kind = block.get("type")
+        if kind in _CALLS:
+            return self._tools.call(record, block, n, model)
+        if kind == "thinking":
+            text = text_of(block.get("thinking"))
+            if text.strip():
+                return [self._thinking(record, {"text": text}, n, model)]
+            # The signature of a thought without text is the thought, encrypted.
+            return self._sealed(record, block["signature"], n, model) if block.get("signature") else []
+        if kind == "redacted_thinking":
+            return self._sealed(record, block.get("data"), n, model)
+        if isinstance(kind, str) and kind.endswith("_tool_result"):
+            return self._tools.results(record, block, n)
+        if kind == "fallback":
+            before, after = (text_of(dict_of(block.get(side)).get("model")) for side in ("from", "to"))
+            return [self._new.event(ev.CONFIG_CHANGE, {"what": "model", "before": before, "after": after}, record, n)]
+        return [self._new.raw(record, f"assistant/{kind}", block, n)]
+
+    def _sealed(self, record: Record, sealed: Any, n: int, model: str) -> list[Event]:
+        return [self._thinking(record, {"text": "", "encrypted": text_of(sealed) or True}, n, model)]
+
+    def _thinking(self, record: Record, payload: dict[str, Any], n: int, model: str) -> Event:
+        return self._new.event(ev.ASSISTANT_THINKING, payload, record, n, model=model)
+
+
 class ClaudeAdapter(Adapter):
     """Translates the records of one Claude Code session file."""
 
@@ -46,7 +199,7 @@ class ClaudeAdapter(Adapter):
         self.new = ClaudeBuilder(origin.ref, state)
         self._started: bool = state.get("started", False)
         self._settled: tuple[Any, ...] = ()  # the settings of the previous record: comparing them is cheap
-        self._usage = usage.Waiting(*state["usage"]) if "usage" in state else None
+        self._usage = Waiting(*state["usage"]) if "usage" in state else None
         self._queue = Queue(state.get("queue"))
         self._calls: OpenCalls[dict[str, Any]] = OpenCalls(state.get("calls"))
         tools = Tools(self.new, self._calls, origin)
@@ -93,7 +246,7 @@ class ClaudeAdapter(Adapter):
         if fields is None:
             self.new.take_up({})
             return super().feed(record)
-        out = self._emit_usage() if self._usage and not usage.belongs(self._usage, fields, self._calls) else []
+        out = self._emit_usage() if self._usage and not belongs_to_usage(self._usage, fields, self._calls) else []
         self.new.take_up(fields)
         handler = self.handlers.get(fields.get("type"))  # TypeError if it is an object: malformed
         if handler is not None:
@@ -136,7 +289,7 @@ class ClaudeAdapter(Adapter):
         model = "" if synthetic else text_of(message.get("model"))
         out += self._assistants.translate(record, message, model, synthetic=synthetic)
         if not synthetic:
-            self._usage = usage.noted(fields, message, model) or self._usage
+            self._usage = noted_usage(fields, message, model) or self._usage
             if message.get("stop_reason") is not None:
                 out += self._emit_usage()
         return out
@@ -177,7 +330,7 @@ class ClaudeAdapter(Adapter):
     @handles("cost-state")
     def _cost(self, record: Record) -> list[Event]:
         """Translate the usage of the whole session, which the client repeats."""
-        payload = usage.of_session(record.value)
+        payload = session_usage(record.value)
         known = digest(safe_repr(payload))
         if not payload or self.new.now.get("cost") == known:
             return []

@@ -1,13 +1,26 @@
-"""Claude Code: which text blocks of `user` records a person typed."""
+"""Claude Code: which text blocks of `user` records a person typed, and what of it was pasted.
+
+The client marks pastes from 2.1.330 on: one of more than 800 characters, or with three line breaks or more, becomes a
+`<pasted_content id="9e96">` element inside the typed text. The id is the same for all pastes of a session, and no page
+can know it: a closing tag with another id is content.
+
+Texts that are queued while the agent works are matched by their words with the records that they become (`Queue`). A
+person's text or a task of the client is enqueued. It leaves the queue by `dequeue` (a `user` record has its words),
+by `remove` (a `queued_command` has them, or no record does), or by `popAll` (back into the editor). `dequeue` and
+`remove` do not say which text leaves, its record may come before them or much later, and many tasks never leave.
+"""
 
 import re
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from katod import events as ev
-from katod.agents.claude.pasted import unwrap
-from katod.agents.fields import dicts_of, text_of
+from katod.agents.fields import dicts_of, digest, text_of
 from katod.model import Span, TypedText
 
+# The client puts two line breaks before a paste; without them it still counts as one, as nothing in it may command.
+_OPENING: Final = re.compile(r'(?:\n\n)?<pasted_content id="([0-9a-f]{1,16})">\n?')
 # Explicit marks of who sent the prompt, from about 2.1.161 on. If present, they decide.
 PERSON_SOURCES: Final = frozenset({"typed", "queued", "suggestion_accepted", "sdk"})
 PERSON_ORIGIN: Final = "human"
@@ -42,6 +55,39 @@ _SHELL: Final = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
 
 _ABOVE_SUMMARY: Final = ("This session is being continued", "<")
 _SUMMARY_HEAD: Final = 4000  # characters
+_MOST: Final = 64
+
+
+def unwrap(text: str) -> TypedText:
+    """Return the text of a prompt without the client's tags, and what of it is pasted.
+
+    A paste ends with the last closing tag of its id before the next opening tag of that id, or with the text. Tags of
+    other ids are content: a page cannot know the id.
+    """
+    if "<pasted_content" not in text:
+        return TypedText(text)
+    pieces: list[str] = []
+    pasted: list[Span] = []
+    size = at = 0
+    while opening := _OPENING.search(text, at):
+        following = text.find(f'<pasted_content id="{opening[1]}">', opening.end())
+        end, after = _end(text, opening, following if following >= 0 else len(text))
+        before, content = text[at : opening.start()], text[opening.end() : end]
+        gap = "\n\n" if before or pieces else ""
+        pieces += [before, gap, content]
+        begin = size + len(before) + len(gap)
+        size = begin + len(content)
+        pasted.append((begin, size))
+        at = after
+    rest = text[at:].lstrip("\n")
+    return TypedText("".join([*pieces, rest and f"\n\n{rest}"]), tuple(pasted))
+
+
+def _end(text: str, opening: re.Match[str], limit: int) -> tuple[int, int]:
+    """Return where the content of a paste ends, and where the text after its closing tag begins."""
+    closing = f'\n</pasted_content id="{opening[1]}">'
+    end = text.rfind(closing, opening.end() - 1, limit)
+    return (limit, limit) if end < 0 else (max(end, opening.end()), end + len(closing))
 
 
 class TextClass(NamedTuple):
@@ -158,3 +204,169 @@ def summary_line(text: str) -> str:
     lines = (line.strip() for line in text[:_SUMMARY_HEAD].split("\n"))
     about = (line for line in lines if line and not line.startswith(_ABOVE_SUMMARY) and not line.endswith(":"))
     return next(about, "")
+
+
+class Item(NamedTuple):
+    """A queued text: a hash of its words; the text, empty for a task of the client; the time of its record."""
+
+    words: str
+    text: str
+    time: str
+
+
+class Leaving(NamedTuple):
+    """A `dequeue` or `remove` whose text is not known yet; the hash of its words if it names them."""
+
+    operation: str
+    time: str
+    words: str
+
+
+class Queue:
+    """Decides which queued texts have no record of their own. Each text is either released or met, whichever is first.
+
+    Without such a record, a removed text is released by the first answer that is dated after its removal. If it was
+    released too early, its record is recognised when it comes.
+    """
+
+    def __init__(self, state: dict[str, Any] | None = None) -> None:
+        state = state or {}
+        self._waiting = [Item(*row) for row in state.get("waiting", [])]
+        self._leaving = [Leaving(*row) for row in state.get("leaving", [])]
+        self._ahead: int = state.get("ahead", 0)  # texts met before they left the queue
+        self._released: list[str] = state.get("released", [])
+
+    def state(self) -> dict[str, Any]:
+        """Return the state to resume from, empty if there is none."""
+        rows = {
+            "waiting": list(map(list, self._waiting)), "leaving": list(map(list, self._leaving)),
+            "ahead": self._ahead, "released": self._released,
+        }  # fmt: skip
+        return {name: value for name, value in rows.items() if value}
+
+    def has_pending(self) -> bool:
+        """Return whether a person's text is waiting for a later record to decide about it."""
+        return any(item.text for item in self._waiting)
+
+    def holds_latest(self) -> bool:
+        """Return whether the text that was queued last is a person's, and waits."""
+        return bool(self._waiting and self._waiting[-1].text)
+
+    def has_texts(self) -> bool:
+        """Return whether a record may contain a text that is or was queued."""
+        return bool(self._waiting or self._released)
+
+    def operate(self, record: dict[str, Any]) -> list[Item]:
+        """Apply an `enqueue`, `dequeue`, `remove` or `popAll`; return the oldest texts if too many are waiting."""
+        operation, time = record.get("operation"), text_of(record.get("timestamp"))
+        text = "\n".join(texts_of(record.get("content")))
+        if operation == "enqueue":
+            self._waiting.append(Item(_hash_words(text), "" if _is_task(text) else text, time))
+        elif operation == "popAll":
+            self._waiting = [item for item in self._waiting if not item.text]
+        elif operation in ("dequeue", "remove"):
+            self._leave(Leaving(operation, time, _hash_words(text) if text else ""))
+        return self._overflow()
+
+    def meet(self, text: str, operation: str, *, queued: bool) -> bool:
+        """Note a record with these words, of the kind that follows the operation; return whether they were released.
+
+        `queued` says that the record is certainly from the queue: otherwise a person may have typed the words again.
+        """
+        words = _hash_words(text)
+        if item := next((item for item in self._waiting if item.words == words), None):
+            self._waiting.remove(item)
+            self._ahead += not self._settle(words, operation)
+            return False
+        if words in self._released:
+            was_recorded = self._settle(words, operation) or queued
+            if was_recorded:
+                self._released.remove(words)
+            return was_recorded
+        if any(row.operation == operation == "dequeue" for row in self._leaving):
+            self._settle("", operation)
+            if not _is_task(text):  # otherwise its place in the queue was taken for that of another task
+                self._drop_oldest()  # the record has other words than the queue
+        return False
+
+    def empty(self) -> list[Item]:
+        """Return a person's texts that are still waiting when the person types a prompt: the queue is empty then."""
+        for leaving in self._leaving:
+            if leaving.operation == "dequeue":
+                self._drop_oldest()
+        self._leaving, self._ahead = [], 0
+        rest, self._waiting = self._waiting, [item for item in self._waiting if not item.text]
+        return self._release(rest)
+
+    def decide(self, time: str) -> list[Item]:
+        """Return the texts removed before this time, that of an answer: no record of their own will come."""
+        due = [row for row in self._leaving if row.operation == "remove" and (not time or row.time < time)]
+        for leaving in due:
+            self._leaving.remove(leaving)
+        return self._release([item for leaving in due if (item := self._take(leaving)) is not None])
+
+    def finish(self) -> list[Item]:
+        """Return the texts that are still waiting, as the source is complete."""
+        rest, self._waiting = self._waiting, []
+        return self._release(rest)
+
+    def _leave(self, leaving: Leaving) -> None:
+        if not self._waiting and not self._ahead:
+            return
+        here = not leaving.words or any(item.words == leaving.words for item in self._waiting)
+        if self._ahead and not (leaving.words and here):
+            self._ahead -= 1
+        elif here:
+            self._leaving = [*self._leaving, leaving][-_MOST:]
+
+    def _settle(self, words: str, operation: str) -> bool:
+        """Forget what made a text leave the queue; return whether there was anything."""
+        likely = sorted(
+            (row for row in self._leaving if row.words in ("", words)),
+            key=lambda row: (not row.words, row.operation != operation),
+        )
+        for row in likely[:1]:
+            self._leaving.remove(row)
+        return bool(likely)
+
+    def _take(self, removal: Leaving) -> Item | None:
+        """Take what was most likely removed: the text with these words, else the oldest that a person typed.
+
+        A text released too early is recognised later, but one that is not released would be lost.
+        """
+        items = [item for item in self._waiting if not removal.words or item.words == removal.words]
+        taken = next((item for item in items if item.text), items[0] if items else None)
+        if taken is not None:
+            self._waiting.remove(taken)
+        return taken
+
+    def _drop_oldest(self) -> None:
+        oldest = next((item for item in self._waiting if item.text), None)
+        if oldest is not None:
+            self._waiting.remove(oldest)
+
+    def _overflow(self) -> list[Item]:
+        oldest, self._waiting = self._waiting[:-_MOST], self._waiting[-_MOST:]
+        return self._release(oldest)
+
+    def _release(self, items: list[Item]) -> list[Item]:
+        typed = [item for item in items if item.text]
+        self._released = [*self._released, *(item.words for item in typed)][-_MOST:]
+        return typed
+
+
+def _hash_words(text: str) -> str:
+    return digest(" ".join(classify(text).text.removeprefix("! ").split()))
+
+
+def _is_task(text: str) -> bool:
+    """Return whether a queued text is a task of the client: in one of its envelopes, or JSON with a `task_id`."""
+    if not text.strip() or classify(text).subtype in ENVELOPES.values():
+        return True
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(value, dict) and "task_id" in value

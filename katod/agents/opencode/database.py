@@ -13,8 +13,7 @@ from katod.agents.opencode.second import SecondRows, generations
 from katod.agents.opencode.tree import packed
 from katod.errors import SourceGone
 from katod.model import NO_ANCHOR, Anchor, Cursor, Line, Partial
-from katod.tail.document import DocumentFile
-from katod.tail.reader import Batch, short_hash
+from katod.tail.reader import Batch, DocumentFile, short_hash
 
 _COLUMNS: Final = ("id", "parent_id", "directory", "version", "revert", "time_created", "time_updated")
 _SESSION: Final = (

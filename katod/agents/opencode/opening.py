@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from katod.agents.opencode import tree
 from katod.agents.opencode.database import DatabaseSession
 from katod.agents.opencode.places import DATABASE
-from katod.tail.reader import SourceFile
-from katod.tail.source import open_source
+from katod.tail.reader import SourceFile, open_source
 
 
 @contextmanager

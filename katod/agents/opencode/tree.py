@@ -12,8 +12,7 @@ import orjson
 from katod.errors import SourceError
 from katod.model import Stat
 from katod.smallfile import read_small
-from katod.tail.document import DocumentFile
-from katod.tail.reader import LINE_CAP, SourceFile
+from katod.tail.reader import LINE_CAP, DocumentFile, SourceFile
 
 _STORAGE: Final = "storage"
 _BLANK: Final = re.compile(r"\s+")

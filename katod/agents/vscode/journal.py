@@ -15,9 +15,7 @@ import orjson
 
 from katod.agents.fields import list_of, text_of
 from katod.smallfile import read_small
-from katod.tail.document import DocumentFile
-from katod.tail.reader import SourceFile
-from katod.tail.source import open_source
+from katod.tail.reader import DocumentFile, SourceFile, open_source
 
 _WHOLE, _SET, _APPEND, _DELETE = range(4)
 _KEPT: Final = ("version", "sessionId", "creationDate", "requests")

@@ -25,7 +25,7 @@ from katod.formats.atif.steps import MOST_HELD, Trajectory
 from katod.formats.protocol import Spool
 from katod.formats.rows import Items, compact, row_of
 from katod.model import Options, SessionKey
-from katod.slug import slug
+from katod.text import slug
 
 _MOST_EMBEDDED: Final = 100  # sub-agents in one document: each may keep a file open
 _UNKNOWN: Final = "unknown"  # the version of an agent, which a trajectory has to have

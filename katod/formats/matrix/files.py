@@ -8,7 +8,7 @@ from katod.agents.tooltable import tool
 from katod.formats.matrix.lines import Draft
 from katod.formats.matrix.values import Content, integer
 from katod.formats.records.changes import relative
-from katod.formats.transcript.edits import edit_size
+from katod.formats.transcript.calls import edit_size
 
 _KINDS: Final = {"add": "created", "update": "modified", "delete": "deleted"}
 _HEADS: Final = {"*** Add File: ": "add", "*** Update File: ": "update", "*** Delete File: ": "delete"}

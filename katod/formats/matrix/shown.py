@@ -9,7 +9,7 @@ from katod.formats.matrix.names import NEEDS
 from katod.formats.matrix.places import below_home
 from katod.formats.matrix.session import EventContext, Session
 from katod.formats.transcript import todos
-from katod.formats.transcript.edits import edit_size
+from katod.formats.transcript.calls import edit_size
 from katod.formats.transcript.toolview import View
 
 # What is left of a line about tools with `tools = "summary"`: what a transcript says of the call in its line, and what

@@ -20,7 +20,7 @@ from katod.formats.records.entryids import EntryIds
 from katod.formats.records.recordentries import EXTRA, entry_of, token_usage
 from katod.formats.rows import Fields, Items, recorded_time, row_of
 from katod.model import Options
-from katod.slug import slug
+from katod.text import slug
 
 VERSION: Final = "3.0.0-draft"
 UNKNOWN: Final = "unknown"  # the draft's word for a model or a provider that nobody names

@@ -19,8 +19,8 @@ from katod.formats.protocol import Spool
 from katod.formats.records.agentrecord import UNKNOWN, AgentRecord
 from katod.formats.records.changes import changed_files, relative
 from katod.formats.rows import Fields, Items, compact, recorded_time, row_of, timestamp
+from katod.metadata import title_of
 from katod.model import Options
-from katod.titles import title_of
 
 # The schema of the record in `analysis`.
 _SCHEMA: Final = "https://datatracker.ietf.org/doc/draft-birkholz-verifiable-agent-conversations/00/"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NewType
 
-from katod.formats.text.controls import clean
+from katod.text import clean
 
 Markup = NewType("Markup", str)
 NOTHING: Final = Markup("")

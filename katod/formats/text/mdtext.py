@@ -5,9 +5,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from katod.formats.text.controls import clean
 from katod.formats.text.mdblocks import neutral
 from katod.formats.text.ownlines import SIGN
+from katod.text import clean
 
 _TICKS: Final = re.compile("`+")
 # Text without any of these needs no escaping.

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from katod.formats.text.controls import clean
 from katod.formats.text.mdhtml import TAG
 from katod.formats.text.mdlinks import is_within, paired
+from katod.text import clean
 
 _FLAGS: Final = re.ASCII | re.IGNORECASE
 # An `@` or the beginning of a name may be an entity; in HTML, without its semicolon. Organisations have teams.

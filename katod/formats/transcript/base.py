@@ -18,7 +18,7 @@ from katod.formats.text.ownlines import MARKS
 from katod.formats.text.when import When
 from katod.formats.transcript import pictures, todos
 from katod.formats.transcript.between import folded
-from katod.formats.transcript.calls import Call, OpenCallTable, shown_name
+from katod.formats.transcript.calls import Call, OpenCallTable, WaitingCalls, edit_size, shown_name
 from katod.formats.transcript.content import (
     AgentHeading,
     AskedQuestion,
@@ -42,8 +42,6 @@ from katod.formats.transcript.content import (
     Thinking,
     ToolLine,
 )  # fmt: skip
-from katod.formats.transcript.edits import edit_size
-from katod.formats.transcript.place import PAUSE, LastHeading, short_model
 from katod.formats.transcript.results import (
     commits,
     committed,
@@ -56,15 +54,13 @@ from katod.formats.transcript.results import (
     shortened,
     took,
 )  # fmt: skip
-from katod.formats.transcript.runs import WaitingCalls
 from katod.formats.transcript.toolview import View, command_of
-from katod.formats.transcript.turn import TurnTally
+from katod.formats.transcript.turn import PAUSE, LastHeading, TurnTally, short_model
 from katod.formats.transcript.typed import typed_parts
-from katod.metadata import SessionMetadata
+from katod.metadata import SessionMetadata, cut_at_word, heading_of
 from katod.model import Mark, Options
 from katod.paths import name_of
-from katod.slug import slug
-from katod.titles import cut_at_word, heading_of
+from katod.text import slug
 
 TITLE: Final = 80
 _WORDS: Final = 60  # characters of a message in its heading

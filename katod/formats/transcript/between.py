@@ -9,7 +9,7 @@ from katod.agents import AGENTS
 from katod.events import Event
 from katod.formats.text.ownlines import SIGN, UNSEEN
 from katod.formats.transcript.content import Delegation, Inline, Prose
-from katod.titles import cut_at_word, first_words
+from katod.metadata import cut_at_word, first_words
 
 TASK: Final = "Task"
 SUMMARY: Final = "Summary"

@@ -6,6 +6,7 @@ from typing import Final
 
 from katod.formats.text.mdtext import code, inline
 from katod.formats.text.ownlines import SIGN
+from katod.formats.transcript.calls import shown_size
 from katod.formats.transcript.content import (
     AskedQuestion,
     Attachment,
@@ -21,7 +22,6 @@ from katod.formats.transcript.content import (
     ToolLine,
     TypedWords,
 )  # fmt: skip
-from katod.formats.transcript.edits import shown_size
 from katod.formats.transcript.markdown import printed
 from katod.formats.transcript.turns import Conversation, TypedTurn, beginning, fitted, is_task
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.transcript.style import INDEX_STYLE, STYLE
-from katod.titles import cut_at_word
+from katod.metadata import cut_at_word
 
 VERSION: Final = 1  # rises when the same transcripts would give another index
 _TITLE: Final = re.compile(r"<title>([^<]*)</title>")

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from katod.events import Event
 from katod.formats.redact.redactor import redact
-from katod.formats.text.controls import clean
 from katod.formats.text.linkbase import base_of
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.transcript.base import Transcript
@@ -38,6 +37,7 @@ from katod.formats.transcript.style import STYLE
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 from katod.paths import name_of
+from katod.text import clean
 
 _FAILED: Final = ("failed", "exit ", "declined", "interrupted")  # how the outcome of such a call begins
 _MOST_PROMPTS: Final = 2000

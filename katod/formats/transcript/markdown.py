@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from katod.events import Event
-from katod.formats.text.controls import clean
 from katod.formats.text.mdtext import body, code, fenced, heading, html, inline, quoted, typed, unlinked
 from katod.formats.text.ownlines import SIGN, literal, poses
 from katod.formats.transcript.base import Transcript
@@ -34,6 +33,7 @@ from katod.formats.transcript.content import (
 )  # fmt: skip
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
+from katod.text import clean
 
 _ITEMS: Final = (ToolLine, Outcome, Link)  # of a list
 

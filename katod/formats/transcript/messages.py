@@ -15,9 +15,9 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from katod.formats.text.controls import clean
 from katod.formats.text.linkbase import based
 from katod.formats.text.markup import NOTHING, Markup, fill
+from katod.text import clean
 
 _SCHEMES: Final = ("http:", "https:", "mailto:")
 _LONGEST_CODE: Final = 100_000  # characters that are coloured

@@ -11,10 +11,10 @@ import orjson
 from katod.agents.fields import dict_of
 from katod.agents.toolcalls import first_text
 from katod.agents.tooltable import UNKNOWN, ToolEntry, tool
-from katod.formats.text.controls import clean
+from katod.formats.transcript.calls import diff, patched_files, shown_size
 from katod.formats.transcript.content import Code, Inline, Line
-from katod.formats.transcript.edits import diff, patched_files, shown_size
 from katod.paths import below, is_windows
+from katod.text import clean
 
 LONGEST: Final = 160  # characters of one span
 _LONGEST_START: Final = 2000  # characters that are searched for secrets: far more than a line shows

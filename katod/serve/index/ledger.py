@@ -7,9 +7,9 @@ from typing import Final
 from katod.formats.stream import bridge
 from katod.model import SessionKey
 from katod.serve.index.entry import File, Numbers, SessionEntry, numbers_of, stat_of
+from katod.store.collections import Tombstones
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import PersonalRow
-from katod.store.tombstones import Tombstones
 
 _LEDGER: Final = (LEDGER_NAME, f"{LEDGER_NAME}-wal")
 

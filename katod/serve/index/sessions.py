@@ -14,8 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.agents.spec import SPAWNED
-from katod.discover.roots import Root
-from katod.discover.sweep import sweep, sweep_folder
+from katod.discover.roots import Root, sweep, sweep_folder
 from katod.errors import SourceError
 from katod.formats.redact.redactor import redact
 from katod.formats.stream import bridge

@@ -11,7 +11,7 @@ from katod.events import Event
 from katod.formats.stream.bridge import event_uuid
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.text.when import When
-from katod.formats.transcript.edits import diff, edit_size
+from katod.formats.transcript.calls import diff, edit_size
 from katod.formats.transcript.html import coloured_code
 from katod.formats.transcript.toolview import View
 from katod.metadata import Replay

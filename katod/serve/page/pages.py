@@ -52,8 +52,8 @@ from katod.serve.page.sessionlist import ListRow, SessionList
 from katod.serve.page.sessionview import DOWNLOADS, FOR_PULL_REQUEST, Beside, cut_off, gone, session_foot, session_head
 from katod.serve.page.streams import Streams
 from katod.serve.worker import Busy
-from katod.slug import slug
 from katod.store.rows import OutputRow, PersonalRow
+from katod.text import slug
 
 _WORDS: Final = {"start": "start", "stop": "stop", "capture": "capture"}
 _UNREDACTED: Final = (

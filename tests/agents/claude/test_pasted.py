@@ -1,6 +1,6 @@
 """Claude Code: where a paste begins and ends in a prompt."""
 
-from katod.agents.claude.pasted import unwrap
+from katod.agents.claude.text import unwrap
 from tests.looping import each
 
 

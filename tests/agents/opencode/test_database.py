@@ -6,7 +6,7 @@ import pytest
 
 from katod.agents import AGENTS
 from katod.agents.opencode.database import DatabaseSession
-from katod.discover.sweep import stat_source
+from katod.discover.roots import stat_source
 from katod.errors import SourceGone
 from katod.model import Cursor
 from tests.support.records import OpenCode, says, user

@@ -81,13 +81,13 @@ PROTECTIONS = [
     ),
     Protection(
         "little more is decompressed than a session can contain",
-        "katod.tail.compressed:_limit",
+        "katod.tail.reader:_limit",
         returning(2**60),
         (f"{COMPRESSED}::test_a_bomb_is_given_up_early",),
     ),
     Protection(
         "what only a change can help is not retried",
-        "katod.schedule:Schedule.done",
+        "katod.pipeline:Schedule.done",
         retry_everything,
         ("tests/test_schedule.py::test_what_only_a_change_can_help_is_not_retried",),
     ),
@@ -129,7 +129,7 @@ PROTECTIONS = [
     ),
     Protection(
         "an incomplete document is skipped",
-        "katod.tail.document:DocumentFile.documents",
+        "katod.tail.reader:DocumentFile.documents",
         lambda original: lambda self, data: [data] if orjson.loads(data) else [],
         (f"{RECORDS}::test_a_document_may_hold_anything",),
     ),
@@ -204,7 +204,7 @@ PROTECTIONS = [
     ),
     Protection(
         "the number of queued texts is bounded",
-        "katod.agents.claude.queue:Queue._overflow",
+        "katod.agents.claude.text:Queue._overflow",
         lambda original: lambda self: [],
         (f"{BOUNDS}::test_texts_that_wait_in_a_queue_are_few",),
     ),

@@ -332,7 +332,7 @@ PROTECTIONS = [
     ),
     Protection(
         "a file's anchor is verified before backfill",
-        "katod.record.backfill:Backfill._source",
+        "katod.record.resync:Backfill._source",
         prove_nothing,
         (f"{UPGRADE}test_a_file_rewritten_before_an_upgrade_is_no_history",),
     ),

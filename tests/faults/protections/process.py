@@ -234,13 +234,13 @@ PROTECTIONS = [
     ),
     Protection(
         "an unreadable source is retried",
-        "katod.schedule:Schedule.done",
+        "katod.pipeline:Schedule.done",
         lambda original: lambda self, source, now: original(self, source, NEVER),
         (f"{PROCESS}test_a_daemon_that_may_open_nothing_goes_on_when_it_may",),
     ),
     Protection(
         "a source is closed after each step",
-        "katod.tail.source:open_source",
+        "katod.tail.reader:open_source",
         leave_open,
         (f"{PROCESS}test_two_hundred_recordings_leak_nothing",),
     ),

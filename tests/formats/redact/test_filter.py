@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.formats.redact import engine as module
-from katod.formats.redact import filter as redact_filter
-from katod.formats.redact.filter import ANYTHING, NOTHING, search
+from katod.formats.redact import engine as redact_filter
+from katod.formats.redact.engine import ANYTHING, NOTHING, search
 from katod.formats.redact.redactor import may_contain_secret, redact, redact_json
 from tests.examples import texts
 from tests.looping import each

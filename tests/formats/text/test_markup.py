@@ -7,8 +7,8 @@ from html import unescape
 import pytest
 from hypothesis import given
 
-from katod.formats.text.controls import clean
 from katod.formats.text.markup import escape, fill, join
+from katod.text import clean
 from tests.examples import texts
 from tests.modules import modules
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from katod.formats.text.controls import clean
 from katod.formats.text.mdtext import body, code, fenced, html, inline, quoted
+from katod.text import clean
 from tests.examples import texts
 from tests.looping import each
 

@@ -3,7 +3,7 @@
 import pytest
 
 from katod.formats.redact.redactor import redact
-from katod.formats.transcript.edits import diff, edit_size, patched_files, shown_size
+from katod.formats.transcript.calls import diff, edit_size, patched_files, shown_size
 from tests.formats.conversation import MINUS
 from tests.looping import each
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.formats.transcript.place import short_model
-from katod.titles import cut_at_word, first_words
+from katod.formats.transcript.turn import short_model
+from katod.metadata import cut_at_word, first_words
 from tests.examples import texts
 from tests.looping import each
 

@@ -5,8 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katod.formats.transcript.calls import ToolRun
 from katod.formats.transcript.content import Fold, Inline, ToolLine
-from katod.formats.transcript.runs import ToolRun
 from tests.examples import examples
 from tests.support.records import calls, result, says, user
 from tests.support.world import World

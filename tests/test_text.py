@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.slug import slug
+from katod.text import slug
 from tests.examples import texts
 from tests.looping import each
 
