@@ -24,11 +24,11 @@ from katod.metadata import SessionMetadata
 from katod.record.catchup import CatchUp, Checkpoint
 from katod.record.controller import Controller
 from katod.record.delivery import Delivery
-from katod.record.formatdrift import NOT_UNDERSTOOD, sample
 from katod.record.news import Tell, tell_nobody
 from katod.record.output import Output
 from katod.record.policy import Policy
 from katod.record.resync import Backfill, Resync
+from katod.record.sample import NOT_UNDERSTOOD, sample
 from katod.record.session import ActiveSession, ActiveSessions
 from katod.store.ledger import Ledger
 from katod.store.rows import SessionRow

@@ -17,9 +17,7 @@ GUARDED = {
     "tests/agents/cline/test_adapter.py": "agents/cline/manifest agents/cline/results",
     "tests/agents/vscode/test_adapter.py": "agents/vscode/parts",
     "tests/agents/qwen/test_adapter.py": "agents/qwen/questions agents/qwen/results",
-    "tests/agents/claude/test_adapter.py": (
-        "agents/claude/ignored agents/claude/queued agents/claude/system"
-    ),
+    "tests/agents/claude/test_adapter.py": ("agents/claude/ignored agents/claude/queued agents/claude/system"),
     "tests/agents/claude/test_queue.py": "agents/claude/text",
     "tests/agents/claude/test_running.py": "agents/claude/places",
     "tests/agents/claude/test_teammates.py": "agents/claude/builder",

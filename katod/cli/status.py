@@ -26,7 +26,7 @@ from katod.log import EventLog
 from katod.model import SessionKey
 from katod.project.allowed import Allowed, look_around
 from katod.record.formatdrift import not_understood
-from katod.record.output import is_reverted
+from katod.record.outputfile import is_reverted
 from katod.record.reading import opened
 from katod.rescue.names import saved_keys
 from katod.rescue.notes import problems

@@ -15,7 +15,8 @@ from katod.formats.transcript.pictures import asset_name
 from katod.log import EventLog
 from katod.model import Mark
 from katod.record.news import News, Tell, tell_nobody
-from katod.record.output import Output, without_names
+from katod.record.output import Output
+from katod.record.outputfile import without_names
 from katod.record.ranges import head_metadata
 from katod.store.ledger import Ledger
 from katod.store.rows import UNMARKED

@@ -8,7 +8,7 @@ from katod.discover.catalog import Catalog
 from katod.discover.source import Source
 from katod.errors import OutputError
 from katod.record.history import rest_of
-from katod.record.output import output_path
+from katod.record.outputfile import output_path
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SessionRow
 from katod.write.output import OutputPath

@@ -6,12 +6,10 @@ planned ─▶ held ─▶ live ─▶ closed     held: the text waits for the w
                  behind
 """
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal
 
 from katod import events as ev
-from katod.errors import OutputError
 from katod.events import Event
 from katod.formats.redact.redactor import REDACTED
 from katod.formats.registry import open_format
@@ -19,37 +17,13 @@ from katod.formats.transcript.pictures import linked
 from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
 from katod.model import MarkKind, Range
+from katod.record.outputfile import last_fingerprint, output_path
 from katod.record.ranges import RangePrinter, head_metadata
 from katod.store.ledger import Ledger
-from katod.store.rows import UNMARKED, OutputRow
-from katod.write.output import Comparison, FileFingerprint, OutputPath, detect_change
+from katod.store.rows import OutputRow
+from katod.write.output import Comparison, FileFingerprint, OutputPath
 
 _MOST_HELD: Final = 64 * 1024  # characters
-
-
-def is_reverted(row: OutputRow) -> bool:
-    """Return whether an older copy was saved over an output since katod last looked at it."""
-    try:
-        return detect_change(output_path(row), last_fingerprint(row)).change == "reverted"
-    except OutputError:
-        return False
-
-
-def output_path(row: OutputRow) -> OutputPath:
-    """Return where an output is."""
-    return OutputPath(row.root, row.parts, "" if row.marker == UNMARKED else row.marker)
-
-
-def last_fingerprint(row: OutputRow) -> FileFingerprint:
-    """Return an output as katod left it."""
-    return FileFingerprint(row.dev, row.ino, row.committed, row.tail)
-
-
-def without_names(problem: str, row: OutputRow) -> str:
-    """Return a problem of an output without the names of its files and directories, which may have a title in them."""
-    names = {str(row.path), str(row.root), *row.parts, row.options.assets} - {""}
-    longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    return re.sub(rf"(?<![\w.-])(?:{longest_first})(?![\w.-])", "…", problem)
 
 
 class Output:

@@ -8,7 +8,7 @@ import orjson
 
 from katod.errors import OutputUnreadable
 from katod.formatspec import FORMATS
-from katod.record.output import last_fingerprint, output_path
+from katod.record.outputfile import last_fingerprint, output_path
 from katod.store.rows import OutputRow
 from katod.write.reading import open_output
 

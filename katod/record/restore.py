@@ -10,7 +10,7 @@ from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.compare import missing
 from katod.record.export import Stretch, render_recording, replay
-from katod.record.output import is_reverted
+from katod.record.outputfile import is_reverted
 from katod.record.ranges import RangePrinter
 from katod.record.reading import content_of
 from katod.store.ledger import Ledger

@@ -6,7 +6,7 @@ import json
 import orjson
 import pytest
 
-from katod.record.formatdrift import NOT_UNDERSTOOD
+from katod.record.sample import NOT_UNDERSTOOD
 from tests.examples import mostly
 from tests.support.records import MAKERS, OF_EACH_NATURE, Maker, OpenCode, OpenCode2, calls, result, says, user
 

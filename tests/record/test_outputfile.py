@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from katod.model import Options
-from katod.record.output import Output, is_reverted, output_path, without_names
+from katod.record.output import Output
+from katod.record.outputfile import is_reverted, output_path, without_names
 from katod.store.rows import UNMARKED, OutputRow
 from katod.write.output import append, make, owner_number
 from tests.looping import each

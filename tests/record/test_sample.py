@@ -4,8 +4,8 @@ import pytest
 
 from katod.errors import AgentFailed
 from katod.metadata import Counts
-from katod.record import formatdrift as sampling
-from katod.record.formatdrift import sample
+from katod.record import sample as sampling
+from katod.record.sample import sample
 from tests.looping import each
 from tests.support.records import Claude
 from tests.support.world import World
