@@ -143,7 +143,8 @@ class Chat(Talk):
         records, marks = self.turns[-1]
         self.written, self.history = self.written[:records], self.history[:marks]
         self.questions = [at for at in self.questions if at < len(self.history)]
-        last = self.history[-1][0] if self.history else ""
+        last, said = self.history[-1] if self.history else ("", "")
+        self.is_asking = (last, said) == ("user", "ok")
         self.is_running = bool(self.questions) and last not in ("says", "ok")
         self.path.write_bytes(b"".join(line(record) for _, record in self.written))
         self._touch()
