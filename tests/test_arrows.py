@@ -150,7 +150,7 @@ IMPURE = {
     "archive": ".drop .folder .folders .naming",
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".collections .deliveries .integrity .ledger .usagecache",
-    "record": ".catchup .currentstate .delivery .export .follow .history .naming .native .policy .resync .sample .session .stream",
+    "record": ".catchup .currentstate .delivery .export .follow .forget .history .naming .native .policy .resync .sample .session .stream",
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .since .transcriptfiles",

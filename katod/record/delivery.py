@@ -123,7 +123,7 @@ class Delivery:
         self._parked.pop(output, None)
         if output.row.intent is None and not output.missing:
             return True
-        output.set_marker(output.row.marker or self._ledger.marker_of(output.row.root))  # its file may be older
+        output.set_marker(output.row.marker or self._ledger.markers.of(output.row.root))  # its file may be older
         try:
             if not self._is_there(output) and not self._look_for(output):
                 return False
@@ -183,7 +183,7 @@ class Delivery:
         is_ours = row.marker or row.root == directory
         directories = [OutputPath(row.root, (), row.marker)] if is_ours else []
         if directory and directory != row.root and os.path.isdir(directory):
-            marker = self._ledger.marker_of(directory) or mark_root(directory)
+            marker = self._ledger.markers.of(directory) or mark_root(directory)
             directories.append(OutputPath(directory, (), marker))
         found = find_moved(output.place, output.known, row.intent or b"", directories)
         if found is None or self._ledger.output_at(found.path) is not None:
@@ -201,7 +201,7 @@ class Delivery:
         """
         row = output.row
         if row.marker in ("", UNMARKED):
-            known = self._ledger.marker_of(row.root)
+            known = self._ledger.markers.of(row.root)
             output.set_marker(mark_root(row.root) if row.marker == UNMARKED and not known else known)
 
     def _make(self, output: Output) -> None:

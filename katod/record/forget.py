@@ -1,16 +1,20 @@
 """Forgetting a session: deleting its transcripts on request, then all that the ledger has of it but tombstones."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Collection, Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from katod.discover.catalog import Catalog
 from katod.discover.source import Source
 from katod.errors import OutputError
+from katod.model import signed
 from katod.record.history import rest_of
-from katod.record.outputfile import output_path
+from katod.record.outputfile import last_fingerprint, output_path
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SessionRow
+from katod.write.moved import find_moved
 from katod.write.output import OutputPath
 from katod.write.remove import remove_empty, remove_folder, remove_output
 
@@ -75,10 +79,11 @@ def undeletable(row: OutputRow) -> str:
 
 def delete_transcripts(remains: Remains) -> None:
     """Delete the transcripts that can be deleted, and the folders beside them."""
+    others = {row.path for row in remains.others}
     for row in remains.outputs:
         if row.ino:  # otherwise katod never made the file
             with suppress(OutputError):
-                remove_output(output_path(row))
+                remove_output(_found(row, others))
     for place in remains.folders():
         with suppress(OutputError):
             remove_folder(place)
@@ -86,6 +91,16 @@ def delete_transcripts(remains: Remains) -> None:
         if folder.parts:
             with suppress(OutputError):
                 remove_empty(folder)
+
+
+def _found(row: OutputRow, others: Collection[Path]) -> OutputPath:
+    """Return where a transcript is now: the same file, wherever the person moved it below the output directory."""
+    place, known = output_path(row), last_fingerprint(row)
+    if os.path.lexists(place.path):
+        return place
+    there = find_moved(place, known, row.intent or b"", [place._replace(parts=())] if row.marker else [])
+    is_same = there is not None and there.path not in others and signed(os.lstat(there.path).st_ino) == row.ino
+    return there if there is not None and is_same else place
 
 
 def _folder_of(row: OutputRow) -> OutputPath:

@@ -1,8 +1,8 @@
 """The small tables of a ledger, each as what is asked of it.
 
-The projects that were recorded, with their folders in the output directory and which of them are worktrees; what the
-person says of sessions; the tombstones of forgotten sessions, which are found by the path or the identity of a file,
-and from which neither can be read.
+The projects that were recorded, with their folders in the output directory and which of them are worktrees; the
+markers of output directories; what the person says of sessions; the tombstones of forgotten sessions, which are found
+by the path or the identity of a file, and from which neither can be read.
 """
 
 import os
@@ -10,20 +10,47 @@ import sqlite3
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from pathlib import Path
 from typing import Final
 
 from katod.model import Cursor, Identity, SessionKey, Stat
-from katod.store.rows import PersonalRow, SourceRow, TombstoneRow, WorktreeRow
+from katod.store.rows import UNMARKED, PersonalRow, SourceRow, TombstoneRow, WorktreeRow
 from katod.store.tables import PERSONAL, PROJECTS, WORKTREES, encode_json
 from katod.text import distinct
 
 _ADD: Final = PROJECTS.insert.replace("INSERT", "INSERT OR IGNORE", 1)
 _SET: Final = WORKTREES.insert.replace("INSERT", "INSERT OR REPLACE", 1)
 _HAS_WORKTREES: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'worktrees'"
+_MARKED: Final = f"marker NOT IN ('', '{UNMARKED}')"
+_MARKER_OF_OUTPUTS: Final = f"SELECT marker FROM outputs WHERE root = ? AND {_MARKED} ORDER BY id DESC LIMIT 1"
+_KEEP_MARKERS: Final = (
+    f"INSERT OR REPLACE INTO markers (root, marker) SELECT root, marker FROM outputs WHERE {_MARKED} ORDER BY id"
+)
 _SALT: Final = 16
 _DIGEST: Final = 16
 _SET_PERSONAL: Final = PERSONAL.insert.replace("INSERT", "INSERT OR REPLACE", 1)
 _HAS_ANY: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'personal'"
+
+
+class Markers:
+    """The markers of output directories, which stay known when what was recorded there is forgotten.
+
+    Without its marker, a directory may be the place where a disk is not mounted.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def of(self, root: Path) -> str:
+        """Return the name of the marker that katod knows in a directory, an empty string if it knows none."""
+        for query in (_MARKER_OF_OUTPUTS, "SELECT marker FROM markers WHERE root = ?"):
+            if row := self._db.execute(query, (str(root),)).fetchone():
+                return str(row[0])
+        return ""
+
+    def keep(self) -> None:
+        """Remember those that are known from outputs, some of which are about to be forgotten."""
+        self._db.execute(_KEEP_MARKERS)
 
 
 class Projects:

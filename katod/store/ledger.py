@@ -18,10 +18,9 @@ from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
 from katod.model import Identity, Range, SessionKey, Stat
 from katod.store import integrity
-from katod.store.collections import Personal, Projects, Tombstones
+from katod.store.collections import Markers, Personal, Projects, Tombstones
 from katod.store.deliveries import Deliveries
 from katod.store.rows import (
-    UNMARKED,
     NearMissRow,
     OutputRow,
     RefusalRow,
@@ -328,11 +327,6 @@ class Ledger:
         row = self.db.execute(f"{OUTPUTS.select} WHERE path = ?", (str(path),)).fetchone()
         return OUTPUTS.read(row) if row else None
 
-    def marker_of(self, root: Path) -> str:
-        """Return the name of the marker that katod knows in a root, an empty string if it knows none."""
-        query = "SELECT marker FROM outputs WHERE root = ? AND marker NOT IN ('', ?) ORDER BY id DESC LIMIT 1"
-        return next((str(name) for (name,) in self.db.execute(query, (str(root), UNMARKED))), "")
-
     def busy_sessions(self) -> list[int]:
         """Return the sessions with an open output, an intent or an output catching up, or to be auto-recorded."""
         query = (
@@ -420,6 +414,11 @@ class Ledger:
         return Projects(self.db)
 
     @cached_property
+    def markers(self) -> Markers:
+        """The markers of output directories."""
+        return Markers(self.db)
+
+    @cached_property
     def personal(self) -> Personal:
         """What the person says of sessions."""
         return Personal(self.db)
@@ -443,6 +442,7 @@ class Ledger:
 
     def forget(self, sessions: Iterable[SessionRow], tombstones: Iterable[TombstoneRow]) -> None:
         """Delete everything about these sessions but the commands that were carried out, and add tombstones."""
+        self.markers.keep()
         for session in sessions:
             outputs = "(SELECT id FROM outputs WHERE session = ?)"
             self.deliveries.forget(session.id)

@@ -247,6 +247,13 @@ class WorktreeRow(NamedTuple):
     repository: str
 
 
+class MarkerRow(NamedTuple):
+    """A directory that katod marked, and the name of the marker: it counts although nothing is recorded there now."""
+
+    root: Annotated[Path, "PRIMARY KEY"]
+    marker: str
+
+
 class PersonalRow(NamedTuple):
     """What the person says of a session, recorded or not, in their own words: what they call it, a star, labels."""
 

@@ -19,6 +19,7 @@ from katod.store.rows import (
     AppliedRow,
     DeliveringRow,
     DeliveryRow,
+    MarkerRow,
     NearMissRow,
     OutputRow,
     PersonalRow,
@@ -208,6 +209,7 @@ SEEN: Final = Table("seen", SeenRow, key="session, id, seq")
 APPLIED: Final = Table("applied", AppliedRow)
 PROJECTS: Final = Table("projects", ProjectRow)
 WORKTREES: Final = Table("worktrees", WorktreeRow)
+MARKERS: Final = Table("markers", MarkerRow)
 PERSONAL: Final = Table("personal", PersonalRow)
 TOMBSTONES: Final = Table("tombstones", TombstoneRow)
 # A range is looked for by its room while it is not done.
@@ -222,6 +224,6 @@ _FIRST: Final = (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, NEAR_MISSES, SAMP
 # Tables that a ledger of this version may lack, because they were added to it later.
 ADDED: Final = "".join(
     table.create.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
-    for table in (WORKTREES, TOMBSTONES, PERSONAL, DELIVERIES, SENT, UPLOADS, ROOMS, POSITIONS, DELIVERING)
+    for table in (WORKTREES, MARKERS, TOMBSTONES, PERSONAL, DELIVERIES, SENT, UPLOADS, ROOMS, POSITIONS, DELIVERING)
 )
 SCHEMA: Final = "".join([*(table.create for table in _FIRST), ADDED])

@@ -63,6 +63,20 @@ def test_transcripts_are_deleted_on_request(world, maker, text):
     assert world.outputs() == []
 
 
+def test_a_transcript_that_was_moved_is_deleted_where_it_is(world, maker):
+    """Below the output directory, if it is the same file: a copy of it is the person's."""
+    maker.say(user("::start\nhello"), says("hi"), user("::stop"))
+    world.process()
+    [row] = world.outputs()
+    moved = row.path.parents[1] / "sorted" / "mine.md"
+    moved.parent.mkdir()
+    row.path.rename(moved)
+    copy = moved.with_name("copy.md")
+    copy.write_bytes(moved.read_bytes())
+    world.cli("forget", maker.session[:8], "--yes", "--outputs")
+    assert [path.name for path in moved.parent.iterdir()] == ["copy.md"]
+
+
 def test_copies_in_folders_of_exports_go_too(world, maker):
     """With --outputs, and with what the list of the folder says of the session; those of other sessions stay."""
     Claude(world, OTHER, cwd="/home/me/other").say(user("something else"), says("yes"))

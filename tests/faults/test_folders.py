@@ -72,6 +72,23 @@ def back(root):
     root.with_name("away").rename(root)
 
 
+@pytest.mark.fault("output directory missing")
+@pytest.mark.parametrize("goes", [missing, empty, another], ids=lambda goes: goes.__name__)
+def test_the_marker_counts_although_all_that_was_recorded_there_is_forgotten(world, goes):
+    """Nothing is written where the disk should be; what is recorded meanwhile is there once it is mounted."""
+    two = Two(world)
+    world.cli("forget", two.one.session, "--yes")
+    goes(world.out)
+    before = contents(world.out)
+    two.other.append(two.other.user("::start\ntwo"), two.other.says("ok"))
+    world.process()
+    assert contents(world.out) == before
+    back(world.out)
+    world.process()
+    assert world.parked() == {}
+    assert len(list(world.out.rglob("*.md"))) == 2
+
+
 def contents(root):
     return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} if root.exists() else None
 

@@ -470,7 +470,7 @@ def test_an_output_directory_is_marked_once_and_not_created_again(desk):
     """The first output of a directory stores the marker; later ones need it."""
     desk.write("one\n")
     [marker] = [path.name for path in desk.parts.world.out.iterdir() if path.is_file()]
-    assert desk.stored().marker == desk.parts.ledger.marker_of(desk.parts.world.out) == marker
+    assert desk.stored().marker == desk.parts.ledger.markers.of(desk.parts.world.out) == marker
     desk.path.unlink()
     (desk.parts.world.out / marker).unlink()
     assert not desk.write("two\n")

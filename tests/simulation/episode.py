@@ -14,18 +14,18 @@ from tests.faults.person import Person, is_odd, name_of, outputs
 from tests.faults.test_kills import DIRECTORIES, SETTINGS
 from tests.support.inprocess import InProcess
 
+from .keeping import MOMENT, Archive, Copies, Keeping
 from .seam import Killed, Seam
 from .talk import Chat, wanted
 
 NOBODY = ("", "", "")
 MOST_CHATS = 5
-MOMENT = "2026-02-10T23:00:00.000Z"
 LATER = 100_000.0  # seconds, after which everything that waits is due
 # How often each thing happens, in comparison with the others.
 WEIGHTS = {
     "write": 60, "talk": 3, "look": 24, "hint": 12, "turn": 6, "kill": 8, "vanish": 2, "restart": 2, "note": 5,
     "edit": 3, "move": 2, "fill": 3, "unmount": 2, "settings": 1, "clock": 1, "ask": 4, "pause": 2, "rewind": 1,
-    "rewrite": 1, "delete": 0.3, "check": 1,
+    "rewrite": 1, "delete": 0.3, "check": 1, "archive": 0.3, "rescue": 2, "clean": 0.5, "forget": 0.2,
 }  # fmt: skip
 
 
@@ -56,7 +56,7 @@ class DyingKatod(InProcess):
         self._lock.release()
 
 
-class Episode:
+class Episode(Keeping):
     """What a plan happens to. A step that is not possible where it stands does nothing."""
 
     def __init__(self, world, now):
@@ -69,8 +69,9 @@ class Episode:
         self.away = None  # where the unmounted disk is, and the directory without it
         self.is_paused = False
         self.kills = 0
+        self.archive, self.copies = Archive(world), Copies(world)
         self.directory = "~/katod"
-        world.configure(level="error")
+        world.configure(level="error", rescue=True)
         for name in DIRECTORIES:
             (world.home / name).mkdir(exist_ok=True)
 
@@ -131,9 +132,9 @@ class Episode:
             rng.choice(chats).rewrite()
 
     def do_delete(self, rng):
-        """An agent deletes a session that katod has read."""
+        """The person deletes a session that katod has read, in the agent."""
         if (chat := self._quiet(rng)) is not None and len(chat.turns) > 20:
-            chat.delete()
+            self._delete(chat)
 
     def _quiet(self, rng):
         """Return a session, once katod has recorded all of it; None if it cannot now."""
@@ -254,7 +255,7 @@ class Episode:
         if self.away is not None:
             return
         chosen = {name: rng.choice(values) for name, values in SETTINGS.items()}
-        self.world.configure(level="error", **chosen)
+        self.world.configure(level="error", rescue=True, **chosen)
         self.directory = chosen["directory"]
         if self.katod is not None:
             self._let(lambda katod: katod._reload())
@@ -317,7 +318,11 @@ class Episode:
         self._calm()
         self.do_restart(rng)
         found = outputs(self.world)
-        return [*self._contents(found), *self.person.missing(found), *self._states(), *self._exports(found, rng)]
+        cut = {f"{chat.number:08x}" for chat in self.chats if chat.is_cut}
+        return [
+            *self._contents(found), *self.person.missing(found), *self._states(), *self._exports(found, rng),
+            *self.archive.wrong(cut), *self.copies.wrong(), *self._remains(),
+        ]  # fmt: skip
 
     def _contents(self, found):
         truth = wanted(self.chats)
@@ -339,7 +344,8 @@ class Episode:
     def _states(self):
         """Yield where the ledger says something else than the files and the person."""
         rows = {name_of(row.path): row for row in self.world.outputs()}
-        yield from (f"{name} was asked for" for name in wanted(self.chats).keys() - rows.keys())
+        kept = [chat for chat in self.chats if not chat.is_forgotten]
+        yield from (f"{name} was asked for" for name in wanted(kept).keys() - rows.keys())
         recorded = {chat.recording for chat in self.chats} - {None}
         opened = {name for name, row in rows.items() if row.open}
         if opened != recorded:

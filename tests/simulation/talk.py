@@ -4,6 +4,7 @@ import os
 import time
 from datetime import UTC, datetime
 
+from katod.model import SessionKey
 from tests.faults.writer import SPOKEN, Talk
 from tests.support.records import line
 
@@ -21,11 +22,21 @@ class Chat(Talk):
         self.is_paused = self.is_suspended = self.is_cut = self.is_set_back = False
         self.is_asking = self.was_asking = False  # whether what was typed last, or before, may begin an echo
         self.is_echoing = False  # whether it has just written a part of its history again
+        self.is_forgotten = self.is_buried = False  # whether katod has forgotten it, and its file is the same since
         self.is_dated = False  # whether katod tells by the clock which of its commands are history
 
     @property
     def path(self):
         return self.session.path
+
+    @property
+    def key(self):
+        return SessionKey(self.session.agent, self.session.session, "")
+
+    @property
+    def is_recorded_in_part(self):
+        """Whether no recording has all of it."""
+        return not any(name.startswith("cap-") for name in self.outputs)
 
     @property
     def begun(self):
@@ -156,12 +167,19 @@ class Chat(Talk):
         fresh.write_bytes(self.path.read_bytes())
         fresh.rename(self.path)
         self._touch()
-        self.is_dated = True
+        self.is_dated, self.is_buried = True, False
 
     def delete(self):
         """Delete its file: what was recorded stays."""
         self.path.unlink()
         self.left, self.is_cut, self.is_suspended = 0, True, False
+
+    def forget(self, *, deletes):
+        """Model that katod forgets it: what was recorded stays, unless that is deleted, too."""
+        self.left, self.is_cut, self.is_suspended, self.recording = 0, True, False, None
+        self.is_forgotten = self.is_buried = True
+        if deletes:
+            self.outputs.clear()
 
 
 def wanted(chats):

@@ -42,7 +42,7 @@ LOOK_UPS = {
     "roots": (), "session": (1,), "sessions": (), "find_session": (SessionKey("codex", "unknown"),),
     "sources": (), "sources_of": (1,), "count_sources": (), "source_problems": (), "outputs": (), "output_at": (Path("/out/unknown"),),
     "busy_sessions": (), "place": (1, 7), "places": (1,), "is_applied": ("unknown",), "refusals": (),
-    "read_all": (), "check": (), "marker_of": (Path("/out"),),
+    "read_all": (), "check": (),
     "contained": ("/", ".db"), "recorded_sessions": (), "has_tombstones": (),
     "recorded_metadata": (7, 9), "recorded_files": (1, 9),
 }  # fmt: skip

@@ -233,6 +233,12 @@ PROTECTIONS = [
         (f"{FOLDERS}test_nothing_is_written_where_the_output_directory_was",),
     ),
     Protection(
+        "markers of output directories are kept when what was recorded there is forgotten",
+        "katod.store.collections:Markers.keep",
+        returning(None),
+        (f"{FOLDERS}test_the_marker_counts_although_all_that_was_recorded_there_is_forgotten",),
+    ),
+    Protection(
         "an output's name is checked after an append",
         "katod.write.output:_require_name",
         returning(None),
