@@ -84,9 +84,11 @@ class Talk:
         if "uuid" in copy:
             copy["uuid"] = f"{self.number:08x}-0001-4000-8000-{self.copies:012d}"
             copy["message"] |= {"id": f"msg_copy_{self.copies}"} if "id" in copy["message"] else {}
-        else:
+        elif "ordinal" in copy:
             copy["ordinal"] = self.session.count
             self.session.count += 1
+        else:
+            copy["id"] = f"{self.copies:08x}c"
         return copy
 
     def _next(self):

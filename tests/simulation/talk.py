@@ -6,7 +6,30 @@ from datetime import UTC, datetime
 
 from katod.model import SessionKey
 from tests.faults.writer import SPOKEN, Talk
-from tests.support.records import line
+from tests.support.records import Pi, calls, line, result, says, user
+
+
+class PiSession(Pi):
+    """A session of Pi, whose records form a tree, with the words of those of Claude Code and Codex."""
+
+    def typed(self, text):
+        return self.records(user(text))[0]
+
+    def says(self, text):
+        return self.records(says(text))[0]
+
+    def thinks(self, text):
+        [record] = self.records(says(""))
+        record["message"]["content"] = [{"type": "thinking", "thinking": text}]
+        return record
+
+    def runs(self, call, command):
+        return self.records(calls(call, command))[0]
+
+    def result(self, call, text, *, error=False):
+        [record] = self.records(result(call, text))
+        record["message"]["isError"] = error
+        return record
 
 
 class Chat(Talk):
@@ -15,6 +38,8 @@ class Chat(Talk):
     def __init__(self, world, number, rng):
         super().__init__(world, number, rng)
         self.kinds = self.kinds | {"command": rng.choice((4, 8, 30))}
+        if number % 5 == 4:
+            self.session = PiSession(world, self.session.session)
         self.asks = rng.choice((0.0, 0.05, 0.2))  # how often its person types the same words as before
         self.repeats = rng.choice((0.0, 0.02, 0.2))
         self.rest = b""
