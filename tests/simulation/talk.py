@@ -121,10 +121,14 @@ class Chat(Talk):
         return "::start"
 
     def _next(self):
-        """Write what an agent writes, or now and then that its person typed the same words as before."""
+        """Write what an agent writes, or now and then that its person typed the same words as before.
+
+        These are never its first ones: all its answers used as many tokens, so that the first exchange, had once more,
+        could not be told from a history that is written again.
+        """
         if (
             not (self.calling or self.was_asking or self.is_set_back)
-            and self.session.count > 2
+            and any(kind == "user" and mark != "ok" for kind, mark in self.history)
             and self.rng.random() < self.asks
         ):
             self._note("user", "ok")
