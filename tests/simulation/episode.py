@@ -321,7 +321,7 @@ class Episode(Keeping):
         cut = {f"{chat.number:08x}" for chat in self.chats if chat.is_cut}
         return [
             *self._contents(found), *self.person.missing(found), *self._states(), *self._exports(found, rng),
-            *self.archive.wrong(cut), *self.copies.wrong(), *self._remains(),
+            *self.archive.wrong(cut), *self.copies.wrong({chat.key for chat in self.chats if chat.is_buried}), *self._remains(),
         ]  # fmt: skip
 
     def _contents(self, found):

@@ -60,15 +60,15 @@ class Copies:
     def __init__(self, world):
         self.folder = world.home / ".local/share/katod/rescued"
         self.promised = {}  # what the file of each session had when its agent deleted it
-        self.unwanted = {}  # what a person deleted
+        self.unwanted = set()  # what a person deleted
 
     def save(self, katod):
         """Let katod save what is due."""
         katod._chores.rescuer._clock.next = 0.0
         katod._chores.rescue_all(lambda: False)
 
-    def wrong(self):
-        """Yield which copies are missing, incomplete, or should be gone."""
+    def wrong(self, forgotten):
+        """Yield which copies are missing, incomplete, or should be gone, as those of forgotten sessions are."""
         for key, content in self.promised.items():
             place = place_of(self.folder, key)
             if not place.exists():
@@ -78,7 +78,9 @@ class Copies:
                 saved = {file.path: b"".join(pieces(archive, file.name)) for file in about.files}
             if content not in saved.values():
                 yield f"the copy of {key} is not what was deleted"
-        yield from (f"{key} was deleted by a person" for key in self.unwanted if place_of(self.folder, key).exists())
+        yield from (
+            f"{key} was deleted by a person" for key in self.unwanted | forgotten if place_of(self.folder, key).exists()
+        )
         for place in self.folder.glob("*/*.zip"):
             read_about(place)  # raises if it is damaged
 
@@ -125,7 +127,6 @@ class Keeping:
         deletes = chat.number % 2 == 0 and rng.random() < 0.5
         self._ask(rng, Request(tuple(chat.key), "forget", WITH_OUTPUTS if deletes else "", MOMENT))
         chat.forget(deletes=deletes)
-        self.copies.unwanted[chat.key] = True
 
     def _remains(self):
         """Yield where the state still names a session that was forgotten and did not change since."""
@@ -142,7 +143,7 @@ class Keeping:
         chat.delete()
         if not was_young or self.is_paused or not others or not self._calm():
             return
-        self.copies.unwanted[chat.key] = True
+        self.copies.unwanted.add(chat.key)
         for _ in range(2):
             self._let(self.copies.save)
             self.now += PATIENCE + 1
