@@ -41,7 +41,7 @@ def test_whatever_happens_no_promise_is_broken():
 @pytest.mark.fault("any operations, in any order")
 def test_whatever_happens_in_many_plans_no_promise_is_broken(request):
     """The same, with more plans, or with those of another seed."""
-    steps, kills = played(SEED, int(os.environ.get("KATOD_SIMULATION_PLANS", "60")))
+    steps, kills = played(SEED, int(os.environ.get("KATOD_SIMULATION_PLANS", "36")))
     note(request.node.nodeid, kills, f"{steps:,} steps of all that can happen, from one seed, with {kills:,} kills.")
 
 
