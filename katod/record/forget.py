@@ -99,8 +99,9 @@ def _found(row: OutputRow, others: Collection[Path]) -> OutputPath:
     if os.path.lexists(place.path):
         return place
     there = find_moved(place, known, row.intent or b"", [place._replace(parts=())] if row.marker else [])
-    is_same = there is not None and there.path not in others and signed(os.lstat(there.path).st_ino) == row.ino
-    return there if there is not None and is_same else place
+    if there is None or there.path in others or signed(os.lstat(there.path).st_ino) != row.ino:
+        return place
+    return there
 
 
 def _folder_of(row: OutputRow) -> OutputPath:

@@ -9,7 +9,7 @@ one that is split, encoded or spelled out. Some harmless text that looks like a 
 
 What is known of secrets is in `rules` (shapes), `names` (names) and `forms` (commands and files; what takes more than a
 pattern is in `keybody`, `mnemonic` and `settings`). `values` judges what was found.
-It is fast because most texts contain none, and `filter` finds that out with a native engine. Without one, most
+It is fast because most texts contain none, and `engine` finds that out with a native search. Without one, most
 rules are tried only if their marker is in a run of 20 characters out of [A-Za-z0-9_-], which few texts have.
 """
 
