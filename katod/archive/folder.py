@@ -128,9 +128,8 @@ class ExportFolder:
                 draft.write(line)
             draft.complete()
             draft.publish(self.root, (MANIFEST,), self.stamp(MANIFEST))
-            locked = os.dup(draft.fd)
-        os.close(self._manifest_fd)
-        self._manifest_fd = locked
+            os.close(self._manifest_fd)
+            self._manifest_fd = os.dup(draft.fd)
         self._has_changed = False
 
     def close(self) -> None:

@@ -150,7 +150,7 @@ class Source:
         """Return the new complete lines of its open file: about `budget` bytes at most."""
         scanned, self._scanned = self._scanned, None
         if scanned is not None and scanned.start == self.row.cursor.offset:
-            return scanned
+            return scanned.in_file_of(file.size)
         batch = file.read(self.row.cursor, budget, self._partial)
         self._partial = batch.partial
         return batch

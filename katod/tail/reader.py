@@ -64,6 +64,11 @@ class Batch:
             rest = [line, *frame(self.data[line.end - self.start :], line.end)]
         return Batch(b"", line.offset, self.cursor, more=self.more, partial=self.partial, lines=rest)
 
+    def in_file_of(self, size: int) -> "Batch":
+        """Return it with what can be read now: its file may have grown since it was read."""
+        more = self.cursor.offset < size
+        return Batch(self.data, self.start, self.cursor, more=more, partial=self.partial, lines=self._lines)
+
 
 class SourceFile:
     """One session file, open for the duration of a step. `size` and `mtime_ns` are those at opening."""

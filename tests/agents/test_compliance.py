@@ -16,9 +16,11 @@ import pytest
 
 from katod import events as ev
 from katod.agents import AGENTS
+from katod.pipeline import STEP_BYTES
 from katod.service import control
 from katod.service.control import Request
 from tests.examples import mostly
+from tests.support.inprocess import InProcess
 from tests.support.records import (
     MAKERS,
     OTHER,
@@ -381,6 +383,20 @@ def test_a_torn_record_waits_for_its_end(world: World, make: type[Maker]) -> Non
     maker.path.write_bytes(whole)
     world.once()
     assert words(events(world)) == ["first words", "first answer"]
+
+
+@pytest.mark.parametrize("later", [(), (user("::stop"), says("after it"))], ids=["answer", "command"])
+def test_what_is_written_between_two_steps_is_read(world: World, make: type[Maker], later: tuple[Said, ...]) -> None:
+    """A step stops at a command, and the next one goes on with it: the records behind it may be newer than the first."""
+    running, maker = InProcess(world), make(world).say(user("earlier"), says("at length " * (STEP_BYTES // 10)))
+    running.turn()
+    maker.say(user("::start talk.jsonl\nfirst words"))
+    running.step()
+    maker.say(says("first answer"), *later)
+    running.turn()
+    running.stop()
+    assert words(events(world)) == ["first words", "first answer"]
+    assert bool(world.status()["recordings"]) == (not later)
 
 
 @files

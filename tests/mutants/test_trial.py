@@ -11,7 +11,7 @@ from tests.mutants.equivalent import REASONS, reason
 from tests.mutants.trial import PARTS, draw, mutants, stages, try_all
 
 DRAWN = 10
-LEAST = 1  # of ten that has to be noticed in time: on a busy machine, few are tried to their end
+MOST = 3  # of ten may live; on a busy machine, few are tried to their end, and none may be
 SECONDS = 200
 
 
@@ -53,9 +53,9 @@ def test_a_mutant_is_tried_in_a_copy():
 
 @pytest.mark.slow
 def test_most_small_changes_of_today_are_noticed():
-    """Of ten, drawn by the date, so many at least; those that live are shown, and may be what a test is missing for."""
+    """Of ten, drawn by the date, so many may live; those that do are shown, and may be what a test is missing for."""
     drawn = [mutant for mutant in draw(datetime.now(UTC).date().isoformat(), DRAWN * 2) if not reason(mutant)][:DRAWN]
     outcomes = list(try_all(drawn, min(2, os.cpu_count() or 1), time.monotonic() + SECONDS))
     shown = "\n".join(f"{one.verdict} {one.mutant.place} {one.mutant.words} {one.by}" for one in outcomes)
     print(shown)
-    assert sum(one.verdict == "killed" for one in outcomes) >= LEAST, shown
+    assert sum(one.verdict == "lived" for one in outcomes) <= MOST, shown

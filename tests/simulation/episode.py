@@ -6,6 +6,8 @@ import time
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
+from watchdog.events import FileCreatedEvent, FileDeletedEvent, FileModifiedEvent
+
 from katod.discover import catalog
 from katod.service import control
 from katod.service.control import Request
@@ -152,13 +154,15 @@ class Episode(Keeping):
         self._let(lambda katod: katod.step())
 
     def do_hint(self, rng):
-        """Only one of the changes is noticed, and stepped."""
+        """The watcher names some of the files, late or without a reason; what else it had to say is lost."""
 
         def step(katod):
-            sources = sorted(katod._discovery.catalog.sources.values(), key=lambda source: source.id)
-            if sources:
-                katod._schedule.queue([rng.choice(sources)])
-                katod._step_due(time.monotonic() + LATER)
+            for chat in self.chats:
+                if rng.random() < 0.5:
+                    kind = rng.choice((FileCreatedEvent, FileModifiedEvent, FileDeletedEvent))
+                    katod._discovery.hints.on_any_event(kind(str(chat.path)))
+            katod._schedule.queue(katod._discovery.hinted()[0])
+            katod._step_due(time.monotonic() + LATER)
 
         self._let(step)
 
@@ -225,11 +229,11 @@ class Episode(Keeping):
         if chat is None or chat.is_paused:
             return
         if chat.recording:
-            self._ask(rng, Request((chat.session.agent, chat.session.session, ""), "stop", "", MOMENT))
+            self._ask(rng, Request(tuple(chat.key), "stop", "", MOMENT))
             chat.stop()
         else:
             name = chat.start()
-            self._ask(rng, Request((chat.session.agent, chat.session.session, ""), "start", name, MOMENT))
+            self._ask(rng, Request(tuple(chat.key), "start", name, MOMENT))
 
     def do_pause(self, rng):
         """The person pauses katod, or ends the pause, once what was typed has its answer."""

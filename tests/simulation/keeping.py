@@ -12,7 +12,8 @@ from .seam import Killed
 MOMENT = "2026-02-10T23:00:00.000Z"
 SESSION = re.compile(r'^session: "([0-9a-f]{8})-', re.MULTILINE)
 DAY = 86_400.0
-KEPT = 30 * DAY  # by Claude Code
+KEPT = 30 * DAY  # by these
+DELETING = ("claude", "gemini")
 SAFELY = 3 * DAY  # from this limit, whichever side it is on
 
 
@@ -107,12 +108,12 @@ class Keeping:
         self.seam.revive()
 
     def do_clean(self, rng):
-        """Claude Code deletes what did not change for 30 days, once katod had the time to save it."""
+        """Claude Code and Gemini CLI delete what did not change for 30 days, once katod had the time to save it."""
         if self.is_paused or self.seam.full or not self._calm():
             return
         self._let(self.copies.save)
         for chat in self.chats:
-            if chat.session.agent == "claude" and chat.begun and chat.path.exists() and self._age(chat) > KEPT:
+            if chat.session.agent in DELETING and chat.begun and chat.path.exists() and self._age(chat) > KEPT:
                 if chat.is_recorded_in_part and not chat.is_forgotten:
                     self.copies.promised[chat.key] = chat.path.read_bytes()
                 chat.delete()
@@ -139,7 +140,8 @@ class Keeping:
     def _delete(self, chat):
         """Let a person delete a session: while its agent would have kept it, katod's copy goes with it."""
         was_young = self._age(chat) < KEPT - SAFELY
-        others = [one for one in self.chats if one is not chat and one.session.agent == "claude" and one.path.exists()]
+        agent = chat.session.agent
+        others = [one for one in self.chats if one is not chat and one.session.agent == agent and one.path.exists()]
         chat.delete()
         if not was_young or self.is_paused or not others or not self._calm():
             return

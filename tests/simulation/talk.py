@@ -4,32 +4,11 @@ import os
 import time
 from datetime import UTC, datetime
 
-from katod.model import SessionKey
+from katod.agents import AGENTS
 from tests.faults.writer import SPOKEN, Talk
-from tests.support.records import Pi, calls, line, result, says, user
+from tests.support.records import line
 
-
-class PiSession(Pi):
-    """A session of Pi, whose records form a tree, with the words of those of Claude Code and Codex."""
-
-    def typed(self, text):
-        return self.records(user(text))[0]
-
-    def says(self, text):
-        return self.records(says(text))[0]
-
-    def thinks(self, text):
-        [record] = self.records(says(""))
-        record["message"]["content"] = [{"type": "thinking", "thinking": text}]
-        return record
-
-    def runs(self, call, command):
-        return self.records(calls(call, command))[0]
-
-    def result(self, call, text, *, error=False):
-        [record] = self.records(result(call, text))
-        record["message"]["isError"] = error
-        return record
+from .sessions import GeminiSession, PiSession
 
 
 class Chat(Talk):
@@ -38,8 +17,9 @@ class Chat(Talk):
     def __init__(self, world, number, rng):
         super().__init__(world, number, rng)
         self.kinds = self.kinds | {"command": rng.choice((4, 8, 30))}
-        if number % 5 == 4:
-            self.session = PiSession(world, self.session.session)
+        if other := {4: PiSession, 0: GeminiSession}.get(number % 5):
+            self.session = other(world, self.session.session)
+        self._lines = getattr(self.session, "lines", line)
         self.asks = rng.choice((0.0, 0.05, 0.2))  # how often its person types the same words as before
         self.repeats = rng.choice((0.0, 0.02, 0.2))
         self.rest = b""
@@ -56,7 +36,7 @@ class Chat(Talk):
 
     @property
     def key(self):
-        return SessionKey(self.session.agent, self.session.session, "")
+        return AGENTS[self.session.agent].identity_of(self.path).key
 
     @property
     def is_recorded_in_part(self):
@@ -82,7 +62,7 @@ class Chat(Talk):
     def _write(self, records, before, *, whole):
         for _, record in self.written[before:]:
             record["timestamp"] = datetime.fromtimestamp(time.time(), UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-        data = b"".join(map(line, records))
+        data = b"".join(map(self._lines, records))
         self.turns.append((len(self.written), len(self.history)))
         cut = len(data) if whole else self.rng.randrange(len(data))
         self._append(data[:cut])
@@ -134,7 +114,15 @@ class Chat(Talk):
             self._note("user", "ok")
             self.is_asking = True
             return [self.session.typed("ok")]
-        return super()._next()
+        records = super()._next()
+        return self._joined(records) if self.session.JOINS_RESULTS else records
+
+    def _joined(self, records):
+        """Let a call and its result be one message: what is written of it before has neither."""
+        if self.calling:
+            self.calling = False
+            return [*records, self.session.result(self.call, self._text("result"), error=self.rng.random() < 0.3)]
+        return [record for record in records if not self.session.is_empty(record)]
 
     def _again(self):
         """Write nothing again once the clock was set, or at the moment of words that were typed before.
