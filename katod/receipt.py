@@ -219,6 +219,12 @@ class SourceCount:
             self._tally_up(self._due, name)
             self._due = ()
 
+    def leave(self) -> None:
+        """Note that the present record is still to be read, of a document that is newer than how far one reads."""
+        if self._due and not self._is_more:
+            self._read -= 1
+        self._due = ()
+
     def end(self) -> None:
         """Note that the present record is over: if none of its events was new, it was counted, or is written again."""
         if self._due and self._is_first_time and not self._is_more:

@@ -24,7 +24,7 @@ from katod.record.delivery import Delivery
 from katod.record.news import News
 from katod.record.output import Output
 from katod.record.session import ActiveSession
-from katod.record.stream import SessionStream
+from katod.record.stream import EventDedup, SessionStream
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import RefusalRow
 from katod.tail.reader import Batch
@@ -38,7 +38,7 @@ Join = Callable[[Output], bool]
 Name = Callable[[Output, Event, SessionMetadata], None]
 
 
-class CatchUpDedup:
+class CatchUpDedup(EventDedup):
     """Decides which events are new to one follower: those that it has not passed yet.
 
     Events are numbered in the order in which the session first saw them. Within a source that was not rewritten the
@@ -58,7 +58,7 @@ class CatchUpDedup:
         """Return whether this event is new to the follower."""
         hashed = id_hash(event.id)
         place = self._ledger.place(self._session, hashed)
-        if place is None:  # the session holds it back, or has not read so much of a document
+        if place is None:  # the session holds it back
             return not self._reads_document and hashed not in self._passed
         seq, home = place
         is_passed = seq < self._next.get(source.id, 0) or hashed in self._passed
@@ -71,6 +71,11 @@ class CatchUpDedup:
         if place is not None and source.id not in self.rewritten:
             self._next[source.id] = place[0] + 1
         self._passed.add(hashed)
+
+    def is_unread(self, event: Event) -> bool:
+        """Return whether the session has not read so much of a document."""
+        hashed = id_hash(event.id)
+        return self._reads_document and hashed not in self._passed and self._ledger.place(self._session, hashed) is None
 
     def _is_read_elsewhere(self, home: int, source: Source) -> bool:
         """Return whether an event is a copy of one in another source that still exists."""
@@ -140,7 +145,7 @@ class CatchUpStream:
         """
         self.seen.read_document(is_document=is_document)
         translation = self.stream.open(source, self.states.get(str(source.id)))
-        for event in self.stream.events(source, batch.lines):
+        for event in self.stream.events(source, batch.lines, refold=is_document):
             self.output.take(event, self.stream.metadata)
             if self.output.waits and self.output.printer.headed:
                 name(self.output, event, self.stream.metadata)

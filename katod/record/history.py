@@ -15,6 +15,7 @@ from katod.discover.roots import stat_source
 from katod.discover.source import Source
 from katod.errors import SourceError, SourceGone
 from katod.events import Event
+from katod.exchanges import Exchanges
 from katod.log import EventLog
 from katod.model import START, Cursor, NearMiss, Stat
 from katod.record.stream import NoDedup, SessionStream
@@ -113,6 +114,17 @@ def said_in(source: Source, batch: Batch, log: EventLog) -> tuple[list[str], lis
     events = chain(stream.events(source, batch.lines), stream.settle(source))
     commands = [event.dedup_key for event in events if event.kind == ev.USER_COMMAND]
     return commands, stream.open(source).take_near_misses()
+
+
+def exchanges_until(source: Source, event_id: str) -> Exchanges:
+    """Return the exchanges that a source has before an event, from its beginning. Raises SourceError."""
+    stream = SessionStream(source.identity.key, NoDedup(), EventLog())
+    with source.spec.open(source.path) as file:
+        lines = (line for batch in _batches(file) for line in batch.lines)
+        for event in chain(stream.events(source, lines), stream.settle(source)):
+            if event.id == event_id:
+                break
+    return stream.exchanges.of(source.path)
 
 
 # -- sessions that are forgotten --------------------------------------------------------------------

@@ -5,11 +5,13 @@ from typing import Final, cast
 from katod.agents import AGENTS
 from katod.discover.catalog import Catalog
 from katod.discover.source import Source
+from katod.exchanges import Exchanges
 from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.record.export import reprint
+from katod.record.history import exchanges_until
 from katod.record.news import StateNews
 from katod.record.output import Output
 from katod.record.stream import TALLY, LedgerDedup, SessionStream
@@ -98,6 +100,17 @@ class ActiveSession:
         """Print the marks of a live output after the last event, which has already been printed."""
         if output in self.live:
             output.settle(self.metadata)
+
+    def exchanges(self, path: str, until: str) -> Exchanges:
+        """Return the exchanges before an event of a source, given its path, or before the end of the session.
+
+        A database is read for that: of what is settled in it, the stream is not told whether it is still there. Raises
+        SourceError.
+        """
+        source = next((source for source in self.sources if source.path == path), self.sources[-1])
+        if source.spec.is_contained(source.path):
+            return exchanges_until(source, until)
+        return self.stream.exchanges.of(path)
 
     def leave_live(self, *, closed: bool = False) -> None:
         """Detach the outputs that have a stream of their own, and with `closed` also those that are closed.

@@ -39,6 +39,10 @@ class EventDedup(Protocol):
     def add(self, event: Event, source: Any) -> None:
         """Remember an event that was new."""
 
+    def is_unread(self, _event: Event) -> bool:
+        """Return whether an event that is not new is still to be read: a document is newer than how far one reads."""
+        return False
+
 
 class SessionStream:
     """A position in a session: its metadata so far, and an adapter for each of its sources.
@@ -126,6 +130,8 @@ class SessionStream:
                 records.confirm(new[0].id, is_past=self._is_old(source.path, seen))
                 self._learns = self._learns and seen is not self.seen
                 yield from self._passed(self._take(new, source, seen), source, seen)
+            elif seen.is_unread(message[0]):
+                records.leave()
             else:
                 yield from self._passed(self._take_known(message, source, seen, refold=refold), source, seen)
 
@@ -217,7 +223,7 @@ class SessionStream:
 # -- what counts as already seen --------------------------------------------------------------------
 
 
-class NoDedup:
+class NoDedup(EventDedup):
     """Finds every event new: for single passes in which nothing can occur twice, or everything counts."""
 
     def is_new(self, _event: Event, _source: Any) -> bool:
@@ -228,7 +234,7 @@ class NoDedup:
         """Remember nothing."""
 
 
-class LocalDedup:
+class LocalDedup(EventDedup):
     """Finds each id new once within one pass: for replays."""
 
     def __init__(self) -> None:
@@ -243,7 +249,7 @@ class LocalDedup:
         self._hashes.add(hash(event.id))
 
 
-class FollowerDedup:
+class FollowerDedup(EventDedup):
     """Finds new what a process that follows a session has not seen yet, whatever happens to its sources: for `follow`.
 
     With native ids, each id once. Without them everything is new, until a source is read again from its beginning: then
@@ -314,7 +320,7 @@ class _Again:
         return self._has_new or self._at >= self._limit - 1
 
 
-class LedgerDedup:
+class LedgerDedup(EventDedup):
     """Finds what is new to the ledger for a session, and numbers it: for live recording.
 
     With native ids, a record that is written again is recognised by its id. Otherwise an id is a position and cannot
@@ -375,7 +381,7 @@ class LedgerDedup:
         self._fresh.clear()
 
 
-class ScanDedup:
+class ScanDedup(EventDedup):
     """Finds new what was only scanned so far, and notes it for the live stream: for backfills.
 
     With `known_only`, events that are not in the ledger are left out: a document is read as a whole, and newer content
@@ -393,3 +399,7 @@ class ScanDedup:
     def add(self, event: Event, source: Any) -> None:
         """Note an event."""
         self._live.backfill(event, source)
+
+    def is_unread(self, event: Event) -> bool:
+        """Return whether an event is only in a newer form of the document."""
+        return self._known_only and not self._live.knows(event)

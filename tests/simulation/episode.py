@@ -129,7 +129,7 @@ class Episode(Keeping):
 
     def do_rewrite(self, rng):
         """An agent writes a whole file again."""
-        chats = [chat for chat in self.chats if chat.begun and chat.path.exists()]
+        chats = [chat for chat in self.chats if chat.begun and chat.exists and not chat.is_stored]
         if chats:
             rng.choice(chats).rewrite()
 
@@ -267,7 +267,7 @@ class Episode(Keeping):
     # -- the machine --------------------------------------------------------------------------------
 
     def do_clock(self, rng):
-        """The clock is set, once katod has seen each session: a file that changed before its last look may be a backup.
+        """The clock is set, and katod looks before and after: a file that changed before its last look may be a backup.
 
         Where katod tells new commands from history by the clock, they are too old then.
         """
@@ -277,6 +277,7 @@ class Episode(Keeping):
         for chat in self.chats:
             chat.left *= not chat.is_dated
             chat.is_set_back = True
+        self._calm()
 
     def do_fill(self, rng):
         """The disk is full, or only that of the outputs, or it has room again."""

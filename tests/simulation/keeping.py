@@ -10,7 +10,7 @@ from katod.service.control import WITH_OUTPUTS, Request
 from .seam import Killed
 
 MOMENT = "2026-02-10T23:00:00.000Z"
-SESSION = re.compile(r'^session: "([0-9a-f]{8})-', re.MULTILINE)
+SESSION = re.compile(r'^session: "(?:ses_)?([0-9a-f]{8})["-]', re.MULTILINE)
 DAY = 86_400.0
 KEPT = 30 * DAY  # by these
 DELETING = ("claude", "gemini")
@@ -113,7 +113,7 @@ class Keeping:
             return
         self._let(self.copies.save)
         for chat in self.chats:
-            if chat.session.agent in DELETING and chat.begun and chat.path.exists() and self._age(chat) > KEPT:
+            if chat.session.agent in DELETING and chat.begun and chat.exists and self._age(chat) > KEPT:
                 if chat.is_recorded_in_part and not chat.is_forgotten:
                     self.copies.promised[chat.key] = chat.path.read_bytes()
                 chat.delete()
@@ -131,7 +131,7 @@ class Keeping:
 
     def _remains(self):
         """Yield where the state still names a session that was forgotten and did not change since."""
-        names = [chat.session.session.encode() for chat in self.chats if chat.is_buried]
+        names = [getattr(chat.session, "id", chat.session.session).encode() for chat in self.chats if chat.is_buried]
         for path in self.world.state.rglob("*"):
             if path.is_file():
                 content = path.read_bytes()
@@ -139,9 +139,9 @@ class Keeping:
 
     def _delete(self, chat):
         """Let a person delete a session: while its agent would have kept it, katod's copy goes with it."""
-        was_young = self._age(chat) < KEPT - SAFELY
+        was_young = chat.session.agent in DELETING and self._age(chat) < KEPT - SAFELY
         agent = chat.session.agent
-        others = [one for one in self.chats if one is not chat and one.session.agent == agent and one.path.exists()]
+        others = [one for one in self.chats if one is not chat and one.session.agent == agent and one.exists]
         chat.delete()
         if not was_young or self.is_paused or not others or not self._calm():
             return

@@ -1,6 +1,8 @@
 """Sessions of further agents in the simulation, with the words of those of Claude Code and Codex."""
 
-from tests.support.records import Gemini, Pi, calls, line, result, says, user
+import json
+
+from tests.support.records import Gemini, OpenCode, Pi, calls, line, milliseconds, result, says, user
 
 
 class PiSession(Pi):
@@ -62,3 +64,65 @@ class GeminiSession(Gemini):
         if record.get("type") != "user":
             return line(record)
         return line(record) + line({"$set": {"lastUpdated": record["timestamp"]}})
+
+
+class OpenCodeSession(OpenCode):
+    """A session of OpenCode: rows of a database. A prompt counts once it is answered."""
+
+    def __init__(self, world, session):
+        super().__init__(world, session)
+        self._begun = b""  # of a row that is not inserted yet
+
+    def _record(self, said):
+        """Return the rows of what is said, whose times are those of now."""
+        rows = self.records(said)
+        for row in rows:
+            row["data"] |= {"time": dict.fromkeys(row["data"].get("time", ()), milliseconds())}
+        return {"rows": rows}
+
+    def typed(self, text):
+        return self._record(user(text))
+
+    def says(self, text):
+        return self._record(says(text))
+
+    def thinks(self, text):
+        record = self._record(says(text))
+        for part in record["rows"][1:3]:
+            part["data"]["type"] = "reasoning"
+        return record
+
+    def runs(self, call, command):
+        return self._record(calls(call, command))
+
+    def result(self, call, text, *, error=False):
+        record = self._record(result(call, text))
+        state = record["rows"][0]["data"]["state"]
+        if error:
+            state |= {"status": "error", "error": state.pop("output")}
+        return record
+
+    @staticmethod
+    def is_empty(record):
+        """Whether it is written of a message before there is anything in it."""
+        return record["rows"][-1]["data"].get("state", {}).get("status") == "running"
+
+    @staticmethod
+    def lines(record):
+        """Return its rows, in the order in which they are written."""
+        return b"".join(map(line, record["rows"]))
+
+    def append(self, data):
+        """Write rows, once they are there as a whole."""
+        *whole, self._begun = (self._begun + data).split(b"\n")
+        return self.write(*map(json.loads, whole))
+
+    @property
+    def exists(self):
+        """Whether it is in the database."""
+        return self.database.execute("SELECT 1 FROM session WHERE id = ?", [self.id]).fetchone() is not None
+
+    def remove(self):
+        """Delete it, as its person does in the agent."""
+        for table, name in (("part", "session_id"), ("message", "session_id"), ("session", "id")):
+            self.run((f"DELETE FROM {table} WHERE {name} = ?", (self.id,)))

@@ -3,12 +3,15 @@
 import os
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 from katod.agents import AGENTS
 from tests.faults.writer import SPOKEN, Talk
 from tests.support.records import line
 
-from .sessions import GeminiSession, PiSession
+from .sessions import GeminiSession, OpenCodeSession, PiSession
+
+OTHERS = {4: PiSession, 5: GeminiSession, 6: OpenCodeSession, 0: GeminiSession}  # by the last digit of its number
 
 
 class Chat(Talk):
@@ -17,18 +20,19 @@ class Chat(Talk):
     def __init__(self, world, number, rng):
         super().__init__(world, number, rng)
         self.kinds = self.kinds | {"command": rng.choice((4, 8, 30))}
-        if other := {4: PiSession, 0: GeminiSession}.get(number % 5):
+        if other := OTHERS.get(number % 10):
             self.session = other(world, self.session.session)
+        self.is_stored = isinstance(self.session, OpenCodeSession)  # in a database, and has no file of its own
         self._lines = getattr(self.session, "lines", line)
         self.asks = rng.choice((0.0, 0.05, 0.2))  # how often its person types the same words as before
-        self.repeats = rng.choice((0.0, 0.02, 0.2))
+        self.repeats = 0.0 if self.is_stored else rng.choice((0.0, 0.02, 0.2))
         self.rest = b""
         self.turns = []  # how many records and marks there were after each turn
         self.is_paused = self.is_suspended = self.is_cut = self.is_set_back = False
         self.is_asking = self.was_asking = False  # whether what was typed last, or before, may begin an echo
         self.is_echoing = False  # whether it has just written a part of its history again
         self.is_forgotten = self.is_buried = False  # whether katod has forgotten it, and its file is the same since
-        self.is_dated = False  # whether katod tells by the clock which of its commands are history
+        self.is_dated = self.is_stored  # whether katod tells by the clock which of its commands are history
 
     @property
     def path(self):
@@ -36,7 +40,13 @@ class Chat(Talk):
 
     @property
     def key(self):
-        return AGENTS[self.session.agent].identity_of(self.path).key
+        path = f"{self.path}#{self.session.id}" if self.is_stored else self.path
+        return AGENTS[self.session.agent].identity_of(Path(path)).key
+
+    @property
+    def exists(self):
+        """Whether its agent has it."""
+        return self.session.exists if self.is_stored else self.path.exists()
 
     @property
     def is_recorded_in_part(self):
@@ -75,8 +85,9 @@ class Chat(Talk):
             self.rest = b""
 
     def answer(self):
-        """Write an answer to words that may be the beginning of an echo, which wait for it."""
-        if self.is_asking and self.path.exists():
+        """Write an answer to words that wait for it: they may be the beginning of an echo, or their agent may wait."""
+        is_open = self.is_stored and self.written and self.written[-1][0] == "user"
+        if (self.is_asking or is_open) and self.exists:
             self.complete()
             before, self.is_asking = len(self.written), False
             record = self.session.says(self._text("says"))
@@ -89,7 +100,8 @@ class Chat(Talk):
 
     def _touch(self):
         """Give its file the time of the simulation's clock, as the system does."""
-        os.utime(self.path, (time.time(), time.time()))
+        if not self.is_stored:
+            os.utime(self.path, (time.time(), time.time()))
 
     def _act(self, chance):
         """Act as always, unless katod is paused: then only `::stop` has an effect."""
@@ -136,7 +148,7 @@ class Chat(Talk):
 
     def pause(self):
         """Model that katod is paused: later, a recording goes on whose session is still there."""
-        self.is_suspended = self.recording is not None and self.path.exists()
+        self.is_suspended = self.recording is not None and self.exists
         self.is_paused, self.recording = True, None
 
     def resume(self):
@@ -188,7 +200,7 @@ class Chat(Talk):
 
     def delete(self):
         """Delete its file: what was recorded stays."""
-        self.path.unlink()
+        (self.session.remove if self.is_stored else self.path.unlink)()
         self.left, self.is_cut, self.is_suspended = 0, True, False
 
     def forget(self, *, deletes):
