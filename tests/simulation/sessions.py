@@ -70,7 +70,7 @@ class OpenCodeSession(OpenCode):
     """A session of OpenCode: rows of a database. A prompt counts once it is answered."""
 
     def __init__(self, world, session):
-        super().__init__(world, session)
+        super().__init__(world, session, start=int(session[:8], 16) * 10_000)  # its ids are those of one database
         self._begun = b""  # of a row that is not inserted yet
 
     def _record(self, said):

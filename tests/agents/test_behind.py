@@ -1,0 +1,64 @@
+"""Outputs that fall behind their session and catch up, in every agent: nothing of what the session had is missing."""
+
+from unittest import mock
+
+import pytest
+
+from katod import durable
+from tests.agents.test_compliance import ALL, events, words
+from tests.support.inprocess import InProcess
+from tests.support.records import Maker, says, user
+from tests.support.world import World
+
+pytestmark = pytest.mark.parametrize("make", ALL, ids=lambda maker: maker.__name__)
+
+LATER = 1e6  # seconds, after which everything that waits is due
+
+
+class _KilledError(BaseException):
+    """The end of katod at this place."""
+
+
+class UnmountedOutputs:
+    """Lets the disk of the outputs be away within the block."""
+
+    def __init__(self, world: World) -> None:
+        self._here = world.home / "katod"
+        self._away = world.home / "away"
+
+    def __enter__(self) -> None:
+        self._here.rename(self._away)
+
+    def __exit__(self, *_: object) -> None:
+        self._away.rename(self._here)
+
+
+def test_a_prompt_that_was_typed_before_is_not_lost_while_its_output_is_behind(
+    world: World, make: type[Maker]
+) -> None:
+    """It waits for its answer, which says that it is no part of a history that is written again."""
+    running, maker = InProcess(world), make(world).say(user("::start other.jsonl\nearlier"), says("zero"), user("::stop"))
+    running.turn()
+    with UnmountedOutputs(world):
+        maker.say(user("again"), user("::start talk.jsonl\nfirst words"), says("one"), user("again"))
+        running.turn()
+    maker.say(says("two"))
+    running.turn(later=LATER)
+    running.stop()
+    assert words(events(world)) == ["first words", "one", "again", "two"]
+
+
+def test_what_is_new_when_a_session_is_taken_up_is_counted_once(world: World, make: type[Maker]) -> None:
+    """It was killed before it wrote what had ended, and the session has gone on: the receipts are those of an export."""
+    running, maker = InProcess(world), make(world).say(user("earlier"), says("zero"))
+    running.turn()
+    maker.say(user("::start talk.jsonl\nfirst words"), says("one"), user("::stop"), says("two"))
+    with mock.patch.object(durable, "write", side_effect=_KilledError), pytest.raises(_KilledError):
+        running.turn()
+    running.vanish()
+    maker.say(user("second words\n::start"), says("three"), user("::stop"), says("four"))
+    running = InProcess(world)
+    running.turn()
+    running.stop()
+    assert words(events(world)) == ["first words", "one", "three"]
+    world.assert_live_is_batch()
