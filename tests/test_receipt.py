@@ -158,8 +158,8 @@ def test_an_event_of_another_source_says_nothing_of_a_place():
 def counted(*steps, is_past=False):
     """Return the sums after steps.
 
-    `new`, `known` and `waits` are records, `-` is one without an event, `held` one whose event comes later, and with
-    `|` the source is read again.
+    `new`, `known` and `waits` are records, `-` is one without an event, `held` one whose event comes later, `unread` one
+    that only a newer form of the document has, and with `|` the source is read again.
     """
     tally = RecordTally()
     for number, step in enumerate(steps):
@@ -170,6 +170,10 @@ def counted(*steps, is_past=False):
             skip_record(tally, "x")
         elif step == "held":
             source.hold(told(()), "@held")
+        elif step == "unread":
+            source.begin(told(()))
+            source.leave()
+            source.end()
         elif step == "new":
             pass_record(tally, one)
         else:
@@ -198,6 +202,12 @@ def test_what_was_taken_away_does_not_hide_what_is_new():
     """As where an agent shortens its file and goes on."""
     first = ["new", "-", "-", "-", "new", "new"]
     assert counted(*first, "|", "known", "-", "new", "-", "new") == (5, 0, 5)
+
+
+def test_what_is_still_to_be_read_is_counted_when_it_is():
+    """Until then nothing is known of it, and it does not repeat anything."""
+    assert counted("new", "unread", "unread") == (1, 0, 0)
+    assert counted("new", "unread", "-", "unread", "|", "known", "new", "-", "new") == (3, 0, 1)
 
 
 def test_a_record_that_waits_is_counted_once_however_often_it_is_read():

@@ -119,6 +119,7 @@ class CatchUpStream:
         self.seen = seen(output.row.session, ledger, catalog, behind)
         self.stream = SessionStream(key, self.seen, log, behind.get("metadata"))
         self.offsets: dict[int, int] = {int(key): offset for key, offset in behind.get("offsets", {}).items()}
+        self._read: dict[int, str] = {int(key): digest for key, digest in behind.get("read", {}).items()}
         self.states: dict[str, Any] = behind.get("states", {})
         self.unread: set[int] = set(behind.get("unread", ()))  # rewritten sources: to be read to their end again
 
@@ -135,7 +136,16 @@ class CatchUpStream:
     def skip(self, source: Source) -> None:
         """Resume where the session is, with a mark that a part is missing."""
         self.output.interrupt("gap")
-        self.offsets[source.id] = source.cursor.offset
+        self._reach(source, source.cursor.offset)
+
+    def is_behind(self, source: Source) -> bool:
+        """Return whether the session has read more of a source."""
+        at, (offset, anchor) = self.offsets.get(source.id, 0), source.cursor
+        return at < offset or (at == offset and self._read.get(source.id, anchor.digest) != anchor.digest)
+
+    def _reach(self, source: Source, offset: int) -> None:
+        self.offsets[source.id] = offset
+        self._read |= read_of([source])
 
     def take(self, source: Source, batch: Batch, name: Name, *, is_document: bool) -> None:
         """Print the events in a batch of a source.
@@ -151,7 +161,7 @@ class CatchUpStream:
                 name(self.output, event, self.stream.metadata)
         self.states[str(source.id)] = translation.state()
         end = source.cursor.offset
-        self.offsets[source.id] = end if is_document else min(batch.cursor.offset, end)
+        self._reach(source, end if is_document else min(batch.cursor.offset, end))
 
     def ending(self) -> str:
         """Return the mark of a missing part, if the output ends where a rewrite removed what it should end with."""
@@ -175,8 +185,14 @@ class CatchUpStream:
     def state(self) -> dict[str, Any]:
         """Return the stream's position, as JSON."""
         offsets = {str(key): offset for key, offset in self.offsets.items()}
-        row = {"metadata": self.stream.state(), "states": dict(self.states), "offsets": offsets}
+        row: dict[str, Any] = {"metadata": self.stream.state(), "states": dict(self.states), "offsets": offsets}
+        row |= {"read": {str(key): digest for key, digest in self._read.items()}} if self._read else {}
         return row | ({"unread": sorted(self.unread)} if self.unread else {}) | self.seen.state()
+
+
+def read_of(sources: Iterable[Source]) -> dict[int, str]:
+    """Return what their session has read of sources in a database, whose offset is a time: it may be that of before."""
+    return {one.id: one.cursor.anchor.digest for one in sources if one.spec.is_contained(one.path)}
 
 
 class CatchUp:
@@ -307,6 +323,7 @@ class CatchUp:
             "offsets": {str(source.id): source.cursor.offset for source in session.sources},
             "states": {str(source.id): session.stream.open(source).state() for source in session.sources},
             "numbers": {str(source.id): session.seen.seq for source in session.sources},
+            "read": {str(key): digest for key, digest in read_of(session.sources).items()},
         }
         output.fall_behind(orjson.loads(orjson.dumps(behind)))  # a copy: the session's own states keep changing
         self._save(output)
@@ -373,9 +390,8 @@ class CatchUp:
         follows = output in self._followers and not self._delivery.is_parked(output)
         if not follows or output.row.intent is not None or not output.open:
             return False
-        offsets = self._followers[output].offsets
-        sources = self._catalog.of_session(output.row.session)
-        return all(offsets.get(source.id, 0) >= source.cursor.offset for source in sources)
+        follower = self._followers[output]
+        return not any(follower.is_behind(source) for source in self._catalog.of_session(output.row.session))
 
     def leave(self, output: Output) -> None:
         """Let an output that has caught up follow its session."""
@@ -389,8 +405,8 @@ class CatchUp:
             return "arrived"
         sources = self._catalog.of_session(follower.output.row.session)
         for source in sources:
-            left = source.cursor.offset - follower.offsets.get(source.id, 0)
-            if left > 0:
+            if follower.is_behind(source):
+                left = source.cursor.offset - follower.offsets.get(source.id, 0)
                 return self._read(follower, source, min(left, budget))
         follower.finished(sources)
         return None if follower.unread else "arrived"

@@ -168,6 +168,8 @@ class Backfill:
             if event.kind == ev.USER_COMMAND:
                 session.changes.applied[event.dedup_key] = None
         session.stream.open(source).take_near_misses()  # already counted when they were scanned
+        if seen.has_left:
+            session.stream.reopen(source)
         whole = not batch.lines or file.is_document
         source.backfilled_to(source.cursor.offset if whole else batch.cursor.offset)
         return source.translated >= source.cursor.offset

@@ -82,9 +82,13 @@ class SessionStream:
             found = self._translations[source] = Translation(source, self.metadata, self._log, state)
         return found
 
+    def reopen(self, source: Readable) -> None:
+        """Translate a document anew when it is read next: of what was left, something may be said only once."""
+        self._translations.pop(source, None)
+
     def restart(self, source: Readable) -> None:
         """Translate a source from its beginning again."""
-        self._translations.pop(source, None)
+        self.reopen(source)
         self._again.add(source.path)
         if AGENTS[source.identity.key.agent].nature.has_native_ids:  # otherwise it is not read from its beginning
             self.exchanges.doubt(source.path)
@@ -391,6 +395,7 @@ class ScanDedup(EventDedup):
     def __init__(self, live: LedgerDedup, *, known_only: bool) -> None:
         self._live = live
         self._known_only = known_only
+        self.has_left = False  # whether something is still to be read
 
     def is_new(self, event: Event, _source: Any) -> bool:
         """Return whether the event belongs to the backfill, and is new to it."""
@@ -402,4 +407,6 @@ class ScanDedup(EventDedup):
 
     def is_unread(self, event: Event) -> bool:
         """Return whether an event is only in a newer form of the document."""
-        return self._known_only and not self._live.knows(event)
+        is_unread = self._known_only and not self._live.knows(event)
+        self.has_left |= is_unread
+        return is_unread

@@ -1,10 +1,9 @@
 """Outputs that fall behind their session and catch up, in every agent: nothing of what the session had is missing."""
 
-from unittest import mock
+import time
 
 import pytest
 
-from katod import durable
 from tests.agents.test_compliance import ALL, events, words
 from tests.support.inprocess import InProcess
 from tests.support.records import Maker, says, user
@@ -13,10 +12,6 @@ from tests.support.world import World
 pytestmark = pytest.mark.parametrize("make", ALL, ids=lambda maker: maker.__name__)
 
 LATER = 1e6  # seconds, after which everything that waits is due
-
-
-class _KilledError(BaseException):
-    """The end of katod at this place."""
 
 
 class UnmountedOutputs:
@@ -33,11 +28,12 @@ class UnmountedOutputs:
         self._away.rename(self._here)
 
 
-def test_a_prompt_that_was_typed_before_is_not_lost_while_its_output_is_behind(
-    world: World, make: type[Maker]
-) -> None:
+def test_a_prompt_that_was_typed_before_is_not_lost_while_its_output_is_behind(world: World, make: type[Maker]) -> None:
     """It waits for its answer, which says that it is no part of a history that is written again."""
-    running, maker = InProcess(world), make(world).say(user("::start other.jsonl\nearlier"), says("zero"), user("::stop"))
+    running, maker = (
+        InProcess(world),
+        make(world).say(user("::start other.jsonl\nearlier"), says("zero"), user("::stop")),
+    )
     running.turn()
     with UnmountedOutputs(world):
         maker.say(user("again"), user("::start talk.jsonl\nfirst words"), says("one"), user("again"))
@@ -48,17 +44,20 @@ def test_a_prompt_that_was_typed_before_is_not_lost_while_its_output_is_behind(
     assert words(events(world)) == ["first words", "one", "again", "two"]
 
 
-def test_what_is_new_when_a_session_is_taken_up_is_counted_once(world: World, make: type[Maker]) -> None:
-    """It was killed before it wrote what had ended, and the session has gone on: the receipts are those of an export."""
+def test_what_is_written_in_the_moment_of_what_was_read_is_not_lost(
+    world: World, make: type[Maker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or after the clock was set: where a source is read up to a time, that does not say whether there is more."""
     running, maker = InProcess(world), make(world).say(user("earlier"), says("zero"))
     running.turn()
-    maker.say(user("::start talk.jsonl\nfirst words"), says("one"), user("::stop"), says("two"))
-    with mock.patch.object(durable, "write", side_effect=_KilledError), pytest.raises(_KilledError):
-        running.turn()
-    running.vanish()
-    maker.say(user("second words\n::start"), says("three"), user("::stop"), says("four"))
-    running = InProcess(world)
+    maker.say(user("::start talk.jsonl\nfirst words"), says("one"))
+    then = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: then)
+    maker.say(says("two"))
     running.turn()
+    [path] = world.home.glob("katod/*/talk.jsonl")
+    path.rename(path.with_name("moved.jsonl"))
+    maker.say(says("three"))
+    running.turn(later=LATER)
     running.stop()
-    assert words(events(world)) == ["first words", "one", "three"]
-    world.assert_live_is_batch()
+    assert words(events(world, "moved.jsonl")) == ["first words", "one", "two", "three"]

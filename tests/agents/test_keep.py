@@ -7,6 +7,7 @@ import pytest
 
 from katod import events as ev
 from tests.agents.test_compliance import ALL, events, of, say_at_once, say_one_by_one
+from tests.support.inprocess import InProcess
 from tests.support.records import OF_EACH_NATURE, Claude, Maker, OpenClaw, Said, calls, result, says, user
 from tests.support.world import World
 
@@ -15,9 +16,24 @@ _TALK = (
     result("call-1", "all is well"), says("second answer"), user("third words"), says("third answer"),
 )  # fmt: skip
 Say = Callable[..., None]
+
+
+def say_while_it_runs(world: World, maker: Maker, *things: Said) -> None:
+    """Write what is said one by one, each read at once by the katod that runs."""
+    running = InProcess(world)
+    for said in things:
+        maker.say(said)
+        running.turn()
+    running.stop()
+
+
 ways = pytest.mark.parametrize(
     "say",
-    [pytest.param(say_at_once, id="at once"), pytest.param(say_one_by_one, id="restarted", marks=pytest.mark.slow)],
+    [
+        pytest.param(say_at_once, id="at once"),
+        pytest.param(say_while_it_runs, id="as it runs"),
+        pytest.param(say_one_by_one, id="restarted", marks=pytest.mark.slow),
+    ],
 )
 natures = pytest.mark.parametrize("make", OF_EACH_NATURE, ids=lambda maker: maker.__name__)
 
@@ -55,11 +71,17 @@ def test_a_recording_goes_on_while_exchanges_are_kept(world: World, make: type[M
         *_TALK,
         user("::start talk.jsonl\nfourth words"),
         says("fourth answer"),
+        user("fifth words"),
+        says("fifth answer"),
         user("::keep 2 both.jsonl"),
+        says("kept"),
+        user("::keep 9 all.jsonl"),
     )
-    say(world, maker, says("fifth answer"), user("::stop"))
-    assert words(events(world, "both.jsonl")) == ["third words", "third answer", "fourth words", "fourth answer"]
-    assert words(events(world)) == ["fourth words", "fourth answer", "fifth answer"]
+    say(world, maker, says("sixth answer"), user("::stop"))
+    last = ["fourth words", "fourth answer", "fifth words", "fifth answer"]
+    assert words(events(world, "both.jsonl")) == last
+    assert words(events(world, "all.jsonl"))[:2] == ["first words", "first answer"]
+    assert words(events(world)) == [*last, "kept", "sixth answer"]
     world.assert_live_is_batch()
 
 

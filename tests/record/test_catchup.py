@@ -66,6 +66,7 @@ def test_a_follower_leaves_what_the_session_has_not_seen(ledger):
     seen = CatchUpDedup(1, ledger, Known(), {})
     seen.read_document(is_document=True)
     assert admitted(seen, Known().sources[1], "xa") == "a"
+    assert [name for name in "xab" if seen.is_unread(event(name))] == ["x"]
 
 
 def test_a_follower_passes_what_the_session_holds_back(ledger):

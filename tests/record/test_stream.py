@@ -12,6 +12,7 @@ from katod.agents.guard import guarded
 from katod.events import Event, SessionRef
 from katod.log import EventLog
 from katod.model import Identity, Line, SessionKey
+from katod.receipt import receipt
 from katod.record.export import Stretch
 from katod.record.stream import (
     FollowerDedup,
@@ -41,6 +42,7 @@ from tests.support.records import (
     says,
     user,
 )  # fmt: skip
+from tests.support.tallies import read_in_all
 
 CLAUDE = Stretch("/s.jsonl", Identity(SessionKey("claude", SESSION)))
 CODEX = Stretch("/t.jsonl", Identity(SessionKey("codex", THREAD)))
@@ -248,14 +250,16 @@ def test_a_backfill_has_a_record_once_that_is_written_twice():
 
 
 def test_a_backfill_of_a_document_leaves_what_is_new():
-    """Events of a document that are not in the ledger are new, and are left for the live stream."""
+    """Events of a document that are not in the ledger are new, and are left for the live stream, which counts them."""
     make, live = Claude(), Live(CLAUDE)
     old, new = make.user("one"), make.says("two")
     list(live.stream().events(live.source, lines(old)))
     live.save()
-    backfill = ScanDedup(live.seen, known_only=True)
-    assert texts(live.stream().events(live.source, lines(old, new), seen=backfill)) == ["one"]
-    assert texts(live.stream().events(live.source, lines(old, new))) == ["two"]
+    backfill, reading = ScanDedup(live.seen, known_only=True), live.stream()
+    assert texts(reading.events(live.source, lines(old, new), seen=backfill)) == ["one"]
+    live.seen.end_backfill()
+    assert texts(reading.events(live.source, lines(old, new), refold=True)) == ["two"]
+    assert read_in_all(reading.metadata.tally) == receipt({"told": 2})
 
 
 # -- metadata ----------------------------------------------------------------------------------------
