@@ -2,7 +2,14 @@
 
 import json
 
-from tests.support.records import Gemini, OpenCode, Pi, calls, line, milliseconds, result, says, user
+from tests.support.records import Codex, Gemini, OpenCode, Pi, calls, line, milliseconds, result, says, user
+
+
+class CodexSession(Codex):
+    """A session of Codex: like real ones, it has ids that no other session has, unless that was copied from it."""
+
+    def _item(self, kind, **fields):
+        return super()._item(kind, **fields, id=f"{self.session[:8]}-{self.count}")
 
 
 class PiSession(Pi):

@@ -9,7 +9,7 @@ from katod.agents import AGENTS
 from tests.faults.writer import SPOKEN, Talk
 from tests.support.records import line
 
-from .sessions import GeminiSession, OpenCodeSession, PiSession
+from .sessions import CodexSession, GeminiSession, OpenCodeSession, PiSession
 
 OTHERS = {4: PiSession, 5: GeminiSession, 6: OpenCodeSession, 0: GeminiSession}  # by the last digit of its number
 
@@ -20,7 +20,7 @@ class Chat(Talk):
     def __init__(self, world, number, rng):
         super().__init__(world, number, rng)
         self.kinds = self.kinds | {"command": rng.choice((4, 8, 30))}
-        if other := OTHERS.get(number % 10):
+        if other := OTHERS.get(number % 10, CodexSession if self.session.agent == "codex" else None):
             self.session = other(world, self.session.session)
         self.is_stored = isinstance(self.session, OpenCodeSession)  # in a database, and has no file of its own
         self._lines = getattr(self.session, "lines", line)
