@@ -52,14 +52,13 @@ class CatchUpDedup(EventDedup):
         self._next: dict[int, int] = {int(key): seq for key, seq in state.get("numbers", {}).items()}
         self.rewritten: set[int] = set(state.get("rewritten", ()))
         self._passed: set[int] = set(state.get("passed", ()))
-        self._reads_document = False
 
     def is_new(self, event: Event, source: Source) -> bool:
         """Return whether this event is new to the follower."""
         hashed = id_hash(event.id)
         place = self._ledger.place(self._session, hashed)
-        if place is None:  # the session holds it back
-            return not self._reads_document and hashed not in self._passed
+        if place is None:  # the session holds it back, or has only scanned it
+            return hashed not in self._passed
         seq, home = place
         is_passed = seq < self._next.get(source.id, 0) or hashed in self._passed
         return not (is_passed or self._is_read_elsewhere(home, source))
@@ -72,19 +71,10 @@ class CatchUpDedup(EventDedup):
             self._next[source.id] = place[0] + 1
         self._passed.add(hashed)
 
-    def is_unread(self, event: Event) -> bool:
-        """Return whether the session has not read so much of a document."""
-        hashed = id_hash(event.id)
-        return self._reads_document and hashed not in self._passed and self._ledger.place(self._session, hashed) is None
-
     def _is_read_elsewhere(self, home: int, source: Source) -> bool:
         """Return whether an event is a copy of one in another source that still exists."""
         other = self._catalog.sources.get(home) if home != source.id else None
         return other is not None and not other.gone
-
-    def read_document(self, *, is_document: bool) -> None:
-        """Note whether what is read next is a document, of which the session may not have read so much."""
-        self._reads_document = is_document
 
     def restart(self, source: Source) -> None:
         """Note that a source was rewritten: from now on its events are recognised by id."""
@@ -153,7 +143,6 @@ class CatchUpStream:
         The stream takes them all, also behind the end of the last range: the recording may go on before this output
         has rejoined its session.
         """
-        self.seen.read_document(is_document=is_document)
         translation = self.stream.open(source, self.states.get(str(source.id)))
         for event in self.stream.events(source, batch.lines, refold=is_document):
             self.output.take(event, self.stream.metadata)
@@ -415,8 +404,7 @@ class CatchUp:
         """Read a batch of one source. If it was rewritten or is being written, the session's next step comes first."""
         try:
             with source.spec.open(source.path) as file:
-                if not file.is_document:  # what is new in a newer document is left out by its ids
-                    file.verify_anchor(source.cursor)
+                file.verify_anchor(source.cursor)
                 batch = file.read(Cursor(follower.offsets.get(source.id, 0)), budget)
                 is_document = file.is_document
         except SourceGone:  # the content is lost to this output, and a mark says so
@@ -427,6 +415,8 @@ class CatchUp:
         except SourceError as error:
             self._delivery.park(follower.output, OutputError(f"its session cannot be read: {error.what}"))
             return None
+        if is_document and batch.cursor.offset > source.cursor.offset:
+            return None  # a database has more
         if batch.lines:
             follower.take(source, batch, self._name, is_document=is_document)
             return "read"

@@ -30,10 +30,8 @@ class UnmountedOutputs:
 
 def test_a_prompt_that_was_typed_before_is_not_lost_while_its_output_is_behind(world: World, make: type[Maker]) -> None:
     """It waits for its answer, which says that it is no part of a history that is written again."""
-    running, maker = (
-        InProcess(world),
-        make(world).say(user("::start other.jsonl\nearlier"), says("zero"), user("::stop")),
-    )
+    running, maker = InProcess(world), make(world)
+    maker.say(user("::start other.jsonl\nearlier"), says("zero"), user("::stop"))
     running.turn()
     with UnmountedOutputs(world):
         maker.say(user("again"), user("::start talk.jsonl\nfirst words"), says("one"), user("again"))
@@ -61,3 +59,24 @@ def test_what_is_written_in_the_moment_of_what_was_read_is_not_lost(
     running.turn(later=LATER)
     running.stop()
     assert words(events(world, "moved.jsonl")) == ["first words", "one", "two", "three"]
+
+
+def test_what_was_said_while_nothing_was_recorded_is_in_a_capture(world: World, make: type[Maker]) -> None:
+    """Also where katod was started meanwhile, and had an earlier recording to write."""
+    running, maker = InProcess(world), make(world)
+    maker.say(user("::start other.jsonl\nearlier"), says("zero"), user("::stop"))
+    running.turn()
+    with UnmountedOutputs(world):
+        maker.say(user("::start talk.jsonl\nfirst words"), says("one"), user("::stop"), says("two"))
+        running.turn()
+        maker.say(user("second words"), says("three"), user("third words"), says("four"))
+        running.turn()
+        running.stop()
+        running = InProcess(world)
+        maker.say(user("::capture all.jsonl\nlast words"), says("five"))
+        running.turn()
+    running.turn(later=LATER)
+    running.stop()
+    said = ["earlier", "zero", "first words", "one", "two", "second words", "three", "third words", "four"]
+    assert words(events(world, "all.jsonl")) == [*said, "last words", "five"]
+    assert words(events(world)) == ["first words", "one"]
