@@ -7,6 +7,7 @@ ranges; no commands are carried out here.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -24,10 +25,10 @@ from katod.record.delivery import Delivery
 from katod.record.news import News
 from katod.record.output import Output
 from katod.record.session import ActiveSession
-from katod.record.stream import EventDedup, SessionStream
+from katod.record.stream import EventDedup, NoDedup, SessionStream
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import RefusalRow
-from katod.tail.reader import Batch
+from katod.tail.reader import Batch, SourceFile
 
 _LOST: Final = "the session no longer has what it begins with: nothing is written"
 # Of one step: a batch was read; nothing is left; None: the session has to be stepped first.
@@ -52,13 +53,14 @@ class CatchUpDedup(EventDedup):
         self._next: dict[int, int] = {int(key): seq for key, seq in state.get("numbers", {}).items()}
         self.rewritten: set[int] = set(state.get("rewritten", ()))
         self._passed: set[int] = set(state.get("passed", ()))
+        self._unread: frozenset[int] = frozenset()
 
     def is_new(self, event: Event, source: Source) -> bool:
         """Return whether this event is new to the follower."""
         hashed = id_hash(event.id)
         place = self._ledger.place(self._session, hashed)
         if place is None:  # the session holds it back, or has only scanned it
-            return hashed not in self._passed
+            return hashed not in self._passed and hashed not in self._unread
         seq, home = place
         is_passed = seq < self._next.get(source.id, 0) or hashed in self._passed
         return not (is_passed or self._is_read_elsewhere(home, source))
@@ -70,6 +72,19 @@ class CatchUpDedup(EventDedup):
         if place is not None and source.id not in self.rewritten:
             self._next[source.id] = place[0] + 1
         self._passed.add(hashed)
+
+    def is_unread(self, event: Event) -> bool:
+        """Return whether the session has not read so much of a document."""
+        return bool(self._unread) and id_hash(event.id) in self._unread
+
+    def begin_document(self, newer: Iterable[Event]) -> None:
+        """Begin a document, given its events if it is newer than what the session has read.
+
+        What the session does not know of it was only scanned; behind the last event that it knows, it was not read.
+        """
+        hashes = [id_hash(event.id) for event in newer]
+        known = [n for n, hashed in enumerate(hashes, 1) if self._ledger.place(self._session, hashed) is not None]
+        self._unread = frozenset(hashes[known[-1] if known else 0 :])
 
     def _is_read_elsewhere(self, home: int, source: Source) -> bool:
         """Return whether an event is a copy of one in another source that still exists."""
@@ -137,12 +152,15 @@ class CatchUpStream:
         self.offsets[source.id] = offset
         self._read |= read_of([source])
 
-    def take(self, source: Source, batch: Batch, name: Name, *, is_document: bool) -> None:
-        """Print the events in a batch of a source.
+    def take(self, source: Source, batch: Batch, name: Name, *, is_document: bool, is_newer: bool) -> None:
+        """Print the events in a batch of a source; of a document that `is_newer` than what the session has read, those.
 
         The stream takes them all, also behind the end of the last range: the recording may go on before this output
         has rejoined its session.
         """
+        if is_document:
+            alone = SessionStream(source.identity.key, NoDedup(), EventLog(), whole=False)
+            self.seen.begin_document(alone.events(source, batch.lines) if is_newer else ())
         translation = self.stream.open(source, self.states.get(str(source.id)))
         for event in self.stream.events(source, batch.lines, refold=is_document):
             self.output.take(event, self.stream.metadata)
@@ -404,9 +422,10 @@ class CatchUp:
         """Read a batch of one source. If it was rewritten or is being written, the session's next step comes first."""
         try:
             with source.spec.open(source.path) as file:
-                file.verify_anchor(source.cursor)
+                if not file.is_document:
+                    file.verify_anchor(source.cursor)
                 batch = file.read(Cursor(follower.offsets.get(source.id, 0)), budget)
-                is_document = file.is_document
+                is_document, is_newer = file.is_document, file.is_document and _is_newer(file, batch, source.cursor)
         except SourceGone:  # the content is lost to this output, and a mark says so
             follower.skip(source)
             return "read"
@@ -415,15 +434,21 @@ class CatchUp:
         except SourceError as error:
             self._delivery.park(follower.output, OutputError(f"its session cannot be read: {error.what}"))
             return None
-        if is_document and batch.cursor.offset > source.cursor.offset:
-            return None  # a database has more
         if batch.lines:
-            follower.take(source, batch, self._name, is_document=is_document)
+            follower.take(source, batch, self._name, is_document=is_document, is_newer=is_newer)
             return "read"
         if is_document:
             return None
         follower.skip(source)
         return "read"
+
+
+def _is_newer(file: SourceFile, batch: Batch, read: Cursor) -> bool:
+    """Return whether a document is newer than what its session has read."""
+    with suppress(SourceChanged):
+        file.verify_anchor(read)
+        return batch.cursor.offset > read.offset
+    return True
 
 
 class Checkpoint:

@@ -61,6 +61,16 @@ def test_a_follower_passes_each_event_once(ledger):
     assert "passed" not in again.state()
 
 
+def test_a_follower_leaves_what_the_session_has_not_read(ledger):
+    """Of a newer document, what follows all that the session knows; what it does not know before that was scanned."""
+    seen = CatchUpDedup(1, ledger, Known(), {})
+    seen.begin_document(map(event, "xaby"))
+    assert admitted(seen, Known().sources[1], "xaby") == "xab"
+    assert [name for name in "xaby" if seen.is_unread(event(name))] == ["y"]
+    seen.begin_document(())
+    assert admitted(seen, Known().sources[1], "aby") == "y"
+
+
 def test_a_follower_passes_what_the_session_holds_back(ledger):
     """What is not in the ledger waits there for a later record, or was only scanned; the follower's own waits, too."""
     seen = CatchUpDedup(1, ledger, Known(), {})
