@@ -89,6 +89,31 @@ def test_the_lock_survives_the_rewriting_of_the_list(tmp_path):
         pass
 
 
+def test_a_failure_behind_the_rewriting_of_the_list_leaves_no_lock(tmp_path, monkeypatch):
+    """The list has its name, and only what is left of the draft cannot be removed: the next run begins."""
+    real = durable.remove
+    with opened(tmp_path) as folder:
+        publish(folder, "one.md", b"words")
+        before = (tmp_path / MANIFEST).stat().st_ino
+
+    def remove(name, **given):
+        if (tmp_path / MANIFEST).stat().st_ino != before:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(name, **given)
+
+    def rewrite():
+        with opened(tmp_path) as folder:
+            folder.drop([folder.manifest.entries[SLOT]])
+            monkeypatch.setattr(durable, "remove", remove)
+            folder.compact()
+
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        rewrite()
+    monkeypatch.undo()
+    with opened(tmp_path) as folder:
+        assert SLOT not in folder.manifest.entries
+
+
 def test_a_list_that_was_replaced_before_it_was_locked_is_opened_again(tmp_path, monkeypatch):
     """What is locked is the list that has the name."""
     with opened(tmp_path) as folder:
