@@ -19,7 +19,7 @@ class Chat(Talk):
 
     def __init__(self, world, number, rng):
         super().__init__(world, number, rng)
-        self.kinds = self.kinds | {"command": rng.choice((4, 8, 30))}
+        self.kinds = self.kinds | {"command": rng.choice((4, 8, 30, 150))}
         if other := OTHERS.get(number % 10, CodexSession if self.session.agent == "codex" else None):
             self.session = other(world, self.session.session)
         self.is_stored = isinstance(self.session, OpenCodeSession)  # in a database, and has no file of its own
