@@ -174,6 +174,11 @@ class SessionExchanges:
         if (one := self._of.get(path)) is not None:
             one.confirm(event.id)
 
+    @property
+    def newest_path(self) -> str:
+        """The path of the source of the last event, empty if there is none."""
+        return self._last
+
     def of(self, path: str = "") -> Exchanges:
         """Return the exchanges of a source, or of the one with the last event."""
         return self._of.get(path) or self._of.get(self._last) or Exchanges()

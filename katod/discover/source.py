@@ -18,7 +18,7 @@ class Source:
     over. After a failed step, everything returns to the ledger's row.
     """
 
-    __slots__ = ("_near_misses", "_partial", "_read", "_resume_at", "_scanned", "_unusable", "row")
+    __slots__ = ("_has_left", "_near_misses", "_partial", "_read", "_resume_at", "_scanned", "_unusable", "row")
 
     def __init__(self, row: SourceRow) -> None:
         self.row = row
@@ -28,6 +28,7 @@ class Source:
         self._resume_at: Cursor | None = None  # where a restart has to resume while text is held back
         self._read: tuple[int, int] | None = None  # time of change (ns) and size when it was last read to its end
         self._near_misses: list[NearMiss] = []  # not stored yet
+        self._has_left = False  # whether it is a document with something that was not translated
 
     # -- its row --------------------------------------------------------------------------------------
 
@@ -151,9 +152,14 @@ class Source:
         scanned, self._scanned = self._scanned, None
         if scanned is not None and scanned.start == self.row.cursor.offset:
             return scanned.in_file_of(file.size)
-        batch = file.read(self.row.cursor, budget, self._partial)
+        begin, self._has_left = START if self._has_left else self.row.cursor, False
+        batch = file.read(begin, budget, self._partial)
         self._partial = batch.partial
         return batch
+
+    def has_left(self) -> None:
+        """Note that something of a document was not translated: the next step reads it from its beginning."""
+        self._has_left = True
 
     def verified(self, mtime_ns: int) -> None:
         """Note that the bytes before the cursor are those that were read, in a file with this modification time."""
@@ -260,7 +266,7 @@ class Source:
             read_ns=row.read_ns,
         )  # fmt: skip
         self._partial = self._scanned = self._resume_at = self._read = None
-        self._near_misses = []
+        self._near_misses, self._has_left = [], False
 
     # -- near misses ------------------------------------------------------------------------------------
 

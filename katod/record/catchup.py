@@ -7,7 +7,6 @@ ranges; no commands are carried out here.
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -25,10 +24,10 @@ from katod.record.delivery import Delivery
 from katod.record.news import News
 from katod.record.output import Output
 from katod.record.session import ActiveSession
-from katod.record.stream import EventDedup, NoDedup, SessionStream
+from katod.record.stream import EventDedup, SessionStream
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import RefusalRow
-from katod.tail.reader import Batch, SourceFile
+from katod.tail.reader import Batch
 
 _LOST: Final = "the session no longer has what it begins with: nothing is written"
 # Of one step: a batch was read; nothing is left; None: the session has to be stepped first.
@@ -53,14 +52,15 @@ class CatchUpDedup(EventDedup):
         self._next: dict[int, int] = {int(key): seq for key, seq in state.get("numbers", {}).items()}
         self.rewritten: set[int] = set(state.get("rewritten", ()))
         self._passed: set[int] = set(state.get("passed", ()))
-        self._unread: frozenset[int] = frozenset()
+        self._reads_document = False
+        self.has_left = False  # whether something of the present document is still to be read
 
     def is_new(self, event: Event, source: Source) -> bool:
         """Return whether this event is new to the follower."""
         hashed = id_hash(event.id)
         place = self._ledger.place(self._session, hashed)
-        if place is None:  # the session holds it back, or has only scanned it
-            return hashed not in self._passed and hashed not in self._unread
+        if place is None:  # the session holds it back
+            return not self._reads_document and hashed not in self._passed
         seq, home = place
         is_passed = seq < self._next.get(source.id, 0) or hashed in self._passed
         return not (is_passed or self._is_read_elsewhere(home, source))
@@ -75,21 +75,20 @@ class CatchUpDedup(EventDedup):
 
     def is_unread(self, event: Event) -> bool:
         """Return whether the session has not read so much of a document."""
-        return bool(self._unread) and id_hash(event.id) in self._unread
-
-    def begin_document(self, newer: Iterable[Event]) -> None:
-        """Begin a document, given its events if it is newer than what the session has read.
-
-        What the session does not know of it was only scanned; behind the last event that it knows, it was not read.
-        """
-        hashes = [id_hash(event.id) for event in newer]
-        known = [n for n, hashed in enumerate(hashes, 1) if self._ledger.place(self._session, hashed) is not None]
-        self._unread = frozenset(hashes[known[-1] if known else 0 :])
+        hashed = id_hash(event.id)
+        is_known = hashed in self._passed or self._ledger.place(self._session, hashed) is not None
+        is_unread = self._reads_document and not is_known
+        self.has_left |= is_unread
+        return is_unread
 
     def _is_read_elsewhere(self, home: int, source: Source) -> bool:
         """Return whether an event is a copy of one in another source that still exists."""
         other = self._catalog.sources.get(home) if home != source.id else None
         return other is not None and not other.gone
+
+    def read_document(self, *, is_document: bool) -> None:
+        """Note whether what is read next is a document, of which the session may not have read so much."""
+        self._reads_document, self.has_left = is_document, False
 
     def restart(self, source: Source) -> None:
         """Note that a source was rewritten: from now on its events are recognised by id."""
@@ -124,7 +123,7 @@ class CatchUpStream:
         self.seen = seen(output.row.session, ledger, catalog, behind)
         self.stream = SessionStream(key, self.seen, log, behind.get("metadata"))
         self.offsets: dict[int, int] = {int(key): offset for key, offset in behind.get("offsets", {}).items()}
-        self._read: dict[int, str] = {int(key): digest for key, digest in behind.get("read", {}).items()}
+        self._digests: dict[int, str] = {int(key): digest for key, digest in behind.get("digests", {}).items()}
         self.states: dict[str, Any] = behind.get("states", {})
         self.unread: set[int] = set(behind.get("unread", ()))  # rewritten sources: to be read to their end again
 
@@ -144,29 +143,32 @@ class CatchUpStream:
         self._reach(source, source.cursor.offset)
 
     def is_behind(self, source: Source) -> bool:
-        """Return whether the session has read more of a source."""
-        at, (offset, anchor) = self.offsets.get(source.id, 0), source.cursor
-        return at < offset or (at == offset and self._read.get(source.id, anchor.digest) != anchor.digest)
+        """Return whether the session has read more of a source, or something else of a database."""
+        if source.id in self._digests:
+            return self._digests[source.id] != source.cursor.anchor.digest
+        return self.offsets.get(source.id, 0) < source.cursor.offset
 
     def _reach(self, source: Source, offset: int) -> None:
+        """Note that the output has everything of a source up to an offset."""
         self.offsets[source.id] = offset
-        self._read |= read_of([source])
+        self._digests |= digests_of([source])
 
-    def take(self, source: Source, batch: Batch, name: Name, *, is_document: bool, is_newer: bool) -> None:
-        """Print the events in a batch of a source; of a document that `is_newer` than what the session has read, those.
+    def take(self, source: Source, batch: Batch, name: Name, *, is_document: bool) -> None:
+        """Print the events in a batch of a source.
 
         The stream takes them all, also behind the end of the last range: the recording may go on before this output
         has rejoined its session.
         """
-        if is_document:
-            alone = SessionStream(source.identity.key, NoDedup(), EventLog(), whole=False)
-            self.seen.begin_document(alone.events(source, batch.lines) if is_newer else ())
+        self.seen.read_document(is_document=is_document)
         translation = self.stream.open(source, self.states.get(str(source.id)))
         for event in self.stream.events(source, batch.lines, refold=is_document):
             self.output.take(event, self.stream.metadata)
             if self.output.waits and self.output.printer.headed:
                 name(self.output, event, self.stream.metadata)
         self.states[str(source.id)] = translation.state()
+        if self.seen.has_left:
+            self.stream.reopen(source)
+            del self.states[str(source.id)]
         end = source.cursor.offset
         self._reach(source, end if is_document else min(batch.cursor.offset, end))
 
@@ -193,12 +195,12 @@ class CatchUpStream:
         """Return the stream's position, as JSON."""
         offsets = {str(key): offset for key, offset in self.offsets.items()}
         row: dict[str, Any] = {"metadata": self.stream.state(), "states": dict(self.states), "offsets": offsets}
-        row |= {"read": {str(key): digest for key, digest in self._read.items()}} if self._read else {}
+        row |= {"digests": {str(key): digest for key, digest in self._digests.items()}} if self._digests else {}
         return row | ({"unread": sorted(self.unread)} if self.unread else {}) | self.seen.state()
 
 
-def read_of(sources: Iterable[Source]) -> dict[int, str]:
-    """Return what their session has read of sources in a database, whose offset is a time: it may be that of before."""
+def digests_of(sources: Iterable[Source]) -> dict[int, str]:
+    """Return what says how far sources in a database were read: several states of a session can have the same time."""
     return {one.id: one.cursor.anchor.digest for one in sources if one.spec.is_contained(one.path)}
 
 
@@ -330,7 +332,7 @@ class CatchUp:
             "offsets": {str(source.id): source.cursor.offset for source in session.sources},
             "states": {str(source.id): session.stream.open(source).state() for source in session.sources},
             "numbers": {str(source.id): session.seen.seq for source in session.sources},
-            "read": {str(key): digest for key, digest in read_of(session.sources).items()},
+            "digests": {str(key): digest for key, digest in digests_of(session.sources).items()},
         }
         output.fall_behind(orjson.loads(orjson.dumps(behind)))  # a copy: the session's own states keep changing
         self._save(output)
@@ -422,10 +424,10 @@ class CatchUp:
         """Read a batch of one source. If it was rewritten or is being written, the session's next step comes first."""
         try:
             with source.spec.open(source.path) as file:
-                if not file.is_document:
+                if not file.is_document:  # what is new in a newer document is left out by its ids
                     file.verify_anchor(source.cursor)
                 batch = file.read(Cursor(follower.offsets.get(source.id, 0)), budget)
-                is_document, is_newer = file.is_document, file.is_document and _is_newer(file, batch, source.cursor)
+                is_document = file.is_document
         except SourceGone:  # the content is lost to this output, and a mark says so
             follower.skip(source)
             return "read"
@@ -435,20 +437,12 @@ class CatchUp:
             self._delivery.park(follower.output, OutputError(f"its session cannot be read: {error.what}"))
             return None
         if batch.lines:
-            follower.take(source, batch, self._name, is_document=is_document, is_newer=is_newer)
+            follower.take(source, batch, self._name, is_document=is_document)
             return "read"
         if is_document:
             return None
         follower.skip(source)
         return "read"
-
-
-def _is_newer(file: SourceFile, batch: Batch, read: Cursor) -> bool:
-    """Return whether a document is newer than what its session has read."""
-    with suppress(SourceChanged):
-        file.verify_anchor(read)
-        return batch.cursor.offset > read.offset
-    return True
 
 
 class Checkpoint:

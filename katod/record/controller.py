@@ -354,7 +354,7 @@ class _Act:
             session.settle(output)
 
     def _exchanges(self, command: Command) -> KeptExchanges:
-        """Return the exchanges that a command keeps. Raises TargetRefused if there are none, or SourceError."""
+        """Return the exchanges that a command keeps. Raises TargetRefused if there are none."""
         known = self._session.exchanges(self._source, self._at)
         if command.question:
             found = known.beginning_with(command.question)

@@ -170,6 +170,7 @@ class Backfill:
         session.stream.open(source).take_near_misses()  # already counted when they were scanned
         if seen.has_left:
             session.stream.reopen(source)
+            source.has_left()
         whole = not batch.lines or file.is_document
         source.backfilled_to(source.cursor.offset if whole else batch.cursor.offset)
         return source.translated >= source.cursor.offset

@@ -5,6 +5,7 @@ from typing import Final, cast
 from katod.agents import AGENTS
 from katod.discover.catalog import Catalog
 from katod.discover.source import Source
+from katod.errors import SourceError, TargetRefused
 from katod.exchanges import Exchanges
 from katod.formatspec import FORMATS
 from katod.log import EventLog
@@ -104,13 +105,17 @@ class ActiveSession:
     def exchanges(self, path: str, until: str) -> Exchanges:
         """Return the exchanges before an event of a source, given its path, or before the end of the session.
 
-        A database is read for that: of what is settled in it, the stream is not told whether it is still there. Raises
-        SourceError.
+        A database is read for that from its beginning: at each change, only turns that are not settled are read again,
+        so that the stream cannot tell whether the others are still there. Raises TargetRefused if it cannot be read.
         """
-        source = next((source for source in self.sources if source.path == path), self.sources[-1])
-        if source.spec.is_contained(source.path):
+        known = self.stream.exchanges
+        source = next((one for one in self.sources if one.path == (path or known.newest_path)), self.sources[-1])
+        if not source.spec.is_contained(source.path):
+            return known.of(path)
+        try:
             return exchanges_until(source, until)
-        return self.stream.exchanges.of(path)
+        except SourceError as error:
+            raise TargetRefused(f"its session cannot be read now: {error.what}") from error
 
     def leave_live(self, *, closed: bool = False) -> None:
         """Detach the outputs that have a stream of their own, and with `closed` also those that are closed.

@@ -83,7 +83,7 @@ class SessionStream:
         return found
 
     def reopen(self, source: Readable) -> None:
-        """Translate a document anew when it is read next: of what was left, something may be said only once."""
+        """Translate a source anew when it is read next: an adapter says some things only once, such as a title."""
         self._translations.pop(source, None)
 
     def restart(self, source: Readable) -> None:

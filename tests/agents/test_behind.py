@@ -61,6 +61,30 @@ def test_what_is_written_in_the_moment_of_what_was_read_is_not_lost(
     assert words(events(world, "moved.jsonl")) == ["first words", "one", "two", "three"]
 
 
+def test_an_output_is_never_ahead_of_its_session(
+    world: World, make: type[Maker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It catches up before its session is stepped, and what is new is of the moment of what was read: all is once."""
+    running, maker = InProcess(world), make(world)
+    maker.say(user("::start talk.jsonl\nfirst words"), says("one"))
+    running.turn()
+    then = time.time_ns() + 10**9
+    with UnmountedOutputs(world):
+        maker.say(says("two"))
+        running.turn()
+        monkeypatch.setattr(time, "time_ns", lambda: then)
+        maker.say(says("three"))
+        running.turn()
+        maker.say(user("more words"), says("four"))
+    while running._pipeline.follow(time.monotonic() + LATER):
+        pass
+    running.turn()
+    maker.say(says("five"))
+    running.turn()
+    running.stop()
+    assert words(events(world)) == ["first words", "one", "two", "three", "more words", "four", "five"]
+
+
 def test_what_was_said_while_nothing_was_recorded_is_in_a_capture(world: World, make: type[Maker]) -> None:
     """Also where katod was started meanwhile, and had an earlier recording to write."""
     running, maker = InProcess(world), make(world)

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from katod import events as ev
+from katod.errors import SourceError
+from katod.record import session
 from tests.agents.test_compliance import ALL, events, of, say_at_once, say_one_by_one
 from tests.support.inprocess import InProcess
-from tests.support.records import OF_EACH_NATURE, Claude, Maker, OpenClaw, Said, calls, result, says, user
+from tests.support.records import OF_EACH_NATURE, Claude, Maker, OpenClaw, OpenCode, Said, calls, result, says, user
 from tests.support.world import World
 
 _TALK = (
@@ -135,6 +138,21 @@ def test_nothing_can_be_kept_before_the_first_question(world: World, make: type[
     assert world.written() == {}
     [refused] = world.status()["refused"]
     assert (refused["command"], refused["reason"]) == ("keep", "nothing was asked before it in this session")
+
+
+def test_a_database_that_cannot_be_read_is_a_reason(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recording goes on, and the command can be typed again."""
+    maker = OpenCode(world)
+    maker.say(user("::start talk.jsonl\nfirst words"), says("first answer"))
+    running = InProcess(world)
+    running.turn()
+    monkeypatch.setattr(session, "exchanges_until", Mock(side_effect=SourceError("database is locked", path="x")))
+    maker.say(user("::keep it.jsonl\nsecond words"), says("second answer"))
+    running.turn()
+    running.stop()
+    assert words(events(world)) == ["first words", "first answer", "second words", "second answer"]
+    [refused] = world.status()["refused"]
+    assert refused["reason"] == "its session cannot be read now: database is locked"
 
 
 @natures

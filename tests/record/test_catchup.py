@@ -61,18 +61,16 @@ def test_a_follower_passes_each_event_once(ledger):
     assert "passed" not in again.state()
 
 
-def test_a_follower_leaves_what_the_session_has_not_read(ledger):
-    """Of a newer document, what follows all that the session knows; what it does not know before that was scanned."""
+def test_a_follower_leaves_what_the_session_has_not_seen(ledger):
+    """Of a document, it does not admit events that its session has not seen: it never gets ahead of it."""
     seen = CatchUpDedup(1, ledger, Known(), {})
-    seen.begin_document(map(event, "xaby"))
-    assert admitted(seen, Known().sources[1], "xaby") == "xab"
-    assert [name for name in "xaby" if seen.is_unread(event(name))] == ["y"]
-    seen.begin_document(())
-    assert admitted(seen, Known().sources[1], "aby") == "y"
+    seen.read_document(is_document=True)
+    assert admitted(seen, Known().sources[1], "xa") == "a"
+    assert [name for name in "xab" if seen.is_unread(event(name))] == ["x"]
 
 
 def test_a_follower_passes_what_the_session_holds_back(ledger):
-    """What is not in the ledger waits there for a later record, or was only scanned; the follower's own waits, too."""
+    """What is not in the ledger up to the session's cursor waits there for a later record; the follower's own waits, too."""
     seen = CatchUpDedup(1, ledger, Known(), {})
     assert admitted(seen, Known().sources[1], "abxbc") == "abx"
 

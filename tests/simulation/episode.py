@@ -3,12 +3,14 @@
 import os
 import random
 import time
+import traceback
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 from watchdog.events import FileCreatedEvent, FileDeletedEvent, FileModifiedEvent
 
 from katod.discover import catalog
+from katod.record.catchup import CatchUp
 from katod.service import control
 from katod.service.control import Request
 from tests.faults.checks import difference, marks_of
@@ -27,7 +29,7 @@ LATER = 100_000.0  # seconds, after which everything that waits is due
 WEIGHTS = {
     "write": 60, "talk": 3, "look": 24, "hint": 12, "turn": 6, "kill": 8, "vanish": 2, "restart": 2, "note": 5,
     "edit": 3, "move": 2, "fill": 3, "unmount": 2, "settings": 1, "clock": 1, "ask": 4, "pause": 2, "rewind": 1,
-    "rewrite": 1, "delete": 0.3, "check": 1, "archive": 0.3, "rescue": 2, "clean": 0.5, "forget": 0.2,
+    "rewrite": 1, "delete": 0.3, "check": 1, "archive": 0.3, "rescue": 2, "clean": 0.5, "forget": 0.2, "follow": 4,
 }  # fmt: skip
 
 
@@ -70,7 +72,8 @@ class Episode(Keeping):
         self.katod = None
         self.away = None  # where the unmounted disk is, and the directory without it
         self.is_paused = False
-        self.kills = 0
+        self.kills = self.steps = 0
+        self.failed = []  # errors of katod itself, which it isolates and retries
         self.archive, self.copies = Archive(world), Copies(world)
         self.directory = "~/katod"
         world.configure(level="error", rescue=True)
@@ -86,9 +89,18 @@ class Episode(Keeping):
             stack.enter_context(mock.patch.object(time, "time_ns", lambda: int(self.now * 1e9)))  # noqa: PT008 - it goes on
             # The time of a file's last change, which no program can set, would be that of the machine.
             stack.enter_context(mock.patch.object(catalog, "_is_by_the_clock", return_value=True))
+            for where, name in ((catalog.Catalog, "note_failed"), (CatchUp, "_failed")):
+                stack.enter_context(mock.patch.object(where, name, self._noting(getattr(where, name))))
             yield
             if self.katod is not None:
                 self.katod.vanish()
+
+    def _noting(self, real):
+        def note(of, what, error):
+            self.failed.append("".join(traceback.format_exception(error)))
+            return real(of, what, error)
+
+        return note
 
     def _time(self):
         return self.now
@@ -97,6 +109,7 @@ class Episode(Keeping):
         """Let a plan happen; return what is wrong, and after how many steps that was seen."""
         with self.going_on():
             for number, (kind, seed) in enumerate(plan, 1):
+                self.steps = number
                 rng = self.person._rng = random.Random(seed)
                 self.now += rng.uniform(3, 100)  # what is written within a second may be an echo
                 wrong = getattr(self, f"do_{kind}")(rng)
@@ -165,6 +178,10 @@ class Episode(Keeping):
             katod._step_due(time.monotonic() + LATER)
 
         self._let(step)
+
+    def do_follow(self, rng):
+        """What has fallen behind catches up, before what is new was read."""
+        self._let(lambda katod: katod._pipeline.follow(time.monotonic() + LATER))
 
     def do_turn(self, rng):
         """Katod does all that there is to do now."""
@@ -325,7 +342,7 @@ class Episode(Keeping):
         found = outputs(self.world)
         cut = {f"{chat.number:08x}" for chat in self.chats if chat.is_cut}
         return [
-            *self._contents(found), *self.person.missing(found), *self._states(), *self._exports(found, rng),
+            *self.failed, *self._contents(found), *self.person.missing(found), *self._states(), *self._exports(found, rng),
             *self.archive.wrong(cut), *self.copies.wrong({chat.key for chat in self.chats if chat.is_buried}), *self._remains(),
         ]  # fmt: skip
 

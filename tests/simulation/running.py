@@ -43,7 +43,7 @@ def played(plan):
         try:
             wrong, steps = episode.play(plan)
         except Exception:  # noqa: BLE001 - whatever it is, it is what is wrong
-            wrong, steps = [traceback.format_exc()], len(plan)
+            wrong, steps = [traceback.format_exc()], episode.steps
     return Outcome([str(row).replace(folder, "") for row in wrong], steps, episode.kills, plan[:steps])
 
 
