@@ -83,7 +83,7 @@ class SessionStream:
         return found
 
     def reopen(self, source: Readable) -> None:
-        """Translate a source anew when it is read next: an adapter says some things only once, such as a title."""
+        """Use a fresh adapter for a source when it is read next: some events, as a title, are created only once."""
         self._translations.pop(source, None)
 
     def restart(self, source: Readable) -> None:

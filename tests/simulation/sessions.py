@@ -12,14 +12,18 @@ class CodexSession(Codex):
         return super()._item(kind, **fields, id=f"{self.session[:8]}-{self.count}")
 
 
-class PiSession(Pi):
-    """A session of Pi, whose records form a tree."""
+class _OneRecord:
+    """A session in which each message is one record."""
 
     def typed(self, text):
         return self.records(user(text))[0]
 
     def says(self, text):
         return self.records(says(text))[0]
+
+
+class PiSession(_OneRecord, Pi):
+    """A session of Pi, whose records form a tree."""
 
     def thinks(self, text):
         [record] = self.records(says(""))
@@ -35,14 +39,8 @@ class PiSession(Pi):
         return record
 
 
-class GeminiSession(Gemini):
+class GeminiSession(_OneRecord, Gemini):
     """A session of Gemini CLI, which writes a message again once its call has ended, and when it last changed."""
-
-    def typed(self, text):
-        return self.records(user(text))[0]
-
-    def says(self, text):
-        return self.records(says(text))[0]
 
     def thinks(self, text):
         [record] = self.records(says(""))
