@@ -143,7 +143,7 @@ class _EchoBlock(NamedTuple):
     with the first prompt of the session. `has_words`: more than commands was typed. `is_asked`: its last prompt has no
     answer yet. `answered`: how many have one. `is_unique`: each answer was given once before. `is_likely`: an echo,
     unless what the agent used for its last answer says otherwise. `is_slow`: it is an echo although its times are far
-    apart. `has_command`: it begins with a prompt that contains one.
+    apart. `has_command`: it begins with a prompt that contains one. `before`: the place of the record before `at`.
     """
 
     at: int
@@ -159,6 +159,11 @@ class _EchoBlock(NamedTuple):
     is_slow: bool = False
     is_echo: bool = False
     has_command: bool = False
+    before: int = NOWHERE
+
+    def moved(self, at: int) -> "_EchoBlock":
+        """Return it, gone on with what was said at a place."""
+        return self._replace(before=self.at, at=at)
 
 
 class Echoes:
@@ -211,7 +216,7 @@ class Echoes:
         if block is None or block.is_echo or words is None or not words.is_prompt:
             return []
         at = self._known.after(block.at, words.hashes, block.end)
-        return [] if at == NOWHERE else self._drop(block._replace(at=at, is_echo=True))
+        return [] if at == NOWHERE else self._drop(block.moved(at)._replace(is_echo=True))
 
     def take(self, message: Message, path: str, *, is_past: bool = False) -> list[Passed]:
         """Return the events that do not wait any longer, in order; those of this message are the last ones."""
@@ -243,7 +248,7 @@ class Echoes:
         is_near = self._is_near(block, words.time)
         at_once = is_near and block.at_once if block.is_asked else True
         has_words = block.has_words or _has_words(here)
-        now = block._replace(at=at, time=words.time, at_once=at_once, is_asked=True, has_words=has_words)
+        now = block.moved(at)._replace(time=words.time, at_once=at_once, is_asked=True, has_words=has_words)
         if block.is_echo and is_near:
             return [*self._drop(now), *_dropped(here)]
         out = self._drop(now) if block.is_echo else []
@@ -253,8 +258,8 @@ class Echoes:
 
     def _take_answer(self, block: _EchoBlock, here: list[Passed], words: _MessageHashes, at: int) -> list[Passed]:
         """Take what the agent wrote, if the block goes on with it: it may show that the block is an echo."""
-        block = block._replace(
-            at=at, time=words.time or block.time, is_asked=False, answered=block.answered + block.is_asked,
+        block = block.moved(at)._replace(
+            time=words.time or block.time, is_asked=False, answered=block.answered + block.is_asked,
             at_once=block.at_once and self._is_near(block, words.time),
             is_unique=block.is_unique and self._known.is_unique(words.hashes, block.end),
         )  # fmt: skip
@@ -308,16 +313,19 @@ class Echoes:
         """Take a message that the block does not go on with: it may be in the middle of an echo, or the next thing."""
         block = self._block
         is_inside = block is not None and block.is_echo and not self._is_far(block, words.time)
-        if is_inside and block is not None and self._is_forgotten(block, words):
-            return [*self._drop(block._replace(time=words.time)), *_dropped(here)]
+        if is_inside and block is not None and words.time and (places := self._before_gap(block)):
+            return [*self._drop(block._replace(at=places[0], before=places[0], time=words.time)), *_dropped(here)]
         if is_inside and not any(map(self._says, self._waiting)):
             self._waiting += here
             return []
         return [*self._break_off(), *self._begin(here, words)]
 
-    def _is_forgotten(self, block: _EchoBlock, words: _MessageHashes) -> bool:
-        """Return whether a message in the middle of an echo may be one that is not remembered any more."""
-        return bool(words.time) and self._known.has_gap_after(block.at)
+    def _before_gap(self, block: _EchoBlock) -> list[int]:
+        """Return the last places of an echo behind which a message may have been said that is not remembered any more.
+
+        It may be the last but one: of a short answer that is not remembered, the same may have been said later.
+        """
+        return [at for at in (block.at, block.before) if self._known.has_gap_after(at)]
 
     def _begin(self, here: list[Passed], words: _MessageHashes) -> list[Passed]:
         """Take a message with which an echo may begin: a prompt that is known."""

@@ -154,6 +154,21 @@ def test_the_history_of_a_very_long_session_is_recognised(monkeypatch: pytest.Mo
     assert chat.end() == [*(text for text, _ in said), "new", ">yes"]
 
 
+def test_a_short_answer_that_came_again_later_does_not_end_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In what is not remembered any more, `ok` is not the later `ok`, behind which all that follows would be new."""
+    monkeypatch.setattr(echo, "_FIRST", 6)
+    monkeypatch.setattr(echo, "_LATEST", 10)
+    said = [
+        ("hello", 0.0),
+        (">hi", 5.0),
+        *((f"n{n}" if n % 2 == 0 else f">answer {n}", 60.0 * n) for n in range(2, 30)),
+    ]
+    said[11], said[-3] = (">ok", said[11][1]), (">ok", said[-3][1])
+    again = [(text, 4000 + n / 1000) for n, (text, _) in enumerate(said)]
+    chat = Chat().say(*said).say(*again, ("new", 4100), (">yes", 4105))
+    assert chat.end() == [*(text for text, _ in said), "new", ">yes"]
+
+
 def test_nothing_that_was_said_is_remembered_as_text() -> None:
     """What is kept of the history are keyed hashes: the same words have others in another session."""
     kept = json.dumps(history().echoes.kept())
