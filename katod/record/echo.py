@@ -144,6 +144,7 @@ class _EchoBlock(NamedTuple):
     answer yet. `answered`: how many have one. `is_unique`: each answer was given once before. `is_likely`: an echo,
     unless what the agent used for its last answer says otherwise. `is_slow`: it is an echo although its times are far
     apart. `has_command`: it begins with a prompt that contains one. `before`: the place of the record before `at`.
+    `first`: what `at` would be if it began with the prompts that have no answer yet.
     """
 
     at: int
@@ -160,6 +161,7 @@ class _EchoBlock(NamedTuple):
     is_echo: bool = False
     has_command: bool = False
     before: int = NOWHERE
+    first: int = NOWHERE
 
     def moved(self, at: int) -> "_EchoBlock":
         """Return it, gone on with what was said at a place."""
@@ -227,6 +229,8 @@ class Echoes:
             return self._take_other(here)
         out = self._decide()
         at = self._next(words)
+        if at == NOWHERE:
+            at = self._begin_later(words)
         if self._block is None or at == NOWHERE:
             return [*out, *self._take_unlike(here, words)]
         return [*out, *(self._take_prompt if words.is_prompt else self._take_answer)(self._block, here, words, at)]
@@ -243,12 +247,29 @@ class Echoes:
             at = self._known.after(NOWHERE, words.hashes, block.end)  # the history is written once more
         return at
 
+    def _begin_later(self, words: _MessageHashes) -> int:
+        """Let the block begin with the prompts that have no answer yet; return the place of words that go on with that.
+
+        So an echo may begin right behind what a person typed once more, and be one of something earlier.
+        """
+        block = self._block
+        if block is None or block.is_echo or not block.is_asked or block.first in (NOWHERE, block.at):
+            return NOWHERE
+        self._block = _EchoBlock(
+            block.first, self._known.total, block.time, self._known.is_in_first_exchange(block.first),
+            _has_words(self._waiting), block.at_once, has_command=_has_commands(self._waiting), first=block.first,
+        )  # fmt: skip
+        return self._next(words)
+
     def _take_prompt(self, block: _EchoBlock, here: list[Passed], words: _MessageHashes, at: int) -> list[Passed]:
         """Take a prompt that the block goes on with. One with a time of its own waits, as the first one did."""
         is_near = self._is_near(block, words.time)
         at_once = is_near and block.at_once if block.is_asked else True
         has_words = block.has_words or _has_words(here)
-        now = block.moved(at)._replace(time=words.time, at_once=at_once, is_asked=True, has_words=has_words)
+        first = self._known.after(block.first if block.is_asked else NOWHERE, words.hashes, self._known.total)
+        now = block.moved(at)._replace(
+            first=first, time=words.time, at_once=at_once, is_asked=True, has_words=has_words
+        )
         if block.is_echo and is_near:
             return [*self._drop(now), *_dropped(here)]
         out = self._drop(now) if block.is_echo else []
@@ -334,8 +355,8 @@ class Echoes:
         if at == NOWHERE:
             return self._pass(here, words)
         is_first = self._known.is_first_prompt(words.hashes, end)
-        commands = any(one.event.kind == ev.USER_COMMAND for one in here)
-        self._block = _EchoBlock(at, end, words.time, is_first, _has_words(here), has_command=commands)
+        commands = _has_commands(here)
+        self._block = _EchoBlock(at, end, words.time, is_first, _has_words(here), has_command=commands, first=at)
         self._waiting += here
         return []
 
@@ -442,6 +463,10 @@ def _lines(event: Event) -> list[str]:
 
 def _has_words(here: list[Passed]) -> bool:
     return any(one.event.kind == ev.USER_MESSAGE and one.event.payload["text"].strip() for one in here)
+
+
+def _has_commands(here: list[Passed]) -> bool:
+    return any(one.event.kind == ev.USER_COMMAND for one in here)
 
 
 def _size(waiting: list[Passed]) -> int:

@@ -182,11 +182,15 @@ def make(request: pytest.FixtureRequest) -> type[Maker]:
 @given(st.data())
 @examples(3, 250)
 def test_what_a_client_writes_again_says_nothing(make: type[Maker], data: Any) -> None:
-    """An echo within milliseconds, or with the times of the past, passes nothing on, and what follows all passes."""
+    """An echo within milliseconds, or with the times of the past, passes nothing on, and what follows all passes.
+
+    So it is right behind something that the person typed once more, of which the echo may be of an earlier part.
+    """
     before, restart = data.draw(exchanges()), data.draw(st.booleans())
     if make.agent in SINGLE:
         before[0] = Exchange(user(data.draw(st.sampled_from(COMMANDS))), before[0].answer)
-    history = paced(spoken(*before), 0, data.draw(SLOW))
+    typed = [] if make.agent in SINGLE else data.draw(st.one_of(st.just([]), again(before)))
+    history = paced([*spoken(*before), *typed], 0, data.draw(SLOW))
     with session_of(make) as session:
         expected = session.write(*history, restart=restart)
         is_partial = session.nature.has_times and make.agent not in SINGLE and not make.WAITS_FOR_ENDS

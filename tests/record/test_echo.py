@@ -117,6 +117,24 @@ def test_what_waits_of_a_source_that_is_read_again_comes_again() -> None:
     assert chat.say(("::start one", 180), (">another answer", 185)).passed == [*SAID, "::start one", ">another answer"]
 
 
+@each("later", [0.001, 2], ids=["at once", "a little later"])
+def test_an_echo_may_begin_right_behind_what_was_typed_once_more(later: float) -> None:
+    """It may be one of something that was said before that."""
+    said = [
+        ("hello", 0),
+        (">hi", 5),
+        ("ok", 60),
+        (">first", 65),
+        ("go", 120),
+        (">gone", 125),
+        ("ok", 180),
+        (">more", 185),
+    ]
+    said += [("ok", 240), (">gone", 250)]
+    chat = Chat().say(*said).say(("ok", 250 + later), (">first", 250 + later + 0.001), ("bye", 300))
+    assert chat.end() == [*(text for text, _ in said), "bye"]
+
+
 def test_what_says_nothing_by_itself_belongs_to_the_messages_around_it() -> None:
     """The usage of an echo, which was recorded before, is part of it; the usage of what follows is not."""
     chat = Chat().say(("hello", 0), (">hi", 5))
