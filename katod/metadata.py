@@ -277,9 +277,9 @@ class Counts(NamedTuple):
     events: int = 0
     raw: int = 0
 
-    def add(self, event: Event) -> "Counts":
-        """Return the counts with one event more."""
-        return Counts(self.events + 1, self.raw + (event.kind == ev.PROVIDER_RAW))
+    def plus(self, events: list[Event]) -> "Counts":
+        """Return the counts with these events added."""
+        return Counts(self.events + len(events), self.raw + [event.kind for event in events].count(ev.PROVIDER_RAW))
 
     @property
     def is_strange(self) -> bool:

@@ -22,7 +22,7 @@ def clean(text: str) -> str:
     if text.isascii():  # eight times faster than the search
         if not text.encode().translate(None, _HARMLESS):
             return text
-    elif not _CONTROLS.search(text):
+    elif text.replace("\n", "").replace("\t", "").isprintable() or not _CONTROLS.search(text):  # also much faster
         return text
     text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
     return _CONTROLS.sub("", text)

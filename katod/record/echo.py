@@ -11,13 +11,15 @@ Seen in Gemini CLI 0.61: whenever a permission is refused, it writes its history
 
 from base64 import b64decode, b64encode
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.base import content_digest
+from katod.agents.fields import safe_repr
 from katod.events import Event, pack, unpack
 from katod.model import SessionKey
 from katod.states import seconds
@@ -27,8 +29,9 @@ SIZE: Final = 8  # bytes of a hash
 # What is kept of a very long session: its beginning, with which a client begins when it writes all of it again, and
 # what was said last. It is stored with every step, so it is small.
 _FIRST, _LATEST = 256, 768
-Message = tuple[Event, ...]  # the parts of a message that was split at its commands, or any other event alone
+Message = Sequence[Event]  # the parts of a message that was split at its commands, or any other event alone
 _PROMPTS: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND})
+_DERIVED: Final = frozenset({"toolCallId", "family", "description"})  # of a call
 _AT_ONCE: Final = 1.0  # seconds between two records that a program wrote in one go
 _LINES: Final = 16  # that count at the beginning of what was typed, and as many at its end
 _MOST: Final = 256  # events that wait
@@ -224,9 +227,11 @@ class Echoes:
         """Return the events that do not wait any longer, in order; those of this message are the last ones."""
         if self._waiting and any(one.event.id == message[0].id for one in self._waiting):
             return []  # it is written again while it waits
-        here, words = [Passed(event, path, is_past=is_past) for event in message], self._words(message)
+        here, words = [Passed(event, path, False, is_past) for event in message], self._words(message)
         if words is None:
             return self._take_other(here)
+        if self._block is None and not self._waiting:  # as nearly always
+            return self._begin(here, words)
         out = self._decide()
         at = self._next(words)
         if at == NOWHERE:
@@ -320,11 +325,10 @@ class Echoes:
         return self._drop(block._replace(is_likely=False, is_echo=True, is_slow=is_slow))
 
     def _is_own(self, event: Event) -> bool:
-        """Return whether an event says that the last answer was not given before: it used other tokens, or more."""
-        is_usage = event.kind == ev.USAGE and event.payload.get("scope") != "session"
-        if not is_usage or event.session.subagent != self._key.subagent:
+        """Return whether a usage says that the last answer was not given before: it used other tokens, or more."""
+        if event.payload.get("scope") == "session" or event.session.subagent != self._key.subagent:
             return False
-        used = self._hash("usage", content_digest(event.kind, event.payload)).hex()
+        used = self._hash("usage", _written(event.payload)).hex()
         is_known = used in self._used
         if not self._waiting and not is_known:
             self._used = [*self._used, used][-_MOST_USED:]
@@ -362,7 +366,8 @@ class Echoes:
 
     def _take_other(self, here: list[Passed]) -> list[Passed]:
         """Take an event that says nothing by itself: it belongs to the messages around it."""
-        block, is_own = self._block, self._is_own(here[0].event)
+        block = self._block
+        is_own = self._is_own(here[0].event) if here[0].event.kind == ev.USAGE else False
         if block is None or not (block.is_echo or self._waiting):
             return self._pass(here)
         if is_own:
@@ -422,26 +427,36 @@ class Echoes:
         if first.session.subagent != self._key.subagent:
             return None
         if first.kind in _PROMPTS and first.payload.get("subtype") != "context":
-            hashes = tuple(self._hash("prompt", line) for event in message for line in _lines(event))
+            lines = [line for event in message for line in _lines(event)]
+            hashes = tuple(self._hash("prompt", line.encode("utf-8", "replace")) for line in lines)
             return _MessageHashes(hashes, True, seconds(first.time)) if hashes else None
         if first.kind == ev.ASSISTANT_MESSAGE:
-            return _MessageHashes((self._hash("answer", first.payload["text"].strip()),), False, self._time(first))
+            text = first.payload["text"].strip().encode("utf-8", "replace")
+            return _MessageHashes((self._hash("answer", text),), False, self._time(first))
         if first.kind == ev.TOOL_CALL:
-            asked = {name: value for name, value in first.payload.items() if name != "toolCallId"}
-            return _MessageHashes((self._hash("call", content_digest(first.kind, asked)),), False, self._time(first))
+            return _MessageHashes((self._hash("call", _written(first.payload)),), False, self._time(first))
         return None
 
     def _time(self, answer: Event) -> float:
         return seconds(answer.time) if self._block else 0.0  # without a block, it does not matter
 
-    def _hash(self, kind: str, text: str) -> bytes:
+    def _hash(self, kind: str, text: bytes) -> bytes:
         hasher = self._hashers[kind].copy()
-        hasher.update(text.encode("utf-8", "replace"))
+        hasher.update(text)
         return hasher.digest()
 
 
 def _hasher(kind: str, session: str) -> blake2b:
     return blake2b(digest_size=SIZE, key=f"{kind}:{session}".encode("utf-8", "replace")[:64])
+
+
+def _written(payload: dict[str, Any]) -> bytes:
+    """Return the content of a call or a usage as text: without its id, and what may be derived better one day."""
+    said = {name: value for name, value in payload.items() if name not in _DERIVED}
+    try:
+        return orjson.dumps(said)
+    except TypeError:  # a number or a text that JSON cannot have, or nested too deep
+        return safe_repr(said).encode("utf-8", "replace")
 
 
 def _may_go_on(block: _EchoBlock, words: _MessageHashes) -> bool:

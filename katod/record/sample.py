@@ -27,8 +27,7 @@ def sample(source: Source, file: SourceFile, ledger: Ledger) -> None:
     agent, now = source.identity.key.agent, int(time.time())
     if file.is_document or file.size < _SMALLEST or abs(now - ledger.last_sample(agent)) < _EVERY:
         return
-    stream, counts = SessionStream(source.identity.key, NoDedup(), EventLog(), whole=False), Counts()
-    for event in stream.events(source, file.read(Cursor(), SAMPLE_BYTES).lines):
-        counts = counts.add(event)
+    stream = SessionStream(source.identity.key, NoDedup(), EventLog(), whole=False)
+    counts = Counts().plus(list(stream.events(source, file.read(Cursor(), SAMPLE_BYTES).lines)))
     with ledger.transaction():
         ledger.save_sample(SampleRow(agent, version_in(stream.metadata), now, source.path, *counts))

@@ -120,7 +120,10 @@ class SessionStream:
         if self._echoes:
             yield from self._passed(self._echoes.settle(), source, self.seen)
         if self._order:
-            yield from self._ordered(self._order.settle(), source, self.seen)
+            for one in self._order.settle():
+                self._admit(one, source, self.seen)
+                yield one.event
+                self.metadata.close(one.event)
 
     def _new(
         self, messages: Iterable[Message], source: Readable, seen: EventDedup, *, refold: bool = False
@@ -128,21 +131,18 @@ class SessionStream:
         if refold and self._echoes and not self._echoes.is_blank:
             self._learns = False  # a document that was read before
             self.exchanges.doubt(source.path)
-        records = self.open(source).records
+        records, is_new, is_old = self.open(source).records, seen.is_new, self._is_old(source.path, seen)
+        takes = None if self._echoes is None or is_old else self._echoes.take
         for message in messages:
-            if new := tuple(event for event in message if seen.is_new(event, source)):
-                records.confirm(new[0].id, is_past=self._is_old(source.path, seen))
+            if new := [event for event in message if is_new(event, source)]:
+                records.confirm(new[0].id, is_past=is_old)
                 self._learns = self._learns and seen is not self.seen
-                yield from self._passed(self._take(new, source, seen), source, seen)
+                passed = takes(new, source.path) if takes else [Passed(event, source.path) for event in new]
+                yield from self._passed(passed, source, seen)
             elif seen.is_unread(message[0]):
                 records.leave()
             else:
                 yield from self._passed(self._take_known(message, source, seen, refold=refold), source, seen)
-
-    def _take(self, message: Message, source: Readable, seen: EventDedup) -> list[Passed]:
-        if self._echoes is None or self._is_old(source.path, seen):
-            return [Passed(event, source.path) for event in message]
-        return self._echoes.take(message, source.path)
 
     def _is_old(self, path: str, seen: EventDedup) -> bool:
         """Return whether this is a backfill of what passed before."""
@@ -168,18 +168,22 @@ class SessionStream:
             return self._echoes.take(message, source.path, is_past=True)
         return [] if refold else self._echoes.note_known(message[0])
 
-    def _passed(self, passed: list[Passed], source: Readable, seen: EventDedup) -> Iterator[Event]:
+    def _passed(self, passed: Iterable[Passed], source: Readable, seen: EventDedup) -> Iterator[Event]:
         """Yield events that are no echo, each result after its call; those of an echo are only noted as seen."""
+        order, close = self._order, self.metadata.close
         for one in passed:
-            if one.is_past:
-                self._note_past(one)
+            if one.is_past or one.is_echo:
+                self._note_past(one) if one.is_past else self._note_echo(one, source, seen)
                 continue
-            if one.is_echo:
-                seen.add(one.event, self._source_at(one.path, source))
-                if self.metadata.tally is not None:
-                    self.metadata.tally.note_echo(one.event, one.path)
-            else:
-                yield from self._ordered(self._order.take(one) if self._order else [one], source, seen)
+            for ready in order.take(one) if order else (one,):
+                self._admit(ready, source, seen)
+                yield ready.event
+                close(ready.event)
+
+    def _note_echo(self, one: Passed, source: Readable, seen: EventDedup) -> None:
+        seen.add(one.event, self._source_at(one.path, source))
+        if self.metadata.tally is not None:
+            self.metadata.tally.note_echo(one.event, one.path)
 
     def _note_past(self, one: Passed) -> None:
         tally = self.metadata.tally
@@ -192,19 +196,18 @@ class SessionStream:
         self.metadata.fold(one.event)
         self.exchanges.observe(one.event, one.path)
 
-    def _ordered(self, passed: list[Passed], source: Readable, seen: EventDedup) -> Iterator[Event]:
-        for one in passed:
-            event = one.event
-            seen.add(event, self._source_at(one.path, source))
-            if self.metadata.tally is not None:
-                self.metadata.tally.pass_event(event, one.path)
-            self.metadata.observe(event)
-            if self._is_old(one.path, seen):
-                self.exchanges.confirm(event, one.path)
-            else:
-                self.exchanges.observe(event, one.path)
-            yield event
-            self.metadata.close(event)
+    def _admit(self, one: Passed, source: Readable, seen: EventDedup) -> None:
+        """Let the session go on with an event."""
+        event, path = one.event, one.path
+        seen.add(event, source if path == source.path else self._source_at(path, source))
+        metadata = self.metadata
+        if metadata.tally is not None:
+            metadata.tally.pass_event(event, path)
+        metadata.observe(event)
+        if self._again and self._is_old(path, seen):
+            self.exchanges.confirm(event, path)
+        else:
+            self.exchanges.observe(event, path)
 
     def _source_at(self, path: str, otherwise: Readable) -> Readable:
         if path == otherwise.path:

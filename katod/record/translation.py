@@ -30,6 +30,8 @@ _MOST_ENDED: Final = 16  # calls that may have a second result
 _PATIENCE: Final = 8  # events; a call was never seen more than two records after its result
 # What is made of the record of a result.
 _OF_RESULTS: Final = frozenset({ev.TOOL_RESULT, ev.DECISION_RESPONSE, ev.AGENT_START, ev.AGENT_END})
+# What may say what the session is called.
+_NAMING: Final = frozenset({ev.CONFIG_CHANGE, ev.ASSISTANT_MESSAGE})
 _ENDS: Final = frozenset({ev.TURN_END, ev.SESSION_END, ev.COMPACTION, ev.USER_COMMAND})
 Answer = TypeVar("Answer")
 
@@ -51,7 +53,7 @@ class CallOrder:
             call: [Passed(unpack(row), path) for row, path in rows] for call, rows in kept.get("held", {}).items()
         }
         # The call of a result that waits, and its record, while that is taken.
-        self._here: tuple[str, str, int | None] = ("", "", None)
+        self._here: tuple[str, tuple[str, int | None]] = ("", ("", None))
         self._waited: int = kept.get("waited", 0)  # events since something is held
 
     def kept(self) -> dict[str, Any]:
@@ -68,6 +70,7 @@ class CallOrder:
         """Note that a source is read from its beginning again: what waits of it will come again."""
         rest = {call: [one for one in events if one.path != path] for call, events in self._held.items()}
         self._held = {call: events for call, events in rest.items() if events}
+        self._waited = self._waited if self._held else 0
 
     def know(self, event: Event) -> None:
         """Note an event that passed before, without being taken."""
@@ -80,7 +83,7 @@ class CallOrder:
             return []
         one = self._below(one) if self._held else one
         event = one.event
-        out = [*self.settle(), one] if _is_over(event) else [one]
+        out = [*self.settle(), one] if self._held and _is_over(event) else [one]
         if event.kind == ev.TOOL_CALL:
             out += self._begin(event.payload["toolCallId"])
         return [*out, *self._wait()] if self._held else out
@@ -92,12 +95,15 @@ class CallOrder:
 
     def _holds(self, one: Passed) -> bool:
         """Hold a result whose call is not known, and what is made of its record; return whether this event is held."""
-        event, record = one.event, (one.path, one.event.source.get("offset"))
+        event = one.event
+        if event.kind not in _OF_RESULTS:
+            return False
+        record = one.path, event.source.get("offset")
         if event.kind == ev.TOOL_RESULT:
             call = event.payload["toolCallId"]
-            self._here = ("", *record) if self._end(call) else (call, *record)
-        call, *of = self._here
-        if not call or event.kind not in _OF_RESULTS or tuple(of) != record:
+            self._here = ("" if self._end(call) else call, record)
+        call, of = self._here
+        if not call or of != record:
             return False
         held = self._held.setdefault(call, [])
         if all(other.event.id != event.id for other in held):  # else it is written again while it waits
@@ -220,15 +226,13 @@ class Translation:
                 if record.value is None:
                     self._log.record_malformed(self._key, record.offset, record.problem)
                 events = self._adapt(record, line)
-                for event in self._counted(record, events):
-                    self.counts = self.counts.add(event)
-                    yield self._message(event)
+                self.counts = self.counts.plus(events)
+                for event in events if self._metadata.tally is None else self._counted(record, events):
+                    yield self._split(event) if event.kind == ev.USER_MESSAGE else self._whole(event)
                 self.records.end()
 
     def _counted(self, record: Record, events: list[Event]) -> Iterable[Event]:
         """Return the events of a record, which counts with the first new one; of a document, the parts count."""
-        if self._metadata.tally is None:
-            return events
         if self._adapter.parts:
             return self._counted_parts(events)
         self._count(record, events)
@@ -311,9 +315,14 @@ class Translation:
         return events
 
     def _message(self, event: Event) -> Message:
-        if event.kind != ev.USER_MESSAGE:
+        return self._split(event) if event.kind == ev.USER_MESSAGE else self._whole(event)
+
+    def _whole(self, event: Event) -> Message:
+        if event.kind in _NAMING:
             take_name(self._metadata, event)
-            return (event,)
+        return (event,)
+
+    def _split(self, event: Event) -> Message:
         heard = event if self._spec.commands else event._replace(typed=False)
         parts = split(heard, marks_pastes=self._spec.marks_pastes)
         self._near_misses += ((heard, miss._replace(message=heard.dedup_key)) for miss in parts.near_misses)

@@ -10,6 +10,7 @@ from katod.formats.text.ownlines import SIGN
 from katod.text import clean
 
 _TICKS: Final = re.compile("`+")
+_MANY_TICKS: Final = 8
 # Text without any of these needs no escaping.
 _MARKUP: Final = re.compile(rf"[\\`*\[\]_~&<{SIGN}]|^[\d#>+=-]")
 _ENTITY: Final = re.compile(r"&(?=#?\w+;)")
@@ -105,4 +106,8 @@ def quoted(text: str) -> str:
 
 
 def _longest(text: str) -> int:
-    return max((len(run) for run in _TICKS.findall(text)), default=0) if "`" in text else 0
+    """Return how many backticks the longest run of them has; nearly always three or fewer."""
+    longest = 0
+    while "`" * (longest + 1) in text:
+        longest = longest + 1 if longest < _MANY_TICKS else max(map(len, _TICKS.findall(text)))
+    return longest

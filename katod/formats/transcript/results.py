@@ -26,6 +26,8 @@ _AFTER: Final = re.compile(
     r"|^agentId: \w+ \([^\n]*\)(?:\n<usage>[^<]*</usage>)?)\Z",
     re.DOTALL | re.MULTILINE,
 )
+_ENDS: Final = ("</system-reminder>", "</shell_metadata>", "</bash_metadata>", "</usage>")
+_LAST_LINES: Final = ("Command exited with code ", "agentId: ")
 _FAR: Final = 16_384  # characters before the end that are searched for it
 _WRAPPERS: Final = re.compile(r"</?(?:tool_use_error|untrusted_context|output|(?:bash-)?std(?:out|err))>\n?")
 # Gemini CLI writes what a command printed between these.
@@ -69,9 +71,17 @@ def _unpacked(text: str) -> str:
 
 
 def _without_end(text: str) -> str:
-    while after := _AFTER.search(text, max(0, len(text) - _FAR)):
+    while _may_have_end(text) and (after := _AFTER.search(text, max(0, len(text) - _FAR))):
         text = text[: after.start()].rstrip()
     return text
+
+
+def _may_have_end(text: str) -> bool:
+    """Return False if a text cannot end with what clients add: nearly always, and far sooner than by a search."""
+    if text.endswith(_ENDS):
+        return True
+    last = text[text.rfind("\n") + 1 :]
+    return last.startswith(_LAST_LINES) or "<shellId: " in last
 
 
 def shortened(text: str, most_lines: int) -> str:
