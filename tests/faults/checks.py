@@ -8,18 +8,22 @@ from tests.support.reading import lines
 MARK = re.compile(r"^mark-[0-9a-f]{8}-\d{6}\.$", re.MULTILINE)
 LAST = re.compile(r"mark-[0-9a-f]{8}-\d{6}\.$")
 NOTE = re.compile(r"^note-[\w-]+\.\n", re.MULTILINE)
+# A heading with a mark that comes again: the message below the first one is torn.
+TORN = re.compile(r"^(## .*mark-[0-9a-f]{8}-\d{6}\.\n)(?=(?s:.*)^\1)", re.MULTILINE)
 OK = re.compile(r"^ok$", re.MULTILINE)
 
 
 def marks_of(path, *, edited=False):
     """Return the marks of an output in order, and the number of `ok` messages.
 
-    A torn line may remain only where a person wrote after a torn append; the complete line follows.
+    A torn line, or a torn message below its heading, may remain only where a person wrote after a torn append; what is
+    complete follows.
     """
     content = path.read_bytes().decode(errors="replace" if edited else "strict")
     assert "\0" not in content, path
     if path.suffix == ".md":
-        content = "\n".join(lines(NOTE.sub("", content)))  # a note may separate a heading from its message
+        content = NOTE.sub("", content)  # a note may separate a heading from its message
+        content = "\n".join(lines(TORN.sub("", content) if edited else content))
         return MARK.findall(content), len(OK.findall(content))
     events = []
     for line in content.split("\n")[:-1]:
