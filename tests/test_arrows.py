@@ -23,6 +23,7 @@ ARROWS = {
     "log": "",
     "backoff": "",
     "durable": "",
+    "processes": "",
     "smallfile": "durable",
     "formatspec": "",
     "exchanges": "events model",
@@ -52,7 +53,7 @@ ARROWS = {
     "shellrequests": "discover errors log model pipeline record store",
     "service": "durable errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
-    "archive": "agents command discover durable errors events formats formatspec log metadata model paths record text smallfile write",
+    "archive": "agents command discover durable errors events formats formatspec log metadata model paths processes record text smallfile write",
     # signatures of what was exported
     "seal": "durable errors events formats model smallfile",
     # what katod adds to the agents' own files
@@ -136,6 +137,7 @@ IMPURE = {
     "log": "katod.log",
     "pipeline": "katod.pipeline",
     "durable": "katod.durable",
+    "processes": "katod.processes",
     "smallfile": "katod.smallfile",
     "project": ".allowed",
     "rescue": ".copyfile .folder .names .notes .plan .rescuer .restoring .saving",
@@ -147,7 +149,7 @@ IMPURE = {
         " .opencode.sweep .opencode.tree .others .pi .processes .qwen .spec .vscode .zot"
     ),
     "command": ".target",
-    "archive": ".drop .folder .folders .naming",
+    "archive": ".drop .folder .folders .naming .talk",
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".collections .deliveries .integrity .ledger .usagecache",
     "record": ".catchup .currentstate .delivery .export .follow .forget .history .naming .native .policy .resync .sample .session .stream",

@@ -16,11 +16,12 @@ from katod.archive.plan import Outcome, Task, decide, is_current
 from katod.discover.found import FoundSession
 from katod.errors import KatodError, OutputError, SourceGone
 from katod.formatspec import FORMATS
-from katod.log import EventLog
 from katod.model import Options
+from katod.processes import done_elsewhere
 from katod.record.policy import Policy
 
 _DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+_MUCH: Final = 4_000_000  # bytes of sessions that take longer than other processes take to begin
 Progress = Callable[[list[Task]], Iterable[Task]]
 
 
@@ -65,14 +66,17 @@ def bring_up_to_date(
     if tasks:
         from katod.archive.writer import Writer  # noqa: PLC0415 - loads the formats, which takes longer than all else
 
-        writer = Writer(folder, policy, exclusion, form, options, EventLog())
-        for task in progress(tasks):
-            try:
-                result.count(writer.write(task), task.name)
-            except SourceGone:
-                continue  # its agent has deleted it since it was found
-            except (KatodError, OSError) as error:
-                result.fail(task.found, error)
+        writer = Writer(folder, policy, exclusion, form, options)
+        size = sum(stat.size for task in tasks for _, _, stat in task.found.files)
+        is_worth_it = size >= _MUCH and writer.can_read_ahead
+        with done_elsewhere(lambda n: writer.read_ahead(tasks[n]), len(tasks), is_worth_it=is_worth_it) as read:
+            for number, task in enumerate(progress(tasks)):
+                try:
+                    result.count(writer.write(task, read(number)), task.name)
+                except SourceGone:
+                    continue  # its agent has deleted it since it was found
+                except (KatodError, OSError) as error:
+                    result.fail(task.found, error)
         result.notes += writer.notes
     if form == INDEX_SLOT[1]:
         _index(folder, result)

@@ -1,61 +1,59 @@
 """Writes the export of one session to its file in the folder. Loads the formats."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
 from katod.archive.excluded import Exclusion
 from katod.archive.folder import ExportFolder
 from katod.archive.manifest import Entry
 from katod.archive.naming import ExportNaming
 from katod.archive.plan import Outcome, Task
-from katod.archive.tally import TextTally, has_less
+from katod.archive.talk import Rendering, Said, SpooledTalk, Talk
+from katod.archive.tally import has_less
 from katod.formatspec import FORMATS
-from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import Options, Target
-from katod.record.export import (
-    Begun,
-    Stretch,
-    Tally,
-    for_export,
-    linking_from,
-    look_ahead,
-    picture_folder,
-    picture_saver,
-    render,
-    replay,
-)
+from katod.processes import Done
 from katod.record.policy import Policy
 from katod.write.whole import FileStamp, UnfinishedFile, hasher
 
-
-class Talk(NamedTuple):
-    """A conversation that is being read, and what was said in it so far."""
-
-    begun: Begun
-    tally: Tally
-    said: TextTally
+SpooledText = Done[tuple[SessionMetadata, Said]]
 
 
 class Writer:
     """Writes exports of one format to a folder; `notes` collects what people should know about single sessions."""
 
-    def __init__(
-        self, folder: ExportFolder, policy: Policy, exclusion: Exclusion, form: str, options: Options, log: EventLog
-    ) -> None:
+    def __init__(self, folder: ExportFolder, policy: Policy, exclusion: Exclusion, form: str, options: Options) -> None:
         self._folder = folder
         self._exclusion = exclusion
         self._naming = ExportNaming(folder, policy, form)
         self._form = form
-        self._options = options
-        self._log = log
+        self._rendering = Rendering(form, options)
         self.notes: list[str] = []
 
-    def write(self, task: Task) -> Outcome:
-        """Export a session; return what came of it. Raises KatodError or OSError; its file is then as it was."""
-        talk = self._begin(task)
+    @property
+    def can_read_ahead(self) -> bool:
+        """Whether what is read of a session is the same before its turn."""
+        return self._rendering.is_the_same_anywhere
+
+    def read_ahead(self, task: Task) -> SpooledText | None:
+        """Read a session before its turn; None if there is nothing in it to keep until then."""
+        talk = self._rendering.begin(task)
+        if talk is None or self._exclusion.covers(task.slot, talk.metadata.cwd):
+            return None
+        return talk.spooled()
+
+    def write(self, task: Task, spooled: SpooledText | None = None) -> Outcome:
+        """Export a session; return what came of it. Raises KatodError or OSError; its file is then as it was.
+
+        What was read of it before its turn may be given.
+        """
+        if spooled is None or spooled.file is None:
+            return self._write(task, self._rendering.begin(task))
+        with spooled.file:
+            return self._write(task, SpooledTalk(*spooled.value, spooled.file))
+
+    def _write(self, task: Task, talk: Talk | None) -> Outcome:
         if talk is None:
             return self._nothing(task)
-        if self._exclusion.covers(task.slot, talk.begun.metadata.cwd):
+        if self._exclusion.covers(task.slot, talk.metadata.cwd):
             return self._excluded(task, talk)
         return self._renew(task, talk) if task.name else self._create(task, talk)
 
@@ -77,44 +75,31 @@ class Writer:
 
     def _create(self, task: Task, talk: Talk) -> Outcome:
         """Write a file of its own for a session, or recognise the one that there is."""
-        target = self._naming.target(talk.begun.metadata)
+        target = self._naming.target(talk.metadata)
         there = self._folder.stamp(target.name)
         if there is None:
             return self._publish(task, talk, target)
         if outcome := self._recognised(task, talk, target, there):
             return outcome
-        again = self._begin(task)
-        return self._publish(task, again, self._naming.free(again.begun.metadata)) if again else self._nothing(task)
-
-    def _begin(self, task: Task) -> Talk | None:
-        tally, said = Tally(), TextTally(task.found.key)
-        stretches = [Stretch(path, identity) for path, identity, _ in task.found.files]
-        begun = look_ahead(said.over(tally.over(replay(task.found.key, stretches, self._log, said=task.found.said))))
-        return Talk(begun, tally, said) if begun else None
-
-    def _text(self, talk: Talk, target: Target, *, saving: bool) -> Iterator[bytes]:
-        """Yield the text of an export, and save its pictures."""
-        folder = picture_folder(target.path.name, self._form, self._options)
-        options = for_export(linking_from(self._options, target.path.parent), self._form, folder)
-        save = picture_saver(target.root, target.parts, folder) if folder and saving else _save_nothing
-        for piece in render(talk.begun, self._form, options, save):
-            yield piece.encode("utf-8", "replace")
+        again = self._rendering.begin(task)
+        return self._publish(task, again, self._naming.free(again.metadata)) if again else self._nothing(task)
 
     def _is_empty(self, task: Task, talk: Talk) -> bool:
         """Return whether nothing was said. JSONL keeps what is not understood, so that it can be one day."""
-        if talk.tally.problem:
-            self.notes.append(f"{task.found.key}: {talk.tally.problem}")
-        return not talk.tally.spoken and not (talk.tally.unknown and self._form == "jsonl")
+        said = talk.said()
+        if said.problem:
+            self.notes.append(f"{task.found.key}: {said.problem}")
+        return not said.is_spoken and not (said.is_unknown and self._form == "jsonl")
 
     def _publish(self, task: Task, talk: Talk, target: Target) -> Outcome:
         """Write a draft, and give it the name of the target; or another name, if the file there has more."""
         with self._folder.draft() as draft:
-            for data in self._text(talk, target, saving=True):
+            for data in talk.text(target, saving=True):
                 draft.write(data)
             outcome = self._name(draft, task, talk, target)
         if outcome:
             return outcome
-        again = self._begin(task)
+        again = self._rendering.begin(task)
         return self._create(task._replace(step="beside"), again) if again else self._nothing(task)
 
     def _name(self, draft: UnfinishedFile, task: Task, talk: Talk, target: Target) -> Outcome | None:
@@ -135,7 +120,7 @@ class Writer:
     def _recognised(self, task: Task, talk: Talk, target: Target, there: FileStamp) -> Outcome | None:
         """Compare an export with a file that is not in the manifest, which may be damaged; None if they differ."""
         hashed = hasher()
-        for data in self._text(talk, target, saving=False):
+        for data in talk.text(target, saving=False):
             hashed.update(data)
         if self._is_empty(task, talk):
             return self._nothing(task)
@@ -154,13 +139,9 @@ class Writer:
     def _excluded(self, task: Task, talk: Talk) -> Outcome:
         """Note only the project, so that the session is new once it is no longer excluded. A file of it stays."""
         before = task.entry or Entry(task.slot)
-        self._folder.note(before._replace(cwd=talk.begun.metadata.cwd))
+        self._folder.note(before._replace(cwd=talk.metadata.cwd))
         return "excluded"
 
     def _entry(self, task: Task, talk: Talk, target: Target, stamp: FileStamp, digest: str) -> Entry:
-        cwd = talk.begun.metadata.cwd
-        return Entry(task.slot, task.made, task.sources, target.name, *stamp, digest, talk.said.text, cwd=cwd)
-
-
-def _save_nothing(_media: str, _data: str) -> None:
-    pass
+        said = talk.said()
+        return Entry(task.slot, task.made, task.sources, target.name, *stamp, digest, said.text, cwd=said.cwd)

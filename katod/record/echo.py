@@ -232,6 +232,10 @@ class Echoes:
             return self._take_other(here)
         if self._block is None and not self._waiting:  # as nearly always
             return self._begin(here, words)
+        return self._take_said(here, words)
+
+    def _take_said(self, here: list[Passed], words: _MessageHashes) -> list[Passed]:
+        """Take a message that may go on with the block, or come after it."""
         out = self._decide()
         at = self._next(words)
         if at == NOWHERE:

@@ -128,21 +128,25 @@ class SessionStream:
     def _new(
         self, messages: Iterable[Message], source: Readable, seen: EventDedup, *, refold: bool = False
     ) -> Iterator[Event]:
-        if refold and self._echoes and not self._echoes.is_blank:
-            self._learns = False  # a document that was read before
-            self.exchanges.doubt(source.path)
+        if refold:
+            self._refold(source.path)
         records, is_new, is_old = self.open(source).records, seen.is_new, self._is_old(source.path, seen)
-        takes = None if self._echoes is None or is_old else self._echoes.take
+        take = _unheld if self._echoes is None or is_old else self._echoes.take
         for message in messages:
             if new := [event for event in message if is_new(event, source)]:
                 records.confirm(new[0].id, is_past=is_old)
                 self._learns = self._learns and seen is not self.seen
-                passed = takes(new, source.path) if takes else [Passed(event, source.path) for event in new]
-                yield from self._passed(passed, source, seen)
+                yield from self._passed(take(new, source.path), source, seen)
             elif seen.is_unread(message[0]):
                 records.leave()
             else:
                 yield from self._passed(self._take_known(message, source, seen, refold=refold), source, seen)
+
+    def _refold(self, path: str) -> None:
+        """Note that a document is read from its beginning again, if anything was read before."""
+        if self._echoes and not self._echoes.is_blank:
+            self._learns = False
+            self.exchanges.doubt(path)
 
     def _is_old(self, path: str, seen: EventDedup) -> bool:
         """Return whether this is a backfill of what passed before."""
@@ -225,6 +229,11 @@ class SessionStream:
     def is_pending(self) -> bool:
         """Whether something of any source is held back for a later record."""
         return any(map(self.has_pending, list(self._translations)))
+
+
+def _unheld(message: Message, path: str) -> list[Passed]:
+    """Return a message in a stream that passes on everything."""
+    return [Passed(event, path) for event in message]
 
 
 # -- what counts as already seen --------------------------------------------------------------------

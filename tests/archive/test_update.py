@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from katod.archive import update, writer
+from katod import processes
+from katod.archive import talk, update
 from katod.archive.folder import opened
 from katod.archive.update import bring_up_to_date
 from katod.cli.context import Context
@@ -18,6 +19,17 @@ from katod.model import Identity, SessionKey, Stat
 from katod.record.policy import Policy
 from tests.support.records.base import says, user
 from tests.support.versions import set_format_version
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # threads of the test runner
+
+
+@pytest.fixture(autouse=True, params=["here", pytest.param("elsewhere", marks=pytest.mark.slow)])
+def place(request, monkeypatch):
+    """Have sessions read and rendered in this process, or in others before their turn: nobody sees a difference."""
+    if request.param == "elsewhere":
+        monkeypatch.setattr(update, "_MUCH", 0)
+        monkeypatch.setattr(processes, "cores", lambda: 2)
+    return request.param
 
 
 @pytest.fixture
@@ -70,7 +82,7 @@ def test_a_session_that_vanishes_meanwhile_is_no_failure(world, run, monkeypatch
         raise SourceGone("no longer exists")
 
     world.session(1).say(user("words"))
-    monkeypatch.setattr(writer, "replay", gone)
+    monkeypatch.setattr(talk, "replay", gone)
     result = run()
     assert (dict(result.counts), result.failures) == ({}, [])
 
@@ -84,7 +96,7 @@ def test_what_makes_all_writing_impossible_ends_the_run(world, run, monkeypatch,
     def fail(*_, **__):
         raise OutputError("cannot be written", path="x") from OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(writer, "picture_folder", fail)
+    monkeypatch.setattr(talk, "picture_folder", fail)
     if ends:
         with pytest.raises(OutputError):
             run()

@@ -12,6 +12,8 @@ import sys
 
 import pytest
 
+from katod import processes
+from katod.archive import update
 from katod.archive.folder import opened
 from katod.archive.manifest import INDEX, MANIFEST
 from katod.write import whole
@@ -20,7 +22,17 @@ from tests.support.pane import Pane
 from tests.support.records import Claude, Codex, OpenCode
 from tests.support.records.base import says, user
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # threads of the test runner
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(64)).decode()
+
+
+@pytest.fixture(autouse=True, params=["here", pytest.param("elsewhere", marks=pytest.mark.slow)])
+def place(request, monkeypatch):
+    """Have sessions read and rendered in this process, or in others before their turn: nobody sees a difference."""
+    if request.param == "elsewhere":
+        monkeypatch.setattr(update, "_MUCH", 0)
+        monkeypatch.setattr(processes, "cores", lambda: 2)
+    return request.param
 
 
 @pytest.fixture
@@ -72,6 +84,7 @@ def test_new_sessions_are_named_by_the_template_and_private(world, folder, expor
 
 def test_an_unchanged_session_costs_a_stat(folder, export, two, monkeypatch):
     """Neither sessions nor exports are opened when nothing has changed, and nothing is written."""
+    monkeypatch.setattr(processes, "cores", lambda: 1)  # another process would read them unnoticed
     names = set()
     for module, name in ((os, "open"), (builtins, "open")):
         original = getattr(module, name)

@@ -48,6 +48,7 @@ OPENS = {
     "katod.service.recordingfiles": "what status lines show",
     "katod.setup.files": "the agents' own files",
     "katod.usage.pricetable": "a file with prices that a person named",
+    "katod.processes": "what another process of this program passes on",
     "katod.smallfile": "small files, for the others",
     "katod.store.integrity": "the ledger",
     "katod.archive.drop": "the list in a directory of exports",

@@ -55,8 +55,8 @@ DEFECTS: Final = {
     "echoes": Defect(
         "A client that wrote its history again was recorded, and obeyed, once more.",
         "katod.record.echo",
-        "        here, words = [Passed(event, path, is_past=is_past) for event in message], self._words(message)\n",
-        "        here, words = [Passed(event, path, is_past=is_past) for event in message], None\n",
+        "        here, words = [Passed(event, path, False, is_past) for event in message], self._words(message)\n",
+        "        here, words = [Passed(event, path, False, is_past) for event in message], None\n",
     ),
     "restart": Defect(
         "What katod knew of echoes was lost when it was restarted.",

@@ -1,0 +1,108 @@
+"""Pieces of work in other processes: in order, whatever happens to a process, and nothing is left behind."""
+
+import os
+import signal
+from tempfile import TemporaryFile
+
+import pytest
+
+from katod import processes
+from katod.processes import Done, OrderedWork, cores, done_elsewhere
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # threads of the test runner
+
+
+@pytest.fixture
+def pool():
+    """Return a function that starts processes, which end with the test."""
+    pools = []
+
+    def start(work, total, count=2):
+        pools.append(OrderedWork(work, total, count))
+        return pools[-1]
+
+    yield start
+    for one in pools:
+        one.close()
+
+
+def test_each_result_comes_in_its_turn(pool):
+    """However long another one takes, and in whichever process it was done."""
+    done = pool(lambda number: Done((number * number, os.getpid())), 40)
+    found = [done.result(number).value for number in range(40)]
+    assert [value for value, _ in found] == [number * number for number in range(40)]
+    assert os.getpid() not in {process for _, process in found}
+
+
+def test_a_large_result_is_an_open_file(pool):
+    """It has no name, so nothing is left on the disk."""
+
+    def work(number):
+        file = TemporaryFile()  # noqa: SIM115 - the test closes it
+        file.write(b"x" * number * 100_000)
+        file.seek(0)
+        return Done("text", file)
+
+    done = pool(work, 3)
+    for number in range(3):
+        found = done.result(number)
+        with found.file:
+            assert (found.value, len(found.file.read())) == ("text", number * 100_000)
+
+
+@pytest.mark.parametrize("how", ["fails", "is killed", "says so"])
+def test_what_cannot_be_done_there_is_to_be_done_here(pool, how):
+    """A piece of which nothing comes costs no other one, not even if all processes are gone."""
+
+    def work(number):
+        if number % 3 == 0 and how == "is killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if number % 3 == 0 and how == "fails":
+            raise MemoryError
+        return Done(number) if number % 3 else None
+
+    done = pool(work, 10)
+    found = [done.result(number) for number in range(10)]
+    assert all(found[number] is None for number in (0, 3, 6, 9))
+    if how != "is killed":
+        assert [one.value for one in found if one] == [1, 2, 4, 5, 7, 8]
+
+
+def test_only_a_few_pieces_are_done_before_their_turn(pool, tmp_path):
+    """What comes of them takes room."""
+
+    def work(number):
+        (tmp_path / str(number)).touch()
+        return Done(number)
+
+    done = pool(work, 1000)
+    for number in range(3):
+        done.result(number)
+    done.close()
+    assert len(list(tmp_path.iterdir())) <= 3 + 2 * processes._AHEAD
+
+
+@pytest.mark.parametrize(("there", "total", "worth"), [(1, 9, True), (2, 1, True), (2, 9, False)])
+def test_there_are_no_processes_where_they_gain_nothing(monkeypatch, there, total, worth):
+    """With one processor, for one piece, or for little work, all is done here."""
+    monkeypatch.setattr(processes, "cores", lambda: there)
+    monkeypatch.setattr(processes, "OrderedWork", None)  # using it fails
+    with done_elsewhere(lambda _: Done(1), total, is_worth_it=worth) as result:
+        assert result(0) is None
+
+
+def test_processes_end_with_the_work(monkeypatch):
+    """Also if the work is given up in the middle."""
+    monkeypatch.setattr(processes, "cores", lambda: 2)
+    with done_elsewhere(lambda _: Done(os.getpid()), 100, is_worth_it=True) as result:
+        process = result(0).value
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_the_processors_are_those_that_may_be_used(monkeypatch):
+    """A container, or `taskset`, may allow fewer than there are; macOS does not say."""
+    assert cores() == len(os.sched_getaffinity(0))
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert cores() == 1
