@@ -257,7 +257,7 @@ class Source:
     def was_rewritten(self) -> None:
         """Forget what was read of other content."""
         self.row = self.row._replace(baseline=0, translated=0, state=None)
-        self._scanned = self._read = None
+        self._scanned = self._read = self._partial = self._resume_at = None
 
     def rewind(self, row: SourceRow) -> None:
         """Return to what the ledger has, after a failed step, whose near misses will be found again."""

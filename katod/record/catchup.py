@@ -387,7 +387,8 @@ class CatchUp:
         if not written:
             self._save(output)
         if done and written:
-            output.rejoin()  # stored with the end of the intent
+            output.rejoin()
+            self._delivery.settle()  # what happens to its session from now on is not noted of its position any more
             self.drop(output)
             if output.row.is_copy and output.row.made:
                 self._delivery.tell(News.of("written", output.row))

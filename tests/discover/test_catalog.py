@@ -9,7 +9,7 @@ import pytest
 from katod.agents import AGENTS
 from katod.discover.catalog import Catalog
 from katod.discover.roots import Root
-from katod.model import Cursor, NearMiss
+from katod.model import START, Cursor, NearMiss
 from tests.support.parts import Parts, put
 from tests.support.records import OTHER, SESSION, Antigravity, Claude, Codex, OpenCode, says, user
 from tests.support.world import World
@@ -430,6 +430,24 @@ def test_a_source_that_holds_text_back_is_stored_where_it_has_to_be_read_again(p
     parts.ledger.save_source(source.stored)
     assert parts.ledger.sources_of(source.session)[0].cursor == Cursor(stored)
     assert source.cursor == Cursor(3)
+
+
+def test_nothing_of_what_was_read_is_kept_of_a_source_that_was_rewritten(parts):
+    """Neither where text was held back, nor what was read ahead: a restart would take the file for rewritten once more.
+
+    Then what was typed since would count as history.
+    """
+    parts.world.claude().path.write_bytes(b'{"a line": "without an end')
+    source = parts.source()
+    source.hold(Cursor(1), pending=True)
+    with source.spec.open(source.path) as file:
+        source.next_batch(file, 1 << 20)
+    source.stepped((1, 1))
+    assert {name for name, value in vars(source).items() if value} >= {"_resume_at", "_partial", "_read"}
+    source.was_rewritten()
+    source.read_again()
+    assert source.stored.cursor == START
+    assert {name for name, value in vars(source).items() if value} == {"row"}
 
 
 def test_a_moved_source_keeps_the_place_to_resume_from(parts):

@@ -185,7 +185,10 @@ def test_an_output_resumes_where_it_was_in_the_next_process(behind):
 
 
 def test_an_output_whose_ranges_have_ended_follows_no_longer(parts):
-    """An export ends with the events that existed when it was requested, and is then complete."""
+    """An export ends with the events that existed when it was requested, and is then complete.
+
+    The ledger has that at once: what happens to the session from now on is not noted of the output's own position.
+    """
     found = Behind(parts, *said(Claude(), 10), ranges=[Range("", end="-", marked=False, end_mark="")])
     last = next(event.id for event in found.events if event.payload.get("text") == "word 4")
     put(found.output, ranges=(found.row.ranges[0]._replace(end=last),))
@@ -194,7 +197,6 @@ def test_an_output_whose_ranges_have_ended_follows_no_longer(parts):
     assert found.words() == ALL[:5]
     assert (found.catch_up.outputs(), found.row.behind) == ([], None)
     assert found.told == [("written", found.row.path)]
-    found.delivery.settle()
     assert found.parts.ledger.outputs()[0].behind is None
 
 
