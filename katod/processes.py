@@ -8,7 +8,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import get_context
+from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import IO, Any, Final, Generic, NamedTuple, TypeVar
@@ -104,7 +104,7 @@ def done_elsewhere(work: Work[T], total: int, *, is_worth_it: bool) -> Iterator[
     To be entered while this process has one thread.
     """
     processes = min(cores(), total) if is_worth_it else 1
-    if processes < 2:
+    if processes < 2 or current_process().daemon:  # such a one may have no others
         yield lambda _: None
         return
     pool = OrderedWork(work, total, processes)

@@ -91,6 +91,17 @@ def test_there_are_no_processes_where_they_gain_nothing(monkeypatch, there, tota
         assert result(0) is None
 
 
+def test_a_process_of_others_has_none_itself(pool, monkeypatch):
+    """They would not end with it: there, too, all is done here."""
+    monkeypatch.setattr(processes, "cores", lambda: 2)
+
+    def work(_):
+        with done_elsewhere(lambda _: Done(1), 9, is_worth_it=True) as result:
+            return Done(result(0))
+
+    assert pool(work, 1).result(0) == Done(None)
+
+
 def test_processes_end_with_the_work(monkeypatch):
     """Also if the work is given up in the middle."""
     monkeypatch.setattr(processes, "cores", lambda: 2)
