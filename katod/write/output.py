@@ -147,7 +147,7 @@ def complete(
     try:
         with _opened(place, create=False, writes=True) as fd:
             size = os.fstat(fd).st_size
-            start = _committed_end(fd, size, known)
+            start = _committed_end(fd, size, known, intent)
             anchored = start is not None
             start = max(0, size - _LOOK_BACK) if start is None else start
             following = os.pread(fd, size - start, start)
@@ -208,11 +208,12 @@ def save_asset(place: OutputPath, folder: str, name: str, content: bytes) -> Non
             _write(fd, content[os.fstat(fd).st_size :], there.path)
 
 
-def _committed_end(fd: int, size: int, known: FileFingerprint) -> int | None:
+def _committed_end(fd: int, size: int, known: FileFingerprint, intent: bytes) -> int | None:
     """Return where the committed text ends now, None if that cannot be determined.
 
     An edit further up shifts it. It is then found by the hash of its last bytes; if the edit was close to the end, by
-    the hash of its very last bytes or its last line, provided that nothing else in the file ends the same way.
+    the hash of its very last bytes or its last line, provided that nothing else in the file ends the same way. The last
+    one of several such lines is where it ended if the intent follows it.
     """
     if size >= known.size and _is_tail(fd, known.size, known.tail):
         return known.size
@@ -223,7 +224,8 @@ def _committed_end(fd: int, size: int, known: FileFingerprint) -> int | None:
         found = found or list(islice(close, 2))
         if len(found) == 1:
             return begin + found[0]
-    return None
+    last = max(_lines_like(data, line), default=0)
+    return begin + last if last and data.startswith(intent, last) else None
 
 
 def _is_reverted(fd: int, size: int, known: FileFingerprint) -> bool:

@@ -435,12 +435,16 @@ def test_an_append_after_an_open_line_is_completed_wherever_it_was_torn(tmp_path
         assert place.path.read_bytes() == whole, size
 
 
-@each("short", [b"\nyes.\n", b"yes.\n", b"{}\n"])
-def test_short_intent_is_found_behind_edits_all_around_it(tmp_path, short):
-    """A written intent is found between an inserted line and a note, and is not written twice."""
-    place = OutputPath(tmp_path, (f"{len(short)}.md",))
-    known = append_new(place, INTENT + b"\n%s\nthe last line\n" % (b"words. " * 40))
-    edited = place.path.read_bytes().replace(b"the last", b"a word of mine\nthe last")
+@each(("short", "times"), [(b"\nyes.\n", 1), (b"yes.\n", 1), (b"{}\n", 1), (b"\nyes.\n", 3), (b"yes.\n", 2)])
+def test_short_intent_is_found_behind_edits_all_around_it(tmp_path, short, times):
+    """A written intent is found between an inserted line and a note, and is not written twice.
+
+    So it is if there are several lines like the one before it.
+    """
+    place = OutputPath(tmp_path, (f"{len(short)}-{times}.md",))
+    known = append_new(place, INTENT + b"\n%s\nthe last line\n" % (b"words. " * 40) * times)
+    head, _, tail = place.path.read_bytes().rpartition(b"the last")
+    edited = b"".join((head, b"a word of mine\nthe last", tail))
     put(place, edited + short + b"a note\n")
     complete(place, known, short, [len(short)])
     assert place.path.read_bytes() == edited + short + b"a note\n"
