@@ -183,9 +183,12 @@ class Catalog:
     def sweep(self, roots: Iterable[Root]) -> list[Source]:
         """Check every session file of these roots; return the new and changed ones, oldest change first."""
         changed: list[Source] = []
+        known: dict[str, list[Source]] = {}
+        for source in self._by_path.values():
+            known.setdefault(source.identity.key.agent, []).append(source)
         with self._ledger.transaction():
             for root in roots:
-                changed += self._sweep_root(root)
+                changed += self._sweep_root(root, known.get(root.agent, ()))
         return sorted(changed, key=lambda source: (source.seen.mtime_ns, source.id))
 
     def sweep_folders(self, folders: Iterable[tuple[Root, str]]) -> list[Source]:
@@ -229,19 +232,26 @@ class Catalog:
         with self._ledger.transaction():
             return self._notice(root, path, seen)
 
-    def _sweep_root(self, root: Root) -> list[Source]:
+    def _sweep_root(self, root: Root, known: Iterable[Source]) -> list[Source]:
+        """Check the files of a root, of whose agent these sources are known; roots may be in others."""
         began = time.time_ns() - _CLOCK_SLACK_NS
         problems: dict[str, str] = {}
-        found = sorted(sweep(root, problems), key=lambda item: (item[1].mtime_ns, item[0]))
-        changed = [source for path, seen in found for source in self._notice(root, path, seen)]
-        closed = self._coverage.note(root, problems, began)
-        here = {path for path, _ in found}
-        for path, source in self._by_path.items():
-            is_own = path.startswith(root.prefix) and source.identity.key.agent == root.agent  # roots may be in others
-            if is_own and path not in here and not source.gone and not path.startswith(closed):
+        found = dict(sweep(root, problems))
+        new = [(path, seen) for path, seen in found.items() if not self._is_known(path, seen)]
+        new.sort(key=lambda item: (item[1].mtime_ns, item[0]))
+        changed = [source for path, seen in new for source in self._notice(root, path, seen)]
+        closed, prefix = self._coverage.note(root, problems, began), root.prefix
+        for source in known:
+            path = source.path
+            if path not in found and path.startswith(prefix) and not source.gone and not path.startswith(closed):
                 source.vanished()
                 self._log.source_vanished(str(source.identity.key))
         return changed
+
+    def _is_known(self, path: str, seen: Stat) -> bool:
+        """Return whether a file is as the last sweep saw it: nearly all are."""
+        source = self._by_path.get(path)
+        return source is not None and source.row.seen == seen and not source.row.gone
 
     def _notice(self, root: Root, path: str, seen: Stat) -> list[Source]:
         source = self._by_path.get(path)

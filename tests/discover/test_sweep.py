@@ -1,6 +1,7 @@
 """The sweep: every file that may be a session, and what cannot be read."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,32 @@ def test_files_like_sessions_are_counted_up_to_a_limit(world):
     for number in range(120):
         (folder / f"thread-{number}.jsonl").touch()
     assert strange_files(root) == 100
+
+
+def test_a_sweep_in_which_nothing_changed_costs_by_files_not_by_agents(world):
+    """A file that is known is looked at once, however many agents katod knows, and nothing is made of it."""
+    parts = Parts(world)
+    for number in range(200):
+        parts.world.session(number).append("{}\n")
+    roots = find_roots(Settings(), AGENTS)
+    parts.catalog.sweep(roots)
+    own = [root for root in roots if root.agent == "claude"]
+    few, many = (calls_of(lambda these=these: parts.catalog.sweep(these)) for these in (own, roots))
+    assert few < 20 * 200
+    assert many - few < 200 * (len(roots) - len(own))
+
+
+def calls_of(act):
+    """Return how many functions in Python were called, generators for each value."""
+    count = 0
+
+    def note(_frame, event, _argument):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return count
