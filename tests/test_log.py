@@ -5,6 +5,8 @@ import inspect
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from textwrap import dedent
 from unittest import mock
@@ -209,3 +211,14 @@ def test_a_log_that_is_rarely_written_loads_nothing_before():
         events.daemon_resumed()
         assert loaded.call_count == 1
     assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == ["daemon.paused", "daemon.resumed"]
+
+
+def test_the_log_of_a_daemon_takes_little_memory():
+    """What structlog imports for others is not loaded; a module that needs it gets the real one."""
+    code = (
+        "import sys; from katod.log import stderr_sink; write = stderr_sink(); write('info', 'daemon.started', {});"
+        "assert not {'asyncio', 'rich', 'pygments', 'ssl'} & set(sys.modules), set(sys.modules);"
+        "import asyncio, rich; assert asyncio.run and rich.print"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, '"event": "daemon.started"' in done.stderr) == (0, True), done.stderr
