@@ -264,8 +264,10 @@ class Echoes:
         block = self._block
         if block is None or block.is_echo or not block.is_asked or block.first in (NOWHERE, block.at):
             return NOWHERE
+        first = self._words((self._waiting[0].event,))
+        is_first = first is not None and self._known.is_first_prompt(first.hashes, self._known.total)
         self._block = _EchoBlock(
-            block.first, self._known.total, block.time, self._known.is_in_first_exchange(block.first),
+            block.first, self._known.total, block.time, is_first,
             _has_words(self._waiting), block.at_once, has_command=_has_commands(self._waiting), first=block.first,
         )  # fmt: skip
         return self._next(words)

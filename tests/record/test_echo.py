@@ -28,16 +28,17 @@ ROWS = REFUSED.read_bytes().splitlines(keepends=True)
 class Chat:
     """A session as its echoes see it: what is said, when, and what passed."""
 
-    def __init__(self) -> None:
-        self.echoes = Echoes(KEY)
+    def __init__(self, key: SessionKey = KEY) -> None:
+        self.key = key
+        self.echoes = Echoes(key)
         self.passed: list[str] = []
         self._count = 0
 
     def event(self, kind: str, text: str, time: float) -> Event:
         """Return an event with an id of its own."""
         self._count += 1
-        moment = datetime.fromtimestamp(1_700_000_000 + time, UTC).isoformat()
-        return Event(f"id-{self._count}", kind, SessionRef(*KEY[:2]), {"text": text}, {}, moment, typed=True)
+        moment = datetime.fromtimestamp(1_700_000_000 + time, UTC).isoformat() if time >= 0 else ""
+        return Event(f"id-{self._count}", kind, SessionRef(*self.key[:2]), {"text": text}, {}, moment, typed=True)
 
     def say(self, *said: tuple[str, float]) -> "Chat":
         """Take what is said at these times; what the agent says begins with `>`."""
@@ -48,7 +49,7 @@ class Chat:
 
     def take(self, event: Event) -> None:
         """Take one event, after a restart."""
-        self.echoes = Echoes(KEY, json.loads(json.dumps(self.echoes.kept())))
+        self.echoes = Echoes(self.key, json.loads(json.dumps(self.echoes.kept())))
         message = tuple(split(event).events) if event.kind == ev.USER_MESSAGE else (event,)
         self._note(self.echoes.take(message, "a.jsonl"))
 
@@ -133,6 +134,13 @@ def test_an_echo_may_begin_right_behind_what_was_typed_once_more(later: float) -
     said += [("ok", 240), (">gone", 250)]
     chat = Chat().say(*said).say(("ok", 250 + later), (">first", 250 + later + 0.001), ("bye", 300))
     assert chat.end() == [*(text for text, _ in said), "bye"]
+
+
+def test_a_line_of_the_first_prompt_is_not_the_first_prompt() -> None:
+    """Typed once more, with an answer that was given before, it is the person's: no time says otherwise."""
+    said = ["do X\nok", ">Fine.", "ok", ">Done.", "ok\ngo on", ">Yes.", "B", ">Done.", "ok", ">Done.", "ok", ">Fine."]
+    chat = Chat(SessionKey("cursor", "s")).say(*((text, -1.0) for text in said))
+    assert chat.end() == said
 
 
 def test_what_says_nothing_by_itself_belongs_to_the_messages_around_it() -> None:
