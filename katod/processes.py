@@ -6,15 +6,19 @@ if it is large, an open file without a name: nothing is left on the disk, whoeve
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
+from pickle import PicklingError
 from typing import IO, Any, Final, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
-_AHEAD: Final = 4  # pieces for each process that may be done before their turn: what comes of them takes room
+_MOST: Final = 8  # processes
+# What may be done before its turn, as what comes of it takes room: so many pieces for each process, of such a size.
+_AHEAD: Final = 4
+_ROOM: Final = 64_000_000
 
 
 class Done(NamedTuple, Generic[T]):
@@ -35,24 +39,34 @@ def cores() -> int:
 
 
 class OrderedWork(Generic[T]):
-    """Pieces of work that other processes do, numbered from 0."""
+    """Pieces of work that other processes do, numbered from 0, of these sizes in bytes."""
 
-    def __init__(self, work: Work[T], total: int, processes: int) -> None:
-        self._total = total
+    def __init__(self, work: Work[T], sizes: Sequence[int], processes: int, held: Sequence[int] = ()) -> None:
+        self._sizes = sizes
+        self._held = held
         self._next = 0
         self._at_most = _AHEAD * processes
         self._done: dict[int, Done[T] | None] = {}
         self._idle: list[Connection] = []
         self._busy: dict[Connection, int] = {}
         self._processes: list[Any] = []
+        with suppress(OSError):  # there are too many processes or files: those that began do what they can
+            for _ in range(processes):
+                self._begin(work)
+
+    def _begin(self, work: Work[T]) -> None:
         context = get_context("fork")
-        for _ in range(processes):
-            here, there = context.Pipe()
-            process = context.Process(target=_serve, args=(work, there, [here, *self._idle]), daemon=True)
-            process.start()
-            there.close()
-            self._idle.append(here)
-            self._processes.append(process)
+        here, there = context.Pipe()
+        with there:
+            held = [*self._held, here.fileno(), *(other.fileno() for other in self._idle)]
+            process = context.Process(target=_serve, args=(work, there, held), daemon=True)
+            try:
+                process.start()
+            except OSError:
+                here.close()
+                raise
+        self._idle.append(here)
+        self._processes.append(process)
 
     def result(self, number: int) -> Done[T] | None:
         """Return what came of a piece; None if it is to be done here. They are asked for in order, once each."""
@@ -66,12 +80,18 @@ class OrderedWork(Generic[T]):
         return self._done.pop(number)
 
     def _hand_out(self, number: int) -> None:
-        while self._idle and self._next < min(self._total, number + self._at_most):
+        while self._idle and self._may_be_next(number):
             connection, piece = self._idle.pop(), self._next
             self._next += 1
             self._busy[connection] = piece
             with suppress(OSError):  # it is gone, which is seen when its answer is read
                 connection.send(piece)
+
+    def _may_be_next(self, number: int) -> bool:
+        """Return whether there is a next piece, and room for it and all that may wait for this one."""
+        if self._next >= min(len(self._sizes), number + self._at_most):
+            return False
+        return self._next <= number or sum(self._sizes[number : self._next + 1]) <= _ROOM
 
     def _take(self, connection: Connection) -> None:
         """Take the answer of a process. One that was killed, or has no more memory, gets no further work."""
@@ -79,7 +99,8 @@ class OrderedWork(Generic[T]):
         try:
             value, has_file = connection.recv()
             file = os.fdopen(recv_handle(connection), "rb") if has_file else None
-        except (EOFError, OSError):
+        except (EOFError, OSError, RuntimeError):  # the last one: there are too many open files
+            connection.close()
             self._done[number] = None
             return
         self._done[number] = Done(value[0], file) if value else None
@@ -98,27 +119,34 @@ class OrderedWork(Generic[T]):
 
 
 @contextmanager
-def done_elsewhere(work: Work[T], total: int, *, is_worth_it: bool) -> Iterator[Callable[[int], Done[T] | None]]:
-    """Yield what returns what came of each piece, as `OrderedWork.result` does: always None if there is one processor.
+def done_elsewhere(
+    work: Work[T], sizes: Sequence[int], least: int, held: Sequence[int] = ()
+) -> Iterator[Callable[[int], Done[T] | None]]:
+    """Yield what returns what came of each piece, as `OrderedWork.result` does; of work of so many bytes at least.
 
-    To be entered while this process has one thread.
+    Less of it is to be done here, and all of it if there is one processor. To be entered while this process has one
+    thread, and no database open. What is `held` by a lock (the descriptors) is not held by other processes.
     """
-    processes = min(cores(), total) if is_worth_it else 1
+    processes = min(cores(), len(sizes), _MOST) if sum(sizes) >= least else 1
     if processes < 2 or current_process().daemon:  # such a one may have no others
         yield lambda _: None
         return
-    pool = OrderedWork(work, total, processes)
+    pool = OrderedWork(work, sizes, processes, held)
     try:
         yield pool.result
     finally:
         pool.close()
 
 
-def _serve(work: Work[T], connection: Connection, others: list[Connection]) -> None:
-    """Do pieces of work until nobody asks for more. What fails here will be done, and fail, in the first process."""
+def _serve(work: Work[T], connection: Connection, held: Sequence[int]) -> None:
+    """Do pieces of work until nobody asks for more. What fails here will be done, and fail, in the first process.
+
+    This one is no reason why another program has to wait for a lock, and sees when the first process is gone.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends this one
-    for other in others:  # so that this one sees when the first process is gone
-        other.close()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in held:
+        os.dup2(nothing, number, inheritable=False)  # its number is not used for anything else
     with suppress(EOFError, OSError):
         while True:
             number = connection.recv()
@@ -126,7 +154,10 @@ def _serve(work: Work[T], connection: Connection, others: list[Connection]) -> N
                 done = work(number)
             except Exception:  # noqa: BLE001 - whatever it is, the first process will meet it
                 done = None
-            _answer(connection, done)
+            try:
+                _answer(connection, done)
+            except (TypeError, AttributeError, PicklingError):  # nothing was sent yet
+                _answer(connection, None)
 
 
 def _answer(connection: Connection, done: Done[T] | None) -> None:

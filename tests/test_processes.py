@@ -1,5 +1,6 @@
 """Pieces of work in other processes: in order, whatever happens to a process, and nothing is left behind."""
 
+import fcntl
 import os
 import signal
 from tempfile import TemporaryFile
@@ -17,8 +18,8 @@ def pool():
     """Return a function that starts processes, which end with the test."""
     pools = []
 
-    def start(work, total, count=2):
-        pools.append(OrderedWork(work, total, count))
+    def start(work, total, count=2, size=1, held=()):
+        pools.append(OrderedWork(work, [size] * total, count, held))
         return pools[-1]
 
     yield start
@@ -82,12 +83,26 @@ def test_only_a_few_pieces_are_done_before_their_turn(pool, tmp_path):
     assert len(list(tmp_path.iterdir())) <= 3 + 2 * processes._AHEAD
 
 
-@pytest.mark.parametrize(("there", "total", "worth"), [(1, 9, True), (2, 1, True), (2, 9, False)])
-def test_there_are_no_processes_where_they_gain_nothing(monkeypatch, there, total, worth):
-    """With one processor, for one piece, or for little work, all is done here."""
+def test_large_pieces_wait_for_their_turn(pool, tmp_path):
+    """One that is larger than all that may wait is done when nothing else does."""
+
+    def work(number):
+        (tmp_path / str(number)).touch()
+        return Done(number)
+
+    done = pool(work, 10, size=processes._ROOM + 1)
+    for number in range(3):
+        assert done.result(number).value == number
+    done.close()
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize(("there", "total"), [(1, 9), (2, 4), (2, 0)])
+def test_there_are_no_processes_where_they_gain_nothing(monkeypatch, there, total):
+    """With one processor, or for little work, all is done here."""
     monkeypatch.setattr(processes, "cores", lambda: there)
     monkeypatch.setattr(processes, "OrderedWork", None)  # using it fails
-    with done_elsewhere(lambda _: Done(1), total, is_worth_it=worth) as result:
+    with done_elsewhere(lambda _: Done(1), [10] * total, 50) as result:
         assert result(0) is None
 
 
@@ -96,16 +111,62 @@ def test_a_process_of_others_has_none_itself(pool, monkeypatch):
     monkeypatch.setattr(processes, "cores", lambda: 2)
 
     def work(_):
-        with done_elsewhere(lambda _: Done(1), 9, is_worth_it=True) as result:
+        with done_elsewhere(lambda _: Done(1), [1] * 9, 0) as result:
             return Done(result(0))
 
     assert pool(work, 1).result(0) == Done(None)
 
 
+@pytest.mark.parametrize("at", [1, 2])
+def test_what_cannot_begin_is_no_failure(pool, monkeypatch, at):
+    """Where there may be no further process, those that there are do the work, or this one."""
+    began, real = [], os.fork
+
+    def fork():
+        began.append(None)
+        if len(began) >= at:
+            raise BlockingIOError
+        return real()
+
+    monkeypatch.setattr(os, "fork", fork)
+    done = pool(Done, 5)
+    found = [done.result(number) for number in range(5)]
+    assert found == ([None] * 5 if at == 1 else [Done(number) for number in range(5)])
+
+
+def test_an_answer_that_cannot_be_sent_or_taken_is_no_failure(pool, monkeypatch):
+    """Something that has no form for others, or a file of too many."""
+
+    def work(number):
+        file = TemporaryFile() if number == 2 else None  # noqa: SIM115 - it goes with this process
+        return Done(print if number else lambda: None, file)
+
+    def refuse(_):
+        raise RuntimeError("received 0 items of ancdata")
+
+    done = pool(work, 4)
+    monkeypatch.setattr(processes, "recv_handle", refuse)
+    assert done.result(0) is None
+    assert done.result(1) == Done(print)
+    assert done.result(2) is None
+    assert done.result(3) == Done(print)
+
+
+def test_processes_hold_no_lock_of_the_first_one(pool, tmp_path):
+    """Its lock is free once it is gone, however long they work."""
+    lock = (tmp_path / "lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    done = pool(lambda _: Done(os.path.realpath(f"/dev/fd/{lock.fileno()}")), 1, held=[lock.fileno()])
+    assert done.result(0).value == os.devnull
+    lock.close()
+    with (tmp_path / "lock").open("w") as again:
+        fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def test_processes_end_with_the_work(monkeypatch):
     """Also if the work is given up in the middle."""
     monkeypatch.setattr(processes, "cores", lambda: 2)
-    with done_elsewhere(lambda _: Done(os.getpid()), 100, is_worth_it=True) as result:
+    with done_elsewhere(lambda _: Done(os.getpid()), [1] * 100, 0) as result:
         process = result(0).value
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)

@@ -18,9 +18,10 @@ class Exclusion:
         """Return whether the project of a session or its parent's is excluded. Raises OSError if busy."""
         (agent, session, _), form = slot
         parent = self._entries.get((SessionKey(agent, session), form))
-        return self._excludes(cwd) or (parent is not None and self._excludes(parent.cwd))
+        return self.excludes(cwd) or (parent is not None and self.excludes(parent.cwd))
 
-    def _excludes(self, cwd: str) -> bool:
+    def excludes(self, cwd: str) -> bool:
+        """Return whether a project is excluded. Raises OSError if busy."""
         if cwd not in self._known:
             self._known[cwd] = self._policy.in_project(cwd).excludes(cwd)
         return self._known[cwd]

@@ -33,6 +33,11 @@ class ExportFolder:
         self._fd = fd
         self._manifest_fd = manifest_fd
 
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        """What is open of it, with its lock."""
+        return self._fd, self._manifest_fd
+
     def read(self) -> None:
         """Read the manifest, and remove what a killed run left behind. A damaged manifest is kept under another name.
 

@@ -17,7 +17,6 @@ from katod.discover.found import FoundSession
 from katod.errors import KatodError, OutputError, SourceGone
 from katod.formatspec import FORMATS
 from katod.model import Options
-from katod.processes import done_elsewhere
 from katod.record.policy import Policy
 
 _DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
@@ -65,11 +64,11 @@ def bring_up_to_date(
     tasks = _tasks(folder, sessions, form, options, exclusion, result)
     if tasks:
         from katod.archive.writer import Writer  # noqa: PLC0415 - loads the formats, which takes longer than all else
+        from katod.processes import done_elsewhere  # noqa: PLC0415 - likewise
 
-        writer = Writer(folder, policy, exclusion, form, options)
-        size = sum(stat.size for task in tasks for _, _, stat in task.found.files)
-        is_worth_it = size >= _MUCH and writer.can_read_ahead
-        with done_elsewhere(lambda n: writer.read_ahead(tasks[n]), len(tasks), is_worth_it=is_worth_it) as read:
+        writer = Writer(folder, policy, exclusion, form, options, tasks)
+        sizes = [task.found.size for task in tasks] if writer.can_read_ahead else []
+        with done_elsewhere(lambda n: writer.read_ahead(tasks[n]), sizes, _MUCH, folder.descriptors) as read:
             for number, task in enumerate(progress(tasks)):
                 try:
                     result.count(writer.write(task, read(number)), task.name)

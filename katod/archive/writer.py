@@ -1,5 +1,7 @@
 """Writes the export of one session to its file in the folder. Loads the formats."""
 
+from collections.abc import Iterable
+
 from katod.archive.excluded import Exclusion
 from katod.archive.folder import ExportFolder
 from katod.archive.manifest import Entry
@@ -9,7 +11,7 @@ from katod.archive.talk import Rendering, Said, SpooledTalk, Talk
 from katod.archive.tally import has_less
 from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
-from katod.model import Options, Target
+from katod.model import Options, SessionKey, Target
 from katod.processes import Done
 from katod.record.policy import Policy
 from katod.write.whole import FileStamp, UnfinishedFile, hasher
@@ -20,12 +22,17 @@ SpooledText = Done[tuple[SessionMetadata, Said]]
 class Writer:
     """Writes exports of one format to a folder; `notes` collects what people should know about single sessions."""
 
-    def __init__(self, folder: ExportFolder, policy: Policy, exclusion: Exclusion, form: str, options: Options) -> None:
+    def __init__(
+        self, folder: ExportFolder, policy: Policy, exclusion: Exclusion, form: str, options: Options,
+        tasks: Iterable[Task] = (),
+    ) -> None:  # fmt: skip
         self._folder = folder
         self._exclusion = exclusion
         self._naming = ExportNaming(folder, policy, form)
         self._form = form
         self._rendering = Rendering(form, options)
+        self._tasks = {task.found.key: task for task in tasks}
+        self._below: dict[SessionKey, bool] = {}  # whether a sub-agent that is read before its turn is left out
         self.notes: list[str] = []
 
     @property
@@ -36,9 +43,19 @@ class Writer:
     def read_ahead(self, task: Task) -> SpooledText | None:
         """Read a session before its turn; None if there is nothing in it to keep until then."""
         talk = self._rendering.begin(task)
-        if talk is None or self._exclusion.covers(task.slot, talk.metadata.cwd):
+        if talk is None or self._exclusion.covers(task.slot, talk.metadata.cwd) or self._is_below_excluded(task):
             return None
         return talk.spooled()
+
+    def _is_below_excluded(self, task: Task) -> bool:
+        """Return whether the parent of a sub-agent is in an excluded project, which its export does not say yet."""
+        parent = self._tasks.get(task.found.key._replace(subagent=""))
+        if parent is None or parent is task:
+            return False
+        if parent.found.key not in self._below:
+            talk = self._rendering.begin(parent)
+            self._below[parent.found.key] = talk is not None and self._exclusion.excludes(talk.metadata.cwd)
+        return self._below[parent.found.key]
 
     def write(self, task: Task, spooled: SpooledText | None = None) -> Outcome:
         """Export a session; return what came of it. Raises KatodError or OSError; its file is then as it was.

@@ -7,7 +7,7 @@ import pytest
 from katod import processes
 from katod.archive import update
 from katod.archive.folder import opened
-from katod.archive.talk import Rendering
+from katod.archive.talk import ReadTalk, Rendering
 from katod.archive.update import bring_up_to_date
 from katod.cli.context import Context
 from katod.config import load
@@ -73,6 +73,23 @@ def test_exports_are_the_same_wherever_sessions_are_read(export, form):
     assert one[0] == two[0]
     assert one[1].counts == two[1].counts
     assert not set(two[2]) & {f"0000000{number}" for number in range(1, 6)}
+
+
+def test_nothing_below_an_excluded_project_is_read_ahead(world, export, monkeypatch):
+    """Not even a sub-agent that worked elsewhere, before its parent's turn has come."""
+    world.configure(exclude=["/home/me/app"])
+    world.session(1).say(user("secret words"), says("yes"))
+    child = Claude(world, world.session(1).session, subagent="a1b2")
+    child.cwd = "/home/me/other"
+    child.say(user("look around"), says("done"))
+    spooled = world.home / "spooled"
+    spooled.mkdir()
+    monkeypatch.setattr(ReadTalk, "spooled", lambda talk: (spooled / f"-{talk.metadata.key.subagent}").touch())
+    assert export(2)[1].counts == {"excluded": 2}
+    assert list(spooled.iterdir()) == []
+    world.configure(exclude=[])
+    assert export(2)[1].counts == {"wrote": 2}
+    assert {path.name for path in spooled.iterdir()} == {"-", "-a1b2"}  # so this would notice
 
 
 @pytest.mark.usefixtures("sessions")
