@@ -262,8 +262,10 @@ class Echoes:
         So an echo may begin right behind what a person typed once more, and be one of something earlier.
         """
         block = self._block
-        if block is None or block.is_echo or not block.is_asked or block.first in (NOWHERE, block.at):
+        if block is None or block.is_echo or not block.is_asked or block.first == NOWHERE:
             return NOWHERE
+        if (block.first, self._known.total) == (block.at, block.end):
+            return NOWHERE  # it does
         first = self._words((self._waiting[0].event,))
         is_first = first is not None and self._known.is_first_prompt(first.hashes, self._known.total)
         self._block = _EchoBlock(

@@ -161,7 +161,7 @@ def again(draw: Any, before: list[Exchange]) -> list[Said]:
 
 
 @st.composite
-def echo(draw: Any, before: list[Exchange]) -> list[Said]:
+def echo(draw: Any, before: list[Exchange], more: list[Said]) -> list[Said]:
     """Draw what a client writes again: some of what was said, in order, from a prompt on, with something of the agent."""
     begin = draw(st.integers(0, len(before) - 1))
     kept = [one for one in before[begin + 1 :] if draw(st.booleans())]
@@ -169,6 +169,7 @@ def echo(draw: Any, before: list[Exchange]) -> list[Said]:
     answers = [said for said in first.answer if said.what != "result"]
     left = draw(st.sets(st.sampled_from(answers), max_size=len(answers) - 1))
     rest = [said for said in spoken(*kept) if said.what == "user" or draw(st.booleans())]
+    rest += [said for said in more if draw(st.booleans())]
     return [first.prompt, *(said for said in first.answer if said not in left), *rest]
 
 
@@ -194,7 +195,7 @@ def test_what_a_client_writes_again_says_nothing(make: type[Maker], data: Any) -
     with session_of(make) as session:
         expected = session.write(*history, restart=restart)
         is_partial = session.nature.has_times and make.agent not in SINGLE and not make.WAITS_FOR_ENDS
-        repeated = data.draw(echo(before)) if is_partial else spoken(*before)
+        repeated = data.draw(echo(before, typed)) if is_partial else spoken(*before)
         since = history[-1].time + data.draw(st.sampled_from([0.001, 2, 900]))
         at_once = paced(repeated, since, data.draw(ONCE))
         if data.draw(st.booleans()):
