@@ -12,7 +12,7 @@ from katod import events as ev
 from katod.command.grammar import split
 from katod.events import Event, SessionRef
 from katod.model import SessionKey
-from katod.record import echo
+from katod.record import echo, texthashes
 from katod.record.echo import Echoes, Passed
 from tests.examples import mostly
 from tests.looping import each
@@ -136,6 +136,22 @@ def test_an_echo_may_begin_right_behind_what_was_typed_once_more(later: float) -
     assert chat.end() == [*(text for text, _ in said), "bye"]
 
 
+def test_an_echo_right_behind_a_repeated_exchange_may_contain_its_answer() -> None:
+    """It begins with something later than what is repeated, and goes on to the end."""
+    said = [
+        ("hello", 0),
+        (">hi", 5),
+        ("ok", 60),
+        (">yes", 65),
+        ("look", 120),
+        ("at this", 130),
+        ("ok", 180),
+        (">yes", 185),
+    ]
+    chat = Chat().say(*said).say(("at this", 185.001), (">yes", 185.002), ("bye", 300))
+    assert chat.end() == [*(text for text, _ in said), "bye"]
+
+
 def test_a_line_of_the_first_prompt_is_not_the_first_prompt() -> None:
     """Typed once more, with an answer that was given before, it is the person's: no time says otherwise."""
     said = ["do X\nok", ">Fine.", "ok", ">Done.", "ok\ngo on", ">Yes.", "B", ">Done.", "ok", ">Done.", "ok", ">Fine."]
@@ -168,8 +184,8 @@ def test_an_answer_that_used_other_tokens_was_not_given_before(later: float) -> 
 
 def test_the_history_of_a_very_long_session_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not remembered any more, between its beginning and its end, does not act and is not said again."""
-    monkeypatch.setattr(echo, "_FIRST", 6)
-    monkeypatch.setattr(echo, "_LATEST", 10)
+    monkeypatch.setattr(texthashes, "_FIRST", 6)
+    monkeypatch.setattr(texthashes, "_LATEST", 10)
     said = [
         ("hello", 0.0),
         (">hi", 5.0),
@@ -182,8 +198,8 @@ def test_the_history_of_a_very_long_session_is_recognised(monkeypatch: pytest.Mo
 
 def test_a_short_answer_that_came_again_later_does_not_end_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
     """In what is not remembered any more, `ok` is not the later `ok`, behind which all that follows would be new."""
-    monkeypatch.setattr(echo, "_FIRST", 6)
-    monkeypatch.setattr(echo, "_LATEST", 10)
+    monkeypatch.setattr(texthashes, "_FIRST", 6)
+    monkeypatch.setattr(texthashes, "_LATEST", 10)
     said = [
         ("hello", 0.0),
         (">hi", 5.0),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.record import echo
-from katod.record.echo import NOWHERE, TextHashes
+from katod.record import texthashes
+from katod.record.texthashes import NOWHERE, TextHashes
 
 FIRST, ALL = 256, 1024  # places that stay, at the beginning and in total
 
@@ -70,16 +70,16 @@ def test_the_first_exchange_ends_at_the_second_prompt() -> None:
 
 def test_a_place_before_the_latest_ones_has_a_gap_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """If what was said between the first and the latest is not remembered."""
-    monkeypatch.setattr(echo, "_FIRST", 1)
-    monkeypatch.setattr(echo, "_LATEST", 2)
+    monkeypatch.setattr(texthashes, "_FIRST", 1)
+    monkeypatch.setattr(texthashes, "_LATEST", 2)
     assert [known(1, 2, 3).has_gap_after(place) for place in range(3)] == [False, False, False]
     assert [known(1, 2, 3, 4, 5).has_gap_after(place) for place in range(5)] == [True, True, True, False, False]
 
 
 def test_what_is_forgotten_is_forgotten_where_it_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same words later on are still known; nothing is kept of those that are not."""
-    monkeypatch.setattr(echo, "_FIRST", 0)
-    monkeypatch.setattr(echo, "_LATEST", 2)
+    monkeypatch.setattr(texthashes, "_FIRST", 0)
+    monkeypatch.setattr(texthashes, "_LATEST", 2)
     these = known(1, 2, 1, 3)
     assert [these.after(NOWHERE, [hashed(number)], 9) for number in (1, 2, 3)] == [2, NOWHERE, 3]
     assert set(these._places) == {hashed(1), hashed(3)}
