@@ -1,7 +1,7 @@
 """The daemon's part: looks when sessions are due, saves them between everything else, and lets go of copies."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 from katod.agents.spec import Retention
 from katod.discover.catalog import Catalog
 from katod.discover.roots import Root
-from katod.discover.source import Source
 from katod.errors import KatodError, LedgerError, failure_of
 from katod.log import EventLog
 from katod.model import SessionKey
@@ -119,7 +118,6 @@ class Rescuer:
             if not retention.file or not root.is_there:
                 continue
             found = families(root, sources)
-            self._note_changes(found, sources)
             self._let_go(root, retention, found, now_ns)
             for subject in to_save(root, retention, found, self._folder.all(), now_ns, recorded):
                 if subject is not None and self._work.declined.get(subject.key) != subject.files:
@@ -146,15 +144,6 @@ class Rescuer:
         """Return the sessions that are recorded from their beginning on without an end, in a file that has text."""
         known = {row.id: row.key for row in self._ledger.sessions()}
         return {known[row.session] for row in self._ledger.outputs() if _records_all(row) and _has_text(row.path)}
-
-    def _note_changes(self, found: Mapping[SessionKey, Family], sources: Iterable[Source]) -> None:
-        """Note which saved sessions went on since, also of those that are gone by now: as a sweep saw them last."""
-        saved = self._folder.all()
-        for source in sources if saved else ():
-            about, changed_ns = saved.get(source.identity.key), source.seen.mtime_ns
-            if about is not None and about.key not in found and source.gone and changed_ns > about.changed_ns:
-                state = self._notes.of(about.key)
-                self._notes.set(about.key, state._replace(changed_ns=max(state.changed_ns, changed_ns)))
 
     def _let_go(self, root: Root, retention: Retention, found: dict[SessionKey, Family], now_ns: int) -> None:
         """Delete the copies of sessions that were deleted while their agent would still have kept them.

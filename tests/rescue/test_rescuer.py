@@ -18,7 +18,6 @@ from katod.rescue import copyfile, plan, rescuer, saving
 from katod.rescue.copyfile import About, members, pieces, read_about
 from katod.rescue.names import place_of
 from katod.rescue.rescuer import Rescuer
-from tests.looping import each
 from tests.support.records import OTHER, Claude, Gemini, Maker, says, user
 from tests.support.world import CUT, World
 
@@ -206,21 +205,13 @@ def test_what_a_person_deletes_goes_with_its_copy(world: World, make: type[Maker
     assert not [path for path in rescued(world).rglob("*") if path.is_file()]
 
 
-@each("noticed", ["by a look", "by a sweep"])
-def test_a_session_that_went_on_is_kept_by_its_agent_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noticed: str
-) -> None:
-    """So its person deletes it, if it goes before the agent would do that, and before copies are looked at again."""
-    world = World(tmp_path / noticed[-5:].strip(), monkeypatch)
-    world.configure(rescue=True)
+def test_a_session_that_went_on_is_kept_by_its_agent_again(world: World) -> None:
+    """So its person deletes it, if it goes before the agent would do that."""
     told(Claude(world, OTHER), 1)
     maker = told(Claude(world), 40)
     world.process()
     age(maker.path, 2)
-    with monkeypatch.context() as patch:
-        if noticed == "by a sweep":
-            patch.setattr(rescuer.Rescuer, "look", lambda *_: None)
-        world.process()
+    world.process()
     maker.path.unlink()
     world.process()
     world.process()

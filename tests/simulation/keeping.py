@@ -138,7 +138,12 @@ class Keeping:
                 yield from (f"{path.name} still has {name.decode()}" for name in names if name in content)
 
     def _delete(self, chat):
-        """Let a person delete a session: while its agent would have kept it, katod's copy goes with it."""
+        """Let a person delete a session: while its agent would have kept it, katod's copy goes with it.
+
+        Katod knows that a saved one went on since it last looked for what is due.
+        """
+        if self._calm():
+            self._let(self.copies.save)
         was_young = chat.session.agent in DELETING and self._age(chat) < KEPT - SAFELY
         agent = chat.session.agent
         others = [one for one in self.chats if one is not chat and one.session.agent == agent and one.exists]
