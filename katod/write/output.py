@@ -21,6 +21,7 @@ NEAR_TAIL_SIZE: Final = 64
 _CLAIMS: Final = range(400_000_000, 1_000_000_000, 2)  # times between 1982 and 2001, as coarse as FAT stores them
 _LOOK_BACK: Final = 16 * 1024 * 1024
 _LOOK_AROUND: Final = 2 * 1024 * 1024
+_LOOK_WITHIN: Final = 16 * 1024  # where lines are looked into
 
 
 class OutputPath(NamedTuple):
@@ -220,7 +221,8 @@ def _committed_end(fd: int, size: int, known: FileFingerprint, intent: bytes) ->
     begin, data = _last_bytes(fd, size)
     far, near, line = _hashes(known)
     found = list(islice(_ends_like(data, far, min(known.size, TAIL_SIZE)), 1))
-    for close in (_ends_like(data, near, min(known.size, NEAR_TAIL_SIZE)), _lines_like(data, line)):
+    short = min(known.size, NEAR_TAIL_SIZE)
+    for close in (_ends_like(data, near, short), _lines_like(data, line), _anywhere_like(data, near, short)):
         found = found or list(islice(close, 2))
         if len(found) == 1:
             return begin + found[0]
@@ -255,6 +257,16 @@ def _ends_like(data: bytes, digest: str, length: int) -> Iterator[int]:
     """Yield, from the end, each line end where the `length` bytes before it have this hash."""
     for end in _ends(data):
         if end >= length > 0 and _digest(data[end - length : end]) == digest:
+            yield end
+
+
+def _anywhere_like(data: bytes, digest: str, length: int) -> Iterator[int]:
+    """Yield each place where the `length` bytes before it have this hash, near the end: also within a line.
+
+    So a line that one program left open is found to which another one added.
+    """
+    for end in range(len(data), max(length, len(data) - _LOOK_WITHIN, 1) - 1, -1):
+        if _digest(data[end - length : end]) == digest:
             yield end
 
 

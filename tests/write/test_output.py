@@ -416,6 +416,19 @@ def test_short_intent_is_found_behind_a_line_that_someone_left_open(place):
     assert place.path.read_bytes() == edited
 
 
+def test_a_torn_intent_is_completed_behind_an_open_line_that_someone_went_on_with(place):
+    """And behind an edit at the top; what is torn has a note at its end, and is written again, but not what is whole."""
+    append_new(place, INTENT + b"\n%s\n" % (b"words. " * 40))
+    with place.path.open("ab") as file:
+        file.write(b"half a note")
+    known = detect_change(place, FileFingerprint(ino=1)).known
+    whole, torn = b"\nyes.\n", b"\nand no.\n"
+    edited = b"---\nmine: 1\n" + place.path.read_bytes().removeprefix(b"---\n")
+    put(place, edited + b" and more of it\n" + whole + b"\nand a note\n")
+    complete(place, known, whole + torn, [len(whole), len(whole + torn)])
+    assert place.path.read_bytes() == edited + b" and more of it\n" + whole + b"\nand a note\n" + torn
+
+
 @each("intent", [INTENT, b"\nyes.\n", b"yes.\n", b"\n\nyes.\n"])
 def test_an_append_after_an_open_line_is_completed_wherever_it_was_torn(tmp_path, intent):
     """With the line end that it began with, and all blank lines."""
