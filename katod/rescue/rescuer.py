@@ -4,7 +4,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -239,7 +239,7 @@ class Rescuer:
             self._failed(job.subject.key, error)
 
     def _begin(self, subject: Subject, policy: Policy) -> _SavingJob:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        now = due_time(0.0, time.time_ns())
         day = self._notes.count_day(now[:10])
         terms = SavingTerms(policy, now, day, policy.settings.recording.rescue_redact)
         return _SavingJob(subject, save(subject, self._folder, terms, self._log))
