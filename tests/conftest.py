@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from katod import errors
+from katod import errors, processes
+from katod.archive import update
 from tests import examples
 from tests.support.collected import close_collected
 from tests.support.world import World
@@ -141,3 +142,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     print(f"\nskipped: {skipped}, at most {most} may be")
     if skipped > int(most):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(params=["here", pytest.param("elsewhere", marks=pytest.mark.slow)])
+def reading_place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have `export --all` read sessions in this process, or in others before their turn: nobody sees a difference."""
+    if request.param == "elsewhere":
+        monkeypatch.setattr(update, "_MUCH", 0)
+        monkeypatch.setattr(processes, "cores", lambda: 2)

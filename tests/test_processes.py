@@ -10,8 +10,6 @@ import pytest
 from katod import processes
 from katod.processes import Done, OrderedWork, cores, done_elsewhere
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # threads of the test runner
-
 
 @pytest.fixture
 def pool():

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.text import slug
+from katod.text import clean, slug
 from tests.examples import texts
 from tests.looping import each
 
@@ -56,3 +56,20 @@ def test_slug_is_short_plain_and_stable(text, length):
     assert not words.startswith(("-", "_"))
     assert not words.endswith(("-", "_"))
     assert slug(text, length) == words
+
+
+def test_nothing_that_affects_a_terminal_stays_beside_any_letter():
+    """Controls and what reverses the direction of text, also where a text is not ASCII; other characters stay."""
+    harmful = {
+        *range(9),
+        *range(11, 32),
+        *range(127, 160),
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+        0xFFFE,
+        0xFFFF,
+    }
+    for number in range(0x11000):
+        for letter in "aé":
+            text = f"{letter}{chr(number)}{letter}\n\t"
+            assert (clean(text) == text) is (number not in harmful), hex(number)

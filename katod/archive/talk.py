@@ -1,6 +1,6 @@
 """The text of a session's export, read and rendered here, or before its turn in another process. Loads formats."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from tempfile import TemporaryFile
 from typing import IO, Final, NamedTuple, Protocol
@@ -77,13 +77,15 @@ class Rendering:
         folder = picture_folder(target.path.name, self._form, self._options)
         options = for_export(linking_from(self._options, target.path.parent), self._form, folder)
         save = picture_saver(target.root, target.parts, folder) if folder and saving else _save_nothing
-        for piece in render(begun, self._form, options, save):
-            yield piece.encode("utf-8", "replace")
+        return self._pieces(begun, options, save)
 
     def text_anywhere(self, begun: Begun) -> Iterator[bytes]:
         """Yield the text of an export, wherever it will be. Raises `HasPicture` if it has one."""
         folder = picture_folder("x", self._form, self._options)
-        for piece in render(begun, self._form, for_export(self._options, self._form, folder), _refuse_pictures):
+        return self._pieces(begun, for_export(self._options, self._form, folder), _refuse_pictures)
+
+    def _pieces(self, begun: Begun, options: Options, save: Callable[[str, str], None]) -> Iterator[bytes]:
+        for piece in render(begun, self._form, options, save):
             yield piece.encode("utf-8", "replace")
 
 

@@ -251,7 +251,7 @@ class Catalog:
     def _is_known(self, path: str, seen: Stat) -> bool:
         """Return whether a file is as the last sweep saw it: nearly all are."""
         source = self._by_path.get(path)
-        return source is not None and source.row.seen == seen and not source.row.gone
+        return source is not None and source.is_as(seen)
 
     def _notice(self, root: Root, path: str, seen: Stat) -> list[Source]:
         source = self._by_path.get(path)

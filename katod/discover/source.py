@@ -106,9 +106,13 @@ class Source:
 
     # -- what a sweep finds -----------------------------------------------------------------------------
 
+    def is_as(self, seen: Stat) -> bool:
+        """Return whether its file is as the last sweep saw it."""
+        return self.row.seen == seen and not self.row.gone
+
     def was_seen(self, seen: Stat) -> bool:
         """Take a stat of its file; return whether it changed, or came back."""
-        if self.row.seen == seen and not self.row.gone:
+        if self.is_as(seen):
             return False
         self.row = self.row._replace(seen=seen, gone=False)
         return True

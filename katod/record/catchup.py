@@ -388,7 +388,7 @@ class CatchUp:
             self._save(output)
         if done and written:
             output.rejoin()
-            self._delivery.settle()  # what happens to its session from now on is not noted of its position any more
+            self._delivery.settle()  # a rewritten session moves no position from now on: the ledger must have none
             self.drop(output)
             if output.row.is_copy and output.row.made:
                 self._delivery.tell(News.of("written", output.row))

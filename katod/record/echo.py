@@ -289,7 +289,7 @@ class Echoes:
     def _take_other(self, here: list[Passed]) -> list[Passed]:
         """Take an event that says nothing by itself: it belongs to the messages around it."""
         block = self._block
-        is_own = self._is_own(here[0].event) if here[0].event.kind == ev.USAGE else False
+        is_own = here[0].event.kind == ev.USAGE and self._is_own(here[0].event)
         if block is None or not (block.is_echo or self._waiting):
             return self._pass(here)
         if is_own:

@@ -203,7 +203,7 @@ class SessionStream:
     def _admit(self, one: Passed, source: Readable, seen: EventDedup) -> None:
         """Let the session go on with an event."""
         event, path = one.event, one.path
-        seen.add(event, source if path == source.path else self._source_at(path, source))
+        seen.add(event, self._source_at(path, source))
         metadata = self.metadata
         if metadata.tally is not None:
             metadata.tally.pass_event(event, path)

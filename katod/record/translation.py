@@ -228,7 +228,7 @@ class Translation:
                 events = self._adapt(record, line)
                 self.counts = self.counts.plus(events)
                 for event in events if self._metadata.tally is None else self._counted(record, events):
-                    yield self._split(event) if event.kind == ev.USER_MESSAGE else self._whole(event)
+                    yield self._message(event)
                 self.records.end()
 
     def _counted(self, record: Record, events: list[Event]) -> Iterable[Event]:
@@ -315,9 +315,8 @@ class Translation:
         return events
 
     def _message(self, event: Event) -> Message:
-        return self._split(event) if event.kind == ev.USER_MESSAGE else self._whole(event)
-
-    def _whole(self, event: Event) -> Message:
+        if event.kind == ev.USER_MESSAGE:
+            return self._split(event)
         if event.kind in _NAMING:
             take_name(self._metadata, event)
         return (event,)

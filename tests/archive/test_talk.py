@@ -17,7 +17,6 @@ from tests.examples import mostly
 from tests.support.records import Claude
 from tests.support.records.base import says, user
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # threads of the test runner
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(64)).decode()
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from katod import processes
 from katod.archive import talk, update
 from katod.archive.folder import opened
 from katod.archive.update import bring_up_to_date
@@ -20,16 +19,7 @@ from katod.record.policy import Policy
 from tests.support.records.base import says, user
 from tests.support.versions import set_format_version
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # threads of the test runner
-
-
-@pytest.fixture(autouse=True, params=["here", pytest.param("elsewhere", marks=pytest.mark.slow)])
-def place(request, monkeypatch):
-    """Have sessions read and rendered in this process, or in others before their turn: nobody sees a difference."""
-    if request.param == "elsewhere":
-        monkeypatch.setattr(update, "_MUCH", 0)
-        monkeypatch.setattr(processes, "cores", lambda: 2)
-    return request.param
+pytestmark = pytest.mark.usefixtures("reading_place")
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import sys
 import pytest
 
 from katod import processes
-from katod.archive import update
 from katod.archive.folder import opened
 from katod.archive.manifest import INDEX, MANIFEST
 from katod.write import whole
@@ -22,17 +21,9 @@ from tests.support.pane import Pane
 from tests.support.records import Claude, Codex, OpenCode
 from tests.support.records.base import says, user
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # threads of the test runner
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(64)).decode()
 
-
-@pytest.fixture(autouse=True, params=["here", pytest.param("elsewhere", marks=pytest.mark.slow)])
-def place(request, monkeypatch):
-    """Have sessions read and rendered in this process, or in others before their turn: nobody sees a difference."""
-    if request.param == "elsewhere":
-        monkeypatch.setattr(update, "_MUCH", 0)
-        monkeypatch.setattr(processes, "cores", lambda: 2)
-    return request.param
+pytestmark = pytest.mark.usefixtures("reading_place")
 
 
 @pytest.fixture

@@ -27,7 +27,10 @@ from tests.looping import each
         ("1 failing\n<shellId: 1 completed with exit code 3>", "1 failing"),
         ("1 failing\n\nCommand exited with code 1", "1 failing"),
         ("done\n<shell_metadata>\ntimed out\n</shell_metadata>", "done"),
+        ("done\n<bash_metadata>\ntimed out\n</bash_metadata>", "done"),
+        ("done\n<system-reminder>be brief</system-reminder>\n", "done"),
         ("One test.\nagentId: a6d8 (for resuming)\n<usage>total_tokens: 900</usage>", "One test."),
+        ("One test.\nagentId: a6d8 (for resuming)", "One test."),
     ],
 )
 def test_what_a_client_adds_for_its_model_is_dropped(text, output):
