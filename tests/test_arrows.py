@@ -142,7 +142,7 @@ IMPURE = {
     "project": ".allowed",
     "rescue": ".copyfile .folder .names .notes .plan .rescuer .restoring .saving",
     "doctor": ".agents .case .ledger .machine .outputs",
-    "discover": ".catalog .discovery .live .roots .source .watch",
+    "discover": ".catalog .discovery .folders .live .roots .source .watch",
     "tail": ".reader",
     "agents": (
         ".antigravity .antigravity.places .claude .claude.cleanup .claude.running .claude.tools .cline .codex .copilot .copilot.states .cursor .families .gemini .gemini.retention .kimi .opencode .opencode.database .opencode.readonly .opencode.second"

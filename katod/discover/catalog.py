@@ -5,12 +5,14 @@ Also decides where the history of a new source ends (its baseline): commands in 
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from katod.agents.spec import AgentSpec
+from katod.discover.folders import FolderLook, Folders
 from katod.discover.roots import Root, stat_source, sweep, sweep_folder
 from katod.discover.source import Source
 from katod.errors import INTERNAL, failure_of
@@ -72,6 +74,7 @@ class Catalog:
         self._ledger = ledger
         self._log = log
         self._coverage = Coverage(ledger, log)
+        self._folders = Folders()
         self.sources: dict[int, Source] = {}
         self._by_path: dict[str, Source] = {}
         self._by_identity: dict[Identity, Source] = {}
@@ -180,15 +183,16 @@ class Catalog:
 
     # -- what the disk holds now ----------------------------------------------------------------------
 
-    def sweep(self, roots: Iterable[Root]) -> list[Source]:
-        """Check every session file of these roots; return the new and changed ones, oldest change first."""
+    def sweep(self, roots: Iterable[Root], *, deep: bool = True) -> list[Source]:
+        """Check the session files of these roots; return the new and changed ones, oldest change first.
+
+        Only a deep sweep checks those in folders in which nothing changed for a day.
+        """
         changed: list[Source] = []
-        known: dict[str, list[Source]] = {}
-        for source in self._by_path.values():
-            known.setdefault(source.identity.key.agent, []).append(source)
+        known = cache(self._by_agent)  # only if something may have vanished
         with self._ledger.transaction():
             for root in roots:
-                changed += self._sweep_root(root, known.get(root.agent, ()))
+                changed += self._sweep_root(root, known, deep=deep)
         return sorted(changed, key=lambda source: (source.seen.mtime_ns, source.id))
 
     def sweep_folders(self, folders: Iterable[tuple[Root, str]]) -> list[Source]:
@@ -232,21 +236,34 @@ class Catalog:
         with self._ledger.transaction():
             return self._notice(root, path, seen)
 
-    def _sweep_root(self, root: Root, known: Iterable[Source]) -> list[Source]:
+    def _by_agent(self) -> dict[str, list[Source]]:
+        known: dict[str, list[Source]] = {}
+        for source in self._by_path.values():
+            known.setdefault(source.identity.key.agent, []).append(source)
+        return known
+
+    def _sweep_root(self, root: Root, known: Callable[[], dict[str, list[Source]]], *, deep: bool) -> list[Source]:
         """Check the files of a root, of whose agent these sources are known; roots may be in others."""
         began = time.time_ns() - _CLOCK_SLACK_NS
         problems: dict[str, str] = {}
-        found = dict(sweep(root, problems))
+        look = self._folders.look(deep=deep)
+        found = dict(sweep(root, problems, look))
         new = [(path, seen) for path, seen in found.items() if not self._is_known(path, seen)]
         new.sort(key=lambda item: (item[1].mtime_ns, item[0]))
         changed = [source for path, seen in new for source in self._notice(root, path, seen)]
-        closed, prefix = self._coverage.note(root, problems, began), root.prefix
-        for source in known:
-            path = source.path
-            if path not in found and path.startswith(prefix) and not source.gone and not path.startswith(closed):
-                source.vanished()
-                self._log.source_vanished(str(source.identity.key))
+        closed = self._coverage.note(root, problems, began)
+        if look.has_changed or (root.spec.container is not None and root.is_there):
+            for source in known().get(root.agent, ()):
+                path = source.path
+                if path not in found and path.startswith(root.prefix) and not path.startswith(closed):
+                    self._note_missing(source, look)
         return changed
+
+    def _note_missing(self, source: Source, look: FolderLook) -> None:
+        """Note that a source was not found, unless its folder was passed over."""
+        if not (source.gone or look.has_passed(source.path)):
+            source.vanished()
+            self._log.source_vanished(str(source.identity.key))
 
     def _is_known(self, path: str, seen: Stat) -> bool:
         """Return whether a file is as the last sweep saw it: nearly all are."""

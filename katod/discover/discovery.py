@@ -19,6 +19,8 @@ ACTIVE_EVERY: Final = 2.0  # seconds between two sweeps of the folders with rece
 ACTIVE_FOR: Final = 600.0
 FULL_EVERY: Final = 30.0
 FULL_EVERY_WHEN_QUIET: Final = 60.0
+DEEP_EVERY: Final = 600.0  # seconds between two full sweeps that read the folders in which nothing changed for a day
+_LATE: Final = 5.0  # seconds after which a hint does not come any more
 _ABSENT_AT_ONCE: Final = 8  # roots of agents that are not used, of which one look asks whether they are there by now
 
 
@@ -99,13 +101,17 @@ class Discovery:
         """Return all changed sources, None if no full sweep is due."""
         if not self._clock.is_full_due(now):
             return None
-        sources = self.sweep()
+        is_regular = not self._clock.is_late
+        deep = self._clock.take_deep(now) or not self._watcher.is_sound
+        sources = self._noted(self.catalog.sweep(self.roots, deep=deep))
+        if is_regular and self._watcher.is_sound:
+            self._watcher.doubt(_unhinted(sources))
         self._clock.set_next_full(now, active=bool(self._active))
         return sources
 
     def sweep(self) -> list[Source]:
         """Sweep everything now."""
-        return self._noted(self.catalog.sweep(self.roots))
+        return self._noted(self.catalog.sweep(self.roots, deep=True))
 
     def deadline(self) -> float:
         """Return when (monotonic) it is time to look again."""
@@ -126,6 +132,13 @@ class Discovery:
         found = [root for root in self.roots if path.startswith(f"{root.path}/")]
         innermost = max((len(root.path.parts) for root in found), default=0)
         return [root for root in found if len(root.path.parts) == innermost]
+
+
+def _unhinted(sources: Iterable[Source]) -> list[str]:
+    """Return the folders of files that changed a while ago, which a sweep found before any hint."""
+    before = (time.time() - _LATE) * 1e9
+    files = (source for source in sources if not source.spec.is_contained(source.path))
+    return [os.path.dirname(source.path) for source in files if source.seen.mtime_ns < before]
 
 
 class _Presence:
@@ -180,6 +193,8 @@ class _Clock:
         self.active_at = now + ACTIVE_EVERY
         self.set_next_full(now, active=True)
         self.lost = False  # hints were lost, or there is a new folder
+        self.is_late = False  # whether the last full sweep was due for what hints did not say
+        self._deep_at = now + DEEP_EVERY
         self._full_after = 0.0
         self._wall = time.time() - now
 
@@ -193,5 +208,13 @@ class _Clock:
         lost = self.lost and now >= self._full_after  # some folders are touched all the time
         if not (now >= self.full_at or gap or lost):
             return False
+        self.is_late = gap or self.lost
         self.lost, self._full_after, self._wall = False, now + ACTIVE_EVERY, time.time() - now
+        return True
+
+    def take_deep(self, now: float) -> bool:
+        """Return whether the full sweep that is due has to read all folders; if so, the next ones need not."""
+        if not (self.is_late or now >= self._deep_at):
+            return False
+        self._deep_at = now + DEEP_EVERY
         return True

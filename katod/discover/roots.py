@@ -14,6 +14,7 @@ from typing import Final
 
 from katod.agents.spec import AgentSpec, Container
 from katod.config import Settings
+from katod.discover.folders import FolderLook
 from katod.errors import SourceError
 from katod.model import Identity, Stat, signed
 
@@ -128,18 +129,23 @@ def _real_path(path: str, known: dict[str, str]) -> str:
     return known[path]
 
 
-def sweep(root: Root, problems: dict[str, str]) -> Iterator[tuple[str, Stat]]:
-    """Yield every source below a root that may be a session. What cannot be read is added to `problems`."""
+def sweep(root: Root, problems: dict[str, str], look: FolderLook | None = None) -> Iterator[tuple[str, Stat]]:
+    """Yield every source below a root that may be a session, without those in folders that the `look` passes over.
+
+    What cannot be read is added to `problems`.
+    """
     if not root.is_there:
         return
     if root.spec.container is not None:
         found = sweep_folder(root.spec, str(root.path), problems, deep=False)
         yield from (item for item in found if item[0].startswith(root.prefix))
     for folder in root.folders:
-        yield from sweep_folder(root.spec, str(folder), problems, deep=True)
+        yield from sweep_folder(root.spec, str(folder), problems, deep=True, look=look)
 
 
-def sweep_folder(spec: AgentSpec, folder: str, problems: dict[str, str], *, deep: bool) -> Iterator[tuple[str, Stat]]:
+def sweep_folder(
+    spec: AgentSpec, folder: str, problems: dict[str, str], *, deep: bool, look: FolderLook | None = None
+) -> Iterator[tuple[str, Stat]]:
     """Yield the sources in one folder, and in its subfolders if `deep`, that may be sessions.
 
     Links are not followed. Which session a file belongs to is not determined here: for ten thousand known files that
@@ -147,16 +153,35 @@ def sweep_folder(spec: AgentSpec, folder: str, problems: dict[str, str], *, deep
     """
     pending = [folder]
     while pending:
-        for entry in filter(_is_nameable, _entries(pending.pop(), problems)):
-            name = entry.name
-            if name.endswith(spec.suffixes):
-                own = _stat_of(entry)
-                if own is not None:
-                    yield entry.path, spec.stat_of(entry.path, own)
-            elif spec.container is not None and name.endswith(spec.container.suffix):
-                yield from _sweep_container(spec, spec.container, entry, problems)
-            elif deep and name[0] != "." and _is_folder(entry):
-                pending.append(entry.path)
+        here = pending.pop()
+        if look is not None and (known := look.pass_over(here)) is not None:
+            pending += known
+            continue
+        failed = len(problems)
+        found, below = _read(spec, here, problems)
+        yield from found
+        if deep:
+            pending += below
+        if look is not None:
+            look.note(here, below, [stat.mtime_ns for _, stat in found], is_whole=len(problems) == failed)
+
+
+def _read(spec: AgentSpec, folder: str, problems: dict[str, str]) -> tuple[list[tuple[str, Stat]], list[str]]:
+    """Return the sources directly in a folder that may be sessions, and its subfolders."""
+    found, below = list[tuple[str, Stat]](), list[str]()
+    for entry in _entries(folder, problems):
+        name = entry.name
+        if not _has_a_name(entry.path):
+            continue
+        if name.endswith(spec.suffixes):
+            own = _stat_of(entry)
+            if own is not None:
+                found.append((entry.path, spec.stat_of(entry.path, own)))
+        elif spec.container is not None and name.endswith(spec.container.suffix):
+            found += _sweep_container(spec, spec.container, entry, problems)
+        elif name[0] != "." and _is_folder(entry):
+            below.append(entry.path)
+    return found, below
 
 
 def strange_files(root: Root) -> int:
@@ -232,10 +257,6 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 def _has_a_name(path: str) -> bool:
     """Return whether a path is valid text: agents use ASCII names, and the ledger stores only text."""
     return path.isascii() or path.isprintable()
-
-
-def _is_nameable(entry: "os.DirEntry[str]") -> bool:
-    return _has_a_name(entry.path)
 
 
 def _is_regular(status: os.stat_result) -> bool:

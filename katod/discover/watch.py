@@ -113,6 +113,7 @@ class Watcher:
         self._watches: dict[Path, tuple[ObservedWatch, FolderIdentity]] = {}
         self._lost: set[Path] = set()
         self._observer: BaseObserver | None = None
+        self._missed = False  # a change, in a folder that is watched
         logging.getLogger("watchdog").addHandler(_Losses(hints))
         logging.getLogger("watchdog").propagate = False
         warnings.filterwarnings("ignore", module=r"watchdog\..*")
@@ -145,6 +146,18 @@ class Watcher:
                 self._forget(folder)
                 found |= self._watch(folder, deep, identity)
         return found
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether hints tell of every change, as far as that is known."""
+        return self._observer is not None and not self._lost and not self._missed
+
+    def doubt(self, folders: Iterable[str]) -> None:
+        """Rely on hints no more, if there are any folders in which they missed a change: as on network file systems."""
+        for folder in folders:
+            self._missed = True
+            self._log.watch_lost(folder, "changes in it are not reported")
+            break
 
     def stop(self) -> None:
         """Stop the watcher's threads."""

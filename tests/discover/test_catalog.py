@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from katod.agents import AGENTS
+from katod.discover import folders
 from katod.discover.catalog import Catalog
 from katod.discover.roots import Root
 from katod.model import START, Cursor, NearMiss
-from tests.support.parts import Parts, put
+from tests.support.parts import Parts, next_tick, put
 from tests.support.records import OTHER, SESSION, Antigravity, Claude, Codex, OpenCode, says, user
 from tests.support.world import World
 
@@ -159,6 +160,22 @@ def test_a_file_that_is_gone_is_kept_and_comes_back(parts):
     aside.rename(file.path)
     assert parts.sweep() == [source]
     assert (source.gone, source.history) == (False, 0)
+
+
+def test_a_sweep_that_passes_over_cold_folders_loses_no_source(parts, monkeypatch):
+    """What is in a folder that is not read has not vanished; what is deleted there has, and what is new is found."""
+    monkeypatch.setattr(folders, "_SETTLED_NS", 0)
+    files = [parts.world.claude(name, folder="-home-me-old").append("{}\n") for name in (SESSION, OTHER)]
+    for file in files:
+        file.age()
+    next_tick(parts.world.home)
+    first, second = sorted(parts.sweep(), key=lambda source: source.path != str(files[0].path))
+    assert parts.catalog.sweep(parts.roots, deep=False) == []
+    files[0].append("{}\n")
+    assert parts.catalog.sweep(parts.roots, deep=False) == [], "only the watcher reports that"
+    files[1].path.unlink()
+    assert parts.catalog.sweep(parts.roots, deep=False) == [first]
+    assert (first.gone, second.gone) == (False, True)
 
 
 def test_a_moved_file_is_the_same_source(parts):

@@ -8,7 +8,7 @@ import pytest
 
 from katod.agents import AGENTS
 from katod.discover import discovery as module
-from katod.discover.discovery import ACTIVE_EVERY, ACTIVE_FOR, FULL_EVERY, FULL_EVERY_WHEN_QUIET, Discovery
+from katod.discover.discovery import ACTIVE_EVERY, ACTIVE_FOR, DEEP_EVERY, FULL_EVERY, FULL_EVERY_WHEN_QUIET, Discovery
 from katod.discover.roots import Root
 from katod.discover.source import Source
 from katod.log import EventLog
@@ -43,10 +43,11 @@ class Disk:
     """A catalog that returns preset changes, and notes what it is asked to look at."""
 
     def __init__(self):
-        self.changed, self.swept, self.folders, self.hinted = [], 0, [], []
+        self.changed, self.swept, self.folders, self.hinted, self.deep = [], 0, [], [], []
 
-    def sweep(self, _roots):
+    def sweep(self, _roots, *, deep):
         self.swept += 1
+        self.deep.append(deep)
         return self.changed
 
     def sweep_folders(self, folders):
@@ -237,7 +238,14 @@ class Watcher:
     """A watcher that notes which folders it is to watch."""
 
     def __init__(self, works=True):
-        self.works, self.started, self.watched = works, 0, []
+        self.works, self.started, self.watched, self.doubted = works, 0, [], []
+
+    @property
+    def is_sound(self):
+        return self.works and not self.doubted
+
+    def doubt(self, folders):
+        self.doubted += folders
 
     def start(self):
         self.started += 1
@@ -258,6 +266,44 @@ def test_what_exists_is_watched_where_the_machine_can(discovery, watch, works, e
     assert watcher.started == watch
     sessions = ["/r/projects", "/r/inner/sessions", "/r/inner/archived_sessions"]
     assert watcher.watched[-1] == ["/r/sessions", *sessions, "/state/requests"]
+
+
+def test_while_hints_are_reliable_cold_folders_are_seldom_read(discovery, disk, clock):
+    """One of some sweeps is deep, and so are those after lost hints; without a watcher, all are."""
+    discovery._watcher = Watcher()
+    looks(discovery, clock, 2 * DEEP_EVERY + FULL_EVERY_WHEN_QUIET)
+    assert [n for n, deep in enumerate(disk.deep) if deep] == [10, 20]
+    discovery.hints.lost()
+    discovery.hinted()
+    looks(discovery, clock, ACTIVE_EVERY)
+    assert disk.deep.pop()
+    discovery._watcher.works = False
+    looks(discovery, clock, 2 * FULL_EVERY_WHEN_QUIET)
+    assert disk.deep[-2:] == [True, True]
+
+
+def test_a_change_that_no_hint_named_ends_the_trust_in_hints(discovery, disk, clock):
+    """It is one of a session file, found by a regular sweep when a hint would have come long before."""
+    watcher = discovery._watcher = Watcher()
+    disk.changed = [source(written=clock.wall)]
+    looks(discovery, clock, FULL_EVERY, step=FULL_EVERY)
+    assert watcher.doubted == ["/r/projects/a"]
+    looks(discovery, clock, 2 * FULL_EVERY)
+    assert disk.deep[-2:] == [True, True]
+
+
+def test_what_cannot_be_blamed_on_hints_is_not(discovery, disk, clock):
+    """A change of just now, a session in a database, and what is found because hints were lost."""
+    watcher = discovery._watcher = Watcher()
+    disk.changed = [source(written=clock.wall + FULL_EVERY), source("/r/projects/a.db#s")]
+    disk.changed[1].row = disk.changed[1].row._replace(identity=Identity(SessionKey("opencode", "s"), "s"))
+    looks(discovery, clock, FULL_EVERY, step=FULL_EVERY)
+    disk.changed = [source(written=clock.wall)]
+    clock.go(ACTIVE_EVERY * 5)
+    discovery.hints.lost()
+    discovery.hinted()
+    looks(discovery, clock, 1)
+    assert watcher.doubted == []
 
 
 def test_new_settings_change_the_roots(discovery):

@@ -55,3 +55,41 @@ def test_opens_and_closes_are_not_heard(tmp_path: Path) -> None:
     finally:
         watcher.stop()
     assert set(heard) == {"modified"}
+
+
+def test_hints_are_reliable_until_one_is_missed(tmp_path: Path) -> None:
+    """Not before the watcher runs, nor after a change that it did not report, which is logged once."""
+    lost: list[str] = []
+    watcher = Watcher(Hints(AGENTS.values()), EventLog(lambda _level, _event, fields: lost.append(fields["path"])))
+    assert not watcher.is_sound
+    assert watcher.start()
+    try:
+        watcher.renew([(tmp_path, True)])
+        watcher.doubt([])
+        assert watcher.is_sound
+        watcher.doubt(["/r/a", "/r/b"])
+        assert not watcher.is_sound
+    finally:
+        watcher.stop()
+    assert lost == ["/r/a"]
+
+
+def test_a_folder_that_cannot_be_watched_makes_hints_unreliable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until it can be."""
+    watcher = Watcher(Hints(AGENTS.values()), EventLog())
+    assert watcher.start()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(watcher._observer, "schedule", _refuse)
+            watcher.renew([(tmp_path, True)])
+            assert not watcher.is_sound
+        watcher.renew([(tmp_path, True)])
+        assert watcher.is_sound
+    finally:
+        watcher.stop()
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise OSError(28, "No space left on device")

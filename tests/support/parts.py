@@ -1,6 +1,7 @@
 """katod's components assembled by hand: a ledger in memory, a catalog of a world, sessions, and the captured log."""
 
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 from katod.agents import AGENTS
@@ -37,6 +38,15 @@ class MemoryDatabase(sqlite3.Connection):
 def put(owner: Source | Output | ActiveSession, **columns: Any) -> None:
     """Put a source, an output or a session into a state, as its row has it."""
     owner.row = owner.row._replace(**columns)
+
+
+def next_tick(folder: Path) -> None:
+    """Return when the clock of file times has gone on: what happens now has another time than what happened before."""
+    probe = folder / "probe"
+    probe.touch()
+    before = probe.stat().st_mtime_ns
+    while probe.stat().st_mtime_ns == before:
+        probe.touch()
 
 
 def memory_ledger() -> Ledger:
