@@ -245,7 +245,7 @@ def stderr_sink() -> Sink:
 
 def _structlog() -> Any:
     """Import structlog without asyncio and rich: it imports them for what is not used here, and they take 5 MB."""
-    spared = {"asyncio": ModuleType("asyncio"), "rich.console": None}
+    spared = {"asyncio": ModuleType("asyncio"), "rich": None, "rich.pretty": None, "rich.console": None}
     spared = {name: stub for name, stub in spared.items() if name not in sys.modules}
     sys.modules.update(spared)  # type: ignore[arg-type]  # None: it cannot be imported
     try:
