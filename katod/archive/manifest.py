@@ -70,14 +70,14 @@ class Manifest:
         lines, _, _ = data.rpartition(b"\n")
         manifest = cls(size=len(lines) + 1 if lines else 0)
         rows = lines.split(b"\n") if lines else []
-        if not lines and not header().startswith(data.rstrip(b"\0")):  # not even the beginning of katod's first line
+        if not lines and not _may_begin(data):
             manifest.damaged = 1
         for number, line in enumerate(rows):
             try:
                 there = line[line.rfind(b"\0") + 1 :]  # behind what was lost
                 manifest._take(orjson.loads(there), is_first=number == 0 and there == line)
             except (ValueError, TypeError, KeyError):
-                manifest.damaged += number == 0 or there == line
+                manifest.damaged += there == line or (number == 0 and not _may_begin(line))
         return manifest
 
     def lines(self) -> Iterator[bytes]:
@@ -100,6 +100,11 @@ class Manifest:
         else:
             entry = _entry(row)
             self.entries[entry.slot] = entry
+
+
+def _may_begin(data: bytes) -> bool:
+    """Return whether a manifest begins with this, as far as it was not lost: with all or a part of its first line."""
+    return header().startswith(data.partition(b"\0")[0])
 
 
 def header() -> bytes:

@@ -98,6 +98,15 @@ def test_lines_that_power_loss_replaced_are_no_damage(begun, behind):
     assert (manifest.damaged, [*manifest.entries.values()]) == (0, [ENTRY] if behind else [])
 
 
+@each("begun", [0, 5, len(header()), len(header()) + 9])
+@each("end", [b"", b"\n"])
+def test_what_power_loss_left_between_others_is_no_damage(begun, end):
+    """Of two lines that were not synced, the disk kept the beginning of the first and a part of the second."""
+    line = entry_line(ENTRY)
+    manifest = Manifest.read(written()[:begun] + line[: max(begun - len(header()), 0)] + bytes(300) + line[3:40] + end)
+    assert (manifest.damaged, [*manifest.entries.values()]) == (0, [])
+
+
 @each("kept", [1, 2, 40, 150])
 def test_a_line_of_which_power_loss_left_the_end_is_no_damage(kept):
     """The disk kept the later part of what was not synced."""
@@ -106,7 +115,7 @@ def test_a_line_of_which_power_loss_left_the_end_is_no_damage(kept):
     assert (manifest.damaged, [*manifest.entries.values()]) == (0, [ENTRY])
 
 
-@each("data", [b"my notes", b"my notes\n", b'{"a":1}\n', b"\xff\n", b"\n", b"\0my notes", b"my\0notes\n"])
+@each("data", [b"my notes", b"my notes\n", b'{"a":1}\n', b"\xff\n", b"\n", b"my\0notes", b"my\0notes\n"])
 def test_another_file_is_damage(data):
     """It is not katod's, and must not be taken for an empty list."""
     assert Manifest.read(data).damaged
