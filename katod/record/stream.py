@@ -350,6 +350,7 @@ class LedgerDedup(EventDedup):
         self._native_ids = AGENTS[session.key.agent].nature.has_native_ids
         self._new: list[SeenRow] = []
         self._fresh: set[int] = set()
+        self._has_stored = session.seq > 0  # whether the ledger has any: the history of most sessions is read once
         self._backfilled = 0  # events, by position
         self._scanned: set[int] = set()  # ids in a backfill that has not ended
 
@@ -368,7 +369,7 @@ class LedgerDedup(EventDedup):
     def knows(self, event: Event) -> bool:
         """Return whether an event with a native id is in the ledger, or was added since the last step."""
         hashed = id_hash(event.id)
-        return hashed in self._fresh or self._ledger.place(self._session, hashed) is not None
+        return hashed in self._fresh or (self._has_stored and self._ledger.place(self._session, hashed) is not None)
 
     def is_to_backfill(self, event: Event) -> bool:
         """Return whether an event that was only scanned before has not been noted in this backfill."""
@@ -393,6 +394,7 @@ class LedgerDedup(EventDedup):
 
     def saved(self) -> None:
         """Forget what the ledger now has."""
+        self._has_stored = self.seq > 0
         self._new.clear()
         self._fresh.clear()
 
