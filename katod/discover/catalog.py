@@ -253,17 +253,18 @@ class Catalog:
         changed = [source for path, seen in new for source in self._notice(root, path, seen)]
         closed = self._coverage.note(root, problems, began)
         if look.has_changed or (root.spec.container is not None and root.is_there):
-            for source in known().get(root.agent, ()):
-                path = source.path
-                if path not in found and path.startswith(root.prefix) and not path.startswith(closed):
-                    self._note_missing(source, look)
+            self._note_vanished(
+                [one for one in known().get(root.agent, ()) if one.path not in found], root, closed, look
+            )
         return changed
 
-    def _note_missing(self, source: Source, look: FolderLook) -> None:
-        """Note that a source was not found, unless its folder was passed over."""
-        if not (source.gone or look.has_passed(source.path)):
-            source.vanished()
-            self._log.source_vanished(str(source.identity.key))
+    def _note_vanished(self, missing: list[Source], root: Root, closed: tuple[str, ...], look: FolderLook) -> None:
+        """Note which of the sources that were not found are gone: their place was looked at."""
+        for source in missing:
+            path = source.path
+            if path.startswith(root.prefix) and not (source.gone or path.startswith(closed) or look.has_passed(path)):
+                source.vanished()
+                self._log.source_vanished(str(source.identity.key))
 
     def _is_known(self, path: str, seen: Stat) -> bool:
         """Return whether a file is as the last sweep saw it: nearly all are."""

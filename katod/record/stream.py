@@ -4,6 +4,7 @@ Live recording, backfill, catch-up, replay and resync all read through `SessionS
 already seen (the `EventDedup` policies) and in what they do with an event.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Protocol
 
@@ -17,6 +18,7 @@ from katod.metadata import SessionMetadata
 from katod.model import Line, SessionKey
 from katod.receipt import RecordTally
 from katod.record.echo import Echoes, Message, Passed
+from katod.record.idset import IdSet
 from katod.record.translation import CallOrder, Readable, Translation
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import SeenRow, SessionRow
@@ -254,7 +256,7 @@ class LocalDedup(EventDedup):
     """Finds each id new once within one pass: for replays."""
 
     def __init__(self) -> None:
-        self._hashes: set[int] = set()
+        self._hashes = IdSet()
 
     def is_new(self, event: Event, _source: Any) -> bool:
         """Return whether the id is new."""
@@ -348,11 +350,11 @@ class LedgerDedup(EventDedup):
         self._session = session.id
         self._ledger = ledger
         self._native_ids = AGENTS[session.key.agent].nature.has_native_ids
-        self._new: list[SeenRow] = []
-        self._fresh: set[int] = set()
+        self._new = array("q")  # of each event since the last step, its hash and its source
+        self._fresh = IdSet()
         self._has_stored = session.seq > 0  # whether the ledger has any: the history of most sessions is read once
         self._backfilled = 0  # events, by position
-        self._scanned: set[int] = set()  # ids in a backfill that has not ended
+        self._scanned = IdSet()  # ids in a backfill that has not ended
 
     def is_new(self, event: Event, _source: Any) -> bool:
         """Return whether this event is new to the session."""
@@ -363,7 +365,7 @@ class LedgerDedup(EventDedup):
         hashed = id_hash(event.id) if self._native_ids else id_hash(fingerprint(event))
         if self._native_ids:
             self._fresh.add(hashed)
-        self._new.append(SeenRow(self._session, hashed, self.seq, source.id))
+        self._new.extend((hashed, source.id))
         self.seq += 1
 
     def knows(self, event: Event) -> bool:
@@ -390,12 +392,14 @@ class LedgerDedup(EventDedup):
 
     def save(self) -> None:
         """Store what is new, within the step's transaction."""
-        self._ledger.add_seen(self._new)
+        pairs = zip(self._new[::2], self._new[1::2], strict=True)
+        new = enumerate(pairs, self.seq - len(self._new) // 2)
+        self._ledger.add_seen(SeenRow(self._session, hashed, seq, source) for seq, (hashed, source) in new)
 
     def saved(self) -> None:
         """Forget what the ledger now has."""
         self._has_stored = self.seq > 0
-        self._new.clear()
+        self._new = array("q")
         self._fresh.clear()
 
 
