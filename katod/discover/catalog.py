@@ -247,16 +247,25 @@ class Catalog:
         began = time.time_ns() - _CLOCK_SLACK_NS
         problems: dict[str, str] = {}
         look = self._folders.look(deep=deep)
-        found = dict(sweep(root, problems, look))
-        new = [(path, seen) for path, seen in found.items() if not self._is_known(path, seen)]
+        new, there = self._compared(sweep(root, problems, look))
         new.sort(key=lambda item: (item[1].mtime_ns, item[0]))
         changed = [source for path, seen in new for source in self._notice(root, path, seen)]
         closed = self._coverage.note(root, problems, began)
         if look.has_changed or (root.spec.container is not None and root.is_there):
-            self._note_vanished(
-                [one for one in known().get(root.agent, ()) if one.path not in found], root, closed, look
-            )
+            there |= {source.id for path, _ in new if (source := self._by_path.get(path)) is not None}
+            self._note_vanished([one for one in known().get(root.agent, ()) if one.id not in there], root, closed, look)
         return changed
+
+    def _compared(self, found: Iterable[tuple[str, Stat]]) -> tuple[list[tuple[str, Stat]], set[int]]:
+        """Return which files are new or changed, and the ids of the known sources that are there: nearly all."""
+        new, there = list[tuple[str, Stat]](), set[int]()
+        for path, seen in found:
+            source = self._by_path.get(path)
+            if source is not None:
+                there.add(source.id)
+            if source is None or not source.is_as(seen):
+                new.append((path, seen))
+        return new, there
 
     def _note_vanished(self, missing: list[Source], root: Root, closed: tuple[str, ...], look: FolderLook) -> None:
         """Note which of the sources that were not found are gone: their place was looked at."""
@@ -265,11 +274,6 @@ class Catalog:
             if path.startswith(root.prefix) and not (source.gone or path.startswith(closed) or look.has_passed(path)):
                 source.vanished()
                 self._log.source_vanished(str(source.identity.key))
-
-    def _is_known(self, path: str, seen: Stat) -> bool:
-        """Return whether a file is as the last sweep saw it: nearly all are."""
-        source = self._by_path.get(path)
-        return source is not None and source.is_as(seen)
 
     def _notice(self, root: Root, path: str, seen: Stat) -> list[Source]:
         source = self._by_path.get(path)
