@@ -20,6 +20,7 @@ from katod.formats.text.when import When
 from katod.rescue.names import saved_keys
 from katod.search.query import Query
 from katod.search.run import Order, Search, Terms
+from katod.search.sift import sifted
 from katod.states import State
 
 _MOST: Final = 10  # sessions
@@ -99,8 +100,9 @@ def search(
     )
     scope = SearchScope(context, SearchFilter(**chosen | {"labels": typed_labels(chosen["labels"])}))
     job = Search(query, terms, scope.wants)
-    with SignOfLife(lambda: _at_work(job)):
-        matches = job.run(scope.within(within) if within else scope.everything(sessions=everything))
+    possible = job.possible(scope.within(within) if within else scope.everything(sessions=everything))
+    with sifted(possible, query) as may_match, SignOfLife(lambda: _at_work(job)):
+        matches = job.search(possible, may_match)
         matches = matches if within else [*scope.named(query, terms), *matches]
     _say_problems(context.problems | job.problems)
     if not matches:

@@ -108,19 +108,26 @@ class Search:
         self._gists: Counter[tuple[str, bool, str]] = Counter()
 
     def run(self, places: Iterable[Searched]) -> list[Match]:
-        """Return the matches of these places, in the order of the terms.
+        """Return the matches of these places, in the order of the terms."""
+        return self.search(self.possible(places))
+
+    def possible(self, places: Iterable[Searched]) -> list[Searched]:
+        """Return the places that may have matches, those that changed last first."""
+        return sorted(self._possible(places), key=lambda place: (-place.changed_ns, _name_of(place)))
+
+    def search(self, possible: list[Searched], may_match: Callable[[int], bool] = lambda _: True) -> list[Match]:
+        """Return the matches of places as `possible` returns them, in the order of the terms.
 
         A hit is not newer than its file. So, once enough was found, files older than all of that are not opened, unless
-        the best are wanted.
+        the best are wanted; nor is one that may not match, by its number.
         """
         matches = list[Match]()
-        possible = sorted(self._possible(places), key=lambda place: (-place.changed_ns, _name_of(place)))
-        for searched, place in enumerate(possible):
-            self.progress = SearchProgress(len(possible), searched)
+        for number, place in enumerate(possible):
+            self.progress = SearchProgress(len(possible), number)
             if self._is_enough(matches, place):
                 self.is_complete = False
                 break
-            if match := self._match(place):
+            if may_match(number) and (match := self._match(place)):
                 insort(matches, match, key=self._order)
         kept = self._wanted(matches)
         self.is_complete = self.is_complete and len(kept) == len(matches)

@@ -8,12 +8,12 @@ import orjson
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.spec import Nature
+from katod.agents.spec import AgentSpec, Nature
 from katod.discover.found import FoundSession
 from katod.events import Event
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
-from katod.model import Cursor, Line
+from katod.model import Cursor, Identity, Line
 from katod.record.export import Stretch, replay
 from katod.record.stream import NoDedup, SessionStream
 from katod.search.hits import Hit
@@ -47,18 +47,34 @@ def search_session(found: FoundSession, query: Query) -> Iterator[Hit]:
                 )
 
 
+def may_have_hits(found: FoundSession, query: Query) -> bool:
+    """Return False if a session certainly has none, decoding nothing. Raises SourceError."""
+    return any(_may_have(path, identity, query) for path, identity, _ in found.files)
+
+
+def _may_have(path: str, identity: Identity, query: Query) -> bool:
+    spec = AGENTS[identity.key.agent]
+    if spec.is_contained(path):  # its database was asked
+        return True
+    with spec.open(path) as file:
+        return _is_in(file, query, spec)
+
+
+def _is_in(file: SourceFile, query: Query, spec: AgentSpec) -> bool:
+    """Return whether a file may have all words."""
+    if file.is_document:
+        return any(query.may_be_in(line.data) for line in file.read(Cursor(), 0).lines)
+    return any(lines_with(query, file, spec.spills))
+
+
 def _events(stretch: Stretch, query: Query) -> Replay:
     """Yield the events of one source that may have all words, with what is known of the session."""
     spec = AGENTS[stretch.identity.key.agent]
     with spec.open(stretch.path) as file:
-        if file.is_document:
-            may_be = any(query.may_be_in(line.data) for line in file.read(Cursor(), 0).lines)
-        elif spec.nature is Nature.UNTIMED:  # which event of the session a line is depends on those before it
-            may_be = any(lines_with(query, file, spec.spills))
-        else:
+        # Without times, which event of the session a line is depends on those before it.
+        if not file.is_document and spec.nature is not Nature.UNTIMED:
             yield from _PartialReader(stretch, file).events(query)
-            return
-        if may_be:
+        elif _is_in(file, query, spec):
             yield from replay(stretch.identity.key, [stretch], EventLog())
 
 
