@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
@@ -19,6 +20,7 @@ _MOST: Final = 8  # processes
 # What may be done before its turn, as what comes of it takes room: so many pieces for each process, of such a size.
 _AHEAD: Final = 4
 _ROOM: Final = 64_000_000
+_PIECE: Final = 8_000_000  # bytes; to hand out a piece takes as long as to read some of them
 
 
 class Done(NamedTuple, Generic[T]):
@@ -125,7 +127,8 @@ def done_elsewhere(
     """Yield what returns what came of each piece, as `OrderedWork.result` does; of work of so many bytes at least.
 
     Less of it is to be done here, and all of it if there is one processor. To be entered while this process has one
-    thread, and no database open. What is `held` by a lock (the descriptors) is not held by other processes.
+    thread; the work must not use a database that is open then. What is `held` by a lock (the descriptors) is not held
+    by other processes.
     """
     processes = min(cores(), len(sizes), _MOST) if sum(sizes) >= least else 1
     if processes < 2 or current_process().daemon:  # such a one may have no others
@@ -136,6 +139,38 @@ def done_elsewhere(
         yield pool.result
     finally:
         pool.close()
+
+
+@contextmanager
+def each_elsewhere(work: Callable[[int], T], sizes: Sequence[int], least: int) -> Iterator[Callable[[int], T | None]]:
+    """Yield what returns what came of each of very many pieces of work; None if that one is to be done here.
+
+    It is as `done_elsewhere`, but several are done in one go. Their answers are small; they are asked for in order, but
+    not all of them need be.
+    """
+    pieces = _pieces(sizes)
+    of = [(number, place - piece.start) for number, piece in enumerate(pieces) for place in piece]
+    totals = [sum(sizes[place] for place in piece) for piece in pieces]
+    with done_elsewhere(lambda number: Done([work(place) for place in pieces[number]]), totals, least) as done:
+        answers = cache(done)
+
+        def answer(place: int) -> T | None:
+            number, at = of[place]
+            found = answers(number)
+            return found.value[at] if found is not None else None
+
+        yield answer
+
+
+def _pieces(sizes: Sequence[int]) -> list[range]:
+    """Return numbers from 0 in ranges that are large enough to be worth an answer."""
+    pieces, begin, total = list[range](), 0, 0
+    for number, size in enumerate(sizes):
+        total += size
+        if total >= _PIECE or number == len(sizes) - 1:
+            pieces.append(range(begin, number + 1))
+            begin, total = number + 1, 0
+    return pieces
 
 
 def _serve(work: Work[T], connection: Connection, held: Sequence[int]) -> None:

@@ -46,7 +46,7 @@ ARROWS = {
     "formats": "agents events formatspec lifecycle metadata model paths text states",
     "write": "durable errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model paths processes record store tail text write",
-    "usage": "agents discover errors events formats log metadata model record smallfile store tail",
+    "usage": "agents discover errors events formats log metadata model processes record smallfile store tail",
     # the stages put together
     "pipeline": "backoff command discover errors events log metadata record store tail",
     "preload": "agents errors formats",

@@ -8,7 +8,7 @@ from tempfile import TemporaryFile
 import pytest
 
 from katod import processes
-from katod.processes import Done, OrderedWork, cores, done_elsewhere
+from katod.processes import Done, OrderedWork, cores, done_elsewhere, each_elsewhere
 
 
 @pytest.fixture
@@ -176,3 +176,21 @@ def test_the_processors_are_those_that_may_be_used(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert cores() == 1
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [1, 2], [400], [100] * 10, [0, 500, 0, 0, 299, 1, 0]])
+def test_small_work_is_done_in_larger_pieces(monkeypatch, sizes):
+    """In order, and a piece ends as soon as it is large enough."""
+    monkeypatch.setattr(processes, "_PIECE", 300)
+    pieces = processes._pieces(sizes)
+    assert [number for piece in pieces for number in piece] == list(range(len(sizes)))
+    assert all(sum(sizes[number] for number in piece[:-1]) < 300 for piece in pieces)
+
+
+def test_what_comes_of_small_work_is_given_back_one_by_one(monkeypatch):
+    """Some of it may be left out; what fails, and all with it in its piece, is to be done here."""
+    monkeypatch.setattr(processes, "_PIECE", 3)
+    monkeypatch.setattr(processes, "cores", lambda: 2)
+    with each_elsewhere(lambda number: 100 // (number - 7), [1] * 20, 0) as done:
+        asked = (0, 2, 4, 6, 7, 8, 9, 19)
+        assert [done(number) for number in asked] == [-15, -20, -34, None, None, None, 50, 8]

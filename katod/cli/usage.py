@@ -113,7 +113,7 @@ def _cells(context: Context, zone: str, wanted: WantedUsage, prices: PriceTable,
 
     sessions = [found for found in context.found().values() if wanted.agent in (None, found.key.agent)]
     everything = wanted.agent is None and not context.problems
-    for found in collected(sessions, context.state, zone, everything=everything):
+    for found in collected(sessions, context.state, zone, everything=everything, ahead=True):
         if found is not None:
             context.problems.update(found.problems)
             cells = [cell for cell in found.cells if wanted.period.has(cell.cell.key.day)]
@@ -128,7 +128,7 @@ def usage_of(context: Context, sessions: Collection[FoundSession]) -> dict[Sessi
 
     prices = open_table(context.settings.prices.source)
     with uncollected():
-        found = [used for used in collected(sessions, context.state, local_zone()) if used is not None]
+        found = [used for used in collected(sessions, context.state, local_zone(), ahead=True) if used is not None]
         context.problems.update(found[0].problems)
         return used_by_session(found[0], prices)
 

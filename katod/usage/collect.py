@@ -22,6 +22,8 @@ _UNCOUNTABLE: Final = (ValueError, TypeError, OverflowError)  # whatever the num
 _MOST: Final = 4  # sources of a project that are opened for its name
 
 
+# What is kept of a source, and its packed answers.
+Reading = tuple[UsageSourceRow, bytes]
 Forgotten = Callable[[Iterable[SessionKey]], Container[SessionKey]]
 
 
@@ -53,7 +55,7 @@ class UsageCollector:
         self._reader = UsageReader(zone, self.hashes.number)
         self._rows: list[tuple[SourceFound, UsageSourceRow]] = []
         self._projects: dict[bytes, list[SourceFound]] = {}
-        self._new: dict[bytes, tuple[UsageSourceRow, bytes]] = {}  # what was read now, with its packed answers
+        self._new: dict[bytes, Reading] = {}  # what was read now
 
     def collect(self, sessions: Iterable[FoundSession], *, everything: bool) -> list[CountedSource]:
         """Return the sources of these sessions, as `take`, `keep` and `counted` do."""
@@ -62,12 +64,29 @@ class UsageCollector:
         self.keep(everything=everything)
         return self.counted()
 
-    def take(self, session: FoundSession) -> None:
-        """Read what is new in a session."""
+    def take(self, session: FoundSession, ahead: list[Reading] | None = None) -> None:
+        """Read what is new in a session, unless it was read ahead."""
+        for reading in ahead or ():
+            path = reading[0].path
+            self._known[path], self._new[path] = reading[0], reading
         for found in session.files:
             source = SourceFound(*found)
             if (row := self._row(source)) is not None:
                 self._rows.append((source, row))
+
+    def is_new(self, session: FoundSession) -> bool:
+        """Return whether nothing is known of a session, so that it can be read ahead."""
+        return not any(self.hashes.of(path) in self._known for path, _, _ in session.files)
+
+    def read_ahead(self, session: FoundSession) -> list[Reading]:
+        """Read what can be read of a new session, in another process; what cannot is read once more by the first."""
+        found = list[Reading]()
+        for file in session.files:
+            source = SourceFound(*file)
+            with suppress(SourceError, *_UNCOUNTABLE):
+                path = self.hashes.of(source.path)
+                found.append(_packed(*self._from_start(path, source)))
+        return found
 
     def keep(self, *, everything: bool) -> None:
         """Keep what is new in the sessions so far. If they are `everything`, what is known of others is dropped."""
@@ -122,11 +141,8 @@ class UsageCollector:
         return known
 
     def _read(self, path: bytes, source: SourceFound, known: UsageSourceRow | None) -> UsageSourceRow:
-        row, usage = self._resumed(source, known) or self._from_start(path, source)
-        packed = pack_usage(usage, cells_of(usage))
-        costs = orjson.dumps([usage.mark.costs, usage.marked_day])
-        row = row._replace(keys=packed.keys, sums=packed.sums, costs=costs)
-        self._new[path] = row, packed.answers
+        row, answers = _packed(*(self._resumed(source, known) or self._from_start(path, source)))
+        self._new[path] = row, answers
         return row
 
     def _from_start(self, path: bytes, source: SourceFound) -> tuple[UsageSourceRow, SourceUsage]:
@@ -176,3 +192,10 @@ class UsageCollector:
             row.seen.mtime_ns, row.path, unpack_keys(row.keys), unpack_cells(row.sums), costs, marked_day,
             partial(self._detail_or_read, source),
         )  # fmt: skip
+
+
+def _packed(row: UsageSourceRow, usage: SourceUsage) -> Reading:
+    """Return what is kept of a source with this usage."""
+    packed = pack_usage(usage, cells_of(usage))
+    costs = orjson.dumps([usage.mark.costs, usage.marked_day])
+    return row._replace(keys=packed.keys, sums=packed.sums, costs=costs), packed.answers

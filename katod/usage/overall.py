@@ -5,18 +5,21 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
 from katod.model import SessionKey
+from katod.processes import each_elsewhere
 from katod.store.ledger import Ledger
 from katod.store.usagecache import UsageCache
-from katod.usage.collect import UsageCollector
+from katod.usage.collect import Reading, UsageCollector
 from katod.usage.counting import CountedSource, SpentCell, owners, spent
 from katod.usage.grouping import UsageSum, priced
 from katod.usage.packed import VERSION
 from katod.usage.pricing import PriceTable
+
+_MUCH: Final = 16_000_000  # bytes; less is read sooner than processes begin
 
 
 class CollectedUsage(NamedTuple):
@@ -43,20 +46,20 @@ def used_by_session(found: CollectedUsage, prices: PriceTable) -> dict[SessionKe
 
 
 def collected(
-    sessions: Iterable[FoundSession], state: Path, zone: str, *, everything: bool = False
+    sessions: Iterable[FoundSession], state: Path, zone: str, *, everything: bool = False, ahead: bool = False
 ) -> Iterator[CollectedUsage | None]:
     """Yield None after each session, and what all of them used at the end; days are those of a time zone.
 
     If they are `everything`, what is known of others is dropped. What was read is kept also if the rest is given up.
-    Raises LedgerError.
+    Much that is new is read `ahead`, by other processes, which is for a process of one thread. Raises LedgerError.
     """
     cache = UsageCache.open(state, VERSION, zone)
     with closing(cache) if cache is not None else nullcontext():
         collector = UsageCollector(zone, cache, partial(_forgotten, state))
         is_complete = False
         try:
-            for session in sessions:
-                collector.take(session)
+            for session, reading in _read_ahead(collector, sessions) if ahead else ((one, None) for one in sessions):
+                collector.take(session, reading)
                 yield None
             is_complete = True
         finally:
@@ -64,6 +67,19 @@ def collected(
         sources = collector.counted()
         cells = spent(sources, _has_ids)  # which may need the answers of copies
     yield CollectedUsage(sources, cells, collector, collector.problems)
+
+
+def _read_ahead(
+    collector: UsageCollector, sessions: Iterable[FoundSession]
+) -> Iterator[tuple[FoundSession, list[Reading] | None]]:
+    """Yield sessions, each with what other processes read of it, if they did."""
+    found = list(sessions)
+    new = [session for session in found if collector.is_new(session)]
+    numbers = {session.key: number for number, session in enumerate(new)}
+    sizes = [session.size for session in new]
+    with each_elsewhere(lambda number: collector.read_ahead(new[number]), sizes, _MUCH) as readings:
+        for session in found:
+            yield session, readings(numbers[session.key]) if session.key in numbers else None
 
 
 def _forgotten(state: Path, keys: Iterable[SessionKey]) -> set[SessionKey]:

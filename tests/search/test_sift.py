@@ -22,7 +22,7 @@ NEEDLE = "needle"
 def _several(monkeypatch):
     """Use processes for any amount of work, and more than one piece."""
     monkeypatch.setattr(sift, "_LEAST", 0)
-    monkeypatch.setattr(sift, "_PIECE", 300)
+    monkeypatch.setattr("katod.processes._PIECE", 300)
     monkeypatch.setattr("katod.processes.cores", lambda: 2)
 
 
@@ -93,12 +93,3 @@ def test_transcripts_are_left_to_the_search(world):
     places = list(existing(world.outputs()))
     with sifted(places, Query(["absent-word"])) as may_match:
         assert [may_match(number) for number, _ in enumerate(places)] == [True]
-
-
-@pytest.mark.parametrize("sizes", [[], [0], [1, 2], [400], [100] * 10, [0, 500, 0, 0, 299, 1, 0]])
-def test_every_place_is_in_one_piece(sizes):
-    """In order, and a piece ends as soon as it is large enough."""
-    pieces = sift._pieces(sizes)
-    numbers = [number for piece in pieces for number in range(piece.start, piece.stop)]
-    assert numbers == list(range(len(sizes)))
-    assert all(sum(sizes[piece]) - sizes[piece.stop - 1] < 300 for piece in pieces)

@@ -7,10 +7,10 @@ import pytest
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
 from katod.model import START, SessionKey, Stat
-from katod.store.usagecache import UsageCache
+from katod.store.usagecache import UsageCache, forget_usage
 from katod.usage import collect
 from katod.usage.collect import UsageCollector
-from tests.support.records import Claude, Codex, Pi, says
+from tests.support.records import OTHER, SESSION, Claude, Codex, Pi, says
 
 
 @pytest.fixture
@@ -190,3 +190,40 @@ def test_a_project_that_cannot_be_told_has_no_name(world):
     (source,) = collector.collect(found(make), everything=True)
     make.path.unlink()
     assert (collector.project(source.project), collector.project(b"")) == ("", "")
+
+
+def test_what_another_process_read_is_not_read_again(world, reads):
+    """It is kept as if it had been read here; what could not be read there is read here."""
+    makes = [world.claude(SESSION), world.claude(OTHER)]
+    for make in makes:
+        make.append(make.user("hi"), make.says("a"))
+    expected = run(world, *makes)
+    forget_usage(world.state, {one.key for one in found(*makes)})
+    with closing(UsageCache.open(world.state, 1, "UTC")) as cache:
+        collector = UsageCollector("UTC", cache, lambda _keys: ())
+        first, second = found(*makes)
+        assert collector.is_new(first)
+        ahead = collector.read_ahead(first)
+        del reads[:]
+        collector.take(first, ahead)
+        assert (reads, collector.is_new(first)) == ([], False)
+        collector.take(second, [])
+        assert reads == [0]
+        collector.keep(everything=True)
+        sums = [sum(cell.tokens.total for cell in source.cells) for source in collector.counted()]
+    del reads[:]
+    assert (sums, run(world, *makes)) == (expected[0], expected)
+    assert reads == []
+
+
+def test_what_cannot_be_read_ahead_is_left(world):
+    """The first process meets it, and says what is wrong."""
+    make = world.claude()
+    make.append(make.user("hi"), make.says("a"))
+    [session] = found(make)
+    make.path.unlink()
+    with closing(UsageCache.open(world.state, 1, "UTC")) as cache:
+        collector = UsageCollector("UTC", cache, lambda _keys: ())
+        assert collector.read_ahead(session) == []
+        collector.take(session, [])
+    assert list(collector.problems) == [str(make.path)]

@@ -2,6 +2,7 @@
 
 from contextlib import closing
 
+from katod import processes
 from katod.store.usagecache import CACHE_NAME
 from katod.usage import overall
 from katod.usage.overall import collected
@@ -93,3 +94,19 @@ def known(world, sessions):
         found = cache.sources()
         paths = [path for session in sessions for path, _, _ in session.files]
         return sorted(path for path in paths if cache.hashes.of(path) in found)
+
+
+def test_what_is_new_is_read_ahead_by_other_processes(world, reads, monkeypatch):
+    """With the same result, and kept as usual; only for a caller that asks for it."""
+    monkeypatch.setattr(overall, "_MUCH", 0)
+    monkeypatch.setattr(processes, "_PIECE", 1)
+    monkeypatch.setattr(processes, "cores", lambda: 2)
+    places = sessions(world)
+    *_, here = collected(places, world.state / "other", "UTC")
+    assert reads == [0, 0]
+    del reads[:]
+    for _ in range(2):
+        *steps, usage = collected(places, world.state, "UTC", ahead=True)
+        assert steps == [None, None]
+        assert [spent.cell.tokens.total for spent in usage.cells] == [spent.cell.tokens.total for spent in here.cells]
+        assert reads == []
