@@ -31,7 +31,7 @@ def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None
         _start(report, daemon, "start, all of them known")
         share, rss = watch(daemon, seconds)
         sweep = _sweep(folder, daemon, times=3 if seconds >= 60 else 1)
-        share += sweep / DEEP_EVERY * 100
+        share += _deep_share(sweep)
         report.line("idle", f"{share:.3f} % CPU, {rss:.1f} MB", (share, CPU), (rss, RSS))
         report.note(f"{'':<40} with a sweep of all files every ten minutes, which takes {sweep * 1000:.0f} ms of CPU")
         with _active(daemon) as append:
@@ -72,6 +72,15 @@ def watch(daemon: Measured, seconds: float, each_second: Callable[[], None] = la
         time.sleep(min(left, 1.0))
         rss = max(rss, daemon.rss())
     return (daemon.cpu() - cpu) / (time.monotonic() - began) * 100, rss
+
+
+def deep_share(folder: Path, daemon: Measured) -> float:
+    """Return the CPU usage, in percent of a core, of the sweeps of all files."""
+    return _deep_share(_sweep(folder, daemon, times=1))
+
+
+def _deep_share(sweep: float) -> float:
+    return sweep / DEEP_EVERY * 100
 
 
 def _sweep(folder: Path, daemon: Measured, times: int) -> float:

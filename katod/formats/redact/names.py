@@ -123,6 +123,7 @@ _AFTER: Final = tuple(word.encode() for word in KEYS.split())
 _PAGE: Final = re.compile(
     rf"(?<![\w-])(?:--)?(?:next|prev|previous)?[ _.-]?(?:{PAGES.replace(' ', '|')})[ _.-]?\Z", re.IGNORECASE
 )
+_PAGES: Final = tuple(word.encode() for word in PAGES.split())
 _ARN: Final = re.compile(rb"[0-9]:\Z")  # of a secret; what follows is its name
 _RULES: Final = {b"bearer": AUTHORIZATION}
 _PASSWORDS: Final = frozenset(word.encode() for word in PASSWORDS)
@@ -182,6 +183,8 @@ def _is_other(text: str, low: bytes, word: bytes, at: int) -> bool:
         return _ARN.search(low, max(at - 14, 0), at) is not None
     before = low[max(at - 16, 0) : at]
     if word == b"token":
+        if not before.rstrip(b" _.-").endswith(_PAGES):  # much sooner than the pattern says so
+            return False
         match = _PAGE.search(text, max(at - 40, 0), at)
         return match is not None and not match[0].isupper()
     in_url = before[-1:] in {b"?", b"&"} and low[at + 3 : at + 4] == b"="
