@@ -72,6 +72,10 @@ class EventLog:
         """The file watcher cannot watch this path; the sweep still finds changes."""
         self._emit("warning", "watch.lost", path=path, problem=problem)
 
+    def watch_missed(self, path: str) -> None:
+        """A file in this directory changed without a hint; from now on, all sweeps look at all files."""
+        self._emit("warning", "watch.missed", path=path)
+
     def signs_failed(self, path: str, problem: str) -> None:
         """What status lines show cannot be written; recordings are not affected, and katod tries again."""
         self._emit("warning", "signs.failed", path=path, problem=problem)

@@ -144,6 +144,7 @@ class AgentSpec:
     cuts_ids: bool = False  # a path contains only the beginning of the session's id
     container: Container | None = None
     stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat
+    changes_elsewhere: bool = False  # whether that may differ although neither the file nor its folder changed
     spills: bytes = b""  # what a line contains if a part of its text is in another file
     renames: bytes = b""  # what a line contains that names its session, where that may be in the middle of a file
     # How a session is called, as the agent says beside its records, given a source of the session and its id; empty if

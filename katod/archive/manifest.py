@@ -103,7 +103,10 @@ class Manifest:
 
 
 def _may_begin(data: bytes) -> bool:
-    """Return whether a manifest begins with this, as far as it was not lost: with all or a part of its first line."""
+    """Return whether a manifest begins with this, as far as it was not lost: with all or a part of its first line.
+
+    So a file that begins with NUL bytes is one, whatever is behind them: no other program has a file of this name.
+    """
     return header().startswith(data.partition(b"\0")[0])
 
 

@@ -25,6 +25,7 @@ _SAID: Final = {
     "root.unreadable": "a directory cannot be read now, katod tries again",
     "source.unreadable": "a session cannot be read now, katod tries again",
     "watch.lost": "a directory cannot be watched, its changes are found within a minute",
+    "watch.missed": "changes in a directory are not reported, they are found within a minute",
 }
 _TOLD: Final = frozenset({"command.refused", "output.parked", "state.lost"})
 # What is only in the log: agents rewrite what they wrote, as when a prompt is withdrawn, and katod reads it again.

@@ -100,7 +100,8 @@ def search(
     )
     scope = SearchScope(context, SearchFilter(**chosen | {"labels": typed_labels(chosen["labels"])}))
     job = Search(query, terms, scope.wants)
-    possible = job.possible(scope.within(within) if within else scope.everything(sessions=everything))
+    with SignOfLife(lambda: _at_work(job)):
+        possible = job.possible(scope.within(within) if within else scope.everything(sessions=everything))
     with sifted(possible, query) as may_match, SignOfLife(lambda: _at_work(job)):
         matches = job.search(possible, may_match)
         matches = matches if within else [*scope.named(query, terms), *matches]

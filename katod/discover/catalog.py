@@ -74,7 +74,7 @@ class Catalog:
         self._ledger = ledger
         self._log = log
         self._coverage = Coverage(ledger, log)
-        self._folders = Folders()
+        self._folders: dict[tuple[str, str], Folders] = {}  # by the root: agent and prefix
         self.sources: dict[int, Source] = {}
         self._by_path: dict[str, Source] = {}
         self._by_identity: dict[Identity, Source] = {}
@@ -91,6 +91,11 @@ class Catalog:
     def of_session(self, session_id: int) -> list[Source]:
         """Return the sources of a session, oldest first."""
         return list(self._by_session.get(session_id, ()))
+
+    @property
+    def newest(self) -> int:
+        """The id of the source that was found last, 0 if there is none."""
+        return next(reversed(self.sources), 0)
 
     def unread(self) -> list[Source]:
         """Return the sources that were seen but not read, or not to the end, when katod exited."""
@@ -190,9 +195,13 @@ class Catalog:
         """
         changed: list[Source] = []
         known = cache(self._by_agent)  # only if something may have vanished
-        with self._ledger.transaction():
-            for root in roots:
-                changed += self._sweep_root(root, known, deep=deep)
+        try:
+            with self._ledger.transaction():
+                for root in roots:
+                    changed += self._sweep_root(root, known, deep=deep)
+        except BaseException:
+            self._folders.clear()  # what was found is not stored: it has to be found again
+            raise
         return sorted(changed, key=lambda source: (source.seen.mtime_ns, source.id))
 
     def sweep_folders(self, folders: Iterable[tuple[Root, str]]) -> list[Source]:
@@ -236,6 +245,9 @@ class Catalog:
         with self._ledger.transaction():
             return self._notice(root, path, seen)
 
+    def _folders_of(self, root: Root) -> Folders:
+        return self._folders.setdefault((root.agent, root.prefix), Folders())
+
     def _by_agent(self) -> dict[str, list[Source]]:
         known: dict[str, list[Source]] = {}
         for source in self._by_path.values():
@@ -246,12 +258,13 @@ class Catalog:
         """Check the files of a root, of whose agent these sources are known; roots may be in others."""
         began = time.time_ns() - _CLOCK_SLACK_NS
         problems: dict[str, str] = {}
-        look = self._folders.look(deep=deep)
+        is_there = root.is_there
+        look = self._folders_of(root).look(deep=deep or root.spec.changes_elsewhere, there=is_there)
         new, there = self._compared(sweep(root, problems, look))
         new.sort(key=lambda item: (item[1].mtime_ns, item[0]))
         changed = [source for path, seen in new for source in self._notice(root, path, seen)]
         closed = self._coverage.note(root, problems, began)
-        if look.has_changed or (root.spec.container is not None and root.is_there):
+        if look.has_changed or (root.spec.container is not None and is_there):
             there |= {source.id for path, _ in new if (source := self._by_path.get(path)) is not None}
             self._note_vanished([one for one in known().get(root.agent, ()) if one.id not in there], root, closed, look)
         return changed
@@ -287,7 +300,10 @@ class Catalog:
                     return []
                 source = self._add(root, path, identity, seen)
                 return [] if source.history == seen.size and root.spec.is_contained(path) else [source]
-        return [source] if source.was_seen(seen) else []
+        if not source.was_seen(seen):
+            return []
+        self._folders_of(root).forget(os.path.dirname(path))
+        return [source]
 
     def _moved(self, path: str, identity: Identity) -> Source | None:
         """Return the source that this file was under another path (archived, restored), None if it is new."""

@@ -64,6 +64,7 @@ class Discovery:
         """Use these roots from now on."""
         self._presence = _Presence(roots)
         self._active = {place: at for place, at in self._active.items() if place[0] in roots}
+        self._watcher.trust()
         self.renew()
 
     def renew(self) -> bool:
@@ -101,11 +102,11 @@ class Discovery:
         """Return all changed sources, None if no full sweep is due."""
         if not self._clock.is_full_due(now):
             return None
-        is_regular = not self._clock.is_late
+        newest = self.catalog.newest
         deep = self._clock.take_deep(now) or not self._watcher.is_sound
         sources = self._noted(self.catalog.sweep(self.roots, deep=deep))
-        if is_regular and self._watcher.is_sound:
-            self._watcher.doubt(_unhinted(sources))
+        if not self._clock.is_late and self._watcher.is_sound:
+            self._watcher.doubt(_unhinted(source for source in sources if source.id <= newest))
         self._clock.set_next_full(now, active=bool(self._active))
         return sources
 
@@ -135,7 +136,7 @@ class Discovery:
 
 
 def _unhinted(sources: Iterable[Source]) -> list[str]:
-    """Return the folders of files that changed a while ago, which a sweep found before any hint."""
+    """Return the folders of known files that changed a while ago, of which a sweep told before any hint."""
     before = (time.time() - _LATE) * 1e9
     files = (source for source in sources if not source.spec.is_contained(source.path))
     return [os.path.dirname(source.path) for source in files if source.seen.mtime_ns < before]

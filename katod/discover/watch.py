@@ -133,12 +133,14 @@ class Watcher:
         found = False
         for folder in self._watches.keys() - {folder for folder, _ in folders}:
             self._forget(folder)
+        self._lost &= {folder for folder, _ in folders}
         alive = self._alive()
         for folder, deep in folders if self._observer else []:
             try:
                 status = os.stat(folder)
             except OSError:
                 self._forget(folder)
+                self._lost.discard(folder)
                 continue
             identity = (status.st_dev, status.st_ino, os.access(folder, os.R_OK | os.X_OK))
             known = self._watches.get(folder)
@@ -156,8 +158,12 @@ class Watcher:
         """Rely on hints no more, if there are any folders in which they missed a change: as on network file systems."""
         for folder in folders:
             self._missed = True
-            self._log.watch_lost(folder, "changes in it are not reported")
+            self._log.watch_missed(folder)
             break
+
+    def trust(self) -> None:
+        """Rely on hints again, as what is watched has changed."""
+        self._missed = False
 
     def stop(self) -> None:
         """Stop the watcher's threads."""

@@ -13,10 +13,10 @@ class IdSet:
     __slots__ = ("_buckets",)
 
     def __init__(self) -> None:
-        self._buckets: list[array[int] | None] = [None] * _BUCKETS
+        self._buckets: dict[int, array[int]] = {}
 
     def __contains__(self, number: int) -> bool:
-        bucket = self._buckets[number & _BUCKETS - 1]
+        bucket = self._buckets.get(number & _BUCKETS - 1)
         if bucket is None:
             return False
         place = bisect_left(bucket, number)
@@ -24,7 +24,7 @@ class IdSet:
 
     def add(self, number: int) -> None:
         """Add a number, unless it is there."""
-        bucket = self._buckets[number & _BUCKETS - 1]
+        bucket = self._buckets.get(number & _BUCKETS - 1)
         if bucket is None:
             self._buckets[number & _BUCKETS - 1] = array("q", (number,))
             return
@@ -34,4 +34,4 @@ class IdSet:
 
     def clear(self) -> None:
         """Remove all."""
-        self._buckets = [None] * _BUCKETS
+        self._buckets.clear()

@@ -20,21 +20,22 @@ def sifted(places: Sequence[Searched], query: Query) -> Iterator[Callable[[int],
     To be entered while this process has one thread.
     """
     sizes = [_size(place) for place in places]
-    with each_elsewhere(lambda number: _may_match(places[number], query), sizes, _LEAST) as found:
+    if sum(sizes) < _LEAST:
+        yield lambda _: True
+        return
+    from katod.search.sessions import may_have_hits  # noqa: PLC0415 - it loads the translation, once for all processes
+
+    def may_match(number: int) -> bool:
+        place = places[number]
+        try:
+            return not isinstance(place, FoundSession) or may_have_hits(place, query)
+        except (SourceError, OSError):  # the search will meet it, and say so
+            return True
+
+    with each_elsewhere(may_match, sizes, _LEAST) as found:
         yield lambda number: found(number) is not False
 
 
 def _size(place: Searched) -> int:
     """Return how many bytes of a place are looked at; none of a transcript: there are few, and they say more."""
     return place.size if isinstance(place, FoundSession) else 0
-
-
-def _may_match(place: Searched, query: Query) -> bool:
-    if not isinstance(place, FoundSession):
-        return True
-    from katod.search.sessions import may_have_hits  # noqa: PLC0415 - it loads the translation
-
-    try:
-        return may_have_hits(place, query)
-    except (SourceError, OSError):  # the search will meet it, and say so
-        return True

@@ -17,9 +17,10 @@ from tests.benchmarks.daemon import Measured, session_path, world_at
 from tests.benchmarks.latency import Writer
 from tests.benchmarks.pairs import Checkout
 from tests.benchmarks.report import median
+from tests.support.live import until
 from tests.support.world import SOURCE
 
-_SESSIONS: Final = (0, 300, 1_000, 3_000, 10_000)
+_SESSIONS: Final = (10, 1_000, 3_000, 10_000, 20_000)
 _SIZES: Final = (1, 3, 10, 30, 100)  # MB
 _AGES: Final = (0, 1, 3, 10, 30)  # MB that were recorded before
 _SECONDS: Final = 60
@@ -71,6 +72,8 @@ def recording(folder: Path) -> Curve:
         with Measured(world) as daemon:
             writer = Writer(world, 0)
             _write_on(session_path(world, generate.AGENTS["claude"](seed=1000)), megabytes)
+            writer.append()
+            until(writer.look, "what was written so far", 120)
             daemon.settled()
             cpu = daemon.cpu()
             for _ in range(_LINES):

@@ -12,7 +12,7 @@ from katod.discover.catalog import Catalog
 from katod.discover.roots import Root
 from katod.model import START, Cursor, NearMiss
 from tests.support.parts import Parts, next_tick, put
-from tests.support.records import OTHER, SESSION, Antigravity, Claude, Codex, OpenCode, says, user
+from tests.support.records import OTHER, SESSION, Antigravity, Claude, Codex, OpenCode, Pi, says, user
 from tests.support.world import World
 
 
@@ -176,6 +176,78 @@ def test_a_sweep_that_passes_over_cold_folders_loses_no_source(parts, monkeypatc
     files[1].path.unlink()
     assert parts.catalog.sweep(parts.roots, deep=False) == [first]
     assert (first.gone, second.gone) == (False, True)
+
+
+def test_a_known_file_that_changes_is_looked_at_by_the_next_sweeps(parts, monkeypatch):
+    """Its folder is not passed over any more, whoever noticed the change."""
+    monkeypatch.setattr(folders, "_SETTLED_NS", 0)
+    file = parts.world.claude().append("{}\n").age()
+    next_tick(parts.world.home)
+    parts.sweep()
+    assert parts.catalog.sweep(parts.roots, deep=False) == []
+    file.append("{}\n")
+    [root] = [root for root in parts.roots if root.agent == "claude" and str(file.path).startswith(root.prefix)]
+    [source] = parts.catalog.hint(root, str(file.path))
+    file.append("{}\n")
+    assert parts.catalog.sweep(parts.roots, deep=False) == [source]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_a_root_in_a_root_each_knows_its_own_folders(parts, monkeypatch, order):
+    """Of an agent that has no files there, a sweep says nothing of the other's."""
+    monkeypatch.setattr(folders, "_SETTLED_NS", 0)
+    Pi(parts.world).say(user("hi"))
+    roots = [Root(AGENTS["cline"], parts.world.home), *(root for root in parts.roots if root.agent == "pi")][::order]
+    next_tick(parts.world.home)
+    parts.catalog.sweep(roots)
+    next_tick(parts.world.home)
+    other = Pi(parts.world, OTHER).say(user("hi"))
+    assert paths(parts.catalog.sweep(roots, deep=False)) == [str(other.path)]
+
+
+def test_a_sweep_that_fails_is_made_again(parts, monkeypatch):
+    """What it found is not stored, so that its folders have to be read again."""
+    monkeypatch.setattr(folders, "_SETTLED_NS", 0)
+    file = parts.world.claude().append("{}\n").age()
+    next_tick(parts.world.home)
+    with monkeypatch.context() as patch:
+        patch.setattr(parts.catalog, "_add", _fail)
+        with pytest.raises(ZeroDivisionError):
+            parts.sweep()
+    assert paths(parts.catalog.sweep(parts.roots, deep=False)) == [str(file.path)]
+
+
+def _fail(*_):
+    raise ZeroDivisionError
+
+
+def test_a_session_in_a_tree_of_files_is_looked_at_by_every_sweep(parts, monkeypatch):
+    """Its messages are in other folders, of which no watcher tells."""
+    monkeypatch.setattr(folders, "_SETTLED_NS", 0)
+    assert AGENTS["opencode"].changes_elsewhere
+    storage = parts.world.home / ".local/share/opencode/storage"
+    (storage / "session" / "p").mkdir(parents=True)
+    (storage / "message" / "ses_1").mkdir(parents=True)
+    session = storage / "session" / "p" / "ses_1.json"
+    session.write_text('{"id":"ses_1","time":{"created":1}}')
+    os.utime(session, (1, 1))
+    next_tick(parts.world.home)
+    [source] = parts.sweep()
+    parts.catalog.sweep(parts.roots, deep=False)
+    (storage / "message" / "ses_1" / "msg_2.json").write_text('{"id":"msg_2"}')
+    assert parts.catalog.sweep(parts.roots, deep=False) == [source]
+
+
+def test_sessions_of_a_root_that_is_gone_have_vanished(parts):
+    """Also by a sweep that passes over folders."""
+    file = parts.world.claude().append("{}\n")
+    source = parts.source()
+    (parts.world.home / ".claude").rename(parts.world.home / "aside")
+    assert parts.catalog.sweep(parts.roots, deep=False) == []
+    assert source.gone
+    (parts.world.home / "aside").rename(parts.world.home / ".claude")
+    assert parts.catalog.sweep(parts.roots, deep=False) == [source]
+    assert str(file.path) == source.path
 
 
 def test_a_moved_file_is_the_same_source(parts):

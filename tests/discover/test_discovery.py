@@ -44,6 +44,7 @@ class Disk:
 
     def __init__(self):
         self.changed, self.swept, self.folders, self.hinted, self.deep = [], 0, [], [], []
+        self.newest = 7  # the id of the last known source
 
     def sweep(self, _roots, *, deep):
         self.swept += 1
@@ -247,6 +248,9 @@ class Watcher:
     def doubt(self, folders):
         self.doubted += folders
 
+    def trust(self):
+        self.doubted.clear()
+
     def start(self):
         self.started += 1
         return self.works
@@ -283,20 +287,24 @@ def test_while_hints_are_reliable_cold_folders_are_seldom_read(discovery, disk, 
 
 
 def test_a_change_that_no_hint_named_ends_the_trust_in_hints(discovery, disk, clock):
-    """It is one of a session file, found by a regular sweep when a hint would have come long before."""
+    """It is one of a known file, found by a regular sweep when a hint would have come long before; until new settings."""
     watcher = discovery._watcher = Watcher()
     disk.changed = [source(written=clock.wall)]
     looks(discovery, clock, FULL_EVERY, step=FULL_EVERY)
     assert watcher.doubted == ["/r/projects/a"]
     looks(discovery, clock, 2 * FULL_EVERY)
     assert disk.deep[-2:] == [True, True]
+    discovery.use([ROOT])
+    looks(discovery, clock, FULL_EVERY)
+    assert not disk.deep[-1]
 
 
 def test_what_cannot_be_blamed_on_hints_is_not(discovery, disk, clock):
-    """A change of just now, a session in a database, and what is found because hints were lost."""
+    """A change of just now, a session in a database, a new file, and what is found because hints were lost."""
     watcher = discovery._watcher = Watcher()
-    disk.changed = [source(written=clock.wall + FULL_EVERY), source("/r/projects/a.db#s")]
+    disk.changed = [source(written=clock.wall + FULL_EVERY), source("/r/projects/a.db#s"), source()]
     disk.changed[1].row = disk.changed[1].row._replace(identity=Identity(SessionKey("opencode", "s"), "s"))
+    disk.changed[2].row = disk.changed[2].row._replace(id=8)
     looks(discovery, clock, FULL_EVERY, step=FULL_EVERY)
     disk.changed = [source(written=clock.wall)]
     clock.go(ACTIVE_EVERY * 5)

@@ -26,7 +26,7 @@ class Settled:
     @staticmethod
     def time_ns() -> int:
         """Return a time by which no change is recent."""
-        return time.time_ns() + 10**9
+        return time.time_ns() + 10**10
 
 
 class Tree:
@@ -51,7 +51,7 @@ class Tree:
 
     def sweep(self, *, deep: bool = False) -> tuple[set[str], int, bool]:
         """Return which sessions are there by a sweep, how many it read, and whether any may have come or gone."""
-        look = self.folders.look(deep=deep)
+        look = self.folders.look(deep=deep, there=self.root.is_there)
         found = {path for path, _ in sweep(self.root, self.problems, look)}
         passed = {str(path) for path in self.top.rglob("*.jsonl") if look.has_passed(str(path))}
         return {Path(path).name for path in found | passed}, len(found), look.has_changed
@@ -98,6 +98,63 @@ def test_a_folder_that_was_replaced_is_read(tree: Tree) -> None:
     path.parent.rename(tree.top.parent / "aside")
     other.rename(path.parent)
     assert tree.sweep() == ({"b.jsonl"}, 1, True)
+
+
+def test_a_folder_is_known_by_more_than_its_time(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one in its place may have changed in the same moment."""
+    tree.write("a")
+    inode = 1
+    monkeypatch.setattr(module, "_stamp", lambda folder: (1, inode, 0))
+    assert [tree.sweep()[1], tree.sweep()[1]] == [1, 0]
+    inode = 2
+    assert tree.sweep()[1] == 1
+
+
+def test_a_folder_that_is_a_link_is_known_by_what_it_leads_to(tree: Tree) -> None:
+    """An agent's folder may be on another disk; the link itself never changes."""
+    real = tree.top.rename(tree.top.parent / "elsewhere")
+    tree.top.symlink_to(real)
+    tree.write("a"), tree.sweep()
+    tree.write("b")
+    assert tree.sweep()[0] == {"a.jsonl", "b.jsonl"}
+    assert tree.sweep()[1] == 0
+
+
+def test_a_folder_that_comes_back_is_read_with_all_below_it(tree: Tree) -> None:
+    """They did not change themselves: their files were gone, too."""
+    deep = tree.write("a").parent / "deep"
+    deep.mkdir()
+    (deep / "y.jsonl").touch()
+    os.utime(deep / "y.jsonl", (LONG_AGO, LONG_AGO))
+    next_tick(tree.top.parent)
+    tree.sweep()
+    aside = deep.parent.rename(tree.top.parent / "aside")
+    assert tree.sweep()[:2] == (set(), 0)
+    next_tick(tree.top.parent)
+    aside.rename(deep.parent)
+    assert tree.sweep()[:2] == ({"a.jsonl", "y.jsonl"}, 2)
+    shutil.rmtree(deep.parent)
+    tree.sweep()
+    assert list(tree.folders._read) == [str(tree.top)], "nothing is remembered of what is gone"
+
+
+def test_a_file_that_changed_warms_its_folder(tree: Tree) -> None:
+    """Hints tell of the first change; of the next one, they need not."""
+    path = tree.write("a")
+    tree.sweep()
+    tree.folders.forget(str(path.parent))
+    tree.write("a", is_old=False)
+    assert [tree.sweep()[1], tree.sweep()[1]] == [1, 1]
+
+
+def test_a_root_that_is_gone_or_back_may_have_changed_everywhere(tree: Tree) -> None:
+    """Nothing in it is asked for when it is not there."""
+    tree.write("a"), tree.sweep()
+    tree.top.parent.rename(tree.top.parent.with_name("aside"))
+    assert tree.sweep() == (set(), 0, True)
+    assert tree.sweep() == (set(), 0, False)
+    tree.top.parent.with_name("aside").rename(tree.top.parent)
+    assert tree.sweep() == ({"a.jsonl"}, 1, True)
 
 
 def test_a_folder_with_a_problem_is_read_each_time(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,8 @@ def test_hints_are_reliable_until_one_is_missed(tmp_path: Path) -> None:
         assert watcher.is_sound
         watcher.doubt(["/r/a", "/r/b"])
         assert not watcher.is_sound
+        watcher.trust()
+        assert watcher.is_sound
     finally:
         watcher.stop()
     assert lost == ["/r/a"]
@@ -86,6 +88,26 @@ def test_a_folder_that_cannot_be_watched_makes_hints_unreliable(
             watcher.renew([(tmp_path, True)])
             assert not watcher.is_sound
         watcher.renew([(tmp_path, True)])
+        assert watcher.is_sound
+    finally:
+        watcher.stop()
+
+
+@pytest.mark.parametrize("folders", [[], [(Path("/absent"), True)]])
+def test_a_folder_that_is_watched_no_more_is_no_reason_to_doubt_hints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: list[tuple[Path, bool]]
+) -> None:
+    """It could not be watched, and is gone now, or of an agent that was switched off."""
+    watcher = Watcher(Hints(AGENTS.values()), EventLog())
+    assert watcher.start()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(watcher._observer, "schedule", _refuse)
+            (tmp_path / "gone").mkdir()
+            watcher.renew([(tmp_path / "gone", True)])
+            assert not watcher.is_sound
+        (tmp_path / "gone").rmdir()
+        watcher.renew(folders or [(tmp_path / "gone", True)])
         assert watcher.is_sound
     finally:
         watcher.stop()

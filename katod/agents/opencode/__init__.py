@@ -57,6 +57,7 @@ SPEC: Final = AgentSpec(
         later("agents.opencode.sweep.sessions_holding"),
     ),
     stat_of=later("agents.opencode.tree.changed"),
+    changes_elsewhere=True,
     name_beside=later("agents.opencode.sweep.name_of"),
     reported=later("agents.opencode.second.reported"),
     runs=later("agents.opencode.running.runs"),
