@@ -235,15 +235,13 @@ def is_key(where: tuple[str, ...]) -> bool:
 
 def local_zone() -> str:
     """Return the IANA name of the machine's time zone, `UTC` if it has none."""
-    named = os.environ.get("TZ", "").removeprefix(":")
-    if named and _is_zone(named):
-        return _UTC.get(named, named)
+    if named := _zone(os.environ.get("TZ", "").removeprefix(":")):
+        return named
     try:
         target = os.path.realpath("/etc/localtime")
     except OSError:
         return "UTC"
-    name = target.partition("zoneinfo/")[2]
-    return _UTC.get(name, name) if name and _is_zone(name) else "UTC"
+    return _zone(target.partition("zoneinfo/")[2]) or "UTC"
 
 
 def is_loopback(address: str) -> bool:
@@ -257,6 +255,12 @@ def written_directories(settings: Settings, state: Path) -> list[str]:
     saved = [str(rescue_path())] if settings.recording.rescue else []
     directories = [settings.output.directory, *settings.output.allowed_roots, str(state), *saved]
     return [os.path.abspath(os.path.expanduser(path)) for path in directories]
+
+
+def _zone(name: str) -> str:
+    """Return the name of a zone as katod writes it, empty if there is none; zones are loaded only for other ones."""
+    name = _UTC.get(name, name)
+    return name if name == "UTC" or (name and _is_zone(name)) else ""
 
 
 def _is_zone(name: str) -> bool:
