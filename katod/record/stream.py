@@ -260,7 +260,7 @@ class LocalDedup(EventDedup):
 
     def is_new(self, event: Event, _source: Any) -> bool:
         """Return whether the id is new."""
-        return hash(event.id) not in self._hashes  # only compared within this process, and much cheaper than id_hash
+        return hash(event.id) not in self._hashes
 
     def add(self, event: Event, _source: Any) -> None:
         """Remember the id."""
@@ -351,7 +351,7 @@ class LedgerDedup(EventDedup):
         self._ledger = ledger
         self._native_ids = AGENTS[session.key.agent].nature.has_native_ids
         self._new = array("q")  # of each event since the last step, its hash and its source
-        self._fresh = IdSet()
+        self._fresh = IdSet()  # likewise, their ids
         self._has_stored = session.seq > 0  # whether the ledger has any: the history of most sessions is read once
         self._backfilled = 0  # events, by position
         self._scanned = IdSet()  # ids in a backfill that has not ended
@@ -362,16 +362,16 @@ class LedgerDedup(EventDedup):
 
     def add(self, event: Event, source: Any) -> None:
         """Number an event that is new to the session."""
-        hashed = id_hash(event.id) if self._native_ids else id_hash(fingerprint(event))
         if self._native_ids:
-            self._fresh.add(hashed)
-        self._new.extend((hashed, source.id))
+            self._fresh.add(hash(event.id))
+        self._new.extend((id_hash(event.id if self._native_ids else fingerprint(event)), source.id))
         self.seq += 1
 
     def knows(self, event: Event) -> bool:
         """Return whether an event with a native id is in the ledger, or was added since the last step."""
-        hashed = id_hash(event.id)
-        return hashed in self._fresh or (self._has_stored and self._ledger.place(self._session, hashed) is not None)
+        if hash(event.id) in self._fresh:  # only compared within this process, and much cheaper than id_hash
+            return True
+        return self._has_stored and self._ledger.place(self._session, id_hash(event.id)) is not None
 
     def is_to_backfill(self, event: Event) -> bool:
         """Return whether an event that was only scanned before has not been noted in this backfill."""

@@ -6,7 +6,6 @@ from typing import Final
 
 from katod.discover.found import FoundSession
 from katod.errors import SourceError
-from katod.processes import each_elsewhere
 from katod.search.query import Query
 from katod.search.run import Searched
 
@@ -23,6 +22,7 @@ def sifted(places: Sequence[Searched], query: Query) -> Iterator[Callable[[int],
     if sum(sizes) < _LEAST:
         yield lambda _: True
         return
+    from katod.processes import each_elsewhere  # noqa: PLC0415 - few searches need it
     from katod.search.sessions import may_have_hits  # noqa: PLC0415 - it loads the translation, once for all processes
 
     def may_match(number: int) -> bool:
