@@ -20,7 +20,7 @@ USAGE: Final = Bar(7, " s")  # likewise; most of these sessions are copies
 USAGE_AGAIN: Final = Bar(0.7, " s")
 _RARE: Final = "nowhere-to-be-found"
 _SCRIPTS: Final = {"Cyrillic": "нигде", "Japanese": "日本語", "Greek": "πουθενά", "German": "Überflüße"}
-_SESSION: Final = 2_500_000  # bytes
+SESSION: Final = 2_500_000  # bytes
 _KINDS: Final = 20  # sessions of different content
 
 
@@ -33,14 +33,14 @@ class Run(NamedTuple):
 
 def measure(report: Report, folder: Path, megabytes: int, times: int) -> None:
     """Bring a folder up to date with so many megabytes of sessions, and search them."""
-    sessions = max(2, megabytes * 1_000_000 // _SESSION)
+    sessions = max(2, megabytes * 1_000_000 // SESSION)
     report.part(f"Everything: {megabytes:,} MB in {sessions:,} sessions", f"CPU seconds, median of {times}")
     free = shutil.disk_usage(folder.parent).free / 1e6
     if free < megabytes * 2.5:
         report.note(f"not measured: {free:.0f} MB are free here, {megabytes * 2.5:.0f} MB are needed")
         return
     world = world_at(folder)
-    paths = _fill(folder, sessions)
+    paths = fill(folder, sessions)
     first = _run(world.environment, folder)
     report.line("first", f"{first.cpu:.1f} s, peak {first.peak:.1f} MB", (first.peak, PEAK))
     unchanged = [_run(world.environment, folder) for _ in range(times)]
@@ -66,19 +66,17 @@ def measure(report: Report, folder: Path, megabytes: int, times: int) -> None:
     report.line("its usage, and again", f"{first.cpu:.2f} s, {again:.2f} s, peak {first.peak:.1f} MB", *bars)
 
 
-def _fill(folder: Path, sessions: int) -> list[Path]:
+def fill(folder: Path, sessions: int, kinds: int = _KINDS) -> list[Path]:
     """Create sessions of Claude Code, of a few kinds, each with an id of its own."""
     home = folder / ".claude/projects/-home-me-lantern"
     home.mkdir(parents=True)
     paths: list[Path] = []
     for number in range(sessions):
-        made = generate.GeneratedClaude(seed=number)
-        body = b"".join(generate.session("claude", _SESSION, seed=number)) if number < _KINDS else b""
-        path = home / made.name()
-        if body:
-            path.write_bytes(body)
+        path = home / generate.GeneratedClaude(seed=number).name()
+        if number < kinds:
+            path.write_bytes(b"".join(generate.session("claude", SESSION, seed=number)))
         else:
-            shutil.copyfile(paths[number % _KINDS], path)
+            shutil.copyfile(paths[number % kinds], path)
         paths.append(path)
     return paths
 

@@ -16,14 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tests.benchmarks import generate, idle, latency
+from tests.benchmarks import archive, generate, idle, latency
 from tests.benchmarks.daemon import Measured, session_path
 from tests.benchmarks.memory import peak_of
 from tests.benchmarks.report import median
 from tests.support.live import until
 from tests.support.world import SOURCE, World
 
-_SESSION: Final = 2_500_000  # bytes
 _PARSE: Final = "import sys, orjson\nfor path in sys.argv[1:]:\n  for line in open(path, 'rb'):\n    orjson.loads(line)"
 _RARE: Final = "nowhere-to-be-found"
 _FULL: Final = ("--tools", "full", "--thinking")
@@ -82,18 +81,6 @@ def _children() -> float:
 
 
 # -- the rows ----------------------------------------------------------------------------------------
-
-
-def fill(home: Path, megabytes: int) -> list[Path]:
-    """Write sessions of Claude Code, each with a content of its own."""
-    folder = home / ".claude/projects/-home-me-lantern"
-    folder.mkdir(parents=True)
-    paths = []
-    for number in range(megabytes * 1_000_000 // _SESSION):
-        path = folder / generate.GeneratedClaude(seed=number).name()
-        path.write_bytes(b"".join(generate.session("claude", _SESSION, seed=number)))
-        paths.append(path)
-    return paths
 
 
 def exported(checkout: Checkout) -> Figures:
@@ -218,11 +205,9 @@ def searched(checkout: Checkout) -> Figures:
 def _prepared(group: str, home: Path) -> None:
     """Write what the rows of a group are measured with."""
     if group == "export":
-        fill(home, 100)
+        archive.fill(home, 40, kinds=40)
     elif group == "search":
-        from tests.benchmarks.archive import _fill  # noqa: PLC0415
-
-        _fill(home, 400)
+        archive.fill(home, 400)
     elif group == "peak":
         made = generate.GeneratedClaude(seed=5)
         home.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from katod import __version__
-from tests.benchmarks.pairs import Cost, fill, took
+from tests.benchmarks.archive import SESSION, fill
+from tests.benchmarks.pairs import Cost, took
 from tests.benchmarks.report import median
 from tests.support.world import SOURCE
 
@@ -88,7 +89,8 @@ def main() -> None:
         venv.create(place / "tools", with_pip=True)
         pip = [str(place / "tools/bin/pip"), "install", "-qq", "--disable-pip-version-check", *_PEERS]
         subprocess.run(pip, check=True)
-        fill(place / "sessions", options.mb)
+        sessions = options.mb * 1_000_000 // SESSION
+        fill(place / "sessions", sessions, kinds=sessions)
         _compare(contenders(place / "tools/bin"), place, options.rounds, options.mb)
 
 

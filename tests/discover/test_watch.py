@@ -1,5 +1,6 @@
 """Hints: which events of the watcher wake the loop."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -76,41 +77,37 @@ def test_hints_are_reliable_until_one_is_missed(tmp_path: Path) -> None:
     assert lost == ["/r/a"]
 
 
-def test_a_folder_that_cannot_be_watched_makes_hints_unreliable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher]:
+    """Return a watcher that could not watch a folder, and could now."""
+    watcher = Watcher(Hints(AGENTS.values()), EventLog())
+    assert watcher.start()
+    (tmp_path / "sessions").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(watcher._observer, "schedule", _refuse)
+        watcher.renew([(tmp_path / "sessions", True)])
+    assert not watcher.is_sound
+    yield watcher
+    watcher.stop()
+
+
+def test_a_folder_that_cannot_be_watched_makes_hints_unreliable(refused: Watcher, tmp_path: Path) -> None:
     """Until it can be."""
-    watcher = Watcher(Hints(AGENTS.values()), EventLog())
-    assert watcher.start()
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(watcher._observer, "schedule", _refuse)
-            watcher.renew([(tmp_path, True)])
-            assert not watcher.is_sound
-        watcher.renew([(tmp_path, True)])
-        assert watcher.is_sound
-    finally:
-        watcher.stop()
+    refused.renew([(tmp_path / "sessions", True)])
+    assert refused.is_sound
 
 
-@pytest.mark.parametrize("folders", [[], [(Path("/absent"), True)]])
-def test_a_folder_that_is_watched_no_more_is_no_reason_to_doubt_hints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: list[tuple[Path, bool]]
-) -> None:
-    """It could not be watched, and is gone now, or of an agent that was switched off."""
-    watcher = Watcher(Hints(AGENTS.values()), EventLog())
-    assert watcher.start()
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(watcher._observer, "schedule", _refuse)
-            (tmp_path / "gone").mkdir()
-            watcher.renew([(tmp_path / "gone", True)])
-            assert not watcher.is_sound
-        (tmp_path / "gone").rmdir()
-        watcher.renew(folders or [(tmp_path / "gone", True)])
-        assert watcher.is_sound
-    finally:
-        watcher.stop()
+def test_a_folder_that_is_gone_is_no_reason_to_doubt_hints(refused: Watcher, tmp_path: Path) -> None:
+    """It could not be watched, and need not be any more."""
+    (tmp_path / "sessions").rmdir()
+    refused.renew([(tmp_path / "sessions", True)])
+    assert refused.is_sound
+
+
+def test_a_folder_of_an_agent_that_was_switched_off_is_none_either(refused: Watcher) -> None:
+    """It is still there, but nobody asks for what changes in it."""
+    refused.renew([])
+    assert refused.is_sound
 
 
 def _refuse(*_: object, **__: object) -> None:
