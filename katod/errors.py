@@ -22,6 +22,7 @@ KatodError
 │   └── DeliveryStopped  it takes nothing until the settings change
 ├── ServiceError         the service manager is not there, or refuses
 ├── SealError            a record, a signature or a key cannot be used, or they do not belong together
+├── GitError             a repository cannot be read
 ├── ServeError           sessions cannot be served like this
 ├── SetupError           a file of an agent cannot be changed safely
 ├── RescueError          a session cannot be saved from deletion, or what was saved of it cannot be used
@@ -150,6 +151,10 @@ class ServiceError(KatodError):
 
 class SealError(KatodError):
     """A record, a signature or a key cannot be used, or they do not belong together."""
+
+
+class GitError(KatodError):
+    """A repository cannot be read, or `git` does not answer in time."""
 
 
 class ServeError(KatodError):

@@ -36,17 +36,19 @@ ARROWS = {
     # what is stored between the stages
     "store": "durable errors log model text",
     # the stages, from bytes to outputs
+    "edits": "agents events model paths",
     "tail": "errors model",
     "agents": "errors events lifecycle metadata model paths smallfile states tail",
     "discover": "agents config errors log model store tail",
     "command": "agents errors events formatspec model tail",
     "record": (
-        "agents backoff command config discover errors events exchanges formats formatspec log metadata model paths project receipt smallfile states store tail text write"
+        "agents backoff command config discover edits errors events exchanges formats formatspec log metadata model paths project receipt smallfile states store tail text write"
     ),
     "formats": "agents events formatspec lifecycle metadata model paths text states",
     "write": "durable errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model paths processes record store tail text write",
     "usage": "agents discover errors events formats log metadata model processes record smallfile store tail",
+    "why": "agents discover edits errors formatspec log metadata model paths record search states store",
     # the stages put together
     "pipeline": "backoff command discover errors events log metadata record store tail",
     "preload": "agents errors formats",
@@ -75,7 +77,7 @@ ARROWS = {
     "doctor": "agents config discover errors log matrix model project record rescue service shell store write",
     "cli": (
         "agents archive command config daemon discover doctor durable errors formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
-        " shell text smallfile states store usage"
+        " shell text smallfile states store usage why"
     ),
     "__main__": "cli",
     "__init__": "",
@@ -108,7 +110,7 @@ LIBRARIES = {
     "socket": {"service", "serve"},
     "starlette": {"serve"},
     "uvicorn": {"serve"},
-    "subprocess": {"service", "cli"},
+    "subprocess": {"service", "cli", "why"},
     "random": set(),
     "locale": set(),
 }
@@ -129,7 +131,7 @@ IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
         " .open .opening .parameters .pause .personal .picker .printing .record .rendering .rescue .resume .run .saving .seal .search .searchscope .searchview .selection .serve .service"
-        " .sessionrow .sessions .setup .show .signoflife .status .transcripts .usage .verify .wrapping"
+        " .sessionrow .sessions .setup .show .signoflife .status .transcripts .usage .verify .why .wrapping"
     ),
     "config": "katod.config",
     "chores": "katod.chores",
@@ -151,12 +153,13 @@ IMPURE = {
     "command": ".target",
     "archive": ".drop .folder .folders .naming .talk",
     "write": ".moved .output .reading .remove .root .safe .whole",
-    "store": ".collections .deliveries .integrity .ledger .usagecache",
+    "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .usagecache",
     "record": ".catchup .currentstate .delivery .export .follow .forget .history .naming .native .policy .resync .sample .session .stream",
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .since .transcriptfiles",
     "usage": ".overall .pricetable",
+    "why": ".collect .git .target",
     "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "mcp": ".recordings .server",
     "seal": ".keys",

@@ -87,7 +87,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], int]] = {
     "export": (("export", "SESSION", "-o", "-"), 0), "rename": (("rename", "SESSION", "mine"), 0),
     "star": (("star", "SESSION"), 0), "label": (("label", "SESSION", "mine"), 0), "verify": (("verify",), 0),
     "handoff": (("handoff", "SESSION"), 0), "doctor": (("doctor",), 1), "run": (("run", "--once"), 0),
-    "usage": (("usage",), 0), "rescue": (("rescue", "--json"), 0),
+    "why": (("why", "--all", __file__), 0), "usage": (("usage",), 0), "rescue": (("rescue", "--json"), 0),
     "forget": (("forget", "SESSION", "--yes"), 0),
 }  # fmt: skip
 # Those that have nothing to do with a session, or that end only by hand; and some with tests of their own.

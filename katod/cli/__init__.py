@@ -31,6 +31,7 @@ GROUPS: Final = {
         "open": "Open a transcript in your editor, or in the browser.",
         "follow": "Print a session as it happens, until Ctrl-C.",
         "search": "Search messages, tool calls and results.",
+        "why": "Show which prompt is behind each line of a file.",
         "usage": "Show tokens and cost over all sessions on this machine, recorded or not.",
         "resume": "Print the command that resumes a session in its agent.",
         "serve": "Serve sessions live to browsers and CodingBridge clients.",

@@ -303,7 +303,7 @@ def _count_missing(row: OutputRow, ledger: Ledger, log: EventLog) -> int | None:
 
 
 def _strange(ledger: Ledger) -> list[dict[str, str]]:
-    return [{"path": sample.path, "problem": problem} for sample, problem in not_understood(ledger.samples())]
+    return [{"path": sample.path, "problem": problem} for sample, problem in not_understood(ledger.samples.all())]
 
 
 def _recording(output: OutputRow, sessions: dict[int, SessionRow]) -> dict[str, Any]:

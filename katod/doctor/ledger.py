@@ -77,7 +77,7 @@ def _parked(row: OutputRow) -> Finding:
 def _sources(ledger: Ledger) -> Iterator[Finding]:
     broken = [row for row in ledger.sources() if row.problem and not row.gone]
     yield from _listed(broken, _source, "session file", "errors.source")
-    for sample, what in not_understood(ledger.samples()):
+    for sample, what in not_understood(ledger.samples.all()):
         advice = "upgrade katod; records that it does not understand are kept unchanged in JSONL"
         yield problem("errors.strange", what, advice, agent=sample.agent, version=sample.version, path=sample.path)
 

@@ -17,6 +17,7 @@ from katod.formats.transcript.pictures import linked
 from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
 from katod.model import MarkKind, Range
+from katod.record.editnotes import EditNotes
 from katod.record.outputfile import last_fingerprint, output_path
 from katod.record.ranges import RangePrinter, head_metadata
 from katod.store.ledger import Ledger
@@ -29,7 +30,7 @@ _MOST_HELD: Final = 64 * 1024  # characters
 class Output:
     """The only writer of an output's row. Outputs are compared by identity: there is one object for each row in use."""
 
-    __slots__ = ("_assets", "_chunks", "_missing", "_printer", "row")
+    __slots__ = ("_assets", "_chunks", "_edits", "_missing", "_printer", "row")
 
     def __init__(self, row: OutputRow) -> None:
         self.row = row
@@ -37,14 +38,17 @@ class Output:
         self._chunks: list[bytes] = []  # the text of the current step, event by event
         self._assets: list[tuple[str, str]] = []  # pictures that the text links to: media type and data
         self._missing: Literal["", "once", "gone"] = ""  # how its file was last found
+        self._edits = EditNotes(row)
 
     def save(self, ledger: Ledger) -> None:
-        """Store it, within a transaction."""
+        """Store it, with what the step says of edits, within a transaction."""
         self.row = ledger.save_output(self.row)
+        self._edits.save(ledger)
 
     def restore(self, row: OutputRow) -> None:
         """Return to what the ledger has, after a failed step."""
         self.row, self._printer, self._chunks, self._assets, self._missing = row, None, [], [], ""
+        self._edits = EditNotes(row)
 
     def _set(self, **columns: Any) -> None:
         self.row = self.row._replace(**columns)
@@ -120,6 +124,7 @@ class Output:
         if event.kind == ev.USER_MESSAGE and event.typed and self.row.successor:
             self._set(successor="")
         before = self.printer.headed
+        self._edits.take(event, metadata.cwd, self.printer)
         text = self.printer.take(event, metadata)
         if self.row.held is not None and not (before or self.row.held["time"]) and self.printer.headed:
             self.hold(event.time)
@@ -175,12 +180,15 @@ class Output:
         for chunk in self._chunks:
             total += len(chunk)
             bounds.append(total)
-        self._set(printer=self.printer.state(), intent=b"".join(self._chunks) or None, bounds=tuple(bounds))
+        self._set(printer=self._printed(), intent=b"".join(self._chunks) or None, bounds=tuple(bounds))
         self._chunks = []
 
     def keep_printer(self) -> None:
         """Note in the row how far it was printed."""
-        self._set(printer=self.printer.state())
+        self._set(printer=self._printed())
+
+    def _printed(self) -> dict[str, Any]:
+        return self.printer.state() | self._edits.state()
 
     def upgrade(self, version: int, state: dict[str, Any]) -> None:
         """Go on with the state that another version of its format has after the same events."""

@@ -72,7 +72,7 @@ class RangePrinter:
         text = self._end(metadata, event.time, is_past=True) if self._is_until(event) else ""
         if not self.active:
             now = self._next()
-            if now is None or (now.start and not (now.inclusive and now.start == event.id)):
+            if now is None or not _begins_with(now, event):
                 return text + self.settle(event.id, metadata)
             text += self._begin(now, metadata, event.time)
         present = self.ranges[self.index]
@@ -81,6 +81,14 @@ class RangePrinter:
         if printed := self._format.event(event, metadata):
             text += self._head(metadata, event.time) + self._take_pending() + printed
         return text + self.settle(event.id, metadata, event.time)
+
+    def has(self, event: Event) -> bool:
+        """Return whether the event that is taken next is within a range."""
+        is_until = self._is_until(event)
+        if self.active and not is_until:
+            return True
+        following = self.ranges[self.index + is_until :]
+        return bool(following) and _begins_with(following[0], event)
 
     def _is_until(self, event: Event) -> bool:
         return self.active and self.ranges[self.index].until == event.id
@@ -163,6 +171,11 @@ class RangePrinter:
     def _take_pending(self) -> str:
         text, self._pending = self._pending, ""
         return text
+
+
+def _begins_with(following: Range, event: Event) -> bool:
+    """Return whether a range begins with an event, not behind it or another one."""
+    return not following.start or (following.inclusive and following.start == event.id)
 
 
 def _counted(begun: Range, tally: RecordTally) -> Counts:

@@ -25,9 +25,9 @@ def sample(source: Source, file: SourceFile, ledger: Ledger) -> None:
     Only the counts are kept. Documents are left out, as they are read whole.
     """
     agent, now = source.identity.key.agent, int(time.time())
-    if file.is_document or file.size < _SMALLEST or abs(now - ledger.last_sample(agent)) < _EVERY:
+    if file.is_document or file.size < _SMALLEST or abs(now - ledger.samples.last(agent)) < _EVERY:
         return
     stream = SessionStream(source.identity.key, NoDedup(), EventLog(), whole=False)
     counts = Counts().plus(list(stream.events(source, file.read(Cursor(), SAMPLE_BYTES).lines)))
     with ledger.transaction():
-        ledger.save_sample(SampleRow(agent, version_in(stream.metadata), now, source.path, *counts))
+        ledger.samples.save(SampleRow(agent, version_in(stream.metadata), now, source.path, *counts))

@@ -1,8 +1,8 @@
 """The small tables of a ledger, each as what is asked of it.
 
 The projects that were recorded, with their folders in the output directory and which of them are worktrees; the
-markers of output directories; what the person says of sessions; the tombstones of forgotten sessions, which are found
-by the path or the identity of a file, and from which neither can be read.
+markers of output directories; what samples of sessions showed; what the person says of sessions; the tombstones of
+forgotten sessions, which are found by the path or the identity of a file, and from which neither can be read.
 """
 
 import os
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from katod.model import Cursor, Identity, SessionKey, Stat
-from katod.store.rows import UNMARKED, PersonalRow, SourceRow, TombstoneRow, WorktreeRow
-from katod.store.tables import PERSONAL, PROJECTS, WORKTREES, encode_json
+from katod.store.rows import UNMARKED, PersonalRow, SampleRow, SourceRow, TombstoneRow, WorktreeRow
+from katod.store.tables import PERSONAL, PROJECTS, SAMPLES, WORKTREES, encode_json
 from katod.text import distinct
 
 _ADD: Final = PROJECTS.insert.replace("INSERT", "INSERT OR IGNORE", 1)
@@ -51,6 +51,26 @@ class Markers:
     def keep(self) -> None:
         """Remember those that are known from outputs, some of which are about to be forgotten."""
         self._db.execute(_KEEP_MARKERS)
+
+
+class Samples:
+    """What samples of sessions showed, the latest one of each agent's version."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def save(self, row: SampleRow) -> None:
+        """Store what a sample of an agent's version showed, in place of the one before."""
+        update = "time = excluded.time, path = excluded.path, events = excluded.events, raw = excluded.raw"
+        self._db.execute(f"{SAMPLES.insert} ON CONFLICT (agent, version) DO UPDATE SET {update}", row)
+
+    def last(self, agent: str) -> int:
+        """Return when an agent was last sampled, in seconds since 1970; 0 if it never was."""
+        return int(self._db.execute("SELECT max(time) FROM samples WHERE agent = ?", (agent,)).fetchone()[0] or 0)
+
+    def all(self) -> list[SampleRow]:
+        """Return the latest sample of each agent's version."""
+        return list(map(SAMPLES.read, self._db.execute(SAMPLES.select)))
 
 
 class Projects:

@@ -18,19 +18,19 @@ from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
 from katod.model import Identity, Range, SessionKey, Stat
 from katod.store import integrity
-from katod.store.collections import Markers, Personal, Projects, Tombstones
+from katod.store.collections import Markers, Personal, Projects, Samples, Tombstones
 from katod.store.deliveries import Deliveries
+from katod.store.edits import RecordedEdits
 from katod.store.rows import (
     NearMissRow,
     OutputRow,
     RefusalRow,
     RootRow,
-    SampleRow,
     SeenRow,
     SessionRow,
     SourceRow,
     TombstoneRow,
-)
+)  # fmt: skip
 from katod.store.tables import (
     ADDED,
     APPLIED,
@@ -39,14 +39,13 @@ from katod.store.tables import (
     RANGES,
     REFUSALS,
     ROOTS,
-    SAMPLES,
     SCHEMA,
     SEEN,
     SESSIONS,
     SOURCES,
     TOMBSTONES,
     encode_json,
-)
+)  # fmt: skip
 
 LEDGER_NAME: Final = "ledger.db"
 MOST_REFUSALS: Final = 200
@@ -388,25 +387,17 @@ class Ledger:
         """Return whether a near miss of this session is remembered."""
         return any(row.session == session for row in self.near_misses(MOST_REFUSALS))
 
-    def save_sample(self, row: SampleRow) -> None:
-        """Store what a sample of an agent's version showed, in place of the one before."""
-        update = "time = excluded.time, path = excluded.path, events = excluded.events, raw = excluded.raw"
-        self.db.execute(f"{SAMPLES.insert} ON CONFLICT (agent, version) DO UPDATE SET {update}", row)
-
-    def last_sample(self, agent: str) -> int:
-        """Return when an agent was last sampled, in seconds since 1970; 0 if it never was."""
-        return int(self.db.execute("SELECT max(time) FROM samples WHERE agent = ?", (agent,)).fetchone()[0] or 0)
-
-    def samples(self) -> list[SampleRow]:
-        """Return the latest sample of each agent's version."""
-        return list(map(SAMPLES.read, self.db.execute(SAMPLES.select)))
-
     def refusal(self, session: SessionKey, word: str, time: str) -> str:
         """Return why a command of a session was refused, an empty string if it was not."""
         found = (
             row for row in self.refusals(MOST_REFUSALS) if (row.session, row.word, row.time) == (session, word, time)
         )
         return next((row.reason for row in found), "")
+
+    @cached_property
+    def samples(self) -> Samples:
+        """What samples of agents' versions showed."""
+        return Samples(self.db)
 
     @cached_property
     def projects(self) -> Projects:
@@ -436,6 +427,11 @@ class Ledger:
         return self.db.execute(query).fetchone() is not None
 
     @cached_property
+    def edits(self) -> RecordedEdits:
+        """The edits within recorded ranges."""
+        return RecordedEdits(self.db)
+
+    @cached_property
     def deliveries(self) -> Deliveries:
         """What is delivered to Matrix rooms, and what of it was sent."""
         return Deliveries(self.db)
@@ -449,7 +445,7 @@ class Ledger:
             sources = "(SELECT path FROM sources WHERE session = ?)"
             self.db.execute(f"DELETE FROM ranges WHERE output IN {outputs}", (session.id,))
             self.db.execute(f"DELETE FROM samples WHERE path IN {sources}", (session.id,))
-            for table in ("outputs", "sources", "seen"):
+            for table in ("outputs", "sources", "seen", "edits"):
                 self.db.execute(f"DELETE FROM {table} WHERE session = ?", (session.id,))
             for table in ("refusals", "near_misses"):
                 self.db.execute(f"DELETE FROM {table} WHERE session = ?", (encode_json(session.key),))

@@ -254,6 +254,29 @@ class MarkerRow(NamedTuple):
     marker: str
 
 
+class EditRow(NamedTuple):
+    """What a call within a recorded range did to one file: keyed hashes, and the ids of events that explain it."""
+
+    session: Annotated[int, "REFERENCES sessions"]
+    event: int  # the hash of the id of the call's event
+    number: int  # of the file among those of the call
+    file: int  # the hash of the file's name
+    done: bool  # whether its result came and it went well
+    call: str
+    prompt: str
+    answer: str
+    time: str
+    places: bytes  # the hashes of the file's path and of the ends of it
+    changes: bytes
+
+
+class EditKeyRow(NamedTuple):
+    """The key of the hashes of edits; there is one."""
+
+    id: Annotated[int, "PRIMARY KEY"]
+    key: bytes
+
+
 class PersonalRow(NamedTuple):
     """What the person says of a session, recorded or not, in their own words: what they call it, a star, labels."""
 

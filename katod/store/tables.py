@@ -3,6 +3,7 @@
 Integers, strings, booleans, bytes and paths are stored unchanged, everything else as JSON.
 """
 
+import re
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
@@ -19,6 +20,8 @@ from katod.store.rows import (
     AppliedRow,
     DeliveringRow,
     DeliveryRow,
+    EditKeyRow,
+    EditRow,
     MarkerRow,
     NearMissRow,
     OutputRow,
@@ -219,11 +222,13 @@ UPLOADS: Final = Table("uploads", UploadRow, key="homeserver, sha256, session")
 ROOMS: Final = Table("rooms", RoomRow)
 POSITIONS: Final = Table("positions", PositionRow, key="output, room")
 DELIVERING: Final = Table("delivering", DeliveringRow)
+EDITS: Final = Table("edits", EditRow, key="session, event, number", index="file")
+EDIT_KEYS: Final = Table("edit_keys", EditKeyRow)
 
 _FIRST: Final = (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, NEAR_MISSES, SAMPLES, ROOTS, SEEN, APPLIED, PROJECTS)
 # Tables that a ledger of this version may lack, because they were added to it later.
-ADDED: Final = "".join(
-    table.create.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
-    for table in (WORKTREES, MARKERS, TOMBSTONES, PERSONAL, DELIVERIES, SENT, UPLOADS, ROOMS, POSITIONS, DELIVERING)
-)
+_LATER: Final = (
+    WORKTREES, MARKERS, TOMBSTONES, PERSONAL, DELIVERIES, SENT, UPLOADS, ROOMS, POSITIONS, DELIVERING, EDITS, EDIT_KEYS
+)  # fmt: skip
+ADDED: Final = re.sub("CREATE (TABLE|INDEX)", r"CREATE \1 IF NOT EXISTS", "".join(table.create for table in _LATER))
 SCHEMA: Final = "".join([*(table.create for table in _FIRST), ADDED])

@@ -11,7 +11,8 @@ from katod.agents import AGENTS
 from katod.discover.found import FoundSession
 from katod.errors import SourceChanged, SourceError
 from katod.model import Identity, SessionKey, Stat
-from katod.store.usagecache import KeyedHash, UsageCache, UsageSourceRow
+from katod.store.keyedhash import KeyedHash
+from katod.store.usagecache import UsageCache, UsageSourceRow
 from katod.usage.cells import cells_of
 from katod.usage.counting import CountedSource
 from katod.usage.packed import pack_usage, unpack_cells, unpack_keys, unpack_usage

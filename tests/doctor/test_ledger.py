@@ -98,7 +98,7 @@ def test_sources_with_a_problem_are_problems(home):
 def test_samples_that_were_not_understood_are_problems(home):
     """Katod is too old for the agent."""
     ledger = memory_ledger()
-    ledger.save_sample(SampleRow("codex", "9.0", 1, "/x", 20, 15))
+    ledger.samples.save(SampleRow("codex", "9.0", 1, "/x", 20, 15))
     finding = home.examined(examine_errors, ledger)["errors.strange"]
     assert (finding.level, finding.data["version"]) == ("problem", "9.0")
     assert "15 of 20 records of codex 9.0" in finding.text

@@ -86,6 +86,7 @@ FAULTS = {
     "text that poses as another speaker": "the transcript's outline is that of the real conversation",
     "link that runs something": "shown as text, however its scheme is spelled",
     "text that looks like a command": "only commands that a person typed are obeyed",
+    "repository that runs something": "nothing of it runs: it is read with `git`, bounded in time and output",
     "unsafe path": "refused, and shown in `status`",
     "file of a project": "nothing of it counts unless it was allowed as it is; it never shows more, or leads out of the project",
     "path swapped during a write": "nothing is written outside the allowed roots",

@@ -28,7 +28,7 @@ def look(source, ledger):
 def test_a_sample_keeps_only_counts(parts, strange):
     """One row for an agent's version: how many events, how many of them unknown; no word of the session."""
     look(strange, parts.ledger)
-    [row] = parts.ledger.samples()
+    [row] = parts.ledger.samples.all()
     assert (row.agent, row.version, row.path) == ("claude", "9.0.0", strange.path)
     assert row.raw == row.events - 2 == 60
     assert "private" not in str(row)
@@ -40,8 +40,8 @@ def test_an_agent_is_sampled_once_an_hour(parts, strange, monkeypatch):
     look(strange, parts.ledger)
     monkeypatch.setattr(sampling, "SessionStream", None)
     look(strange, parts.ledger)
-    [row] = parts.ledger.samples()
-    parts.ledger.save_sample(row._replace(time=row.time + 9_000))
+    [row] = parts.ledger.samples.all()
+    parts.ledger.samples.save(row._replace(time=row.time + 9_000))
     with pytest.raises(AgentFailed):
         look(strange, parts.ledger)
 
@@ -50,7 +50,7 @@ def test_a_small_session_and_a_document_are_not_sampled(parts):
     """A small session tells little, and a document would have to be read whole."""
     parts.world.claude().append(Claude().user("hello"), *[STRANGE] * 9)
     look(parts.source(), parts.ledger)
-    assert parts.ledger.samples() == []
+    assert parts.ledger.samples.all() == []
 
 
 def test_the_status_names_the_version_that_is_not_understood(world: World) -> None:

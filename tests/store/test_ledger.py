@@ -37,7 +37,7 @@ def stored(ledger: Ledger, *ranges: Range) -> OutputRow:
 # -- lookups -----------------------------------------------------------------------------------------
 
 LOOK_UPS = {
-    "near_misses": (), "samples": (), "last_sample": ("codex",), "has_near_miss": (SessionKey("codex", "unknown"),),
+    "near_misses": (), "has_near_miss": (SessionKey("codex", "unknown"),),
     "refusal": (SessionKey("claude", "s"), "start", ""),
     "roots": (), "session": (1,), "sessions": (), "find_session": (SessionKey("codex", "unknown"),),
     "sources": (), "sources_of": (1,), "count_sources": (), "source_problems": (), "outputs": (), "output_at": (Path("/out/unknown"),),
@@ -47,7 +47,7 @@ LOOK_UPS = {
     "recorded_metadata": (7, 9), "recorded_files": (1, 9),
 }  # fmt: skip
 WRITERS = {
-    "save_root", "add_session", "save_session", "add_near_misses", "save_sample", "add_source", "save_source", "add_output",
+    "save_root", "add_session", "save_session", "add_near_misses", "add_source", "save_source", "add_output",
     "save_output", "rename_output", "add_seen", "add_applied", "add_refusal", "forget", "forget_words", "erase",
 }  # fmt: skip
 

@@ -50,6 +50,12 @@ def retry_everything(original):
 
 PROTECTIONS = [
     Protection(
+        "what a repository's settings could run is switched off",
+        "katod.why.git:_OFF",
+        lambda original: (),
+        ("tests/why/test_git.py::test_nothing_of_a_repository_runs",),
+    ),
+    Protection(
         "only a regular file of a plausible size is read whole",
         "katod.smallfile:read_small",
         lambda original: closed,

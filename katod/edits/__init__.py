@@ -1,0 +1,1 @@
+"""What the edits of a session did to which lines of which files, kept as hashes."""

@@ -1,0 +1,71 @@
+"""Edits: what a call did to a file, with the file as hashed lines, and what the call was made for. Pure."""
+
+import ntpath
+import posixpath
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from katod.edits.lines import HashedLine, LineHasher
+from katod.edits.textchanges import TextChange, text_changes
+from katod.edits.tracker import EditingCall
+from katod.model import SessionKey
+from katod.paths import is_windows
+
+
+class LineChange(NamedTuple):
+    """Lines that were replaced by others; the first and the last one may lack their beginning and their end.
+
+    Without old lines, the file was written as a whole.
+    """
+
+    old: tuple[HashedLine, ...]
+    new: tuple[HashedLine, ...]
+    everywhere: bool = False
+
+
+class Cause(NamedTuple):
+    """What led to an edit: its session, and the ids of events: the call, the prompt, and what the agent said before it.
+
+    `time` is when the call was made, empty if the agent records no times. The other texts are empty if there is none.
+    """
+
+    session: SessionKey
+    call: str
+    prompt: str
+    answer: str
+    time: str
+
+
+class Edit(NamedTuple):
+    """What one call did to one file."""
+
+    cause: Cause
+    changes: tuple[LineChange, ...]
+
+
+def edits_of(call: EditingCall, session: SessionKey, hasher: LineHasher) -> Iterator[tuple[str, Edit]]:
+    """Yield the edits of a call, each with the whole path of its file."""
+    cause = Cause(session, call.event.id, call.prompt, call.answer, call.event.time)
+    for path, changes in text_changes(call.event.payload).items():
+        yield whole_path(path, call.cwd), Edit(cause, tuple(_hashed(change, hasher) for change in changes))
+
+
+def _hashed(change: TextChange, hasher: LineHasher) -> LineChange:
+    old = () if change.old is None else hasher.lines(change.old)
+    return LineChange(old, hasher.lines(change.new), change.everywhere)
+
+
+def whole_path(path: str, cwd: str) -> str:
+    """Return a path with the directory that it is relative to, with slashes."""
+    if is_windows(cwd) or is_windows(path):
+        return ntpath.normpath(ntpath.join(cwd, path)).replace("\\", "/")
+    return posixpath.normpath(posixpath.join(cwd, path))
+
+
+def ends_of(path: str) -> Iterator[str]:
+    """Yield a path, and each end of it that begins with a name."""
+    yield path
+    at = path.find("/")
+    while at >= 0:
+        yield path[at + 1 :]
+        at = path.find("/", at + 1)

@@ -1,0 +1,77 @@
+"""Plays the edits of a file over its versions, in the order of time."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, groupby
+from typing import NamedTuple
+
+from katod.edits.edits import Edit
+from katod.edits.lines import HashedLine, LineHasher
+from katod.states import seconds
+from katod.why.rows import LineOrigin, TracedLine
+from katod.why.target import AskedFile
+from katod.why.trace import Trace
+
+_VERSION, _EDIT = 0, 1  # of the same second, a version is first: what a commit has was written before it
+
+
+class Run(NamedTuple):
+    """Lines in a row that have the same origin, counted from 1; None if that is unknown."""
+
+    first: int
+    last: int
+    origin: LineOrigin | None
+
+
+def blame(file: AskedFile, edits: Iterable[Edit], hasher: LineHasher) -> list[TracedLine]:
+    """Return the lines of a file, each with the edit that last wrote it. Raises GitError."""
+    now = hasher.lines("\n".join(file.lines))
+    made = sorted(filter(file.may_have, edits), key=lambda edit: seconds(edit.cause.time))
+    if not made:
+        return list(map(TracedLine, now))
+    trace = Trace()
+    for step in _steps(made, list(_versions(file, made, hasher))):
+        if isinstance(step, Edit):
+            trace.edit(step)
+        else:
+            trace.version(step)
+    trace.version(now)
+    return trace.rows
+
+
+class _Timed(NamedTuple):
+    time: float
+    kind: int
+    step: Edit | tuple[HashedLine, ...]
+
+
+def _steps(edits: list[Edit], versions: list[_Timed]) -> Iterator[Edit | tuple[HashedLine, ...]]:
+    """Yield edits and versions in the order of time; neither kind changes its own order."""
+    timed = [_Timed(seconds(edit.cause.time), _EDIT, edit) for edit in edits]
+    yield from (one.step for one in sorted([*versions, *timed], key=lambda one: one[:2]))
+
+
+def _versions(file: AskedFile, edits: list[Edit], hasher: LineHasher) -> Iterator[_Timed]:
+    """Yield the versions since the one before the first edit; what was before that has no say."""
+    if file.repository is None:
+        return
+    times = list(
+        accumulate((float(version.time) for version in file.versions), max)
+    )  # clocks differ, the order does not
+    first = max(bisect_left(times, seconds(edits[0].cause.time)) - 1, 0)
+    needed = file.versions[first:]
+    for time, content in zip(times[first:], file.repository.contents(needed), strict=True):
+        yield _Timed(time, _VERSION, hasher.lines(content.decode("utf-8", "replace")))
+
+
+def runs(rows: list[TracedLine], numbers: range) -> Iterator[Run]:
+    """Yield the runs of lines with the same origin among these lines."""
+    for origin, group in groupby(numbers, key=lambda number: rows[number - 1].origin):
+        found = list(group)
+        yield Run(found[0], found[-1], origin)
+
+
+def edits_behind(found: Iterable[Run], edits: Iterable[Edit]) -> list[Edit]:
+    """Return the edits that lines come from."""
+    calls = {run.origin.cause.call for run in found if run.origin is not None}
+    return [edit for edit in edits if edit.cause.call in calls]

@@ -1,0 +1,152 @@
+"""From one version of a file to the next: which lines keep the edit that wrote them. Pure.
+
+A line keeps it if it is still the same, moved or indented. Of an edit of which little is left, nothing is said any more
+but where it cannot be chance. Nor is anything said of brackets and blank lines that are not beside a telling line of
+their edit.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from katod.edits.edits import Cause
+from katod.edits.lines import HashedLine
+from katod.why.align import NOWHERE, align
+from katod.why.rows import Rows, TracedLine
+
+_LEFT: Final = 1 / 2  # of the telling lines of an edit, or of a file
+# How many letters and digits lines have that are not together by chance: in a file that was replaced by another one, in
+# one that was not, and where they were moved together.
+_SURE: Final = 120
+_LIKELY: Final = 20
+_MOVED: Final = 30
+
+
+def carried(before: Rows, lines: Sequence[HashedLine]) -> list[TracedLine]:
+    """Return the rows of the next version, each line with the origin that it had."""
+    pairs = align([row.line for row in before], lines)
+    _Moves(before, lines, pairs).pair()
+    return [
+        TracedLine(line) if at == NOWHERE else before[at].in_version(line)
+        for line, at in zip(lines, pairs, strict=True)
+    ]
+
+
+class _Moves:
+    """Pairs the lines that were moved: those that occur once among the others, with the equal ones around them."""
+
+    def __init__(self, before: Rows, lines: Sequence[HashedLine], pairs: list[int]) -> None:
+        self._before = before
+        self._lines = lines
+        self._pairs = pairs
+        self._taken = set(pairs)
+
+    def pair(self) -> None:
+        """Add them to the pairs."""
+        ours = _once((row.line, at) for at, row in enumerate(self._before) if at not in self._taken)
+        theirs = _once((line, n) for n, line in enumerate(self._lines) if self._pairs[n] == NOWHERE)
+        for line, n in theirs.items():
+            if line in ours and self._is_same(n, ours[line]):
+                self._pair_run(n, ours[line])
+
+    def _is_same(self, n: int, at: int) -> bool:
+        is_there = 0 <= at < len(self._before) and 0 <= n < len(self._lines)
+        return (
+            is_there
+            and self._pairs[n] == NOWHERE
+            and at not in self._taken
+            and self._before[at].line.loose == self._lines[n].loose
+        )
+
+    def _pair_run(self, n: int, at: int) -> None:
+        first = last = 0
+        while self._is_same(n + first - 1, at + first - 1):
+            first -= 1
+        while self._is_same(n + last + 1, at + last + 1):
+            last += 1
+        steps = range(first, last + 1)
+        if sum(self._lines[n + step].weight for step in steps) >= _MOVED:
+            for step in steps:
+                self._pairs[n + step] = at + step
+                self._taken.add(at + step)
+
+
+def _once(places: Iterable[tuple[HashedLine, int]]) -> dict[int, int]:
+    """Return where the telling lines are that occur once."""
+    found: dict[int, int] = {}
+    for line, at in places:
+        if line.is_telling:
+            found[line.loose] = NOWHERE if line.loose in found else at
+    return {line: at for line, at in found.items() if at != NOWHERE}
+
+
+def surviving(before: Rows, after: Rows) -> tuple[list[TracedLine], list[list[TracedLine]]]:
+    """Return a version without lines that have their origins by chance, and the lines of each edit that has none left.
+
+    These may be in a later version: that of another branch, or of a clock that is wrong.
+    """
+    had, has = _telling(before), _telling(after)
+    doubtful = {cause for cause, count in had.items() if has[cause] < count * _LEFT}
+    lost = [[row for row in before if row.cause == cause] for cause in doubtful if not has[cause]]
+    return list(_without_chance(before, after, doubtful)), lost
+
+
+def _telling(rows: Iterable[TracedLine]) -> Counter[Cause]:
+    """Count the telling lines of each edit."""
+    return Counter(row.cause for row in rows if row.cause is not None and row.line.is_telling)
+
+
+def _without_chance(before: Rows, after: Rows, doubtful: set[Cause]) -> Iterator[TracedLine]:
+    counts = Counter(row.line.loose for row in after) if doubtful else Counter[int]()
+    for cause, group in groupby(after, key=lambda row: row.cause):
+        run = list(group)
+        if cause not in doubtful or _weight(run) >= _SURE:
+            yield from run
+        elif _is_replaced(before, after, cause):
+            yield from map(TracedLine.unexplained, run)
+        else:
+            yield from (row if _is_likely(row, counts) else row.unexplained() for row in run)
+
+
+def _weight(run: Rows) -> int:
+    return sum(row.line.weight for row in run if row.line.is_telling)
+
+
+def _is_likely(row: TracedLine, counts: Counter[int]) -> bool:
+    """Return whether a line is hardly there by chance, in a file of which the rest is still there."""
+    return row.line.weight >= _LIKELY and counts[row.line.loose] == 1
+
+
+def _is_replaced(before: Iterable[TracedLine], after: Iterable[TracedLine], cause: Cause | None) -> bool:
+    """Return whether most of what is not of this edit is gone: the file is another one, with some lines in common."""
+    rest = [row.line.loose for row in before if row.line.is_telling and row.cause != cause]
+    now = {row.line.loose for row in after}
+    return sum(line in now for line in rest) < max(1, len(rest) * _LEFT)
+
+
+def adopted(part: Rows, rows: Rows, is_new: Sequence[bool]) -> list[TracedLine] | None:
+    """Return a version whose new lines have the origins of a part that waits, None if most of that is not there."""
+    pairs = align([row.line for row in part], [row.line for row in rows])
+    found = {n: part[at] for n, at in _free(pairs, rows, is_new)}
+    wanted = _telling(part).total()
+    if not wanted or _telling(found.values()).total() < wanted * _LEFT:
+        return None
+    return [found[n].in_version(row.line) if n in found else row for n, row in enumerate(rows)]
+
+
+def _free(pairs: list[int], rows: Rows, is_new: Sequence[bool]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of new lines that nobody is known to have written."""
+    for n, at in enumerate(pairs):
+        if at != NOWHERE and is_new[n] and rows[n].origin is None:
+            yield n, at
+
+
+def without_lonely(rows: Rows) -> list[TracedLine]:
+    """Return rows without origins where lines tell nothing, and no telling line of their edit is beside them."""
+    done = list[TracedLine]()
+    for cause, group in groupby(rows, key=lambda row: row.cause):
+        run = list(group)
+        is_told = cause is not None and any(row.line.is_telling for row in run)
+        done += run if is_told else [row.unexplained() for row in run]
+    return done

@@ -1,0 +1,64 @@
+"""Attributed lines for programs: JSON, and what `git blame --porcelain` prints. Pure."""
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Any, Final
+
+from katod.metadata import first_words
+from katod.states import seconds
+from katod.why.blame import Run
+from katod.why.collect import Explained
+from katod.why.rows import LineOrigin
+
+UNKNOWN: Final = "unknown"
+_NOTHING: Final = "0" * 40  # as git names what is not committed
+_SUMMARY: Final = 100  # characters
+
+
+def run_row(file: str, run: Run, explained: Explained | None) -> dict[str, Any]:
+    """Return a run of lines as one JSON object; texts are given without secrets."""
+    row: dict[str, Any] = {"file": file, "first": run.first, "last": run.last, "status": UNKNOWN}
+    if run.origin is None or explained is None:
+        return row
+    cause = run.origin.cause
+    words = {"prompt": (cause.prompt, explained.prompt), "answer": (cause.answer, explained.answer)}
+    return row | {
+        "status": run.origin.status, "agent": cause.session.agent, "session": str(cause.session),
+        "title": explained.title, "time": cause.time, "call": cause.call,
+    } | {name: {"event": event, "text": text} for name, (event, text) in words.items() if event}  # fmt: skip
+
+
+def porcelain(file: str, lines: list[str], found: Iterable[tuple[Run, Explained | None]]) -> Iterator[str]:
+    """Yield the lines that `git blame --porcelain` would print, with calls in place of commits.
+
+    The name of a call is a hash of its event's id. What is known of it is printed with its first line.
+    """
+    known: set[str] = set()
+    for run, explained in found:
+        name = call_name(run.origin)
+        for number in range(run.first, run.last + 1):
+            count = f" {run.last - run.first + 1}" if number == run.first else ""
+            yield f"{name} {number} {number}{count}"
+            if name not in known:
+                known.add(name)
+                yield from _about(file, run.origin, explained)
+            yield f"\t{lines[number - 1]}"
+
+
+def call_name(origin: LineOrigin | None) -> str:
+    """Return 40 hexadecimal digits for the call that wrote a line, zeros for none."""
+    return sha256(origin.cause.call.encode()).hexdigest()[:40] if origin else _NOTHING
+
+
+def _about(file: str, origin: LineOrigin | None, explained: Explained | None) -> Iterator[str]:
+    agent, session, time, summary = "Not recorded", "", "", "Written by no recorded edit"
+    if origin is not None and explained is not None:
+        agent, session, time = origin.cause.session.agent, str(origin.cause.session), origin.cause.time
+        summary = first_words(explained.prompt, _SUMMARY) or explained.title or session
+    for who in ("author", "committer"):
+        yield f"{who} {agent}"
+        yield f"{who}-mail <{session}>"
+        yield f"{who}-time {int(seconds(time))}"
+        yield f"{who}-tz +0000"
+    yield f"summary {' '.join(summary.split())}"
+    yield f"filename {file}"

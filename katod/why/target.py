@@ -1,0 +1,117 @@
+"""What is asked about: lines of a file as it is now, or of a commit."""
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from katod.edits.edits import Edit
+from katod.edits.lines import split_lines
+from katod.errors import SelectionError
+from katod.states import seconds
+from katod.why.git import FileVersion, Repository
+
+LARGEST: Final = 4 * 1024 * 1024  # bytes of a file
+_LINES: Final = re.compile(r"(?P<file>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?", re.DOTALL)
+_BLOCK: Final = 8192
+
+
+class LineRange(NamedTuple):
+    """The lines from `first` to `last`, counted from 1; all of a file if `last` is 0."""
+
+    first: int = 1
+    last: int = 0
+
+    def of(self, count: int) -> range:
+        """Return the numbers of these lines in a file of so many. Raises SelectionError if it has none of them."""
+        last = min(self.last or count, count)
+        if self.last and self.first > last:
+            raise SelectionError(f"the file has only {count} lines" if count else "the file is empty")
+        return range(self.first, last + 1)
+
+
+def parse_target(text: str) -> tuple[Path, LineRange]:
+    """Return the file and the lines that `FILE[:LINE[-LINE]]` means; a file may itself be called like that."""
+    match = None if os.path.lexists(text) else _LINES.fullmatch(text)
+    if match is None:
+        return Path(text), LineRange()
+    first = max(int(match["first"]), 1)
+    last = int(match["last"] or first)
+    return Path(match["file"]), LineRange(min(first, last), max(first, last))
+
+
+class AskedFile(NamedTuple):
+    """A file as it is asked about, with its past: its lines, where it is, and its versions in the repository."""
+
+    path: Path
+    name: str  # below the root of the repository; without one, the whole path
+    lines: list[str]
+    repository: Repository | None
+    versions: list[FileVersion]
+    is_work: bool  # whether it is the file on the disk, which may be newer than its last version
+
+    @property
+    def names(self) -> set[str]:
+        """What the file was called, below the root of the repository."""
+        return {self.name, *(version.name for version in self.versions)}
+
+    @property
+    def places(self) -> set[str]:
+        """What the paths of its edits end with: whole paths, and those below a folder of the repository's name.
+
+        The latter are those of another machine, or of another clone. Raises GitError.
+        """
+        if self.repository is None:
+            return {str(self.path), os.path.realpath(self.path)}
+        above = [*self.repository.roots, self.repository.root.name]
+        return {f"{root}/{name}" for root in above for name in self.names}
+
+    def may_have(self, edit: Edit) -> bool:
+        """Return whether an edit was not made later than the version that is asked about."""
+        return self.is_work or not self.versions or seconds(edit.cause.time) <= self.versions[-1].time
+
+
+def file_on_disk(path: Path) -> AskedFile:
+    """Return a file as it is now. Raises SelectionError if it is no text, GitError if its repository cannot be read."""
+    place = Path(os.path.abspath(path))
+    lines = split_lines(text_of(_read(place), place))
+    folder = Path(os.path.realpath(place.parent))
+    repository = Repository.around(folder)
+    if repository is None:
+        return AskedFile(place, str(place), lines, None, [], is_work=True)
+    name = os.path.relpath(folder, repository.root)
+    name = place.name if name == "." else f"{name}/{place.name}"
+    return AskedFile(place, name, lines, repository, repository.versions(name), is_work=True)
+
+
+def file_in_commit(repository: Repository, name: str, commit: str) -> AskedFile:
+    """Return a file as it is in a commit. Raises SelectionError if it is no text there, GitError."""
+    place = repository.root / name
+    versions = repository.versions(name, commit)
+    content = next(iter(repository.contents([FileVersion(commit, 0, name)])))
+    return AskedFile(place, name, split_lines(text_of(content, place)), repository, versions, is_work=False)
+
+
+def text_of(content: bytes, path: Path) -> str:
+    """Return the text of a file. Raises SelectionError for what has no lines to ask about."""
+    if len(content) > LARGEST:
+        raise SelectionError(f"is larger than {LARGEST >> 20} MB", path=path)
+    if b"\0" in content[:_BLOCK]:
+        raise SelectionError("is no text", path=path)
+    return content.decode("utf-8", "replace")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return file.read(LARGEST + 1)
+    except FileNotFoundError:
+        hint = "of a file that was deleted: `katod why --commit REV FILE`"
+        raise SelectionError("does not exist", path=path, hint=hint) from None
+    except IsADirectoryError:
+        pass
+    except OSError as error:
+        raise SelectionError(f"cannot be read: {error.strerror}", path=path) from error
+    raise SelectionError("is no regular file", path=path)

@@ -1,0 +1,181 @@
+"""`katod why`: which prompt is behind a line, of recorded ranges and, if asked, of all sessions."""
+
+import os
+import subprocess
+
+import orjson
+import pytest
+
+from tests.support.records import MAKERS, OTHER, Claude, Cursor, says, user
+from tests.support.records.edits import NEW, OLD, edit_by
+from tests.support.world import World
+
+_GIT = ("git", "-c", "user.name=me", "-c", "user.email=me@localhost", "-c", "commit.gpgsign=false")
+
+
+def git(folder, *arguments, time="2026-01-01T00:00:00Z"):
+    """Run git in a folder, at a time."""
+    when = {"GIT_AUTHOR_DATE": time, "GIT_COMMITTER_DATE": time}
+    subprocess.run([*_GIT, *arguments], cwd=folder, env=os.environ | when, check=True, capture_output=True)
+
+
+@pytest.fixture
+def project(world):
+    """Return the folder of a repository with a note in it."""
+    (world.project / "note.txt").write_text(f"{OLD}\n")
+    git(world.project, "init", "-q", "-b", "main")
+    git(world.project, "add", ".")
+    git(world.project, "commit", "-qm", "a note")
+    return world.project
+
+
+def runs(world, what, *options):
+    """Return what is known of a file, as JSON."""
+    return [orjson.loads(line) for line in world.cli("why", str(what), "--json", *options).splitlines()]
+
+
+def edited(maker, *, prompt="please edit it"):
+    """Have the agent edit the note when it is asked to."""
+    edit = edit_by(maker, "call-1")
+    maker.say(user(prompt), says("I will edit it."))
+    maker.put(*edit.call, *edit.made)
+
+
+@pytest.mark.parametrize("make", [maker for maker in MAKERS if maker is not Cursor], ids=lambda maker: maker.__name__)
+def test_a_recorded_edit_says_who_wrote_its_lines(world: World, project, make):
+    """In the form of every agent: with the prompt, and without the session file, too."""
+    maker = make(world)
+    maker.say(user("::start notes\nhello"), says("hi"))
+    edited(maker)
+    world.once()
+    (project / "note.txt").write_text(f"{NEW}\n")
+    [found] = runs(world, project / "note.txt")
+    assert (found["status"], found["agent"], found["first"], found["last"]) == ("exact", maker.agent, 1, 1)
+    assert found["prompt"]["text"] == "please edit it"
+    maker.path.unlink()
+    [after] = runs(world, project / "note.txt")
+    assert (after["status"], after["call"]) == ("exact", found["call"])
+
+
+def test_an_edit_that_is_not_recorded_is_unknown_unless_all_is_asked_for(world: World, project):
+    """And then nothing of it is kept."""
+    maker = Claude(world)
+    edited(maker)
+    world.once()
+    (project / "note.txt").write_text(f"{NEW}\n")
+    assert [found["status"] for found in runs(world, project / "note.txt")] == ["unknown"]
+    [found] = runs(world, project / "note.txt", "--all")
+    assert (found["status"], found["prompt"]["text"]) == ("exact", "please edit it")
+    assert not [path for path in world.state.iterdir() if path.is_file() and b"please edit" in path.read_bytes()]
+
+
+def test_a_prompt_before_the_recording_is_not_shown(world: World, project):
+    """What is outside of a recorded range is nobody's business, even if the edit that it led to is inside."""
+    maker = Claude(world)
+    edit = edit_by(maker, "call-1")
+    maker.say(user("a secret plan"), says("ok"), user("::start notes"), says("yes"))
+    maker.put(*edit.call, *edit.made)
+    world.once()
+    (project / "note.txt").write_text(f"{NEW}\n")
+    [found] = runs(world, project / "note.txt")
+    assert found["status"] == "exact"
+    assert "prompt" not in found
+    assert "secret plan" not in world.cli("why", str(project / "note.txt"))
+
+
+def test_an_edit_that_failed_wrote_nothing(world: World, project):
+    """Nor did one that the person refused, or that never ended."""
+    maker = Claude(world)
+    maker.say(user("::start notes\nhello"), says("hi"))
+    for number, records in enumerate(edit_by(maker, "call-0").unmade.values()):
+        edit = edit_by(maker, f"call-{number}")
+        maker.put(*edit.call, *records)
+    world.once()
+    (project / "note.txt").write_text(f"{NEW}\n")
+    assert [found["status"] for found in runs(world, project / "note.txt")] == ["unknown"]
+
+
+def test_what_is_forgotten_explains_nothing(world: World, project):
+    """`katod forget` drops the hashes of a session's edits."""
+    maker = Claude(world)
+    maker.say(user("::start notes\nhello"), says("hi"))
+    edited(maker)
+    maker.say(user("::stop"), says("ok"))
+    world.once()
+    (project / "note.txt").write_text(f"{NEW}\n")
+    assert runs(world, project / "note.txt")[0]["status"] == "exact"
+    world.cli("forget", maker.session, "--yes")
+    assert runs(world, project / "note.txt")[0]["status"] == "unknown"
+
+
+def test_a_fork_does_not_explain_a_line_twice(world: World, project):
+    """The records of the edit are in both sessions; the first one made it."""
+    for session in (world.claude(), Claude(world, OTHER)):
+        session.say(user(f"::start {session.session}\nhello"), says("hi"))
+        edited(session)
+    world.once()
+    (project / "note.txt").write_text(f"{NEW}\n")
+    assert len(runs(world, project / "note.txt")) == 1
+
+
+def test_people_see_the_line_with_its_prompt(world: World, project, monkeypatch):
+    """On a terminal: the line itself, the title, the prompt, the answer, and the command that shows more."""
+    maker = Claude(world)
+    maker.say(user("::start notes\nhello"), says("hi"))
+    edited(maker)
+    world.once()
+    (project / "note.txt").write_text(f"{NEW}\nmine\n")
+    monkeypatch.setattr("katod.cli.why.terminal_width", lambda: 80)
+    shown = world.cli("why", f"{project / 'note.txt'}:1")
+    assert f"note.txt:1  {NEW}" in shown
+    assert "prompt  please edit it" in shown
+    assert "answer  I will edit it." in shown
+    assert f"katod show claude:{maker.session}" in shown
+    assert "unknown: " in world.cli("why", str(project / "note.txt"))
+    assert world.cli("why", f"{project / 'note.txt'}:2") == ""
+
+
+def test_programs_get_columns_and_what_git_blame_prints(world: World, project):
+    """With tabs between columns; with `--porcelain`, as editors read it of git."""
+    maker = Claude(world)
+    maker.say(user("::start notes\nhello"), says("hi"))
+    edited(maker)
+    world.once()
+    (project / "note.txt").write_text(f"{NEW}\nmine\n")
+    first, second = world.cli("why", str(project / "note.txt")).splitlines()
+    assert first.split("\t")[:2] == ["1", "exact"]
+    assert first.endswith(f"claude:{maker.session}\tplease edit it")
+    assert second.split("\t") == ["2", "unknown", "", "", ""]
+    blame = world.cli("why", str(project / "note.txt"), "--porcelain").splitlines()
+    heads = [line for line in blame if len(line.split(" ")[0]) == 40]
+    assert [head.split(" ")[1:] for head in heads] == [["1", "1", "1"], ["2", "2", "1"]]
+    assert heads[1].startswith("0" * 40)
+    assert f"\t{NEW}" in blame
+    assert "summary please edit it" in blame
+
+
+@pytest.mark.parametrize(("name", "content", "said"), [
+    ("none.txt", None, "does not exist"), ("binary.txt", b"\0\1\2", "is no text"), ("folder", "folder", "is no regular file"),
+    ("huge.txt", b"x" * (4 * 1024 * 1024 + 1), "is larger than 4 MB"),
+])  # fmt: skip
+def test_what_has_no_lines_is_one_line_of_reason(world: World, project, name, content, said):
+    """No traceback, and nothing else is printed."""
+    if content == "folder":
+        (project / name).mkdir()
+    elif content is not None:
+        (project / name).write_bytes(content)
+    world.cli("why", str(project / name), code=1)
+    assert said in world.said
+
+
+def test_a_file_outside_of_any_repository_is_known_by_its_whole_path(world: World, tmp_path):
+    """There, only edits of this machine are found."""
+    path = tmp_path / "elsewhere" / "plan.md"
+    path.parent.mkdir()
+    path.write_text("one line that says enough\n")
+    maker = world.claude()
+    maker.say(user("::start notes\nhello"), says("hi"))
+    made = {"file_path": str(path), "content": path.read_text()}
+    maker.append(maker.calls("w", "Write", **made), maker.result("w", "ok", toolUseResult={"type": "create"}))
+    world.once()
+    assert runs(world, path)[0]["status"] == "exact"

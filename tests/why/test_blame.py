@@ -1,0 +1,48 @@
+"""Edits over the versions of a file, in the order of time."""
+
+from katod.edits.edits import Cause
+from katod.model import SessionKey
+from katod.why.blame import Run, blame, edits_behind, runs
+from katod.why.target import file_on_disk
+from tests.why.history import HASHER, edit
+from tests.why.test_git import folder, git
+
+__all__ = ["folder"]
+
+
+def made(number, time, old, new):
+    """Return an edit of a time."""
+    return edit(number, (old, new))._replace(cause=Cause(SessionKey("claude", "s"), str(number), "", "", time))
+
+
+def test_an_edit_is_between_the_versions_of_its_time(folder):
+    """What is on the disk is newer than all of them."""
+    before = made(1, "2026-01-01T12:00:00Z", "and a third", "and a fourth")
+    after = made(2, "2026-01-03T00:00:00Z", "and another", "and one more")
+    path = folder / "src" / "größe.py"
+    path.write_text("one line\nand one more\nand a fourth\nmine and mine alone\n")
+    rows = blame(file_on_disk(path), [after, before], HASHER)
+    found = list(runs(rows, range(1, 5)))
+    assert [(run.first, run.last, run.origin and run.origin.cause.call) for run in found] == [
+        (1, 1, None), (2, 2, "2"), (3, 3, "1"), (4, 4, None),
+    ]  # fmt: skip
+    assert edits_behind(found, [after, before]) == [after, before]
+    assert list(runs(rows, range(3, 4))) == [Run(3, 3, rows[2].origin)]
+
+
+def test_clocks_that_differ_do_not_reorder_commits(folder):
+    """A commit of a machine whose clock is behind is after the one that it follows."""
+    path = folder / "src" / "größe.py"
+    path.write_text("one line\nand another\nand a fifth\n")
+    git(folder, "commit", "-qam", "third", day=1)
+    edits = [made(1, "2026-01-02T12:00:00Z", "and a fourth", "and a fifth")]
+    assert blame(file_on_disk(path), edits, HASHER)[2].cause is None  # it was made after what it wrote was committed
+    edits = [made(1, "2026-01-01T12:00:00Z", "and a third", "and a fourth")]
+    assert blame(file_on_disk(path), edits, HASHER)[2].cause is None
+
+
+def test_a_file_without_edits_is_not_looked_up(folder, monkeypatch):
+    """Its versions say nothing then."""
+    file = file_on_disk(folder / "src" / "größe.py")
+    monkeypatch.setattr(type(file.repository), "contents", lambda *_: 1 / 0)
+    assert [row.cause for row in blame(file, [], HASHER)] == [None] * 3

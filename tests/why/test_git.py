@@ -1,0 +1,136 @@
+"""Repositories of others: their past is read, and nothing of theirs runs."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from katod.errors import GitError
+from katod.why import git as module
+from katod.why.git import FileVersion, Repository, git_program
+
+_GIT = ("git", "-c", "user.name=me", "-c", "user.email=me@localhost", "-c", "commit.gpgsign=false")
+
+
+def git(folder, *arguments, day=1):
+    """Run git in a folder, on a day of January 2026; return what it prints."""
+    time = f"2026-01-{day:02}T00:00:00Z"
+    when = os.environ | {"GIT_AUTHOR_DATE": time, "GIT_COMMITTER_DATE": time}
+    done = subprocess.run([*_GIT, *arguments], cwd=folder, env=when, check=True, capture_output=True)
+    return done.stdout.decode().strip()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a repository with two versions of a file, of which the second has another name."""
+    root = tmp_path / "a folder"
+    (root / "src").mkdir(parents=True)
+    git(root, "init", "-q", "-b", "main")
+    (root / "src" / "old.py").write_text("one line\nand another\nand a third\n")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "first")
+    git(root, "mv", "src/old.py", "src/größe.py", day=2)
+    (root / "src" / "größe.py").write_text("one line\nand another\nand a fourth\n")
+    git(root, "commit", "-qam", "second", day=2)
+    return root
+
+
+def test_a_file_is_known_under_its_earlier_names(folder):
+    """The oldest version first, each with its content and its time."""
+    repository = Repository.around(folder / "src")
+    versions = repository.versions("src/größe.py")
+    assert [(version.name, version.time) for version in versions] == [
+        ("src/old.py", 1767225600),
+        ("src/größe.py", 1767312000),
+    ]
+    assert [content.splitlines()[2] for content in repository.contents(versions)] == [b"and a third", b"and a fourth"]
+
+
+def test_what_no_commit_has_is_empty(folder):
+    """A file that is not tracked, a repository without commits, a name that is none."""
+    repository = Repository(folder)
+    assert repository.versions("none.py") == []
+    assert list(repository.contents([FileVersion("HEAD", 0, "none.py"), FileVersion("HEAD", 0, "a\nb")])) == [b"", b""]
+    (folder / "empty").mkdir()
+    git(folder / "empty", "init", "-q")
+    assert Repository(folder / "empty").versions("a.py") == []
+
+
+def test_there_is_no_repository_around_most_folders(tmp_path):
+    """And then git is not even asked."""
+    assert Repository.around(tmp_path) is None
+
+
+def test_a_commit_is_named_or_refused(folder):
+    """What begins like an option is none."""
+    repository = Repository(folder)
+    assert repository.commit("main") == git(folder, "rev-parse", "HEAD")
+    for name in ("nothing", "--output=/tmp/x", ""):
+        with pytest.raises(GitError, match="no commit is called"):
+            repository.commit(name)
+    assert repository.changed("main") == ["src/größe.py"]
+
+
+def test_work_trees_are_of_the_same_repository(folder, tmp_path):
+    """An agent may have worked in another one."""
+    git(folder, "worktree", "add", "-q", str(tmp_path / "other"))
+    assert Repository(folder).roots == [str(folder), str(tmp_path / "other")]
+
+
+@pytest.mark.fault("repository that runs something")
+def test_nothing_of_a_repository_runs(folder, tmp_path):
+    """Whatever its configuration and its hooks name, and whatever its attributes say."""
+    trap, ran = tmp_path / "trap", tmp_path / "ran"
+    trap.write_text(f'#!/bin/sh\necho "$0 $*" >> {ran}\nexit 0\n')
+    trap.chmod(0o755)
+    settings = (
+        "core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass", "core.gitProxy", "diff.external",
+        "core.alternateRefsCommand", "pager.log", "pager.diff-tree", "diff.x.textconv", "diff.x.command", "filter.x.clean",
+        "filter.x.smudge", "filter.x.process", "gpg.program", "gpg.ssh.program", "credential.helper", "sequence.editor",
+        "uploadpack.packObjectsHook", "alias.log", "alias.cat-file", "interactive.diffFilter", "remote.origin.vcs",
+        "remote.origin.uploadpack", "submodule.x.update", "man.x.cmd", "browser.x.cmd", "merge.x.driver",
+    )  # fmt: skip
+    for setting in settings:
+        git(folder, "config", setting, f"!{trap}" if setting.startswith(("alias", "submodule")) else str(trap))
+    for setting, value in (("log.showSignature", "true"), ("core.hooksPath", str(tmp_path)), ("core.untrackedCache", "true"),
+                           ("extensions.partialClone", "origin"), ("remote.origin.url", f"ext::{trap}"), ("diff.ignoreSubmodules", "none"),
+                           ("remote.origin.promisor", "true"), ("log.mailmap", "true"), ("core.attributesFile", str(folder / "att"))):  # fmt: skip
+        git(folder, "config", setting, value)
+    (folder / ".gitattributes").write_text("* diff=x filter=x merge=x\n")
+    (folder / "att").write_text("* diff=x filter=x\n")
+    for hook in ("post-index-change", "fsmonitor-watchman", "reference-transaction", "pre-auto-gc"):
+        (tmp_path / hook).write_bytes(trap.read_bytes())
+        (tmp_path / hook).chmod(0o755)
+    ran.unlink(missing_ok=True)
+    repository = Repository.around(folder / "src")
+    versions = repository.versions("src/größe.py")
+    assert len(list(repository.contents([*versions, FileVersion("0" * 40, 0, "gone")]))) == 3
+    assert repository.changed(repository.commit("HEAD")) == ["src/größe.py"]
+    assert repository.roots
+    assert not ran.exists(), ran.read_text()
+
+
+def test_git_is_taken_from_absolute_folders_only(tmp_path, monkeypatch):
+    """A project's own `git` is not run because someone has `.` in the path."""
+    (tmp_path / "git").write_text("#!/bin/sh\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f".:{os.environ['PATH']}")
+    git_program.cache_clear()
+    assert Path(git_program()).is_absolute()
+    git_program.cache_clear()
+
+
+def test_what_git_refuses_or_does_not_say_in_time_is_one_line(folder, monkeypatch):
+    """With the reason that it gives."""
+    repository = Repository(folder)
+    with pytest.raises(GitError, match="`git diff-tree`: "):
+        repository.changed("nothing")
+    monkeypatch.setattr(module, "_PATIENCE", 0.0)
+    with pytest.raises(GitError, match="cannot be run"):
+        repository.changed("HEAD")
+    monkeypatch.setattr(module, "git_program", lambda: None)
+    assert Repository.around(folder) is None
+    with pytest.raises(GitError, match="is not installed"):
+        repository.commit("HEAD")

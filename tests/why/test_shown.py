@@ -1,0 +1,34 @@
+"""Attributed lines for programs."""
+
+from katod.edits.edits import Cause
+from katod.model import SessionKey
+from katod.why.blame import Run
+from katod.why.collect import Explained
+from katod.why.rows import LineOrigin
+from katod.why.shown import call_name, porcelain, run_row
+
+CAUSE = Cause(SessionKey("claude", "s"), "e1", "p1", "", "2026-01-01T00:00:01Z")
+KNOWN = Run(2, 3, LineOrigin(CAUSE, "followed"))
+WHY = Explained("A title", "please do it\nnow", "")
+
+
+def test_a_run_is_an_object_with_what_is_known():
+    """What is unknown has no such keys."""
+    assert run_row("a", Run(1, 1, None), None) == {"file": "a", "first": 1, "last": 1, "status": "unknown"}
+    assert run_row("a", KNOWN, WHY) == {
+        "file": "a", "first": 2, "last": 3, "status": "followed", "agent": "claude", "session": "claude:s", "title": "A title",
+        "time": "2026-01-01T00:00:01Z", "call": "e1", "prompt": {"event": "p1", "text": "please do it\nnow"},
+    }  # fmt: skip
+
+
+def test_porcelain_is_that_of_git_blame():
+    """Each call is described once, however many runs it has; each line follows its number."""
+    again = KNOWN._replace(first=4, last=4)
+    found = list(porcelain("a", ["x", "y", "z", ""], [(Run(1, 1, None), None), (KNOWN, WHY), (again, WHY)]))
+    name = call_name(KNOWN.origin)
+    assert [line for line in found if line.startswith((name, "0" * 40, "\t"))] == [
+        f"{'0' * 40} 1 1 1", "\tx", f"{name} 2 2 2", "\ty", f"{name} 3 3", "\tz", f"{name} 4 4 1", "\t",
+    ]  # fmt: skip
+    assert found.count("summary please do it") == 1
+    assert "author-time 1767225601" in found
+    assert "author-mail <claude:s>" in found
