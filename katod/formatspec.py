@@ -70,6 +70,10 @@ _ROWS: Final = (
         rb'\{"uuid":"[0-9a-f-]{36}","created_at":', is_document=True,
     ),
     FormatSpec(
+        "agent-trace", ".trace.json", "records.agenttrace.AgentTrace",
+        "which lines the agent wrote: Agent Trace 0.1.0", rb'\{"version":"0\.1\.', is_document=True,
+    ),
+    FormatSpec(
         "atif", ".atif.json", "atif.document.Atif", "a trajectory for evaluations: ATIF 1.7",
         rb'\{"schema_version":"ATIF-v1\.', is_document=True,
     ),

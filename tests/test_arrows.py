@@ -48,7 +48,7 @@ ARROWS = {
     "write": "durable errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model paths processes record store tail text write",
     "usage": "agents discover errors events formats log metadata model processes record smallfile store tail",
-    "why": "agents discover edits errors formatspec log metadata model paths record search states store",
+    "why": "agents discover edits errors formats formatspec log metadata model paths record search states store",
     # the stages put together
     "pipeline": "backoff command discover errors events log metadata record store tail",
     "preload": "agents errors formats",
@@ -159,7 +159,7 @@ IMPURE = {
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .since .transcriptfiles",
     "usage": ".overall .pricetable",
-    "why": ".collect .git .target",
+    "why": ".explain .git .target",
     "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "mcp": ".recordings .server",
     "seal": ".keys",
@@ -185,6 +185,7 @@ DECIDING = (
 # These import every agent's reader only for the agents' names; the names should be passed to them instead.
 KNOW_THE_READERS = (
     "katod.formats.records.agentrecord",
+    "katod.formats.records.agenttrace",
     "katod.formats.atif.document",
     "katod.formats.transcript.between",
     "katod.formats.transcript.brief",

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.form
 SOURCE = Path(__file__).parents[1]
 # Which test guards the modules that have none of their own: most are parts of what it tests as a whole.
 GUARDED = {
-    "tests/cli/test_why.py": "record/editnotes why/collect",
+    "tests/cli/test_why.py": "record/editnotes why/attribution why/collect why/explain",
     "tests/store/test_usagecache.py": "store/keyedhash",
     "tests/why/test_trace.py": "why/carry why/rows",
     "tests/formats/redact/test_redactor.py": "formats/redact/engine",

@@ -1,23 +1,30 @@
 """`katod why`: which prompt is behind a line."""
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
 
 import click
 import orjson
 
+from katod import __version__
 from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.layout import Line, TextSpan, line, show, table, terminal_width
 from katod.cli.printing import cleaned, say
 from katod.config import local_zone
+from katod.errors import SelectionError
 from katod.formats.redact.redactor import redact
 from katod.formats.text.when import When
 from katod.metadata import cut_at_word, first_words
-from katod.why.blame import Run, blame, edits_behind, runs
-from katod.why.collect import EditCollector, Explained
-from katod.why.shown import UNKNOWN, porcelain, run_row
-from katod.why.target import AskedFile, LineRange, file_on_disk, parse_target
+from katod.model import SessionKey
+from katod.why.attribution import AttributedFile, LineReport, attribute
+from katod.why.blame import Run
+from katod.why.explain import Explained
+from katod.why.git import Repository
+from katod.why.shown import UNKNOWN, porcelain, run_row, trace
+from katod.why.target import AskedLines, added_in_commit, file_in_commit, file_on_disk, parse_target
 
 _WORDS: Final = 400  # characters of a prompt or an answer
 _TITLE: Final = 80
@@ -26,20 +33,11 @@ _UNKNOWN: Final = "katod: no recorded edit is known to have written these lines"
 _ELSEWHERE: Final = "`--all` also looks into sessions that are not recorded"
 
 
-class FileAttribution(NamedTuple):
-    """Lines of a file with what is known of them, and what explains each edit, by the id of its call."""
-
-    file: AskedFile
-    runs: list[Run]
-    explained: dict[str, Explained]
-
-    def of(self, run: Run) -> Explained | None:
-        """Return what explains the edit behind a run of lines, None if none is known."""
-        return self.explained[run.origin.cause.call] if run.origin else None
-
-
 @click.command()
-@click.argument("what", metavar="FILE[:LINE[-LINE]]")
+@click.argument("what", metavar="[FILE[:LINE[-LINE]]]", default="")
+@click.option(
+    "--commit", "revision", metavar="REV", help="Show the lines that a commit added, of FILE or of all files."
+)
 @click.option(
     "--all",
     "everything",
@@ -48,13 +46,13 @@ class FileAttribution(NamedTuple):
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each run of lines of the same origin.")
 @click.option(
-    "--porcelain",
-    "as_blame",
-    is_flag=True,
-    help="Print what `git blame --porcelain` does, with calls in place of commits.",
+    "--porcelain", "as_blame", is_flag=True, help="Print what `git blame --porcelain` does, with calls for commits."
 )
+@click.option("--agent-trace", "as_trace", is_flag=True, help="Print an Agent Trace record.")
 @click.pass_obj
-def why(context: Context, /, what: str, *, everything: bool, as_json: bool, as_blame: bool) -> None:
+def why(
+    context: Context, /, what: str, revision: str | None, *, everything: bool, **forms: bool
+) -> None:  # fmt: skip
     """Show which prompt is behind each line of a file.
 
     For each line: the prompt, the answer and the session that last wrote it. Recorded edits are played forward over the
@@ -62,97 +60,174 @@ def why(context: Context, /, what: str, *, everything: bool, as_json: bool, as_b
     exact (as the edit wrote it), followed (moved or indented since), or unknown: no recorded edit is known to have
     written it. Nothing is guessed.
 
-    In a pipe, the columns are separated by tabs: lines, status, time, session, prompt.
+    With --commit, the sessions behind a commit, and how many of its lines each of them wrote.
+
+    In a pipe, the columns are separated by tabs: lines, status, time, session, prompt; with --commit, the file and a
+    colon stand before the lines.
     """
-    if as_json and as_blame:
-        raise click.UsageError("--json and --porcelain exclude each other")
-    path, wanted = parse_target(what)
-    answer = _answer(context, file_on_disk(path), wanted, everything=everything)
-    if as_json:
-        for run in answer.runs:
-            click.echo(orjson.dumps(run_row(str(path), run, answer.of(run))).decode())
-    elif as_blame:
-        for text in porcelain(str(path), answer.file.lines, ((run, answer.of(run)) for run in answer.runs)):
-            click.echo(text)
+    if sum(forms.values()) > 1:
+        raise click.UsageError("--json, --porcelain and --agent-trace exclude each other")
+    found = _report(context, what, revision, everything=everything)
+    if any(forms.values()):
+        _print(found, forms)
+    elif terminal_width() is None:
+        _print_columns(found, named=revision is not None)
+    elif not any(run.origin for run in found.runs):
+        say(_UNKNOWN if everything else f"{_UNKNOWN}; {_ELSEWHERE}", err=True)
     else:
-        _show(answer, str(path), is_all=everything)
+        show(_shown(found, what) if revision is None else _sessions(found))
 
 
-def _answer(context: Context, file: AskedFile, wanted: LineRange, *, everything: bool) -> FileAttribution:
-    """Return what is known of these lines. Raises KatodError."""
+def _report(context: Context, what: str, revision: str | None, *, everything: bool) -> LineReport:
+    """Return what is known of the lines that are asked about, without secrets. Raises UsageError, KatodError."""
+    asked = _lines(what) if revision is None else _added(what, revision)
     with context.reading() as ledger:
-        edits = EditCollector(file, ledger)
-        edits.recorded()
-        if everything:
-            edits.found(context.found().values())
-        rows = blame(file, edits.edits, edits.hasher)
-        found = list(runs(rows, wanted.of(len(rows))))
-        explained = edits.explained(edits_behind(found, edits.edits))
-    for place, problem in (context.problems | edits.problems).items():
+        found = attribute(asked, ledger, context.found().values() if everything else ())
+    for place, problem in (context.problems | found.problems).items():
         say(f"katod: {place}: {problem}", err=True)
-    return FileAttribution(file, found, {call: _redacted(one) for call, one in explained.items()})
+    return found._replace(explained={call: Explained(*map(redact, one)) for call, one in found.explained.items()})
 
 
-def _redacted(found: Explained) -> Explained:
-    return Explained(*map(redact, found))
+def _lines(what: str) -> list[AskedLines]:
+    """Return the lines of a file as it is now. Raises UsageError, KatodError."""
+    if not what:
+        raise click.UsageError("Missing argument 'FILE[:LINE[-LINE]]'.")
+    path, wanted = parse_target(what)
+    file = file_on_disk(path)
+    return [AskedLines(file, wanted.of(len(file.lines)))]
 
 
-def _show(answer: FileAttribution, name: str, *, is_all: bool) -> None:
-    """Print for people, or lines with tabs for a pipe."""
-    width, zone = terminal_width(), When(local_zone())
-    if width is None:
-        for run in answer.runs:
-            click.echo("\t".join(map(_cell, _columns(answer, run, zone))))
-    elif not any(run.origin for run in answer.runs):
-        say(_UNKNOWN if is_all else f"{_UNKNOWN}; {_ELSEWHERE}", err=True)
-    elif answer.runs[-1].last - answer.runs[0].first < _DETAILED:
-        show(_details(answer, name, zone))
-    else:
-        header = [[TextSpan(text, "dim") for text in ("lines", "status", "time", "session", "prompt")]]
-        rows = [[TextSpan(text) for text in _columns(answer, run, zone)] for run in answer.runs]
-        show(table(header + rows, width=width, flexible=(4, 3)))
+def _added(what: str, revision: str) -> list[AskedLines]:
+    """Return the lines that a commit added, of one file or of all that are text. Raises KatodError."""
+    path = Path(what) if what else Path.cwd() / "x"
+    repository = Repository.around(Path(path.absolute().parent))
+    if repository is None:
+        raise SelectionError("is not in a git repository", path=path.absolute().parent)
+    commit = repository.commit(revision)
+    names = repository.changed(commit)
+    if what:
+        own = str(path.absolute().relative_to(repository.root))
+        if own not in names:
+            raise SelectionError(f"is not changed by {revision}", path=what)
+        names = [own]
+    return list(_of_commit(repository, commit, names))
+
+
+def _of_commit(repository: Repository, commit: str, names: list[str]) -> Iterator[AskedLines]:
+    for name in names:
+        try:
+            yield added_in_commit(file_in_commit(repository, name, commit))
+        except SelectionError as error:
+            say(f"katod: {error}", err=True)
+
+
+# -- for programs ------------------------------------------------------------------------------------
+
+
+def _print(found: LineReport, forms: Mapping[str, bool]) -> None:
+    form = next(name for name, is_wanted in forms.items() if is_wanted)
+    for text in {"as_json": _json_lines, "as_blame": _blame_lines, "as_trace": _trace_lines}[form](found):
+        click.echo(text)
+
+
+def _json_lines(found: LineReport) -> Iterator[str]:
+    for one in found.files:
+        yield from (orjson.dumps(run_row(one.file.name, run, found.of(run))).decode() for run in one.runs)
+
+
+def _blame_lines(found: LineReport) -> Iterator[str]:
+    for one in found.files:
+        yield from porcelain(one.file.name, one.file.lines, ((run, found.of(run)) for run in one.runs))
+
+
+def _trace_lines(found: LineReport) -> Iterator[str]:
+    files = [(one.file.name, one.file.lines, one.runs) for one in found.files]
+    commit = next((one.file.commit for one in found.files), "")
+    yield orjson.dumps(trace(files, commit, __version__)).decode()
+
+
+def _print_columns(found: LineReport, *, named: bool) -> None:
+    zone = When(local_zone())
+    for one in found.files:
+        for run in one.runs:
+            lines, *columns = map(_cell, _columns(found, run, zone))
+            click.echo("\t".join([f"{_cell(one.file.name)}:{lines}" if named else lines, *columns]))
 
 
 def _cell(text: str) -> str:
     return cleaned(text).replace("\n", " ").replace("\t", " ")
 
 
-def _columns(answer: FileAttribution, run: Run, zone: When) -> list[str]:
+def _columns(found: LineReport, run: Run, zone: When) -> list[str]:
     lines = f"{run.first}-{run.last}" if run.last > run.first else str(run.first)
-    explained = answer.of(run)
+    explained = found.of(run)
     if run.origin is None or explained is None:
         return [lines, UNKNOWN, "", "", ""]
     cause = run.origin.cause
-    time = f"{zone.day(cause.time)} {zone.stamp(cause.time, zone.day(cause.time))}".strip()
-    return [
-        lines,
-        run.origin.status,
-        time,
-        str(cause.session),
-        first_words(explained.prompt, _WORDS) or explained.title,
-    ]
+    words = first_words(explained.prompt, _WORDS) or explained.title
+    return [lines, run.origin.status, _stamp(cause.time, zone), str(cause.session), words]
 
 
-def _details(answer: FileAttribution, name: str, zone: When) -> Iterator[Line]:
+def _stamp(time: str, zone: When) -> str:
+    day = zone.day(time)
+    return f"{day} {zone.stamp(time, day)}".strip()
+
+
+# -- for people --------------------------------------------------------------------------------------
+
+
+def _shown(found: LineReport, what: str) -> Iterator[Line]:
+    [one] = found.files
+    name = parse_target(what)[0].name
+    if one.runs[-1].last - one.runs[0].first < _DETAILED:
+        yield from _details(found, one, name)
+        return
+    zone = When(local_zone())
+    header = [[TextSpan(text, "dim") for text in ("lines", "status", "time", "session", "prompt")]]
+    rows = [[TextSpan(text) for text in _columns(found, run, zone)] for run in one.runs]
+    yield from table(header + rows, width=terminal_width(), flexible=(4, 3))
+
+
+def _details(found: LineReport, one: AttributedFile, name: str) -> Iterator[Line]:
     """Yield the lines of each run as they are, and what is behind them."""
-    for number, run in enumerate(answer.runs):
+    zone = When(local_zone())
+    for number, run in enumerate(one.runs):
         if number:
             yield line("")
         for at in range(run.first, run.last + 1):
-            yield [TextSpan(f"{name}:{at}  ", "dim"), TextSpan(answer.file.lines[at - 1])]
-        explained = answer.of(run)
-        if run.origin is None or explained is None:
-            yield line("   unknown: no recorded edit is known to have written this", "dim")
-            continue
-        cause = run.origin.cause
-        _, status, time, session, _ = _columns(answer, run, zone)
-        label = AGENTS[cause.session.agent].label
-        yield [
-            TextSpan("   "),
-            TextSpan(cut_at_word(explained.title or session, _TITLE), "bold"),
-            TextSpan(f"  {label}, {time}, {status}", "dim"),
-        ]
-        for word, text in (("prompt", explained.prompt), ("answer", explained.answer)):
-            if text:
-                yield [TextSpan(f"   {word}  ", "dim"), TextSpan(cut_at_word(" ".join(text.split()), _WORDS))]
-        yield line(f"   katod show {session}", "command")
+            yield [TextSpan(f"{name}:{at}  ", "dim"), TextSpan(one.file.lines[at - 1], "command")]
+        yield from _explanation(run, found.of(run), zone)
+
+
+def _explanation(run: Run, explained: Explained | None, zone: When) -> Iterator[Line]:
+    if run.origin is None or explained is None:
+        yield line("   unknown: no recorded edit is known to have written this", "dim")
+        return
+    cause = run.origin.cause
+    title = cut_at_word(explained.title or str(cause.session), _TITLE)
+    about = ", ".join(filter(None, (AGENTS[cause.session.agent].label, _stamp(cause.time, zone), run.origin.status)))
+    yield [TextSpan("   "), TextSpan(title, "bold"), TextSpan(f"  {about}", "dim")]
+    for word, text in (("prompt", explained.prompt), ("answer", explained.answer)):
+        if text:
+            yield [TextSpan(f"   {word}  ", "dim"), TextSpan(cut_at_word(" ".join(text.split()), _WORDS))]
+    yield line(f"   katod show {cause.session}", "command")
+
+
+def _sessions(found: LineReport) -> Iterator[Line]:
+    """Yield the sessions behind a commit: how many of its lines each wrote, in how many files."""
+    lines, files, titles = Counter[SessionKey](), Counter[SessionKey](), dict[SessionKey, str]()
+    for one in found.files:
+        here = {run.origin.cause.session for run in one.runs if run.origin}
+        files.update(here)
+        for run in one.runs:
+            if run.origin and (explained := found.of(run)):
+                lines[run.origin.cause.session] += run.last - run.first + 1
+                titles[run.origin.cause.session] = explained.title
+    total = sum(run.last - run.first + 1 for run in found.runs)
+    yield line(f"{lines.total()} of {total} added lines were written by recorded edits", "bold")
+    header = [[TextSpan(text, "dim") for text in ("lines", "files", "session", "title")]]
+    rows = [
+        [TextSpan(str(count)), TextSpan(str(files[key])), TextSpan(str(key)), TextSpan(titles[key])]
+        for key, count in lines.most_common()
+    ]
+    yield from table(header + rows, width=terminal_width(), flexible=(3, 2))

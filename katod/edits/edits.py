@@ -26,7 +26,7 @@ class LineChange(NamedTuple):
 class Cause(NamedTuple):
     """What led to an edit: its session, and the ids of events: the call, the prompt, and what the agent said before it.
 
-    `time` is when the call was made, empty if the agent records no times. The other texts are empty if there is none.
+    `time` is when the call was made, and `model` whose it is. A text is empty if there is none, or it is not recorded.
     """
 
     session: SessionKey
@@ -34,6 +34,7 @@ class Cause(NamedTuple):
     prompt: str
     answer: str
     time: str
+    model: str = ""
 
 
 class Edit(NamedTuple):
@@ -45,7 +46,8 @@ class Edit(NamedTuple):
 
 def edits_of(call: EditingCall, session: SessionKey, hasher: LineHasher) -> Iterator[tuple[str, Edit]]:
     """Yield the edits of a call, each with the whole path of its file."""
-    cause = Cause(session, call.event.id, call.prompt, call.answer, call.event.time)
+    event = call.event
+    cause = Cause(session, event.id, call.prompt, call.answer, event.time, event.model)
     for path, changes in text_changes(call.event.payload).items():
         yield whole_path(path, call.cwd), Edit(cause, tuple(_hashed(change, hasher) for change in changes))
 

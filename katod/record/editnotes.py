@@ -56,5 +56,5 @@ def _rows(call: EditingCall, output: OutputRow, hasher: LineHasher) -> Iterator[
         cause, changes = edit.cause, pack_changes(edit.changes)
         yield EditRow(
             output.session, id_hash(call.event.id), number, hasher.number(name_of(path)), False,
-            cause.call, cause.prompt, cause.answer, cause.time, pack_places(places), changes,
+            cause.call, cause.prompt, cause.answer, cause.time, cause.model, pack_places(places), changes,
         )  # fmt: skip

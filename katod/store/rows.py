@@ -266,6 +266,7 @@ class EditRow(NamedTuple):
     prompt: str
     answer: str
     time: str
+    model: str
     places: bytes  # the hashes of the file's path and of the ends of it
     changes: bytes
 

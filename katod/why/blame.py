@@ -1,14 +1,14 @@
 """Plays the edits of a file over its versions, in the order of time."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from katod.edits.edits import Edit
 from katod.edits.lines import HashedLine, LineHasher
 from katod.states import seconds
-from katod.why.rows import LineOrigin, TracedLine
+from katod.why.rows import LineOrigin, Rows, TracedLine
 from katod.why.target import AskedFile
 from katod.why.trace import Trace
 
@@ -64,14 +64,9 @@ def _versions(file: AskedFile, edits: list[Edit], hasher: LineHasher) -> Iterato
         yield _Timed(time, _VERSION, hasher.lines(content.decode("utf-8", "replace")))
 
 
-def runs(rows: list[TracedLine], numbers: range) -> Iterator[Run]:
-    """Yield the runs of lines with the same origin among these lines."""
-    for origin, group in groupby(numbers, key=lambda number: rows[number - 1].origin):
-        found = list(group)
+def runs(rows: Rows, numbers: Sequence[int]) -> Iterator[Run]:
+    """Yield the runs of lines with the same origin among these lines, whose numbers rise."""
+    places = enumerate(numbers)
+    for (_, origin), group in groupby(places, key=lambda place: (place[1] - place[0], rows[place[1] - 1].origin)):
+        found = [number for _, number in group]
         yield Run(found[0], found[-1], origin)
-
-
-def edits_behind(found: Iterable[Run], edits: Iterable[Edit]) -> list[Edit]:
-    """Return the edits that lines come from."""
-    calls = {run.origin.cause.call for run in found if run.origin is not None}
-    return [edit for edit in edits if edit.cause.call in calls]

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any, Final
 
+from katod.formats.records.agenttrace import contributor, lines_range, trace_record
 from katod.metadata import first_words
 from katod.states import seconds
 from katod.why.blame import Run
-from katod.why.collect import Explained
+from katod.why.explain import Explained
 from katod.why.rows import LineOrigin
 
 UNKNOWN: Final = "unknown"
@@ -43,6 +44,22 @@ def porcelain(file: str, lines: list[str], found: Iterable[tuple[Run, Explained 
                 known.add(name)
                 yield from _about(file, run.origin, explained)
             yield f"\t{lines[number - 1]}"
+
+
+def trace(files: Iterable[tuple[str, list[str], list[Run]]], revision: str, version: str) -> dict[str, Any]:
+    """Return the Agent Trace record of files: name, lines and runs of each. Who wrote unknown lines is unknown."""
+    rows, times = [], [""]
+    for name, lines, runs in files:
+        times += [run.origin.cause.time for run in runs if run.origin]
+        rows.append({"path": name, "conversations": [_conversation(lines, run) for run in runs]})
+    name = sha256(repr((revision, rows)).encode()).hexdigest()
+    return trace_record(f"lines:{name}", max(times), {"name": "katod", "version": version}, rows, revision)
+
+
+def _conversation(lines: list[str], run: Run) -> dict[str, Any]:
+    digest = sha256("\n".join(lines[run.first - 1 : run.last]).encode("utf-8", "replace")).hexdigest()
+    who = contributor(run.origin.cause.model) if run.origin else {"type": "unknown"}
+    return {"contributor": who, "ranges": [lines_range(run.first, run.last, digest)]}
 
 
 def call_name(origin: LineOrigin | None) -> str:

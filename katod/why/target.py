@@ -3,13 +3,15 @@
 import os
 import re
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from katod.edits.edits import Edit
-from katod.edits.lines import split_lines
+from katod.edits.lines import LineHasher, split_lines
 from katod.errors import SelectionError
 from katod.states import seconds
+from katod.why.align import NOWHERE, align
 from katod.why.git import FileVersion, Repository
 
 LARGEST: Final = 4 * 1024 * 1024  # bytes of a file
@@ -49,7 +51,7 @@ class AskedFile(NamedTuple):
     lines: list[str]
     repository: Repository | None
     versions: list[FileVersion]
-    is_work: bool  # whether it is the file on the disk, which may be newer than its last version
+    commit: str = ""  # without one, it is on the disk, where it may be newer than its last version
 
     @property
     def names(self) -> set[str]:
@@ -69,7 +71,7 @@ class AskedFile(NamedTuple):
 
     def may_have(self, edit: Edit) -> bool:
         """Return whether an edit was not made later than the version that is asked about."""
-        return self.is_work or not self.versions or seconds(edit.cause.time) <= self.versions[-1].time
+        return not (self.commit and self.versions) or seconds(edit.cause.time) <= self.versions[-1].time
 
 
 def file_on_disk(path: Path) -> AskedFile:
@@ -79,10 +81,10 @@ def file_on_disk(path: Path) -> AskedFile:
     folder = Path(os.path.realpath(place.parent))
     repository = Repository.around(folder)
     if repository is None:
-        return AskedFile(place, str(place), lines, None, [], is_work=True)
+        return AskedFile(place, str(place), lines, None, [])
     name = os.path.relpath(folder, repository.root)
     name = place.name if name == "." else f"{name}/{place.name}"
-    return AskedFile(place, name, lines, repository, repository.versions(name), is_work=True)
+    return AskedFile(place, name, lines, repository, repository.versions(name))
 
 
 def file_in_commit(repository: Repository, name: str, commit: str) -> AskedFile:
@@ -90,7 +92,32 @@ def file_in_commit(repository: Repository, name: str, commit: str) -> AskedFile:
     place = repository.root / name
     versions = repository.versions(name, commit)
     content = next(iter(repository.contents([FileVersion(commit, 0, name)])))
-    return AskedFile(place, name, split_lines(text_of(content, place)), repository, versions, is_work=False)
+    return AskedFile(place, name, split_lines(text_of(content, place)), repository, versions, commit)
+
+
+def _before(file: AskedFile) -> bytes:
+    """Return what a file was before its commit, empty if that adds it."""
+    if file.repository is None:
+        return b""
+    before = [FileVersion(f"{file.commit}^1", 0, file.name)]
+    if file.versions and file.versions[-1].commit == file.commit:  # it may have had another name; a merge is no version
+        before = file.versions[-2:-1]
+    return b"".join(file.repository.contents(before))
+
+
+class AskedLines(NamedTuple):
+    """Lines of a file that are asked about, counted from 1."""
+
+    file: AskedFile
+    numbers: Sequence[int]
+
+
+def added_in_commit(file: AskedFile) -> AskedLines:
+    """Return the lines that its commit adds to a file, against the first parent. Raises GitError."""
+    before = _before(file).decode("utf-8", "replace")
+    hasher = LineHasher(hash)
+    pairs = align(hasher.lines(before), hasher.lines("\n".join(file.lines)), to_the_end=True)
+    return AskedLines(file, [number for number, at in enumerate(pairs, 1) if at == NOWHERE])
 
 
 def text_of(content: bytes, path: Path) -> str:

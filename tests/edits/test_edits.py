@@ -30,5 +30,5 @@ def test_a_call_edits_each_of_its_files():
     found = dict(edits_of(EditingCall(event, "p", "w", "/c"), SessionKey("codex", "s"), LineHasher(hash)))
     assert found.keys() == {"/c/a", "/b"}
     assert {edit.cause for edit in found.values()} == {
-        (SessionKey("codex", "s"), "e", "p", "w", "2026-01-01T00:00:00Z")
+        (SessionKey("codex", "s"), "e", "p", "w", "2026-01-01T00:00:00Z", "")
     }

@@ -21,7 +21,11 @@ from tests.looping import each
 from tests.oracle.corpus import Source, corpus_folder, corpus_sources
 from tests.support import draft
 
-DOCUMENTS = ["agent-record", "vcon"]  # trajectories are compared with their schema beside the other tests of them
+DOCUMENTS = [
+    "agent-record",
+    "vcon",
+    "agent-trace",
+]  # trajectories are compared with their schema beside the other tests of them
 SPECIFICATIONS = corpus_folder() / ".." / "targets" / "schemas"
 SOURCES = corpus_sources()
 

@@ -22,6 +22,7 @@ def row(session=1, event=1, file=7, **fields):
         "prompt": "",
         "answer": "",
         "time": f"t{event}",
+        "model": "",
         "places": b"",
         "changes": b"",
     }

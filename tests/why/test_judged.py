@@ -62,9 +62,9 @@ def verdicts(repositories):
         row = json.loads(text)
         name = row["repository"]
         file = file_in_commit(repositories[name], row["path"], row["commit"])
-        edits = EditCollector(file, None)
+        edits = EditCollector([file], None)
         edits.found(sessions(name))
-        rows = blame(file, edits.edits, edits.hasher)
+        rows = blame(file, edits.edits(0), edits.hasher)
         for number, right in row["lines"].items():
             cause = rows[int(number) - 1].cause
             said = f"{cause.session.id}/{calls(name)[cause.call]}" if cause else ""

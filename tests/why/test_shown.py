@@ -1,11 +1,14 @@
 """Attributed lines for programs."""
 
+from hashlib import sha256
+
 from katod.edits.edits import Cause
 from katod.model import SessionKey
 from katod.why.blame import Run
-from katod.why.collect import Explained
+from katod.why.explain import Explained
 from katod.why.rows import LineOrigin
-from katod.why.shown import call_name, porcelain, run_row
+from katod.why.shown import call_name, porcelain, run_row, trace
+from tests.formats.schemas import schema
 
 CAUSE = Cause(SessionKey("claude", "s"), "e1", "p1", "", "2026-01-01T00:00:01Z")
 KNOWN = Run(2, 3, LineOrigin(CAUSE, "followed"))
@@ -32,3 +35,18 @@ def test_porcelain_is_that_of_git_blame():
     assert found.count("summary please do it") == 1
     assert "author-time 1767225601" in found
     assert "author-mail <claude:s>" in found
+
+
+def test_a_trace_names_models_and_says_what_is_unknown():
+    """With a hash of the lines, so that a range is found wherever it is; valid by the schema."""
+    model = KNOWN._replace(origin=LineOrigin(CAUSE._replace(model="claude-opus-4-6"), "exact"))
+    made = trace([("a", ["x", "y", "z"], [Run(1, 1, None), model])], "0123abc", "1.0")
+    assert [error.message for error in schema("agent-trace").iter_errors(made)] == []
+    unknown, known = made["files"][0]["conversations"]
+    assert unknown["contributor"] == {"type": "unknown"}
+    assert known["contributor"] == {"type": "ai", "model_id": "anthropic/claude-opus-4-6"}
+    assert known["ranges"] == [
+        {"start_line": 2, "end_line": 3, "content_hash": f"sha256:{sha256(b'y' + bytes([10]) + b'z').hexdigest()}"}
+    ]
+    assert made["timestamp"] == "2026-01-01T00:00:01Z"
+    assert "vcs" not in trace([], "", "1.0")

@@ -90,8 +90,8 @@ class Made(NamedTuple):
 
 
 def documents() -> list[FormatSpec]:
-    """Return the formats with a column of their own: JSON, and not a second version or a wrapper of another one."""
-    own = set(SHORT_FORMATS.values()) - {"vcon"}
+    """Return the formats with a column of their own: JSON of all that happened, no second version or wrapper of one."""
+    own = set(SHORT_FORMATS.values()) - {"vcon", "agent-trace"}
     return [spec for spec in FORMATS.values() if spec.name in own and (spec.is_document or spec.name == EVENT)]
 
 
