@@ -48,7 +48,7 @@ ARROWS = {
     "write": "durable errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model paths processes record store tail text write",
     "usage": "agents discover errors events formats log metadata model processes record smallfile store tail",
-    "why": "agents discover edits errors formats formatspec log metadata model paths record search states store",
+    "why": "agents discover edits errors events formats formatspec log metadata model paths processes record search states store",
     # the stages put together
     "pipeline": "backoff command discover errors events log metadata record store tail",
     "preload": "agents errors formats",

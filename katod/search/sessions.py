@@ -30,7 +30,7 @@ def search_session(found: FoundSession, query: Query) -> Iterator[Hit]:
     seen: set[str] = set()
     label = AGENTS[found.key.agent].label
     for path, identity, _ in found.files:
-        for event, _ in _events(Stretch(path, identity), query):
+        for event, _ in events_with(Stretch(path, identity), query):
             text = words_of(event)
             if event.id not in seen and query.matches(text):
                 seen.add(event.id)
@@ -67,7 +67,7 @@ def _is_in(file: SourceFile, query: Query, spec: AgentSpec) -> bool:
     return any(lines_with(query, file, spec.spills))
 
 
-def _events(stretch: Stretch, query: Query) -> Replay:
+def events_with(stretch: Stretch, query: Query) -> Replay:
     """Yield the events of one source that may have all words, with what is known of the session."""
     spec = AGENTS[stretch.identity.key.agent]
     with spec.open(stretch.path) as file:

@@ -1,24 +1,29 @@
 """The edits of some files: of recorded ranges, from the ledger's index, or of all sessions on the disk."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import chain
 from typing import Any, Final
 
 from katod.discover.found import FoundSession
-from katod.edits.edits import Cause, Edit, edits_of, ends_of
+from katod.edits.edits import Cause, Edit, edits_of, ends_of, whole_path
 from katod.edits.lines import LineHasher
 from katod.edits.packed import has_place, unpack_changes
+from katod.edits.textchanges import text_changes
 from katod.edits.tracker import EditingCall, EditTracker, EndedCall, is_explaining
 from katod.errors import OutputUnreadable, SourceError
+from katod.events import TOOL_CALL, Event
 from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import Replay
 from katod.model import SessionKey
 from katod.paths import name_of
+from katod.processes import each_elsewhere
 from katod.record.editnotes import EDITS
 from katod.record.export import Stretch, replay
 from katod.record.ranges import recorded
 from katod.search.query import Query
-from katod.search.sessions import may_have_hits
+from katod.search.sessions import events_with, may_have_hits
 from katod.store.keyedhash import KeyedHash
 from katod.store.ledger import Ledger
 from katod.store.rows import EditRow, OutputRow
@@ -26,6 +31,9 @@ from katod.why.explain import EditWords
 from katod.why.target import AskedFile
 
 _JSONL: Final = FORMATS["jsonl"].name
+
+
+_MUCH: Final = 64_000_000  # bytes; less is read sooner than processes begin
 
 
 class EditCollector:
@@ -87,15 +95,44 @@ class EditCollector:
     # -- all sessions -----------------------------------------------------------------------------------
 
     def found(self, sessions: Iterable[FoundSession]) -> None:
-        """Take the edits of the sessions on the disk that name one of the files."""
+        """Take the edits of the sessions on the disk that edit one of the files.
+
+        To be called while this process has one thread: of much, other processes find out which sessions these are.
+        """
         query = Query([tuple(self._names)])
-        for session in sessions:
-            try:
-                if may_have_hits(session, query):
-                    stretches = [Stretch(path, identity) for path, identity, _ in session.files]
-                    self._take_events(replay(session.key, stretches, EventLog(), skip_missing=True), session.key)
-            except SourceError as error:
-                self.problems[str(session.key)] = error.what
+        some = list(sessions)
+        sizes = [session.size for session in some]
+        with ExitStack() as stack:
+            ahead: Callable[[int], bool | None] = lambda _: None  # noqa: E731
+            if sum(sizes) >= _MUCH:
+                ahead = stack.enter_context(
+                    each_elsewhere(lambda number: self._may_concern(some[number], query), sizes, _MUCH)
+                )
+            for number, session in enumerate(some):
+                found = ahead(number)
+                if self._may_concern(session, query) if found is None else found:
+                    self._take_session(session)
+
+    def _may_concern(self, session: FoundSession, query: Query) -> bool:
+        """Return False if a session certainly edits none of the files: most of those that name one only read it."""
+        stretches = [Stretch(path, identity) for path, identity, _ in session.files]
+        try:
+            return may_have_hits(session, query) and any(
+                event.kind == TOOL_CALL and event.payload["family"] == "edit" and self._is_here(event, metadata.cwd)
+                for event, metadata in chain.from_iterable(events_with(stretch, query) for stretch in stretches)
+            )
+        except (SourceError, OSError):
+            return True  # reading it says why
+
+    def _is_here(self, event: Event, cwd: str) -> bool:
+        return any(self._files_at(whole_path(path, cwd)) for path in text_changes(event.payload))
+
+    def _take_session(self, session: FoundSession) -> None:
+        stretches = [Stretch(path, identity) for path, identity, _ in session.files]
+        try:
+            self._take_events(replay(session.key, stretches, EventLog(), skip_missing=True), session.key)
+        except SourceError as error:
+            self.problems[str(session.key)] = error.what
 
     def _take_events(self, events: Replay, key: SessionKey) -> None:
         """Take the edits of a session, with what explains them."""
@@ -117,5 +154,9 @@ class EditCollector:
 
     def _wanted(self, call: EditingCall, key: SessionKey) -> Iterator[tuple[int, Edit]]:
         for path, edit in edits_of(call, key, self.hasher):
-            ends = set(ends_of(path))
-            yield from ((number, edit) for number, places in enumerate(self._places) if not places.isdisjoint(ends))
+            yield from ((number, edit) for number in self._files_at(path))
+
+    def _files_at(self, path: str) -> list[int]:
+        """Return the numbers of the files that a path may be of."""
+        ends = set(ends_of(path))
+        return [number for number, places in enumerate(self._places) if not places.isdisjoint(ends)]
