@@ -11,6 +11,7 @@ from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.parameters import complete_files
 from katod.cli.printing import say
+from katod.cli.sealhead import HEAD, publish, verify_head
 from katod.config import seal_key_path
 from katod.discover.found import FoundSession
 from katod.errors import SealError, SourceError
@@ -19,7 +20,7 @@ from katod.model import SessionKey
 from katod.record.export import Stretch, replay
 from katod.seal.cose import LARGEST, SUFFIX, read_signature
 from katod.seal.growth import OPEN, Ending, ending, growth
-from katod.seal.keys import make_key, public_path, read_private, read_public, require_extra
+from katod.seal.keys import PrivateKey, make_key, public_path, read_private, read_public, require_extra
 from katod.seal.record import SignedRecord, Time, read_record
 from katod.seal.signing import Verified, compare, sign_record, verify_bytes
 from katod.smallfile import create_small, read_small
@@ -42,6 +43,14 @@ _MEANING: Final = "This proves who signed the record and that nothing changed si
     help="The private key to sign with, or the public key to check with. Default: `seal-key.pem` or"
     " `seal-key.pub.pem` in the configuration directory.",
 )
+@click.option("--head", is_flag=True, help="Publish the head of a recording in JSONL, RECORD: its number or file.")
+@click.option(
+    "--recording",
+    type=_FILE,
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="The recording that a published head is of. Default: the file with its name beside it.",
+)
 @click.option("--checkpoint", is_flag=True, help="Sign a session that may continue; the signature says so.")
 @click.option(
     "--signature",
@@ -57,6 +66,8 @@ def seal(
     verify: bool,
     new_key: bool,
     key: Path | None,
+    head: bool,
+    recording: Path | None,
     checkpoint: bool,
     signature: Path | None,
 ) -> None:
@@ -65,21 +76,47 @@ def seal(
     RECORD is a file written by `katod export -f agent-record`. The signature is written to a separate file. With both
     files and your public key, anyone can check who signed the record, using katod or any COSE library. A session that
     may still change is refused, unless you use --checkpoint. Existing files are never overwritten.
+
+    With --head, RECORD is a recording in JSONL, which may go on: what is signed is the head of the chain over its
+    events so far. `katod seal --verify NAME.head.json` checks the recording against it.
     """
     if new_key:
-        _exclude("--new-key goes with no other option than --key", record, verify, checkpoint, signature)
+        _exclude("--new-key goes with no other option than --key", record, verify, checkpoint, signature, head)
         require_extra()
         _make(key or seal_key_path())
         return
     if record is None:
         raise click.UsageError("Missing argument 'RECORD'.")
     require_extra()
-    beside = signature or record.parent / f"{record.name.removesuffix('.json')}{SUFFIX}"
-    if verify:
+    if head:
+        _exclude("--head goes with no other option than --key", verify, checkpoint, signature, recording)
+        publish(context, str(record), _private(key))
+    elif verify:
         _exclude("--verify says itself whether it is a checkpoint: leave out --checkpoint", checkpoint)
-        _verify(record, beside, key or public_path(seal_key_path()))
+        _check(record, signature, recording, _public_path(key))
     else:
-        _sign(context, record, beside, key or seal_key_path(), checkpoint=checkpoint)
+        _sign(context, record, signature or _beside(record), key or seal_key_path(), checkpoint=checkpoint)
+
+
+def _private(key: Path | None) -> PrivateKey:
+    return read_private(key or seal_key_path())
+
+
+def _public_path(key: Path | None) -> Path:
+    return key or public_path(seal_key_path())
+
+
+def _beside(record: Path) -> Path:
+    """Return where the signature of a record is by default."""
+    return record.parent / f"{record.name.removesuffix('.json')}{SUFFIX}"
+
+
+def _check(path: Path, signature: Path | None, recording: Path | None, key: Path) -> None:
+    """Verify a record, or the published head of a recording."""
+    if path.name.endswith(HEAD):
+        verify_head(path, signature or _beside(path), recording, read_public(key))
+    else:
+        _verify(path, signature or _beside(path), key)
 
 
 def _exclude(reason: str, *others: object) -> None:

@@ -12,8 +12,12 @@ from katod.cli.printing import say
 from katod.cli.record import ask
 from katod.cli.selection import select_recordings
 from katod.errors import KatodError, OutputUnreadable, SourceError
+from katod.formats.chain import chain_of
 from katod.formats.redact.redactor import redact_json
 from katod.formats.redact.version import RULES_VERSION
+from katod.formatspec import FORMATS
+from katod.record.output import chain_kept
+from katod.record.reading import opened
 from katod.record.restore import Missing
 from katod.store.ledger import Ledger
 from katod.store.rows import UNNAMED, OutputRow
@@ -44,16 +48,26 @@ class Verdict(NamedTuple):
 @click.option("--append-missing", is_flag=True, help="Append what is missing to the transcript, after asking.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--strict", is_flag=True, help="Also fail if a transcript can no longer be checked.")
+@click.option("--chain", is_flag=True, help="Compare recordings in JSONL with the heads that katod keeps of them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per recording.")
 @click.pass_obj
-def verify(context: Context, recording: str, append_missing: bool, yes: bool, strict: bool, as_json: bool) -> None:
+def verify(
+    context: Context, recording: str, append_missing: bool, yes: bool, strict: bool, chain: bool, as_json: bool
+) -> None:
     """Check transcripts against the agents' session files.
 
     RECORDING is the number or the file of a recording, or its session. Without it, all recordings are checked. katod
     renders each recording again and compares it with the file; text that you added is ignored. The exit code is 1 if
     anything is missing or changed. A second line says what became of the agent's records: told, left out by name, or
     not understood. Use `--append-missing` if an editor saved an older copy over a transcript.
+
+    With --chain, no session file is needed: the events in each recording in JSONL are compared with the head of the
+    chain over what katod wrote to it. That finds accidents; whoever can change both finds nothing wrong. A head that
+    you published with `katod seal --head` finds every change.
     """
+    if chain:
+        check_chains(select_recordings(context, recording))
+        return
     rows, results = select_recordings(context, recording), Counter[bool | None]()
     for row in rows:
         verdict = _checked(context, row, as_json=as_json)
@@ -66,6 +80,36 @@ def verify(context: Context, recording: str, append_missing: bool, yes: bool, st
         raise KatodError(f"{failed} of {len(rows)} recordings do not match")
     if unknown and strict:
         raise KatodError("--strict requires that every recording can be checked")
+
+
+def check_chains(rows: list[OutputRow]) -> None:
+    """Compare recordings with the heads in the ledger. Raises KatodError if one does not match."""
+    failed = 0
+    for row in rows:
+        if row.format == FORMATS["jsonl"].name and row.made:
+            good, text = chain_verdict(row)
+            failed += not good
+            say(f"{row.id}  {row.path}: {text}")
+    if failed:
+        raise KatodError(f"{failed} recordings do not match their chain")
+
+
+def chain_verdict(row: OutputRow) -> tuple[bool, str]:
+    """Return whether the file of a recording has the events that katod wrote, and a line about it."""
+    kept = chain_kept(row)
+    if kept is None:
+        return True, "was begun without a chain"
+    try:
+        with opened(row) as lines:
+            found = chain_of(lines, kept.events)
+    except OutputUnreadable as error:
+        return False, error.what
+    notes = f"; {found.notes:,} lines in it are no events" if found.notes else ""
+    if found.whole == kept:
+        return True, f"all {kept.events:,} events as they were written{notes}"
+    if found.whole.events != kept.events:
+        return False, f"has {found.whole.events:,} of {kept.events:,} events{notes}"
+    return False, f"an event was changed or moved{notes}"
 
 
 def _checked(context: Context, row: OutputRow, *, as_json: bool) -> Verdict:

@@ -7,10 +7,12 @@ planned ─▶ held ─▶ live ─▶ closed     held: the text waits for the w
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Final, Literal
 
 from katod import events as ev
 from katod.events import Event
+from katod.formats.chain import ChainHead
 from katod.formats.redact.redactor import REDACTED
 from katod.formats.registry import open_format
 from katod.formats.transcript.pictures import linked
@@ -24,13 +26,15 @@ from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
 from katod.write.output import Comparison, FileFingerprint, OutputPath
 
+CHAIN: Final = "chain"  # beside the state of the printer
+_CHAINED: Final = FORMATS["jsonl"].name
 _MOST_HELD: Final = 64 * 1024  # characters
 
 
 class Output:
     """The only writer of an output's row. Outputs are compared by identity: there is one object for each row in use."""
 
-    __slots__ = ("_assets", "_chunks", "_edits", "_missing", "_printer", "row")
+    __slots__ = ("_assets", "_chain", "_chunks", "_edits", "_missing", "_printer", "row")
 
     def __init__(self, row: OutputRow) -> None:
         self.row = row
@@ -39,6 +43,7 @@ class Output:
         self._assets: list[tuple[str, str]] = []  # pictures that the text links to: media type and data
         self._missing: Literal["", "once", "gone"] = ""  # how its file was last found
         self._edits = EditNotes(row)
+        self._chain = chain_kept(row)
 
     def save(self, ledger: Ledger) -> None:
         """Store it, with what the step says of edits, within a transaction."""
@@ -49,6 +54,7 @@ class Output:
         """Return to what the ledger has, after a failed step."""
         self.row, self._printer, self._chunks, self._assets, self._missing = row, None, [], [], ""
         self._edits = EditNotes(row)
+        self._chain = chain_kept(row)
 
     def _set(self, **columns: Any) -> None:
         self.row = self.row._replace(**columns)
@@ -159,10 +165,12 @@ class Output:
             if found := text.count(REDACTED):
                 self._set(redactions=self.row.redactions + found)
             self._chunks.append(text.encode("utf-8", "replace"))
+            self._chain = self._chain and self._chain.after(self._chunks[-1])
 
-    def restore_missing(self, texts: Iterable[str], events: int) -> None:
-        """Print again what is missing of its file, below a mark; the secrets in it were counted before."""
+    def restore_missing(self, texts: Iterable[str], events: int, content: bytes) -> None:
+        """Print again what is missing of its file, given its content; the secrets in it were counted before."""
         redactions, texts = self.row.redactions, list(texts)
+        self._chain_anew(content)
         for text in [self.printer.restored(), *texts] if texts else ():
             self.add(text)
         self._set(redactions=redactions, restored=self.row.restored + events, reverted=False)
@@ -188,7 +196,8 @@ class Output:
         self._set(printer=self._printed())
 
     def _printed(self) -> dict[str, Any]:
-        return self.printer.state() | self._edits.state()
+        chain = {CHAIN: self._chain.row()} if self._chain else {}
+        return self.printer.state() | self._edits.state() | chain
 
     def upgrade(self, version: int, state: dict[str, Any]) -> None:
         """Go on with the state that another version of its format has after the same events."""
@@ -234,8 +243,16 @@ class Output:
         """Take a file that others changed for as katod left it."""
         self.adopt(seen.known)
         self.note_reverted(seen)
+        if seen.change == "gone":
+            self._chain_anew(b"".join(self._chunks))
         if self.row.made != (seen.change != "gone"):
             self._set(made=seen.change != "gone")
+
+    def _chain_anew(self, text: bytes) -> None:
+        """Begin the chain again with the text that is going to be in a new file."""
+        if self._chain:
+            self._chain = ChainHead().after(text)
+            self._set(printer=(self.row.printer or {}) | {CHAIN: self._chain.row()})
 
     def note_reverted(self, seen: Comparison) -> None:
         """Note if an older copy was saved over its file."""
@@ -256,6 +273,7 @@ class Output:
         if self.row.intent is not None and head:
             bounds = (len(head), *(len(head) + end for end in self.row.bounds))
             self._set(intent=head + self.row.intent, bounds=bounds)
+        self._chain_anew(self.row.intent or b"")
         self.adopt(FileFingerprint())
 
     def wrote(self, known: FileFingerprint) -> None:
@@ -287,6 +305,16 @@ class Output:
     def set_successor(self, session: str) -> None:
         """Note in which session its person went on."""
         self._set(successor=session)
+
+
+def chain_kept(row: OutputRow) -> ChainHead | None:
+    """Return the head of the chain over what was written to an output, None if that was begun without a chain."""
+    state = row.printer or {}
+    if CHAIN not in state:
+        return ChainHead() if row.format == _CHAINED and not state else None
+    with suppress(ValueError, KeyError, TypeError):  # else the ledger was changed by others
+        return ChainHead.of_row(state[CHAIN])
+    return None
 
 
 def _head(row: OutputRow, time: str) -> str:

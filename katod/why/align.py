@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 from katod.edits.lines import HashedLine
 
 NOWHERE: Final = -1
+_MOST_COMPARED: Final = 1_000_000  # pairs of lines
+Lines = Sequence[HashedLine]
 
 
 class _Gap(NamedTuple):
@@ -24,7 +26,7 @@ class _Gap(NamedTuple):
     d: int
 
 
-def align(old: Sequence[HashedLine], new: Sequence[HashedLine], *, to_the_end: bool = False) -> list[int]:
+def align(old: Lines, new: Lines, *, to_the_end: bool = False) -> list[int]:
     """Return for each new line the number of the old line that it is, or NOWHERE; the numbers rise.
 
     With `to_the_end`, what is between anchors is compared as a shortest difference does: of the two texts it is known
@@ -33,41 +35,51 @@ def align(old: Sequence[HashedLine], new: Sequence[HashedLine], *, to_the_end: b
     found = [NOWHERE] * len(new)
     gaps = [_Gap(0, len(old), 0, len(new))]
     while gaps:
-        gap = _without_ends(old, new, found, gaps.pop())
-        if gap.a < gap.b and gap.c < gap.d:
-            anchors = _anchors(old, new, gap)
-            gaps += _between(anchors, gap)
-            if to_the_end and not anchors:
-                _pair_blocks(old, new, found, gap)
+        gap = _after_beginning(old, new, found, gaps.pop())
+        if not to_the_end:
+            gap = _before_end(old, new, found, gap)
+        anchors = _anchors(old, new, gap)
+        gaps += _between(anchors, gap)
+        if to_the_end and not anchors:
+            _pair_blocks(old, new, found, gap)
     return found
 
 
-def _pair_blocks(old: Sequence[HashedLine], new: Sequence[HashedLine], found: list[int], gap: _Gap) -> None:
-    ours, theirs = ([line.loose for line in lines] for lines in (old[gap.a : gap.b], new[gap.c : gap.d]))
-    for a, c, size in SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks():
-        found[gap.c + c : gap.c + c + size] = range(gap.a + a, gap.a + a + size)
-
-
-def _without_ends(old: Sequence[HashedLine], new: Sequence[HashedLine], found: list[int], gap: _Gap) -> _Gap:
-    """Pair the equal lines at both ends of a gap; return the rest of it."""
+def _after_beginning(old: Lines, new: Lines, found: list[int], gap: _Gap) -> _Gap:
+    """Pair the equal lines with which a gap begins; return the rest of it."""
     a, b, c, d = gap
     while a < b and c < d and old[a].loose == new[c].loose:
         found[c] = a
         a, c = a + 1, c + 1
+    return _Gap(a, b, c, d)
+
+
+def _before_end(old: Lines, new: Lines, found: list[int], gap: _Gap) -> _Gap:
+    """Pair the equal lines with which a gap ends; return the rest of it."""
+    a, b, c, d = gap
     while a < b and c < d and old[b - 1].loose == new[d - 1].loose:
         b, d = b - 1, d - 1
         found[d] = b
     return _Gap(a, b, c, d)
 
 
-def _anchors(old: Sequence[HashedLine], new: Sequence[HashedLine], gap: _Gap) -> list[tuple[int, int]]:
+def _pair_blocks(old: Lines, new: Lines, found: list[int], gap: _Gap) -> None:
+    """Pair the longest equal blocks of a gap, of several the first: what was added more often stands behind it."""
+    ours, theirs = ([line.loose for line in lines] for lines in (old[gap.a : gap.b], new[gap.c : gap.d]))
+    if len(ours) * len(theirs) > _MOST_COMPARED:
+        return
+    for a, c, size in SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks():
+        found[gap.c + c : gap.c + c + size] = range(gap.a + a, gap.a + a + size)
+
+
+def _anchors(old: Lines, new: Lines, gap: _Gap) -> list[tuple[int, int]]:
     """Return the lines that occur once on both sides of a gap: of those in another order, the ones that tell most."""
     ours, theirs = _once(old, gap.a, gap.b), _once(new, gap.c, gap.d)
     pairs = [(at, theirs[line]) for line, at in ours.items() if line in theirs]
     return heaviest_rising([(at, n, old[at].weight) for at, n in pairs])
 
 
-def _once(lines: Sequence[HashedLine], first: int, last: int) -> dict[int, int]:
+def _once(lines: Lines, first: int, last: int) -> dict[int, int]:
     """Return where the telling lines are that occur once."""
     places: dict[int, int] = {}
     for at in range(first, last):

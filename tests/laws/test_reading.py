@@ -50,6 +50,7 @@ OPENS = {
     "katod.usage.pricetable": "a file with prices that a person named",
     "katod.processes": "what another process of this program passes on",
     "katod.smallfile": "small files, for the others",
+    "katod.cli.sealhead": "the recording that a published head is compared with, which its person names",
     "katod.why.target": "the file that is asked about, which its person names: regular ones only, without waiting",
     "katod.store.integrity": "the ledger",
     "katod.archive.drop": "the list in a directory of exports",

@@ -1,0 +1,80 @@
+"""`katod seal --head`: publishes the head of a recording's chain, and compares recordings with published heads."""
+
+from pathlib import Path
+from typing import Final
+
+from katod.cli.context import Context
+from katod.cli.printing import say
+from katod.cli.selection import select_recordings
+from katod.errors import SealError
+from katod.formats.chain import chain_of
+from katod.record.output import chain_kept
+from katod.record.reading import opened
+from katod.seal.cose import LARGEST, SUFFIX, Claims, read_signature, sign
+from katod.seal.head import PublishedHead, parse_head
+from katod.seal.keys import PrivateKey, PublicKey
+from katod.seal.signing import verify_bytes
+from katod.smallfile import create_small, read_small
+from katod.store.rows import OutputRow
+
+HEAD: Final = ".head.json"
+_SHARED: Final = 0o644  # less what the umask takes: it is to be passed on
+_MEANING: Final = (
+    "This proves that these events are as they were when the head was signed, not that what was said is true."
+)
+
+
+def publish(context: Context, recording: str, key: PrivateKey) -> None:
+    """Write the head of a recording, and its signature, beside its file. Raises SealError."""
+    rows = [row for row in select_recordings(context, recording) if row.format == "jsonl" and row.made]
+    if len(rows) != 1:
+        raise SealError("name one recording in JSONL: other formats have no chain", hint="`katod status` lists them")
+    head = _head_of(rows[0])
+    path = rows[0].path.with_name(f"{rows[0].path.stem}.{head.chain.events}{HEAD}")
+    claims = Claims(key.public.urn, head.session, key.public.thumbprint)
+    beside = path.with_name(f"{path.name.removesuffix('.json')}{SUFFIX}")
+    try:
+        create_small(path, head.data(), _SHARED)
+        create_small(beside, sign(claims, {}, head.data(), key.sign), _SHARED)
+    except FileExistsError as error:
+        raise SealError("this head was published before", path=Path(error.filename or path)) from None
+    say(f"wrote {path}: the head after {head.chain.events:,} events")
+    say(f"wrote {beside}: its signature; give away both")
+
+
+def _head_of(row: OutputRow) -> PublishedHead:
+    """Return the head of the recording's file, if that is what katod wrote."""
+    with opened(row) as lines:
+        found = chain_of(lines).whole
+    kept = chain_kept(row)
+    if kept is not None and found != kept:
+        hint = "`katod verify` says what is missing; while it is being recorded, try again"
+        raise SealError("the file does not have the events that katod wrote", path=row.path, hint=hint)
+    agent, session, subagent = row.head["key"]
+    return PublishedHead(f"{agent}:{session}{f'/{subagent}' if subagent else ''}", found)
+
+
+def verify_head(path: Path, signature: Path, recording: Path | None, key: PublicKey) -> None:
+    """Check a published head, and the recording that it is of. Raises SealError."""
+    head = parse_head(read_small(path, LARGEST))
+    found = read_signature(read_small(signature, LARGEST))
+    verify_bytes(head.data(), found, key)
+    if found.claims.subject != head.session:
+        raise SealError("its signature names another session", path=signature)
+    lines = recording or path.with_name(f"{path.name.removesuffix(HEAD).rpartition('.')[0]}.jsonl")
+    try:
+        with lines.open("rb") as file:
+            there = head.check(file)
+    except OSError as error:
+        hint = "name the recording with --recording"
+        raise SealError(f"cannot be read: {error.strerror}", path=lines, hint=hint) from error
+    except SealError as error:
+        raise SealError(f"does not match {path.name}: {error.what}", path=lines) from None
+    say(f"{lines}: the first {head.chain.events:,} events are as they were signed")
+    say(f"  signed by  {key.urn}")
+    say(f"  session    {head.session}")
+    if more := there.whole.events - head.chain.events:
+        say(f"  after it   {more:,} more events, which this head says nothing of")
+    if there.notes:
+        say(f"  beside     {there.notes:,} lines that are no events: notes in the file, which nobody signed")
+    say(_MEANING)

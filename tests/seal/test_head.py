@@ -1,0 +1,181 @@
+"""Published heads: what they prove of a recording, by katod and by programs that know nothing of it."""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from katod.errors import SealError
+from katod.formats.chain import ChainHead, chain_of
+from katod.seal.head import PublishedHead, is_head, parse_head
+from tests.support.records import Claude, says, user
+from tests.support.world import SOURCE, World
+
+pytest.importorskip("cbor2")
+CHAIN = SOURCE / "packaging" / "chain"
+NODE = shutil.which("node")
+
+
+def outside():
+    """Return the verifier in Python that is given to others."""
+    spec = importlib.util.spec_from_file_location("verify", CHAIN / "verify.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def published(world: World, monkeypatch):
+    """Return a recording, its head and the public key."""
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    world.cli("seal", "--new-key")
+    Claude(world).say(user("::start notes.jsonl\nhello"), says("hi"), user("more"), says("yes"))
+    world.once()
+    world.cli("seal", "--head", "1")
+    [path] = world.home.rglob("notes.jsonl")
+    [head] = path.parent.glob("notes.*.head.json")
+    [key] = world.home.rglob("seal-key.pub.pem")
+    return path, head, key
+
+
+def test_a_head_is_signed_and_stays_true_while_the_recording_goes_on(world: World, published):
+    """What came after it, and notes in the file, are named."""
+    path, head, _ = published
+    assert "events are as they were signed" in world.cli("seal", "--verify", str(head))
+    with path.open("a") as file:
+        file.write("a note of mine\n")
+    Claude(world).say(user("later"))
+    world.once()
+    shown = world.cli("seal", "--verify", str(head))
+    assert "more events, which this head says nothing of" in shown
+    assert "1 lines that are no events" in shown
+
+
+def test_katod_keeps_the_head_and_finds_accidents(world: World, published):
+    """Without a signature and without the session; and publishes nothing of a file that is not what it wrote."""
+    path, head, _ = published
+    assert "events as they were written" in world.cli("verify", "--chain")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]))
+    assert f"has {len(lines) - 1} of {len(lines)} events" in world.cli("verify", "--chain", code=1)
+    head.unlink()
+    world.cli("seal", "--head", "1", code=1)
+    assert "does not have the events that katod wrote" in world.said
+
+
+def test_the_chain_goes_on_in_a_new_file_and_not_over_what_is_appended_again(world: World, published):
+    """A recording whose file disappeared begins anew; one that lost its end has it back, and its chain."""
+    path, head, _ = published
+    path.unlink()
+    maker = Claude(world).say(user("again"), says("and again"))
+    world.once()
+    [new] = [found for found in world.out.rglob("*.jsonl") if found != path] or [path]
+    assert "events as they were written" in world.cli("verify", "--chain")
+    lines = new.read_bytes().splitlines(keepends=True)
+    new.write_bytes(b"".join(lines[:-1]))
+    world.cli("verify", "--append-missing", "--yes")
+    maker.say(says("the end"))
+    world.once()
+    assert "events as they were written" in world.cli("verify", "--chain")
+    assert head.exists()
+
+
+@pytest.mark.parametrize(("data", "said"), [
+    (b"{}", "no head"), (b"[", "no head"), (b'{"chain":"katod.event","events":1,"hash":"md5","head":"00","session":"s"}', "no head"),
+    (b"[" * 100_000, "no head"),
+    (json.dumps(json.loads(PublishedHead("s", ChainHead()).data()), indent=1).encode(), "not in the form that is signed"),
+], ids=["empty", "torn", "hash", "deep", "formatted"])  # fmt: skip
+def test_what_is_no_head_is_refused(data, said):
+    """In one line, whatever it is."""
+    with pytest.raises(SealError, match=said):
+        parse_head(data)
+
+
+def test_a_head_comes_back_as_it_was():
+    """And is told from an agent record."""
+    head = PublishedHead("claude:s", ChainHead(3, bytes(range(32))))
+    assert parse_head(head.data()) == head
+    assert is_head(head.data())
+    assert not is_head(b'{"id":"')
+
+
+def test_others_verify_without_katod(published):
+    """In Python and in JavaScript, with the signature; a changed file and another key are found."""
+    path, head, key = published
+    programs = [[sys.executable, str(CHAIN / "verify.py")]] + ([[NODE, str(CHAIN / "verify.mjs")]] if NODE else [])
+    for program in programs:
+        clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        told = subprocess.run(
+            [*program, str(head), str(path), str(key)], capture_output=True, text=True, env=clean, check=True
+        )
+        assert "events are as they were published" in told.stdout
+    changed = path.read_bytes().replace(b"more", b"less")
+    path.write_bytes(changed)
+    for program in programs:
+        told = subprocess.run([*program, str(head), str(path)], capture_output=True, text=True, check=False)
+        assert (told.returncode, told.stdout) == (1, "an event was changed, removed, added or moved\n")
+
+
+def mutations(lines, random, count):
+    """Yield recordings with one change each: a byte, a deletion, two events in another order, a truncation."""
+    for number in range(count):
+        new, at = list(lines), random.randrange(len(lines))
+        match number % 4:
+            case 0:
+                line = bytearray(new[at])
+                place = random.randrange(len(line) - 1)
+                line[place] ^= 1 << random.randrange(8)
+                new[at] = bytes(line)
+            case 1:
+                del new[at]
+            case 2:
+                other = random.randrange(len(lines))
+                new[at], new[other] = new[other], new[at]
+            case 3:
+                rest = b"".join(new)
+                yield rest[: random.randrange(len(rest) - 1)]
+                continue
+        if new != lines:
+            yield b"".join(new)
+
+
+@pytest.mark.parametrize("count", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_every_change_is_found(published, tmp_path, count):
+    """Against a published head: by katod, and by both programs that know nothing of it."""
+    path, head_path, _ = published
+    data = path.read_bytes()
+    lines, head = data.splitlines(keepends=True), parse_head(head_path.read_bytes())
+    made = list(mutations(lines, Random(7), count))
+    verify, row = outside(), json.loads(head.data())
+    assert head.check(lines).wanted == head.chain
+    for number, changed in enumerate(made):
+        split = changed.splitlines(keepends=True)
+        assert chain_of(split, head.chain.events).wanted != head.chain, number
+        assert verify.check(row, split), number
+    if NODE:
+        assert _missed_by_node(head_path, made, tmp_path) == 0
+
+
+def _missed_by_node(head: Path, made: list[bytes], folder: Path) -> int:
+    """Return how many changed recordings the verifier in JavaScript takes."""
+    cases = folder / "cases"
+    with cases.open("wb") as file:
+        for one in made:
+            file.write(len(one).to_bytes(4, "big") + one)
+    program = (
+        f"import {{ check }} from {json.dumps((CHAIN / 'verify.mjs').as_uri())};\n"
+        "import { readFileSync } from 'node:fs';\n"
+        f"const head = JSON.parse(readFileSync({json.dumps(str(head))}));\n"
+        f"const data = readFileSync({json.dumps(str(cases))});\nlet missed = 0;\n"
+        "for (let at = 0; at < data.length; ) { const size = data.readUInt32BE(at); at += 4;\n"
+        "  if (!check(head, data.subarray(at, at + size))) missed += 1; at += size; }\nconsole.log(missed);\n"
+    )
+    (folder / "all.mjs").write_text(program)
+    told = subprocess.run([NODE, str(folder / "all.mjs")], capture_output=True, text=True, check=True)
+    return int(told.stdout)
