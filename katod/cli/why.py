@@ -1,7 +1,9 @@
 """`katod why`: which prompt is behind a line."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -23,13 +25,14 @@ from katod.why.attribution import AttributedFile, LineReport, attribute
 from katod.why.blame import Run
 from katod.why.explain import Explained
 from katod.why.git import Repository
+from katod.why.rows import LineOrigin
 from katod.why.shown import UNKNOWN, porcelain, run_row, trace
-from katod.why.target import AskedLines, added_in_commit, file_in_commit, file_on_disk, parse_target
+from katod.why.target import AskedLines, LineRange, file_in_commit, file_on_disk, parse_target
 
 _WORDS: Final = 400  # characters of a prompt or an answer
 _TITLE: Final = 80
 _DETAILED: Final = 24  # lines that are shown with all of their prompts
-_UNKNOWN: Final = "katod: no recorded edit is known to have written these lines"
+_UNKNOWN: Final = "katod: no edit of a session is known to have written these lines"
 _ELSEWHERE: Final = "`--all` also looks into sessions that are not recorded"
 
 
@@ -55,12 +58,13 @@ def why(
 ) -> None:  # fmt: skip
     """Show which prompt is behind each line of a file.
 
-    For each line: the prompt, the answer and the session that last wrote it. Recorded edits are played forward over the
-    versions of the file in its git repository, so that a line is followed when it is moved or indented. Each line is
-    exact (as the edit wrote it), followed (moved or indented since), or unknown: no recorded edit is known to have
-    written it. Nothing is guessed.
+    For each line: the prompt, the answer and the session that last wrote it. Edits of recorded sessions are played
+    forward over the versions of the file in its git repository, so that a line is followed when it is moved or
+    indented. Each line is exact (as the edit wrote it), followed (moved or indented since), or unknown: no edit of a
+    session is known to have written it. Nothing is guessed.
 
-    With --commit, the sessions behind a commit, and how many of its lines each of them wrote.
+    A few lines are shown with their prompts, many in a table. With --commit, FILE may also be a folder; without it, the
+    sessions behind the commit are shown.
 
     In a pipe, the columns are separated by tabs: lines, status, time, session, prompt; with --commit, the file and a
     colon stand before the lines.
@@ -75,7 +79,7 @@ def why(
     elif not any(run.origin for run in found.runs):
         say(_UNKNOWN if everything else f"{_UNKNOWN}; {_ELSEWHERE}", err=True)
     else:
-        show(_shown(found, what) if revision is None else _sessions(found))
+        show(_shown(found) if len(found.files) == 1 else _sessions(found))
 
 
 def _report(context: Context, what: str, revision: str | None, *, everything: bool) -> LineReport:
@@ -85,7 +89,11 @@ def _report(context: Context, what: str, revision: str | None, *, everything: bo
         found = attribute(asked, ledger, context.found().values() if everything else ())
     for place, problem in (context.problems | found.problems).items():
         say(f"katod: {place}: {problem}", err=True)
-    return found._replace(explained={call: Explained(*map(redact, one)) for call, one in found.explained.items()})
+    return found._replace(explained={call: _redacted(one) for call, one in found.explained.items()})
+
+
+def _redacted(found: Explained) -> Explained:
+    return found._replace(title=redact(found.title), prompt=redact(found.prompt), answer=redact(found.answer))
 
 
 def _lines(what: str) -> list[AskedLines]:
@@ -94,29 +102,36 @@ def _lines(what: str) -> list[AskedLines]:
         raise click.UsageError("Missing argument 'FILE[:LINE[-LINE]]'.")
     path, wanted = parse_target(what)
     file = file_on_disk(path)
+    if file.commit:
+        say(f"katod: {path}: was deleted; this is how {file.commit[:10]} had it", err=True)
     return [AskedLines(file, wanted.of(len(file.lines)))]
 
 
 def _added(what: str, revision: str) -> list[AskedLines]:
-    """Return the lines that a commit added, of one file or of all that are text. Raises KatodError."""
-    path = Path(what) if what else Path.cwd() / "x"
-    repository = Repository.around(Path(path.absolute().parent))
+    """Return the lines that a commit added: of a file, of those in a folder, or of all. Raises KatodError."""
+    path, lines = parse_target(what) if what else (Path(), LineRange())
+    if lines != LineRange():
+        raise click.UsageError("lines do not go with --commit")
+    place = Path(os.path.realpath(path))
+    repository = Repository.around(place if place.is_dir() else place.parent)
     if repository is None:
-        raise SelectionError("is not in a git repository", path=path.absolute().parent)
-    commit = repository.commit(revision)
-    names = repository.changed(commit)
-    if what:
-        own = str(path.absolute().relative_to(repository.root))
-        if own not in names:
-            raise SelectionError(f"is not changed by {revision}", path=what)
-        names = [own]
-    return list(_of_commit(repository, commit, names))
+        raise SelectionError("is not in a git repository", path=place)
+    commit, own = repository.commit(revision), os.path.relpath(place, repository.root)
+    added = {name: numbers for name, numbers in repository.added(commit).items() if not what or _is_in(name, own)}
+    if not added:
+        raise SelectionError(f"{revision} adds no lines{f' to {what}' if what else ''}")
+    return list(_of_commit(repository, commit, added))
 
 
-def _of_commit(repository: Repository, commit: str, names: list[str]) -> Iterator[AskedLines]:
-    for name in names:
+def _is_in(name: str, own: str) -> bool:
+    return own in (".", name) or name.startswith(f"{own}/")
+
+
+def _of_commit(repository: Repository, commit: str, added: Mapping[str, list[int]]) -> Iterator[AskedLines]:
+    for name, numbers in added.items():
         try:
-            yield added_in_commit(file_in_commit(repository, name, commit))
+            file = file_in_commit(repository, name, commit)
+            yield AskedLines(file, [number for number in numbers if number <= len(file.lines)])
         except SelectionError as error:
             say(f"katod: {error}", err=True)
 
@@ -143,7 +158,9 @@ def _blame_lines(found: LineReport) -> Iterator[str]:
 def _trace_lines(found: LineReport) -> Iterator[str]:
     files = [(one.file.name, one.file.lines, one.runs) for one in found.files]
     commit = next((one.file.commit for one in found.files), "")
-    yield orjson.dumps(trace(files, commit, __version__)).decode()
+    time = next((one.file.versions[-1].time for one in found.files if commit and one.file.versions), 0)
+    stamp = datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z") if time else ""
+    yield orjson.dumps(trace(files, commit, __version__, stamp)).decode()
 
 
 def _print_columns(found: LineReport, *, named: bool) -> None:
@@ -176,41 +193,69 @@ def _stamp(time: str, zone: When) -> str:
 # -- for people --------------------------------------------------------------------------------------
 
 
-def _shown(found: LineReport, what: str) -> Iterator[Line]:
+def _shown(found: LineReport) -> Iterator[Line]:
+    """Yield the lines of a file with what is behind them, or if these are many, a table of them."""
     [one] = found.files
-    name = parse_target(what)[0].name
-    if one.runs[-1].last - one.runs[0].first < _DETAILED:
-        yield from _details(found, one, name)
+    count = sum(run.last - run.first + 1 for run in one.runs)
+    if count <= _DETAILED:
+        yield from _details(found, one)
         return
-    zone = When(local_zone())
+    known = sum(run.last - run.first + 1 for run in one.runs if run.origin)
+    yield line(f"{known:,} of {count:,} lines were written by edits of sessions", "bold")
     header = [[TextSpan(text, "dim") for text in ("lines", "status", "time", "session", "prompt")]]
-    rows = [[TextSpan(text) for text in _columns(found, run, zone)] for run in one.runs]
-    yield from table(header + rows, width=terminal_width(), flexible=(4, 3))
+    rows = [[TextSpan(text) for text in row] for row in _merged(found, one.runs)]
+    yield from table(header + rows, width=terminal_width(), flexible=(4,))
 
 
-def _details(found: LineReport, one: AttributedFile, name: str) -> Iterator[Line]:
-    """Yield the lines of each run as they are, and what is behind them."""
+def _merged(found: LineReport, runs: list[Run]) -> Iterator[list[str]]:
+    """Yield the rows of a table: of runs of one prompt that follow each other, one."""
     zone = When(local_zone())
+    before, begun = list[str](), runs[0]
+    for number, run in enumerate(runs):
+        lines, status, time, session, words = _columns(found, run, zone)
+        row = [lines, status, time, _short(session), words]
+        if before and (row[1], *row[3:]) == (before[1], *before[3:]) and run.first == runs[number - 1].last + 1:
+            before[0] = f"{begun.first}-{run.last}"
+            continue
+        if before:
+            yield before
+        before, begun = row, run
+    yield before
+
+
+def _short(session: str) -> str:
+    """Return an agent and the beginning of a session's id, by which commands know it, too."""
+    agent, colon, own = session.partition(":")
+    return f"{agent}{colon}{own[:8]}"
+
+
+def _details(found: LineReport, one: AttributedFile) -> Iterator[Line]:
+    """Yield the lines of each run as they are, and what is behind them."""
+    zone, name, before = When(local_zone()), one.file.path.name, None
     for number, run in enumerate(one.runs):
         if number:
             yield line("")
         for at in range(run.first, run.last + 1):
             yield [TextSpan(f"{name}:{at}  ", "dim"), TextSpan(one.file.lines[at - 1], "command")]
-        yield from _explanation(run, found.of(run), zone)
+        explained = found.of(run)
+        if run.origin is None or explained is None:
+            yield line("   unknown: no edit of a session is known to have written this", "dim")
+        elif explained == before:
+            yield line(f"   as above, {run.origin.status}", "dim")
+        else:
+            yield from _explanation(run.origin, explained, zone)
+        before = explained or before
 
 
-def _explanation(run: Run, explained: Explained | None, zone: When) -> Iterator[Line]:
-    if run.origin is None or explained is None:
-        yield line("   unknown: no recorded edit is known to have written this", "dim")
-        return
-    cause = run.origin.cause
+def _explanation(origin: LineOrigin, explained: Explained, zone: When) -> Iterator[Line]:
+    cause = origin.cause
+    about = ", ".join(filter(None, (AGENTS[cause.session.agent].label, _stamp(cause.time, zone), origin.status)))
     title = cut_at_word(explained.title or str(cause.session), _TITLE)
-    about = ", ".join(filter(None, (AGENTS[cause.session.agent].label, _stamp(cause.time, zone), run.origin.status)))
-    yield [TextSpan("   "), TextSpan(title, "bold"), TextSpan(f"  {about}", "dim")]
+    yield [TextSpan("   session  ", "dim"), TextSpan(title), TextSpan(f"  {about}", "dim")]
     for word, text in (("prompt", explained.prompt), ("answer", explained.answer)):
         if text:
-            yield [TextSpan(f"   {word}  ", "dim"), TextSpan(cut_at_word(" ".join(text.split()), _WORDS))]
-    yield line(f"   katod show {cause.session}", "command")
+            yield [TextSpan(f"   {word}   ", "dim"), TextSpan(cut_at_word(" ".join(text.split()), _WORDS))]
+    yield line(f"   katod show {explained.recording or _short(str(cause.session))}", "command")
 
 
 def _sessions(found: LineReport) -> Iterator[Line]:
@@ -224,10 +269,11 @@ def _sessions(found: LineReport) -> Iterator[Line]:
                 lines[run.origin.cause.session] += run.last - run.first + 1
                 titles[run.origin.cause.session] = explained.title
     total = sum(run.last - run.first + 1 for run in found.runs)
-    yield line(f"{lines.total()} of {total} added lines were written by recorded edits", "bold")
+    yield line(f"{lines.total():,} of {total:,} added lines were written by edits of sessions", "bold")
     header = [[TextSpan(text, "dim") for text in ("lines", "files", "session", "title")]]
     rows = [
-        [TextSpan(str(count)), TextSpan(str(files[key])), TextSpan(str(key)), TextSpan(titles[key])]
+        [TextSpan(f"{count:,}"), TextSpan(str(files[key])), TextSpan(_short(str(key))), TextSpan(titles[key])]
         for key, count in lines.most_common()
     ]
-    yield from table(header + rows, width=terminal_width(), flexible=(3, 2))
+    yield from table(header + rows, width=terminal_width(), flexible=(3,))
+    yield line("with a file or a folder: `katod why --commit REV PATH` shows its lines", "dim")

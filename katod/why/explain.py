@@ -15,17 +15,21 @@ from katod.record.export import Stretch, read_katod, replay
 from katod.record.ranges import head_metadata
 from katod.record.reading import opened
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow
+from katod.store.rows import OutputRow, SourceRow
 
 _JSONL: Final = FORMATS["jsonl"].name
 
 
 class Explained(NamedTuple):
-    """What explains an edit: the title of its session, what was asked for, and what was said; empty if unknown."""
+    """What explains an edit: the title of its session, what was asked for, and what was said; empty if unknown.
+
+    `recording` is the number of the recording that shows it, if the session itself is gone.
+    """
 
     title: str = ""
     prompt: str = ""
     answer: str = ""
+    recording: int = 0
 
 
 class EditWords:
@@ -36,9 +40,10 @@ class EditWords:
         self._ledger = ledger
         self._known: dict[str, Explained] = {}
 
-    def know(self, cause: Cause, title: str, words: Mapping[str, str]) -> None:
+    def know(self, cause: Cause, title: str, words: Mapping[str, str], recording: int = 0) -> None:
         """Note what explains an edit, given texts by the ids of their events."""
-        self._known[cause.call] = Explained(title, words.get(cause.prompt, ""), words.get(cause.answer, ""))
+        prompt, answer = words.get(cause.prompt, ""), words.get(cause.answer, "")
+        self._known[cause.call] = Explained(title, prompt, answer, recording)
 
     def explained(self, causes: Iterable[Cause]) -> dict[str, Explained]:
         """Return what explains the edits with these causes, by the ids of their calls."""
@@ -62,17 +67,22 @@ class EditWords:
             except (SourceError, OutputUnreadable) as error:
                 self.problems[str(key)] = error.what
         title = next((head_metadata(output).best_title for output in outputs), "")
+        is_gone = not any(map(self._present, outputs))
         for cause in causes:
-            self.know(cause, title, words)
+            self.know(cause, title, words, outputs[0].id if is_gone and outputs else 0)
 
     def _outputs(self, key: SessionKey) -> list[OutputRow]:
         row = self._ledger.find_session(key) if self._ledger is not None else None
         return self._ledger.outputs(row.id) if self._ledger is not None and row is not None else []
 
+    def _present(self, output: OutputRow) -> list[SourceRow]:
+        """Return the sources of a recorded session that are still there."""
+        sources = self._ledger.sources_of(output.session) if self._ledger is not None else []
+        return [source for source in sources if not source.gone and Path(source.path.partition("#")[0]).exists()]
+
     def events(self, output: OutputRow, key: SessionKey) -> Replay:
         """Return the events of a recorded session, or of the recording itself if its agent has deleted the session."""
-        sources = self._ledger.sources_of(output.session) if self._ledger is not None else []
-        present = [source for source in sources if not source.gone and Path(source.path.partition("#")[0]).exists()]
+        present = self._present(output)
         if present and key.agent in AGENTS:
             stretches = [Stretch(source.path, source.identity, output.limit(source)) for source in present]
             yield from replay(key, stretches, EventLog(), counts=True)

@@ -5,6 +5,7 @@ connections. All are switched off, or not reached, as only stored objects are re
 """
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ _ENVIRONMENT: Final = {
     "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": "",
     "GIT_NO_REPLACE_OBJECTS": "1", "GIT_LITERAL_PATHSPECS": "1", "GIT_PAGER": "cat", "LC_ALL": "C",
 }  # fmt: skip
+_HUNK: Final = re.compile(rb"@@ -[0-9]+(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
 _VERSIONS: Final = 1000  # of a file that are read at most, the latest ones
 
 
@@ -57,13 +59,14 @@ class Repository:
         found = [os.fsdecode(line[9:]) for line in answer.split(b"\0") if line.startswith(b"worktree ")]
         return list(dict.fromkeys([str(self.root), *found]))
 
-    def changed(self, revision: str) -> list[str]:
-        """Return the files that a commit adds or changes, against its first parent. Raises GitError."""
+    def added(self, commit: str) -> dict[str, list[int]]:
+        """Return the lines that a commit adds to each file, against its first parent. Raises GitError."""
         answer = _run(
-            self.root, "diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", "--diff-filter=AMR", "-M",
-            "--no-ext-diff", "--no-textconv", "-m", "--first-parent", "--end-of-options", revision,
+            self.root, "diff-tree", "-p", "-U0", "-r", "-M", "--root", "--no-commit-id", "-m", "--first-parent",
+            "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--end-of-options",
+            commit,
         )  # fmt: skip
-        return sorted({os.fsdecode(name) for name in answer.split(b"\0") if name})
+        return dict(_added(answer.split(b"\n")))
 
     def commit(self, revision: str) -> str:
         """Return the full name of a commit. Raises GitError if there is none."""
@@ -114,6 +117,20 @@ def git_program() -> str | None:
     """Return the path of `git`, None if there is none in an absolute folder of `PATH`."""
     folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
     return shutil.which("git", path=os.pathsep.join(folders))
+
+
+def _added(lines: list[bytes]) -> Iterator[tuple[str, list[int]]]:
+    """Yield the files of a patch, and the numbers of the lines that it adds; a hunk's length says where it ends."""
+    at, numbers = 0, list[int]()
+    while at < len(lines):
+        if lines[at].startswith(b"+++ b/"):
+            numbers = []
+            yield os.fsdecode(lines[at][6:].rstrip(b"\t")), numbers
+        elif hunk := _HUNK.match(lines[at]):
+            first, count = int(hunk[2]), int(hunk[3] or 1)
+            numbers += range(first, first + count)
+            at += int(hunk[1] or 1) + count
+        at += 1
 
 
 def _versions(answer: bytes) -> Iterator[FileVersion]:

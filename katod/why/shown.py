@@ -46,14 +46,19 @@ def porcelain(file: str, lines: list[str], found: Iterable[tuple[Run, Explained 
             yield f"\t{lines[number - 1]}"
 
 
-def trace(files: Iterable[tuple[str, list[str], list[Run]]], revision: str, version: str) -> dict[str, Any]:
-    """Return the Agent Trace record of files: name, lines and runs of each. Who wrote unknown lines is unknown."""
+def trace(
+    files: Iterable[tuple[str, list[str], list[Run]]], revision: str, version: str, time: str = ""
+) -> dict[str, Any]:
+    """Return the Agent Trace record of files: name, lines and runs of each. Who wrote unknown lines is unknown.
+
+    Its time is the one given, or if there is none, that of the latest edit.
+    """
     rows, times = [], [""]
     for name, lines, runs in files:
         times += [run.origin.cause.time for run in runs if run.origin]
         rows.append({"path": name, "conversations": [_conversation(lines, run) for run in runs]})
     name = sha256(repr((revision, rows)).encode()).hexdigest()
-    return trace_record(f"lines:{name}", max(times), {"name": "katod", "version": version}, rows, revision)
+    return trace_record(f"lines:{name}", time or max(times), {"name": "katod", "version": version}, rows, revision)
 
 
 def _conversation(lines: list[str], run: Run) -> dict[str, Any]:

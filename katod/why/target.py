@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from katod.edits.edits import Edit
-from katod.edits.lines import LineHasher, split_lines
+from katod.edits.lines import split_lines
 from katod.errors import SelectionError
 from katod.states import seconds
-from katod.why.align import NOWHERE, align
 from katod.why.git import FileVersion, Repository
 
 LARGEST: Final = 4 * 1024 * 1024  # bytes of a file
@@ -38,7 +37,9 @@ def parse_target(text: str) -> tuple[Path, LineRange]:
     match = None if os.path.lexists(text) else _LINES.fullmatch(text)
     if match is None:
         return Path(text), LineRange()
-    first = max(int(match["first"]), 1)
+    first = int(match["first"])
+    if not first:
+        raise SelectionError("lines are counted from 1")
     last = int(match["last"] or first)
     return Path(match["file"]), LineRange(min(first, last), max(first, last))
 
@@ -75,16 +76,25 @@ class AskedFile(NamedTuple):
 
 
 def file_on_disk(path: Path) -> AskedFile:
-    """Return a file as it is now. Raises SelectionError if it is no text, GitError if its repository cannot be read."""
+    """Return a file as it is now; of one that was deleted, as the last commit had it.
+
+    Raises SelectionError if it is no text, GitError if its repository cannot be read.
+    """
     place = Path(os.path.abspath(path))
-    lines = split_lines(text_of(_read(place), place))
     folder = Path(os.path.realpath(place.parent))
     repository = Repository.around(folder)
     if repository is None:
-        return AskedFile(place, str(place), lines, None, [])
+        return AskedFile(place, str(place), _lines(place), None, [])
     name = os.path.relpath(folder, repository.root)
     name = place.name if name == "." else f"{name}/{place.name}"
-    return AskedFile(place, name, lines, repository, repository.versions(name))
+    versions = repository.versions(name)
+    if versions and not os.path.lexists(place):
+        return file_in_commit(repository, versions[-1].name, versions[-1].commit)
+    return AskedFile(place, name, _lines(place), repository, versions)
+
+
+def _lines(path: Path) -> list[str]:
+    return split_lines(text_of(_read(path), path))
 
 
 def file_in_commit(repository: Repository, name: str, commit: str) -> AskedFile:
@@ -112,20 +122,12 @@ class AskedLines(NamedTuple):
     numbers: Sequence[int]
 
 
-def added_in_commit(file: AskedFile) -> AskedLines:
-    """Return the lines that its commit adds to a file, against the first parent. Raises GitError."""
-    before = _before(file).decode("utf-8", "replace")
-    hasher = LineHasher(hash)
-    pairs = align(hasher.lines(before), hasher.lines("\n".join(file.lines)), to_the_end=True)
-    return AskedLines(file, [number for number, at in enumerate(pairs, 1) if at == NOWHERE])
-
-
 def text_of(content: bytes, path: Path) -> str:
     """Return the text of a file. Raises SelectionError for what has no lines to ask about."""
     if len(content) > LARGEST:
         raise SelectionError(f"is larger than {LARGEST >> 20} MB", path=path)
     if b"\0" in content[:_BLOCK]:
-        raise SelectionError("is no text", path=path)
+        raise SelectionError("is not a text file", path=path)
     return content.decode("utf-8", "replace")
 
 
@@ -135,10 +137,9 @@ def _read(path: Path) -> bytes:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return file.read(LARGEST + 1)
     except FileNotFoundError:
-        hint = "of a file that was deleted: `katod why --commit REV FILE`"
-        raise SelectionError("does not exist", path=path, hint=hint) from None
+        raise SelectionError("does not exist", path=path) from None
     except IsADirectoryError:
         pass
     except OSError as error:
         raise SelectionError(f"cannot be read: {error.strerror}", path=path) from error
-    raise SelectionError("is no regular file", path=path)
+    raise SelectionError("is not a file", path=path)

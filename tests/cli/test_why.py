@@ -132,9 +132,9 @@ def test_people_see_the_line_with_its_prompt(world: World, project, monkeypatch)
     monkeypatch.setattr("katod.cli.why.terminal_width", lambda: 80)
     shown = world.cli("why", f"{project / 'note.txt'}:1")
     assert f"note.txt:1  {NEW}" in shown
-    assert "prompt  please edit it" in shown
-    assert "answer  I will edit it." in shown
-    assert f"katod show claude:{maker.session}" in shown
+    assert "prompt   please edit it" in shown
+    assert "answer   I will edit it." in shown
+    assert f"katod show claude:{maker.session[:8]}" in shown
     assert "unknown: " in world.cli("why", str(project / "note.txt"))
     assert world.cli("why", f"{project / 'note.txt'}:2") == ""
 
@@ -159,7 +159,7 @@ def test_programs_get_columns_and_what_git_blame_prints(world: World, project):
 
 
 @pytest.mark.parametrize(("name", "content", "said"), [
-    ("none.txt", None, "does not exist"), ("binary.txt", b"\0\1\2", "is no text"), ("folder", "folder", "is no regular file"),
+    ("none.txt", None, "does not exist"), ("binary.txt", b"\0\1\2", "is not a text file"), ("folder", "folder", "is not a file"),
     ("huge.txt", b"x" * (4 * 1024 * 1024 + 1), "is larger than 4 MB"),
 ])  # fmt: skip
 def test_what_has_no_lines_is_one_line_of_reason(world: World, project, name, content, said):
@@ -241,6 +241,8 @@ def committed(world, project, monkeypatch):
     world.once()
     (project / "note.txt").write_text(f"{NEW}\nby a person\n")
     (project / "picture").write_bytes(b"\0\1")
+    (project / "other").mkdir()
+    (project / "other" / "new.txt").write_text("by a person, too\n")
     git(project, "add", ".")
     git(project, "commit", "-qm", "edited", time="2026-11-01T00:00:00Z")
     (project / "note.txt").write_text("something else\n")
@@ -250,27 +252,58 @@ def committed(world, project, monkeypatch):
 
 
 def test_a_commit_has_sessions_behind_it(world: World, committed, monkeypatch):
-    """How many of its lines each wrote; a file that is no text is named and left out."""
+    """Which of its lines each wrote: of all files, a folder or one; a picture has no lines."""
     found = [orjson.loads(line) for line in world.cli("why", "--commit", "HEAD~1", "--json").splitlines()]
     assert [(row["file"], row["first"], row["last"], row["status"]) for row in found] == [
-        ("note.txt", 1, 1, "exact"), ("note.txt", 2, 2, "unknown"),
+        ("note.txt", 1, 1, "exact"), ("note.txt", 2, 2, "unknown"), ("other/new.txt", 1, 1, "unknown"),
     ]  # fmt: skip
-    assert "picture: is no text" in world.said
     assert world.cli("why", "--commit", "HEAD~1").splitlines()[1] == "note.txt:2\tunknown\t\t\t"
     monkeypatch.setattr("katod.cli.why.terminal_width", lambda: 80)
-    assert world.cli("why", "--commit", "HEAD~1").startswith("1 of 2 added lines were written by recorded edits\n")
-    assert world.cli("why", "note.txt", "--commit", "HEAD~1").startswith("1 of 2 added lines")
-    assert world.cli("why", "--commit", "HEAD") == ""
+    shown = world.cli("why", "--commit", "HEAD~1")
+    assert shown.startswith("1 of 3 added lines were written by edits of sessions\n")
+    assert "claude:6f1c2c1e  notes" in shown
+    assert world.cli("why", "note.txt", "--commit", "HEAD~1").startswith("note.txt:1  an edited note")
+    assert world.cli("why", "other", "--commit", "HEAD~1") == world.cli("why", "--commit", "HEAD") == ""
     trace = orjson.loads(world.cli("why", "--commit", "HEAD~1", "--agent-trace"))
     assert [error.message for error in schema("agent-trace").iter_errors(trace)] == []
     assert [one["contributor"]["type"] for one in trace["files"][0]["conversations"]] == ["ai", "unknown"]
-    assert len(trace["vcs"]["revision"]) == 40
+    assert (len(trace["vcs"]["revision"]), trace["timestamp"]) == (40, "2026-11-01T00:00:00Z")
+
+
+def test_a_deleted_file_is_shown_as_it_was(world: World, committed):
+    """As the last commit had it that did."""
+    git(committed, "rm", "-q", "note.txt")
+    git(committed, "commit", "-qm", "gone", time="2026-11-03T00:00:00Z")
+    [found] = runs(world, "note.txt")
+    assert (found["file"], found["status"]) == ("note.txt", "unknown")
+    assert "was deleted; this is how" in world.said
+
+
+def test_many_lines_are_a_table_of_prompts(world: World, project, monkeypatch):
+    """Lines of one prompt that follow each other are one row, and it is said how many lines there are."""
+    maker = Claude(world)
+    maker.say(user("::start notes\nhello"), says("hi"), user("two parts, please"))
+    path = str(project / "long.txt")
+    first, second = ("\n".join(f"the {name} line with number {n}" for n in range(20)) for name in ("first", "second"))
+    maker.put(maker.calls("a", "Write", file_path=path, content=first), maker.result("a", "ok"))
+    maker.put(
+        maker.calls("b", "Edit", file_path=path, old_string=first, new_string=f"{first}\n{second}"),
+        maker.result("b", "ok"),
+    )
+    world.once()
+    (project / "long.txt").write_text(f"{first}\n{second}\nmine and mine alone\n")
+    monkeypatch.setattr("katod.cli.why.terminal_width", lambda: 80)
+    lines = world.cli("why", path).splitlines()
+    assert lines[0] == "40 of 41 lines were written by edits of sessions"
+    assert lines[2].startswith("1-40 ")
+    assert lines[2].endswith("two parts, please")
+    assert lines[3].split() == ["41", "unknown"]
 
 
 def test_a_commit_without_the_file_is_refused(world: World, committed, tmp_path, monkeypatch):
     """So are an unknown commit, a folder without a repository, and a call that asks for nothing."""
     for asked, said in (
-        (("other.txt", "--commit", "HEAD"), "is not changed by HEAD"), (("--commit", "nothing"), "no commit is called 'nothing'"),
+        (("other.txt", "--commit", "HEAD"), "HEAD adds no lines to other.txt"), (("--commit", "nothing"), "no commit is called 'nothing'"),
     ):  # fmt: skip
         world.cli("why", *asked, code=1)
         assert said in world.said

@@ -69,7 +69,8 @@ def test_a_commit_is_named_or_refused(folder):
     for name in ("nothing", "--output=/tmp/x", ""):
         with pytest.raises(GitError, match="no commit is called"):
             repository.commit(name)
-    assert repository.changed("main") == ["src/größe.py"]
+    assert repository.added("main") == {"src/größe.py": [3]}
+    assert repository.added(git(folder, "rev-parse", "HEAD~1")) == {"src/old.py": [1, 2, 3]}
 
 
 def test_work_trees_are_of_the_same_repository(folder, tmp_path):
@@ -106,7 +107,7 @@ def test_nothing_of_a_repository_runs(folder, tmp_path):
     repository = Repository.around(folder / "src")
     versions = repository.versions("src/größe.py")
     assert len(list(repository.contents([*versions, FileVersion("0" * 40, 0, "gone")]))) == 3
-    assert repository.changed(repository.commit("HEAD")) == ["src/größe.py"]
+    assert repository.added(repository.commit("HEAD")) == {"src/größe.py": [3]}
     assert repository.roots
     assert not ran.exists(), ran.read_text()
 
@@ -126,10 +127,10 @@ def test_what_git_refuses_or_does_not_say_in_time_is_one_line(folder, monkeypatc
     """With the reason that it gives."""
     repository = Repository(folder)
     with pytest.raises(GitError, match="`git diff-tree`: "):
-        repository.changed("nothing")
+        repository.added("nothing")
     monkeypatch.setattr(module, "_PATIENCE", 0.0)
     with pytest.raises(GitError, match="cannot be run"):
-        repository.changed("HEAD")
+        repository.added("HEAD")
     monkeypatch.setattr(module, "git_program", lambda: None)
     assert Repository.around(folder) is None
     with pytest.raises(GitError, match="is not installed"):

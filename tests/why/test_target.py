@@ -16,7 +16,7 @@ __all__ = ["folder"]
 
 @each("text, path, lines", [
     ("a.py", "a.py", LineRange()), ("a.py:3", "a.py", LineRange(3, 3)), ("a.py:3-7", "a.py", LineRange(3, 7)),
-    ("a.py:7-3", "a.py", LineRange(3, 7)), ("a.py:0", "a.py", LineRange(1, 1)), ("C:\\x", "C:\\x", LineRange()), ("a:b:2", "a:b", LineRange(2, 2)),
+    ("a.py:7-3", "a.py", LineRange(3, 7)), ("C:\\x", "C:\\x", LineRange()), ("a:b:2", "a:b", LineRange(2, 2)),
 ])  # fmt: skip
 def test_lines_follow_the_name_of_a_file(text, path, lines):
     """One, or the first and the last of several."""
@@ -36,6 +36,8 @@ def test_lines_that_a_file_does_not_have_are_refused():
     assert list(LineRange().of(0)) == []
     with pytest.raises(SelectionError, match="has only 3 lines"):
         LineRange(4, 9).of(3)
+    with pytest.raises(SelectionError, match="counted from 1"):
+        parse_target("a.py:0")
     with pytest.raises(SelectionError, match="is empty"):
         LineRange(1, 1).of(0)
 
@@ -69,5 +71,5 @@ def test_what_cannot_be_read_is_refused(tmp_path):
     (tmp_path / "latin").write_bytes("schön\n".encode("latin-1"))
     assert file_on_disk(tmp_path / "latin").lines == ["sch\ufffdn"]
     for path in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(SelectionError, match="is no regular file"):
+        with pytest.raises(SelectionError, match="is not a file"):
             file_on_disk(path)
