@@ -157,6 +157,10 @@ class GitError(KatodError):
     """A repository cannot be read, or `git` does not answer in time."""
 
 
+class GitFailed(GitError):
+    """`git` says that it cannot do what it was asked for."""
+
+
 class ServeError(KatodError):
     """Sessions cannot be served: an extra, a token, an address or a choice is missing or cannot be used."""
 

@@ -159,7 +159,7 @@ IMPURE = {
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .since .transcriptfiles",
     "usage": ".overall .pricetable",
-    "why": ".explain .git .target",
+    "why": ".explain .git .gitcommand .target",
     "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "mcp": ".recordings .server",
     "seal": ".keys",

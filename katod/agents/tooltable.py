@@ -21,6 +21,8 @@ class ToolEntry(NamedTuple):
     old: Keys = ()  # the text that an edit replaces
     new: Keys = ()  # the text that it writes
     edits: Keys = ()  # a list of edits, each with `old` and `new`
+    file: Keys = ()  # in each of `edits`: its file
+    part: Keys = ()  # one that says that text which replaces none is only a part of the file
     patch: Keys = ()  # a patch; input that is a string is one as well
     items: Keys = ()  # a list of which only the length is shown
     quiet: bool = False  # the client's own bookkeeping: a transcript does not show it
@@ -32,8 +34,11 @@ class ToolEntry(NamedTuple):
 
     def changes(self, given: Any) -> list[tuple[str, str]]:
         """Return the texts that a call replaces, each with its replacement."""
-        rows = next((given[key] for key in self.edits if isinstance(dict_of(given).get(key), list)), [given])
-        return [(_text(row, self.old), _text(row, self.new)) for row in rows]
+        return [(_text(row, self.old), _text(row, self.new)) for row in self.rows(given)]
+
+    def rows(self, given: Any) -> list[Any]:
+        """Return the edits of a call: it may have a list of them, or be one itself."""
+        return next((given[key] for key in self.edits if isinstance(dict_of(given).get(key), list)), [given])
 
     def merged(self, other: "ToolEntry") -> "ToolEntry":
         """Return a tool that knows the arguments of both."""
@@ -63,7 +68,7 @@ TOOLS: Final[dict[str, dict[str, ToolEntry]]] = {
         "Edit": ToolEntry("edit", _FILE, old=("old_string",), new=("new_string",)),
         "MultiEdit": ToolEntry("edit", _FILE, old=("old_string",), new=("new_string",), edits=("edits",)),
         "Write": ToolEntry("edit", _FILE, new=("content",)),
-        "NotebookEdit": ToolEntry("edit", _FILE, new=("new_source",)),
+        "NotebookEdit": ToolEntry("edit", _FILE, new=("new_source",), part=("new_source",)),
         "Grep": _SEARCH,
         "Glob": _SEARCH,
         "LS": ToolEntry("search", ("path",)),
@@ -227,7 +232,7 @@ TOOLS: Final[dict[str, dict[str, ToolEntry]]] = {
     },
     "cline": {
         "read_files": ToolEntry("read", ("files", "path")),
-        "editor": ToolEntry("edit", ("path",), old=("old_text",), new=("new_text",)),
+        "editor": ToolEntry("edit", ("path",), old=("old_text",), new=("new_text",), part=("insert_line",)),
         "apply_patch": ToolEntry("edit", patch=("patch", "input")),
         "search_codebase": ToolEntry("search", ("queries", "query")),
         "run_commands": ToolEntry("execute", ("commands",)),
@@ -264,7 +269,7 @@ TOOLS: Final[dict[str, dict[str, ToolEntry]]] = {
         "zoom_image": ToolEntry("read", _FILE),
         "edit": ToolEntry("edit", ("file_path",), old=("old_string",), new=("new_string",)),
         "write_file": ToolEntry("edit", ("file_path",), new=("content",)),
-        "notebook_edit": ToolEntry("edit", _FILE, new=("new_source",)),
+        "notebook_edit": ToolEntry("edit", _FILE, new=("new_source",), part=("new_source",)),
         "list_directory": ToolEntry("search", ("path",)),
         "glob": ToolEntry("search", ("pattern",), ("path",)),
         "grep_search": ToolEntry("search", ("pattern",), ("path", "glob")),
@@ -292,10 +297,15 @@ TOOLS: Final[dict[str, dict[str, ToolEntry]]] = {
         "view_image": ToolEntry("read", ("filePath",)),
         "get_errors": ToolEntry("read", ("filePaths",)),
         "create_file": ToolEntry("edit", ("filePath",), new=("content",)),
-        "insert_edit_into_file": ToolEntry("edit", ("filePath", "explanation"), new=("code",)),
+        "insert_edit_into_file": ToolEntry("edit", ("filePath", "explanation"), new=("code",), part=("code",)),
         "replace_string_in_file": ToolEntry("edit", ("filePath",), old=("oldString",), new=("newString",)),
         "multi_replace_string_in_file": ToolEntry(
-            "edit", ("explanation",), old=("oldString",), new=("newString",), edits=("replacements",)
+            "edit",
+            ("explanation",),
+            old=("oldString",),
+            new=("newString",),
+            edits=("replacements",),
+            file=("filePath",),
         ),
         "apply_patch": ToolEntry("edit", patch=("input",)),
         "file_search": ToolEntry("search", ("query",)),

@@ -1,6 +1,7 @@
 """`katod why`: which prompt is behind a line."""
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from katod import __version__
 from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.layout import Line, TextSpan, line, show, table, terminal_width
-from katod.cli.printing import cleaned, say
+from katod.cli.printing import cleaned, say, say_as_it_is
 from katod.config import local_zone
 from katod.errors import SelectionError
 from katod.formats.redact.redactor import redact
@@ -142,21 +143,26 @@ def _of_commit(repository: Repository, commit: str, added: Mapping[str, list[int
 def _print(found: LineReport, forms: Mapping[str, bool]) -> None:
     form = next(name for name, is_wanted in forms.items() if is_wanted)
     for text in {"as_json": _json_lines, "as_blame": _blame_lines, "as_trace": _trace_lines}[form](found):
-        click.echo(text)
+        (say_as_it_is if sys.stdout.isatty() else click.echo)(text)
+
+
+def _name(one: AttributedFile) -> str:
+    """Return the name of a file as text, which that of a file need not be."""
+    return one.file.name.encode("utf-8", "replace").decode()
 
 
 def _json_lines(found: LineReport) -> Iterator[str]:
     for one in found.files:
-        yield from (orjson.dumps(run_row(one.file.name, run, found.of(run))).decode() for run in one.runs)
+        yield from (orjson.dumps(run_row(_name(one), run, found.of(run))).decode() for run in one.runs)
 
 
 def _blame_lines(found: LineReport) -> Iterator[str]:
     for one in found.files:
-        yield from porcelain(one.file.name, one.file.lines, ((run, found.of(run)) for run in one.runs))
+        yield from porcelain(_name(one), one.file.lines, ((run, found.of(run)) for run in one.runs))
 
 
 def _trace_lines(found: LineReport) -> Iterator[str]:
-    files = [(one.file.name, one.file.lines, one.runs) for one in found.files]
+    files = [(_name(one), one.file.lines, one.runs) for one in found.files]
     commit = next((one.file.commit for one in found.files), "")
     time = next((one.file.versions[-1].time for one in found.files if commit and one.file.versions), 0)
     stamp = datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z") if time else ""

@@ -3,13 +3,17 @@
 import ntpath
 import posixpath
 from collections.abc import Iterator
-from typing import NamedTuple
+from itertools import islice
+from typing import Final, NamedTuple
 
 from katod.edits.lines import HashedLine, LineHasher
 from katod.edits.textchanges import TextChange, text_changes
 from katod.edits.tracker import EditingCall
-from katod.model import SessionKey
+from katod.model import LONGEST_NAME, SessionKey
 from katod.paths import is_windows
+
+_MOST_FILES: Final = 100  # of one call
+_DEEPEST: Final = 64  # directories above a file
 
 
 class LineChange(NamedTuple):
@@ -45,11 +49,18 @@ class Edit(NamedTuple):
 
 
 def edits_of(call: EditingCall, session: SessionKey, hasher: LineHasher) -> Iterator[tuple[str, Edit]]:
-    """Yield the edits of a call, each with the whole path of its file."""
+    """Yield the edits of a call, each with the whole path of its file; not of paths that no file has."""
     event = call.event
-    cause = Cause(session, event.id, call.prompt, call.answer, event.time, event.model)
-    for path, changes in text_changes(call.event.payload).items():
-        yield whole_path(path, call.cwd), Edit(cause, tuple(_hashed(change, hasher) for change in changes))
+    cause = Cause(session, event.id, call.prompt, call.answer, _short(call.time), _short(event.model))
+    for path, changes in islice(text_changes(event.payload).items(), _MOST_FILES):
+        place = whole_path(path, call.cwd)
+        if _short(place) and place.count("/") <= _DEEPEST:
+            yield place, Edit(cause, tuple(_hashed(change, hasher) for change in changes))
+
+
+def _short(text: str) -> str:
+    """Return a text, or an empty one if it is too long to be kept."""
+    return text if len(text) <= LONGEST_NAME else ""
 
 
 def _hashed(change: TextChange, hasher: LineHasher) -> LineChange:

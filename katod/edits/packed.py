@@ -48,7 +48,7 @@ def pack_places(numbers: Iterable[int]) -> bytes:
     return b"".join(map(_PLACE.pack, numbers))
 
 
-def has_place(data: bytes, wanted: Iterable[int]) -> bool:
-    """Return whether one of the wanted hashes is among packed places."""
-    found = {number for (number,) in _PLACE.iter_unpack(data[: len(data) // _PLACE.size * _PLACE.size])}
-    return not found.isdisjoint(wanted)
+def places_in(data: bytes) -> Iterator[int]:
+    """Yield the hashes of packed places."""
+    for (number,) in _PLACE.iter_unpack(data[: len(data) // _PLACE.size * _PLACE.size]):
+        yield number

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from katod.agents.fields import dict_of, text_of
-from katod.agents.tooltable import ToolEntry, tool
+from katod.agents.tooltable import Keys, ToolEntry, tool
 
 _UPDATE: Final = "*** Update File: "
 _ADD: Final = "*** Add File: "
@@ -31,14 +31,27 @@ def text_changes(payload: dict[str, Any]) -> Changes:
     known, given = tool(text_of(payload.get("name"))), payload.get("input")
     if patch := known.patch_in(given):
         return _patched(patch)
-    path = next((text for key in known.about if (text := text_of(dict_of(given).get(key)))), "")
-    return {path: list(_replaced(known, dict_of(given)))} if path else {}
+    files: Changes = {}
+    for path, change in _replaced(known, dict_of(given)):
+        files.setdefault(path, []).append(change)
+    return files
 
 
-def _replaced(known: ToolEntry, given: dict[str, Any]) -> Iterator[TextChange]:
-    everywhere = any(given.get(name) is True for name in _EVERYWHERE)
-    for old, new in known.changes(given):
-        yield TextChange(old or None, new, everywhere)
+def _replaced(known: ToolEntry, given: dict[str, Any]) -> Iterator[tuple[str, TextChange]]:
+    """Yield the file and the text of each edit; text that replaces none is all of a file, or else is not understood."""
+    for number, row in enumerate(map(dict_of, known.rows(given))):
+        path = _first(row, known.file) if known.file else _first(given, known.about)
+        if path and _has(row, known.new) and (_first(row, known.old) or not (number or _has(row, known.part))):
+            everywhere = any((given | row).get(name) is True for name in _EVERYWHERE)
+            yield path, TextChange(_first(row, known.old) or None, _first(row, known.new), everywhere)
+
+
+def _has(row: dict[str, Any], keys: Keys) -> bool:
+    return any(row.get(key) is not None for key in keys)
+
+
+def _first(row: dict[str, Any], keys: Keys) -> str:
+    return next((text for key in keys if (text := text_of(row.get(key)))), "")
 
 
 def _patched(patch: str) -> Changes:

@@ -12,12 +12,16 @@ _ASKING: Final = frozenset({None, "slash-command", ev.Between.TASK, ev.Between.D
 
 
 class EditingCall(NamedTuple):
-    """A call that edits files, where its session works, and the ids of the prompt and the words before it."""
+    """A call that edits files, where its session works, and the ids of the prompt and the words before it.
+
+    `time` is that of the call, or if it has none, the latest one before it.
+    """
 
     event: Event
     prompt: str
     answer: str
     cwd: str
+    time: str
 
 
 class EndedCall(NamedTuple):
@@ -44,31 +48,39 @@ class EditTracker:
         row = {"prompt": self._prompt, "answer": self._answer, "open": self._open}
         return {name: value for name, value in row.items() if value}
 
-    def take(self, event: Event, cwd: str) -> EditingCall | EndedCall | None:
-        """Take the next event; return what it says of an edit, if it says anything."""
+    def take(self, event: Event, cwd: str, time: str = "") -> EditingCall | EndedCall | None:
+        """Take the next event, and the latest time known with it; return what it says of an edit, if anything."""
         kind = event.kind
         if kind == ev.TOOL_CALL:
-            return self._begin(event, cwd) if event.payload["family"] == "edit" else None
+            return self._begin(event, cwd, event.time or time) if event.payload["family"] == "edit" else None
         if kind == ev.TOOL_RESULT:
             return self._end(event)
         if is_prompt(event):
-            self._prompt, self._answer = event.id, ""
+            self._prompt, self._answer = _kept(event.id), ""
         elif kind == ev.ASSISTANT_MESSAGE:
-            self._answer = event.id
+            self._answer = _kept(event.id)
         return None
 
-    def _begin(self, event: Event, cwd: str) -> EditingCall | None:
+    def leave(self) -> None:
+        """Pass over events that are not to be known: what was asked for before them explains nothing behind them."""
+        self._prompt = self._answer = ""
+
+    def _begin(self, event: Event, cwd: str, time: str) -> EditingCall | None:
         call = event.payload["toolCallId"]
         if max(len(call), len(event.id)) > LONGEST_NAME:
             return None
         self._open[call] = event.id
         if len(self._open) > _MOST_OPEN:
             del self._open[next(iter(self._open))]
-        return EditingCall(event, self._prompt, self._answer, cwd)
+        return EditingCall(event, self._prompt, self._answer, cwd, time)
 
     def _end(self, event: Event) -> EndedCall | None:
         call = self._open.pop(event.payload["toolCallId"], None)
         return EndedCall(call, ev.went_well(event.payload)) if call else None
+
+
+def _kept(event: str) -> str:
+    return event if len(event) <= LONGEST_NAME else ""
 
 
 def is_prompt(event: Event) -> bool:

@@ -9,9 +9,9 @@ from katod.edits.lines import LineHasher
 from katod.edits.packed import pack_changes, pack_places
 from katod.edits.tracker import EditingCall, EditTracker, EndedCall
 from katod.events import Event
+from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.paths import name_of
-from katod.record.ranges import RangePrinter
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import EditRow, OutputRow
 
@@ -19,24 +19,35 @@ _KINDS: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.TOOL_CALL, 
 EDITS: Final = "edits"  # beside the state of the printer
 
 
+def has_index(row: OutputRow) -> bool:
+    """Return whether all edits of an output are in the index; an output that an older version began has none there."""
+    return row.printer is None or EDITS in row.printer
+
+
 class EditNotes:
     """What the current step of an output says of edits."""
 
-    __slots__ = ("_noted", "_row", "_tracker")
+    __slots__ = ("_is_whole", "_noted", "_row", "_tracker")
 
     def __init__(self, row: OutputRow) -> None:
         self._row = row
+        self._is_whole = has_index(row)
         self._tracker = EditTracker((row.printer or {}).get(EDITS))
         self._noted: list[EditingCall | EndedCall] = []
 
     def state(self) -> dict[str, Any]:
         """Return the state to resume from, as JSON: ids of events and calls."""
-        return {EDITS: self._tracker.state()}
+        return {EDITS: self._tracker.state()} if self._is_whole else {}
 
-    def take(self, event: Event, cwd: str, printer: RangePrinter) -> None:
-        """Take an event that is printed next, if it is within a range."""
-        if event.kind in _KINDS and printer.has(event) and (noted := self._tracker.take(event, cwd)) is not None:
-            self._noted.append(noted)
+    def take(self, event: Event, metadata: SessionMetadata) -> None:
+        """Take the next event within a range."""
+        if self._is_whole and event.kind in _KINDS:
+            noted = self._tracker.take(event, metadata.cwd, metadata.time)
+            self._noted += [noted] if noted is not None else []
+
+    def leave(self) -> None:
+        """Leave the range, with what was asked for in it."""
+        self._tracker.leave()
 
     def save(self, ledger: Ledger) -> None:
         """Store the edits of the step, within its transaction."""

@@ -130,8 +130,9 @@ class Output:
         if event.kind == ev.USER_MESSAGE and event.typed and self.row.successor:
             self._set(successor="")
         before = self.printer.headed
-        self._edits.take(event, metadata.cwd, self.printer)
+        is_within = self.printer.has(event)
         text = self.printer.take(event, metadata)
+        self._note_edits(event if is_within else None, metadata)
         if self.row.held is not None and not (before or self.row.held["time"]) and self.printer.headed:
             self.hold(event.time)
         self.add(text)
@@ -145,6 +146,14 @@ class Output:
     def settle(self, metadata: SessionMetadata) -> None:
         """Print the marks of ranges that end or begin after the last event, which has already been printed."""
         self.add(self.printer.settle(metadata.last, metadata))
+        self._note_edits(None, metadata)
+
+    def _note_edits(self, event: Event | None, metadata: SessionMetadata) -> None:
+        """Note what an event within a range says of edits; what was asked for in a range is forgotten behind it."""
+        if event is not None:
+            self._edits.take(event, metadata)
+        if not self.printer.active:
+            self._edits.leave()
 
     def interrupt(self, kind: MarkKind) -> None:
         """Print a mark before the next text: the file contains other text, or a part is missing.

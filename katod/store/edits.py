@@ -4,7 +4,7 @@ No path, no line and no word of a session is in it. It says nothing to whoever d
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
@@ -14,7 +14,10 @@ from katod.store.tables import EDIT_KEYS, EDITS
 
 _HERE: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'edits'"
 _ADD_KEY: Final = EDIT_KEYS.insert.replace("INSERT", "INSERT OR IGNORE", 1)
-_ADD: Final = EDITS.insert.replace("INSERT", "INSERT OR IGNORE", 1)
+# A second recording may have the prompt that the first one had not.
+_ADD: Final = (
+    f"{EDITS.insert} ON CONFLICT DO UPDATE SET prompt = excluded.prompt, answer = excluded.answer WHERE prompt = ''"
+)
 _MOST: Final = 500  # of one statement
 
 
@@ -46,9 +49,10 @@ class RecordedEdits:
 
     def of(self, files: Iterable[int]) -> list[EditRow]:
         """Return the edits of files with these names, by their hashes, that went well, oldest first."""
-        wanted = list(files)
-        if not self._is_here or not wanted:
-            return []
-        marks = ", ".join("?" * len(wanted[:_MOST]))
-        query = f"{EDITS.select} WHERE file IN ({marks}) AND done ORDER BY time, session, number"
-        return list(map(EDITS.read, self._db.execute(query, wanted[:_MOST])))
+        wanted = sorted(set(files)) if self._is_here else []
+        rows = [row for at in range(0, len(wanted), _MOST) for row in self._of(wanted[at : at + _MOST])]
+        return sorted(rows, key=lambda row: (row.time, row.session, row.number))
+
+    def _of(self, files: list[int]) -> Iterator[EditRow]:
+        marks = ", ".join("?" * len(files))
+        return map(EDITS.read, self._db.execute(f"{EDITS.select} WHERE file IN ({marks}) AND done", files))

@@ -6,6 +6,7 @@ count. What a shortest difference would pair by chance (brackets, blank lines) s
 something that is not.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
@@ -13,7 +14,8 @@ from typing import Final, NamedTuple
 from katod.edits.lines import HashedLine
 
 NOWHERE: Final = -1
-_MOST_COMPARED: Final = 1_000_000  # pairs of lines
+UNCLEAR: Final = -2  # it may be one of several, of too many
+_MOST_COMPARED: Final = 30_000  # pairs of equal lines
 Lines = Sequence[HashedLine]
 
 
@@ -30,7 +32,7 @@ def align(old: Lines, new: Lines, *, to_the_end: bool = False) -> list[int]:
     """Return for each new line the number of the old line that it is, or NOWHERE; the numbers rise.
 
     With `to_the_end`, what is between anchors is compared as a shortest difference does: of the two texts it is known
-    that one was made of the other in one go.
+    that one was made of the other in one go. Where that would take too long, a line that may be an old one is UNCLEAR.
     """
     found = [NOWHERE] * len(new)
     gaps = [_Gap(0, len(old), 0, len(new))]
@@ -66,7 +68,9 @@ def _before_end(old: Lines, new: Lines, found: list[int], gap: _Gap) -> _Gap:
 def _pair_blocks(old: Lines, new: Lines, found: list[int], gap: _Gap) -> None:
     """Pair the longest equal blocks of a gap, of several the first: what was added more often stands behind it."""
     ours, theirs = ([line.loose for line in lines] for lines in (old[gap.a : gap.b], new[gap.c : gap.d]))
-    if len(ours) * len(theirs) > _MOST_COMPARED:
+    here, there = Counter(ours), Counter(theirs)
+    if sum(count * there[line] for line, count in here.items()) > _MOST_COMPARED:
+        found[gap.c : gap.d] = [UNCLEAR if line in here else NOWHERE for line in theirs]
         return
     for a, c, size in SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks():
         found[gap.c + c : gap.c + c + size] = range(gap.a + a, gap.a + a + size)

@@ -7,7 +7,7 @@ their edit.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final
 
 from katod.edits.edits import Cause
@@ -17,10 +17,11 @@ from katod.why.rows import Rows, TracedLine
 
 _LEFT: Final = 1 / 2  # of the telling lines of an edit, or of a file
 # How many letters and digits lines have that are not together by chance: in a file that was replaced by another one, in
-# one that was not, and where they were moved together.
+# one that was not, where they were moved together, and where they are of an edit whose place is not known.
 _SURE: Final = 120
 _LIKELY: Final = 20
 _MOVED: Final = 30
+_MUCH: Final = 60
 
 
 def carried(before: Rows, lines: Sequence[HashedLine]) -> list[TracedLine]:
@@ -125,21 +126,39 @@ def _is_replaced(before: Iterable[TracedLine], after: Iterable[TracedLine], caus
     return sum(line in now for line in rest) < max(1, len(rest) * _LEFT)
 
 
-def adopted(part: Rows, rows: Rows, is_new: Sequence[bool]) -> list[TracedLine] | None:
-    """Return a version whose new lines have the origins of a part that waits, None if most of that is not there."""
-    pairs = align([row.line for row in part], [row.line for row in rows])
-    found = {n: part[at] for n, at in _free(pairs, rows, is_new)}
-    wanted = _telling(part).total()
-    if not wanted or _telling(found.values()).total() < wanted * _LEFT:
+def adopted(part: Rows, rows: Rows, is_new: Sequence[bool], *, is_late: bool) -> list[TracedLine] | None:
+    """Return a version whose new lines have the origins of a part that waits, None if too little of that is there.
+
+    What is there has to be together, and to be all of it, or so much that somebody else hardly wrote the same; of a
+    part that is late, only much counts.
+    """
+    if not _has_any(part, rows, is_new):
         return None
-    return [found[n].in_version(row.line) if n in found else row for n, row in enumerate(rows)]
+    least = _SURE if is_late else min(_MUCH, max(_LIKELY, _told(part)))
+    pairs = align([row.line for row in part], [row.line for row in rows])
+    runs = [run for run in _runs(pairs, rows, is_new) if _told(part[pairs[n]] for n in run) >= least]
+    done = list(rows)
+    for n in chain.from_iterable(runs):
+        done[n] = part[pairs[n]].in_version(rows[n].line)
+    return done if runs else None
 
 
-def _free(pairs: list[int], rows: Rows, is_new: Sequence[bool]) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of new lines that nobody is known to have written."""
-    for n, at in enumerate(pairs):
-        if at != NOWHERE and is_new[n] and rows[n].origin is None:
-            yield n, at
+def _told(rows: Iterable[TracedLine]) -> int:
+    """Return how many letters and digits the lines of edits have."""
+    return sum(row.line.weight for row in rows if row.origin and row.line.is_telling)
+
+
+def _has_any(part: Rows, rows: Rows, is_new: Sequence[bool]) -> bool:
+    """Return whether a version has any of the lines of a part, which costs less than to say which."""
+    ours = {row.line.loose for row in part if row.line.is_telling and row.origin}
+    return any(row.line.loose in ours for row, new in zip(rows, is_new, strict=True) if new)
+
+
+def _runs(pairs: list[int], rows: Rows, is_new: Sequence[bool]) -> Iterator[list[int]]:
+    """Yield the runs of new lines that nobody is known to have written, and that are together on both sides."""
+    free = [n for n, at in enumerate(pairs) if at != NOWHERE and is_new[n] and rows[n].origin is None]
+    for _, group in groupby(enumerate(free), key=lambda place: (place[1] - place[0], pairs[place[1]] - place[1])):
+        yield [n for _, n in group]
 
 
 def without_lonely(rows: Rows) -> list[TracedLine]:

@@ -8,30 +8,27 @@ from typing import Any, Final
 from katod.discover.found import FoundSession
 from katod.edits.edits import Cause, Edit, edits_of, ends_of, whole_path
 from katod.edits.lines import LineHasher
-from katod.edits.packed import has_place, unpack_changes
+from katod.edits.packed import places_in, unpack_changes
 from katod.edits.textchanges import text_changes
 from katod.edits.tracker import EditingCall, EditTracker, EndedCall, is_explaining
 from katod.errors import OutputUnreadable, SourceError
 from katod.events import TOOL_CALL, Event
-from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import Replay
 from katod.model import SessionKey
 from katod.paths import name_of
 from katod.processes import each_elsewhere
-from katod.record.editnotes import EDITS
+from katod.record.editnotes import has_index
 from katod.record.export import Stretch, replay
-from katod.record.ranges import recorded
+from katod.record.ranges import RangePrinter
 from katod.search.query import Query
 from katod.search.sessions import events_with, may_have_hits
 from katod.store.keyedhash import KeyedHash
 from katod.store.ledger import Ledger
-from katod.store.rows import EditRow, OutputRow
+from katod.store.rows import EditRow, OutputRow, SessionRow
 from katod.why.explain import EditWords
+from katod.why.places import FilePlaces
 from katod.why.target import AskedFile
-
-_JSONL: Final = FORMATS["jsonl"].name
-
 
 _MUCH: Final = 64_000_000  # bytes; less is read sooner than processes begin
 
@@ -46,8 +43,8 @@ class EditCollector:
         self.words = EditWords(ledger)
         self._ledger = ledger
         self._names = {name_of(name) for file in files for name in file.names}
-        self._places = [file.places for file in files]
-        self._hashed = [{self.hasher.number(place) for place in places} for places in self._places]
+        self._places = FilePlaces(files)
+        self._hashed = FilePlaces(files, self.hasher.number)
         self._edits: list[dict[tuple[Any, ...], Edit]] = [{} for _ in files]
 
     def edits(self, number: int) -> list[Edit]:
@@ -63,18 +60,17 @@ class EditCollector:
 
     def recorded(self) -> None:
         """Take the edits within recorded ranges."""
-        for row, key in self._indexed():
-            for number, places in enumerate(self._hashed):
-                if has_place(row.places, places):
-                    self._take_row(number, row, key)
+        for row, session in self._indexed():
+            for number in self._hashed.of(places_in(row.places), session.cwd):
+                self._take_row(number, row, session.key)
         for output in self._ledger.outputs() if self._ledger is not None else ():
-            if EDITS not in (output.printer or {}):  # recorded by a version that kept no index
+            if not has_index(output):  # recorded by a version that kept no index
                 self._take_unindexed(output)
 
-    def _indexed(self) -> Iterator[tuple[EditRow, SessionKey]]:
+    def _indexed(self) -> Iterator[tuple[EditRow, SessionRow]]:
         """Yield what the index has of files with these names, and the sessions."""
         if self._ledger is not None:
-            sessions = {row.id: row.key for row in self._ledger.sessions()}
+            sessions = {row.id: row for row in self._ledger.sessions()}
             rows = self._ledger.edits.of(map(self.hasher.number, self._names))
             yield from ((row, sessions[row.session]) for row in rows if row.session in sessions)
 
@@ -88,7 +84,8 @@ class EditCollector:
     def _take_unindexed(self, output: OutputRow) -> None:
         key = SessionKey(*output.head["key"])
         try:
-            self._take_events(recorded(output, self.words.events(output, key)), key)
+            printer = RangePrinter("jsonl", output.options, output.ranges)
+            self._take_events(self.words.events(output, key), key, printer)
         except (SourceError, OutputUnreadable) as error:
             self.problems[str(output.path)] = error.what
 
@@ -125,7 +122,7 @@ class EditCollector:
             return True  # reading it says why
 
     def _is_here(self, event: Event, cwd: str) -> bool:
-        return any(self._files_at(whole_path(path, cwd)) for path in text_changes(event.payload))
+        return any(self._places.of(ends_of(whole_path(path, cwd)), cwd) for path in text_changes(event.payload))
 
     def _take_session(self, session: FoundSession) -> None:
         stretches = [Stretch(path, identity) for path, identity, _ in session.files]
@@ -134,15 +131,15 @@ class EditCollector:
         except SourceError as error:
             self.problems[str(session.key)] = error.what
 
-    def _take_events(self, events: Replay, key: SessionKey) -> None:
-        """Take the edits of a session, with what explains them."""
+    def _take_events(self, events: Replay, key: SessionKey, printer: RangePrinter | None = None) -> None:
+        """Take the edits of a session, or of the ranges of a printer, with what explains them."""
         tracker, calls, made, words = EditTracker(), dict[str, EditingCall](), list[EditingCall](), dict[str, str]()
         title = ""
-        for event, metadata in events:
+        for event, metadata in _within(events, tracker, printer):
             title = metadata.best_title
             if is_explaining(event):
                 words[event.id] = event.payload["text"]
-            noted = tracker.take(event, metadata.cwd)
+            noted = tracker.take(event, metadata.cwd, metadata.time)
             if isinstance(noted, EditingCall):
                 calls[noted.event.id] = noted
             elif isinstance(noted, EndedCall) and (call := calls.pop(noted.event, None)) and noted.went_well:
@@ -154,9 +151,16 @@ class EditCollector:
 
     def _wanted(self, call: EditingCall, key: SessionKey) -> Iterator[tuple[int, Edit]]:
         for path, edit in edits_of(call, key, self.hasher):
-            yield from ((number, edit) for number in self._files_at(path))
+            yield from ((number, edit) for number in self._places.of(ends_of(path), call.cwd))
 
-    def _files_at(self, path: str) -> list[int]:
-        """Return the numbers of the files that a path may be of."""
-        ends = set(ends_of(path))
-        return [number for number, places in enumerate(self._places) if not places.isdisjoint(ends)]
+
+def _within(events: Replay, tracker: EditTracker, printer: RangePrinter | None) -> Replay:
+    """Yield the events within ranges; where one ends, a tracker leaves it."""
+    for event, metadata in events:
+        is_within = printer is None or printer.has(event)
+        if printer is not None:
+            printer.take(event, metadata)
+        if is_within:
+            yield event, metadata
+        if printer is not None and not printer.active:
+            tracker.leave()

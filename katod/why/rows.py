@@ -73,14 +73,13 @@ def replaced(before: Rows, change: LineChange, cause: Cause) -> list[TracedLine]
     The old text says what the agent left as it was; the file may be indented otherwise than it was known to be.
     """
     ends = {0, len(change.old) - 1}  # of these, the indentation may be missing
-    return [
-        TracedLine(line, LineOrigin(cause, "exact"))
-        if at == NOWHERE
-        else before[at]
-        if at in ends
-        else before[at].in_version(line)
-        for line, at in zip(change.new, _common(change), strict=True)
-    ]
+
+    def row(line: HashedLine, at: int) -> TracedLine:
+        if at < 0:
+            return TracedLine(line, LineOrigin(cause, "exact") if at == NOWHERE else None)
+        return before[at] if at in ends else before[at].in_version(line)
+
+    return [row(line, at) for line, at in zip(change.new, _common(change), strict=True)]
 
 
 def _common(change: LineChange) -> list[int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from json import dumps
 from typing import Any, Final
 
 from katod.formats.records.agenttrace import contributor, lines_range, trace_record
@@ -72,6 +73,11 @@ def call_name(origin: LineOrigin | None) -> str:
     return sha256(origin.cause.call.encode()).hexdigest()[:40] if origin else _NOTHING
 
 
+def _quoted(name: str) -> str:
+    """Return the name of a file as git writes it: one with a line break, or a quote, as a string."""
+    return dumps(name, ensure_ascii=False) if any(sign in name for sign in '\n\t"\\') else name
+
+
 def _about(file: str, origin: LineOrigin | None, explained: Explained | None) -> Iterator[str]:
     agent, session, time, summary = "Not recorded", "", "", "Written by no recorded edit"
     if origin is not None and explained is not None:
@@ -83,4 +89,4 @@ def _about(file: str, origin: LineOrigin | None, explained: Explained | None) ->
         yield f"{who}-time {int(seconds(time))}"
         yield f"{who}-tz +0000"
     yield f"summary {' '.join(summary.split())}"
-    yield f"filename {file}"
+    yield f"filename {_quoted(file)}"

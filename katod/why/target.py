@@ -11,9 +11,8 @@ from katod.edits.edits import Edit
 from katod.edits.lines import split_lines
 from katod.errors import SelectionError
 from katod.states import seconds
-from katod.why.git import FileVersion, Repository
+from katod.why.git import LARGEST, FileVersion, Repository
 
-LARGEST: Final = 4 * 1024 * 1024  # bytes of a file
 _LINES: Final = re.compile(r"(?P<file>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?", re.DOTALL)
 _BLOCK: Final = 8192
 
@@ -61,14 +60,22 @@ class AskedFile(NamedTuple):
 
     @property
     def places(self) -> set[str]:
-        """What the paths of its edits end with: whole paths, and those below a folder of the repository's name.
-
-        The latter are those of another machine, or of another clone. Raises GitError.
-        """
+        """Where it is, or was, on this machine: in any work tree of its repository. Raises GitError."""
         if self.repository is None:
             return {str(self.path), os.path.realpath(self.path)}
-        above = [*self.repository.roots, self.repository.root.name]
-        return {f"{root}/{name}" for root in above for name in self.names}
+        return {f"{root}/{name}" for root in self.repository.roots for name in self.names}
+
+    @property
+    def places_elsewhere(self) -> set[str]:
+        """What its path ends with on another machine, or in another clone: below a folder of the repository's name."""
+        return {f"{self.repository.root.name}/{name}" for name in self.names} if self.repository else set()
+
+    def may_be_of(self, cwd: str) -> bool:
+        """Return whether a session in a directory may have worked on it elsewhere: it did not work elsewhere here."""
+        if self.repository is None or not os.path.isabs(cwd) or not os.path.isdir(cwd):
+            return True
+        place = Path(os.path.realpath(cwd))
+        return any(place.is_relative_to(root) for root in self.repository.roots)
 
     def may_have(self, edit: Edit) -> bool:
         """Return whether an edit was not made later than the version that is asked about."""
@@ -81,15 +88,14 @@ def file_on_disk(path: Path) -> AskedFile:
     Raises SelectionError if it is no text, GitError if its repository cannot be read.
     """
     place = Path(os.path.abspath(path))
-    folder = Path(os.path.realpath(place.parent))
-    repository = Repository.around(folder)
+    real = os.path.realpath(place)
+    repository = Repository.around(Path(real).parent)
     if repository is None:
         return AskedFile(place, str(place), _lines(place), None, [])
-    name = os.path.relpath(folder, repository.root)
-    name = place.name if name == "." else f"{name}/{place.name}"
+    name = os.path.relpath(real, repository.root)
     versions = repository.versions(name)
-    if versions and not os.path.lexists(place):
-        return file_in_commit(repository, versions[-1].name, versions[-1].commit)
+    if not os.path.lexists(place) and (known := [version for version in versions if version.is_there]):
+        return file_in_commit(repository, known[-1].name, known[-1].commit)
     return AskedFile(place, name, _lines(place), repository, versions)
 
 

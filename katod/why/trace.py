@@ -2,11 +2,11 @@
 
 An edit is applied where its old lines are. If they are nowhere in the file as it was left, the file is taken as it was
 in the last version: what was done since was thrown away. If they are not there either, the edit waits, as it was made
-on lines that are not known, until a version has what it wrote.
+on lines that are not known, until a version has what it wrote. The later that is, the more of it has to be there.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from katod.edits.edits import Cause, Edit, LineChange
 from katod.edits.lines import HashedLine
@@ -14,8 +14,14 @@ from katod.why.align import NOWHERE, align
 from katod.why.carry import adopted, carried, surviving, without_lonely
 from katod.why.rows import TracedLine, applied, replaced, written
 
-_MOST_WAITING: Final = 256
-Part = list[TracedLine]
+_MOST_WAITING: Final = 64
+
+
+class _Part(NamedTuple):
+    """What an edit wrote that no version has yet; it is late if it was thrown away, or a version did not have it."""
+
+    rows: list[TracedLine]
+    is_late: bool = False
 
 
 class Trace:
@@ -25,21 +31,22 @@ class Trace:
         self.rows: list[TracedLine] = []
         self._version: list[TracedLine] = []  # as the last version was
         self._since: list[Edit] = []  # the edits after it
-        self._waiting: list[Part] = []  # what edits wrote that no version has yet
+        self._waiting: list[_Part] = []
 
     def edit(self, edit: Edit) -> None:
         """Take an edit."""
-        for change in edit.changes:
-            self._change(edit.cause, change)
+        if (rows := _edited(self.rows, edit)) is not None:
+            self.rows = rows
+        elif self._since and (rows := _edited(self._version, edit)) is not None:
+            self._throw_away()
+            self.rows = rows
+        else:
+            for change in edit.changes:
+                self._change(edit.cause, change)
         self._since.append(edit)
 
     def _change(self, cause: Cause, change: LineChange) -> None:
-        if not change.old:
-            self.rows = written(self.rows, cause, change.new)
-        elif (rows := applied(self.rows, cause, change)) is not None:
-            self.rows = rows
-        elif self._since and (rows := applied(self._version, cause, change)) is not None:
-            self._throw_away()
+        if (rows := _changed(self.rows, cause, change)) is not None:
             self.rows = rows
         elif not self._change_waiting(cause, change):
             self._wait(cause, change)
@@ -48,32 +55,52 @@ class Trace:
         """Note that the file was reset to its last version; another one may have what edits wrote since."""
         for edit in self._since:
             for change in edit.changes:
-                self._wait(edit.cause, change)
+                self._wait(edit.cause, change, is_late=True)
         self._since = []
 
-    def _wait(self, cause: Cause, change: LineChange) -> None:
-        self._waiting.append(replaced(list(map(TracedLine, change.old)), change, cause))
+    def _wait(self, cause: Cause, change: LineChange, *, is_late: bool = False) -> None:
+        self._waiting.append(_Part(replaced(list(map(TracedLine, change.old)), change, cause), is_late))
+        del self._waiting[:-_MOST_WAITING]
 
     def _change_waiting(self, cause: Cause, change: LineChange) -> bool:
         for number, part in enumerate(self._waiting):
-            if (rows := applied(part, cause, change)) is not None:
-                self._waiting[number] = rows
+            if (rows := applied(part.rows, cause, change)) is not None:
+                self._waiting[number] = part._replace(rows=rows)
                 return True
         return False
 
     def version(self, lines: Sequence[HashedLine]) -> None:
-        """Take the file as it is in a version."""
+        """Take the file as it is in a version; without lines, it was deleted, and nothing of it comes back."""
+        if not lines:
+            self._waiting = []
+            self.rows = self._version = []
+            self._since = []
+            return
         rows = carried(self.rows, lines)
         before = align([row.line for row in self._version], lines)
         is_new = [row.origin is None and at == NOWHERE for row, at in zip(rows, before, strict=True)]
         rows, lost = surviving(self.rows, rows)
-        waiting = []
-        for part in [*self._waiting, *lost]:
-            found = adopted(part, rows, is_new)
+        waiting, self._waiting = self._waiting, []
+        for part in [*waiting, *(_Part(rows, is_late=True) for rows in lost)]:
+            found = adopted(part.rows, rows, is_new, is_late=part.is_late)
             if found is None:
-                waiting.append(part)
+                self._waiting.append(part._replace(is_late=True))
             else:
                 rows = found
-        self._waiting = waiting[-_MOST_WAITING:]
+        del self._waiting[:-_MOST_WAITING]
         self.rows = self._version = without_lonely(rows)
         self._since = []
+
+
+def _edited(rows: list[TracedLine], edit: Edit) -> list[TracedLine] | None:
+    """Return a file after an edit, None if not all of its changes can be applied."""
+    for change in edit.changes:
+        found = _changed(rows, edit.cause, change)
+        if found is None:
+            return None
+        rows = found
+    return rows
+
+
+def _changed(rows: list[TracedLine], cause: Cause, change: LineChange) -> list[TracedLine] | None:
+    return applied(rows, cause, change) if change.old else written(rows, cause, change.new)

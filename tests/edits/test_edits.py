@@ -27,7 +27,7 @@ def test_a_call_edits_each_of_its_files():
     given = "*** Begin Patch\n*** Add File: a\n+x\n*** Add File: /b\n+y\n*** End Patch"
     payload = {"toolCallId": "1", "name": "apply_patch", "family": "edit", "input": given}
     event = Event("e", TOOL_CALL, SessionRef("codex", "s"), payload, {}, "2026-01-01T00:00:00Z")
-    found = dict(edits_of(EditingCall(event, "p", "w", "/c"), SessionKey("codex", "s"), LineHasher(hash)))
+    found = dict(edits_of(EditingCall(event, "p", "w", "/c", event.time), SessionKey("codex", "s"), LineHasher(hash)))
     assert found.keys() == {"/c/a", "/b"}
     assert {edit.cause for edit in found.values()} == {
         (SessionKey("codex", "s"), "e", "p", "w", "2026-01-01T00:00:00Z", "")

@@ -62,7 +62,7 @@ def test_each_missing_message_is_printed_under_its_speaker(recorded):
     recorded.cut("two", "three")
     missing = recorded.missing()
     output = Output(missing._row)
-    output.restore_missing(missing.texts(), len(missing.numbers))
+    output.restore_missing(missing.texts(), len(missing.numbers), recorded.path.read_bytes())
     output.stage()
     text = output.row.intent.decode()
     assert [line for line in text.splitlines() if line.strip()] == [

@@ -8,7 +8,9 @@ import pytest
 
 from katod.errors import GitError
 from katod.why import git as module
-from katod.why.git import FileVersion, Repository, git_program
+from katod.why import gitcommand
+from katod.why.git import FileVersion, Repository
+from katod.why.gitcommand import git_program
 
 _GIT = ("git", "-c", "user.name=me", "-c", "user.email=me@localhost", "-c", "commit.gpgsign=false")
 
@@ -66,7 +68,7 @@ def test_a_commit_is_named_or_refused(folder):
     """What begins like an option is none."""
     repository = Repository(folder)
     assert repository.commit("main") == git(folder, "rev-parse", "HEAD")
-    for name in ("nothing", "--output=/tmp/x", ""):
+    for name in ("nothing", "--output=/tmp/x", "", "^HEAD"):
         with pytest.raises(GitError, match="no commit is called"):
             repository.commit(name)
     assert repository.added("main") == {"src/größe.py": [3]}
@@ -128,10 +130,64 @@ def test_what_git_refuses_or_does_not_say_in_time_is_one_line(folder, monkeypatc
     repository = Repository(folder)
     with pytest.raises(GitError, match="`git diff-tree`: "):
         repository.added("nothing")
-    monkeypatch.setattr(module, "_PATIENCE", 0.0)
+    slow = folder.parent / "git"
+    slow.write_text("#!/bin/sh\nexec sleep 20\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(gitcommand, "_PATIENCE", 0.05)
+    monkeypatch.setattr(gitcommand, "git_program", lambda: str(slow))
+    with pytest.raises(GitError, match="takes longer"):
+        repository.added("HEAD")
+    slow.chmod(0o644)
     with pytest.raises(GitError, match="cannot be run"):
         repository.added("HEAD")
+    monkeypatch.setattr(gitcommand, "git_program", lambda: None)
     monkeypatch.setattr(module, "git_program", lambda: None)
-    assert Repository.around(folder) is None
-    with pytest.raises(GitError, match="is not installed"):
-        repository.commit("HEAD")
+    for ask in (lambda: Repository.around(folder), lambda: repository.commit("HEAD")):
+        with pytest.raises(GitError, match="is not installed"):
+            ask()
+
+
+def test_an_answer_that_is_too_long_is_refused_not_cut(folder, monkeypatch):
+    """What is cut would be shown as all there is."""
+    monkeypatch.setattr(gitcommand, "_MOST", 10)
+    with pytest.raises(GitError, match="answers with more than"):
+        Repository(folder).added("HEAD")
+
+
+def test_a_version_that_is_too_large_is_passed_over(folder, monkeypatch):
+    """And the ones after it are read."""
+    (folder / "src" / "größe.py").write_text("x" * 200_000)
+    git(folder, "commit", "-qam", "large", day=3)
+    (folder / "src" / "größe.py").write_text("small again\n")
+    git(folder, "commit", "-qam", "small", day=4)
+    monkeypatch.setattr(module, "LARGEST", 100_000)
+    repository = Repository(folder)
+    versions = repository.versions("src/größe.py")
+    assert [len(content) for content in repository.contents(versions)] == [33, 34, 0, 12]
+
+
+@pytest.mark.parametrize("name", ["\x01", "a\x01b", "\nname", "M", "D", "0" * 40 + " 1", "x missing", "a blob 3"])
+def test_any_name_is_that_of_a_file(folder, name):
+    """However much it looks like what git prints; one with a line break has no contents that can be asked for."""
+    (folder / name).write_text("one\n")
+    git(folder, "add", ".", day=3)
+    git(folder, "commit", "-qm", "named", day=3)
+    (folder / name).unlink()
+    git(folder, "commit", "-qam", "deleted", day=4)
+    repository = Repository(folder)
+    versions = repository.versions(name)
+    assert [(version.name, version.is_there) for version in versions] == [(name, True), (name, False)]
+    assert list(repository.contents(versions)) == [b"" if "\n" in name else b"one\n", b""]
+
+
+def test_a_commit_without_a_time_is_the_oldest(folder):
+    """Such a commit is damaged, and still one."""
+    text = git(folder, "cat-file", "commit", "HEAD").replace("1767312000 +0000", "")
+    made = subprocess.run(["git", "hash-object", "--literally", "-t", "commit", "-w", "--stdin"], cwd=folder,
+                          input=f"{text}\n".encode(), check=True, capture_output=True).stdout.decode().strip()  # fmt: skip
+    assert [version.time for version in Repository(folder).versions("src/größe.py", made)] == [1767225600, 0]
+
+
+def test_a_folder_that_is_gone_was_in_the_repository(folder):
+    """What it had can still be asked for."""
+    assert Repository.around(folder / "gone" / "deep").root == folder

@@ -7,6 +7,7 @@ import pytest
 from katod.edits.edits import Cause, Edit
 from katod.errors import SelectionError
 from katod.model import SessionKey
+from katod.why.places import FilePlaces
 from katod.why.target import LineRange, file_in_commit, file_on_disk, parse_target
 from tests.looping import each
 from tests.why.test_git import folder, git
@@ -48,7 +49,26 @@ def test_a_file_is_found_where_other_clones_and_work_trees_have_it(folder, tmp_p
     (tmp_path / "link").symlink_to(folder / "src")
     file = file_on_disk(tmp_path / "link" / "größe.py")
     assert file.name == "src/größe.py"
-    assert {f"{folder}/src/old.py", f"{tmp_path}/tree/src/größe.py", "a folder/src/größe.py"} <= file.places
+    assert {f"{folder}/src/old.py", f"{tmp_path}/tree/src/größe.py"} <= file.places
+    assert file.places_elsewhere == {"a folder/src/old.py", "a folder/src/größe.py"}
+
+
+def test_a_link_is_asked_about_as_what_it_links_to(folder):
+    """Its own content in the repository is a path."""
+    (folder / "link.py").symlink_to("src/größe.py")
+    file = file_on_disk(folder / "link.py")
+    assert (file.name, len(file.versions), file.path) == ("src/größe.py", 2, folder / "link.py")
+
+
+def test_a_project_of_the_same_name_on_this_machine_is_another_one(folder, tmp_path):
+    """A session that works elsewhere here edits other files; one of another machine may edit this one."""
+    (tmp_path / "work" / "a folder").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(folder)
+    asked = FilePlaces([file_on_disk(folder / "src" / "größe.py")])
+    cases = {"/home/else/a folder": [0], str(tmp_path / "link"): [0], str(tmp_path / "work" / "a folder"): [], "": [0]}
+    for cwd, found in cases.items():
+        assert asked.of(["x/a folder/src/größe.py", "a folder/src/größe.py"], cwd) == found, cwd
+    assert asked.of([f"{folder}/src/größe.py"], "/") == [0]
 
 
 def test_a_commit_has_a_file_as_it_was_and_edits_until_then(folder):

@@ -60,6 +60,49 @@ def test_an_edit_of_lines_that_are_not_known_waits_for_its_version():
     assert played(made, again, text)[4] == "1"
 
 
+def test_what_everybody_writes_is_not_of_an_edit_that_waits():
+    """An edit of a file that nobody has any more: months later, a person writes one of its lines into the new one."""
+    waits = edit(1, ("def old():\n", "import functools\nimport subprocess\n\ndef old():\n"))
+    later = _BASE.replace("import os\n", "import functools\nimport os\n")
+    assert set(played(_BASE, waits, _BASE, later)) == {""}
+    assert set(played(_BASE, waits, later)) == {""}
+    much = "".join(
+        f"    the {word} of a whole paragraph that nobody else writes like this\n"
+        for word in ("first", "second", "third")
+    )
+    found = played(_BASE, edit(1, ("def old():\n", f"def old():\n{much}")), _BASE, _BASE + much)
+    assert found[-3:] == ["1", "1", "1"]
+
+
+def test_nothing_comes_back_of_a_file_that_was_deleted():
+    """Whoever makes one of that name again made another file."""
+    much = "".join(
+        f"    the {word} of a whole paragraph that many write like this\n" for word in ("first", "second", "third")
+    )
+    made = edit(1, (None, much))
+    assert played(made, much, "", much) == ["", "", ""]
+    assert played(made, "", much) == ["", "", ""]
+
+
+def test_an_edit_is_applied_as_a_whole_or_the_file_was_reset():
+    """Of an edit with two changes, one may fit to what was thrown away; the client applied both."""
+    first = edit(1, ("    return sum(cart)\n", "    return sum(prices(cart)) or 0\n"))
+    both = edit(2, ("import os\n", "import sys\n"), ("    return sum(cart)\n", "    return float(sum(cart))\n"))
+    after = _BASE.replace("import os", "import sys").replace("sum(cart)", "float(sum(cart))")
+    assert played(_BASE, first, both, after) == ["2", "", "", "2"]
+
+
+def test_a_file_of_equal_lines_is_not_compared_for_ever():
+    """Which of them is which is not said, rather than after minutes."""
+    old = "alpha beta\n" * 300 + "gamma delta\n"
+    trace = Trace()
+    trace.version(HASHER.lines(old))
+    trace.edit(edit(1, (None, "epsilon zeta\n" + "alpha beta\ngamma delta\n" * 300)))
+    marks = [row.cause is not None for row in trace.rows]
+    assert marks[0]
+    assert not any(marks[1:])
+
+
 def test_a_file_that_is_replaced_by_another_one_keeps_nothing_by_chance():
     """A person threw the agent's file away and wrote another: lines that any such file has are no evidence."""
     first = (
