@@ -32,6 +32,7 @@ from katod.why.target import AskedLines, LineRange, file_in_commit, file_on_disk
 
 _WORDS: Final = 400  # characters of a prompt or an answer
 _TITLE: Final = 80
+_ID: Final = 13  # characters: of an id that begins with its time, all of that
 _DETAILED: Final = 24  # lines that are shown with all of their prompts
 _UNKNOWN: Final = "katod: no edit of a session is known to have written these lines"
 _ELSEWHERE: Final = "`--all` also looks into sessions that are not recorded"
@@ -220,7 +221,7 @@ def _merged(found: LineReport, runs: list[Run]) -> Iterator[list[str]]:
     for number, run in enumerate(runs):
         lines, status, time, session, words = _columns(found, run, zone)
         row = [lines, status, time, _short(session), words]
-        if before and (row[1], *row[3:]) == (before[1], *before[3:]) and run.first == runs[number - 1].last + 1:
+        if before and _is_as(run, runs[number - 1]) and run.first == runs[number - 1].last + 1:
             before[0] = f"{begun.first}-{run.last}"
             continue
         if before:
@@ -229,15 +230,29 @@ def _merged(found: LineReport, runs: list[Run]) -> Iterator[list[str]]:
     yield before
 
 
+def _is_as(run: Run, before: Run) -> bool:
+    """Return whether two runs are known alike, and from the same prompt."""
+    alike = (run.origin and run.origin.status) == (before.origin and before.origin.status)
+    return alike and _told(run)[:2] == _told(before)[:2]
+
+
+def _told(run: Run) -> tuple[str, ...]:
+    """Return what is behind a run: its session, the prompt (or the call) and the answer; nothing if unknown."""
+    if run.origin is None:
+        return ()
+    cause = run.origin.cause
+    return (str(cause.session), cause.prompt or cause.call, cause.answer)
+
+
 def _short(session: str) -> str:
     """Return an agent and the beginning of a session's id, by which commands know it, too."""
     agent, colon, own = session.partition(":")
-    return f"{agent}{colon}{own[:8]}"
+    return f"{agent}{colon}{own[:_ID]}"
 
 
 def _details(found: LineReport, one: AttributedFile) -> Iterator[Line]:
     """Yield the lines of each run as they are, and what is behind them."""
-    zone, name, before = When(local_zone()), one.file.path.name, None
+    zone, name, before = When(local_zone()), one.file.path.name, tuple[str, ...]()
     for number, run in enumerate(one.runs):
         if number:
             yield line("")
@@ -246,22 +261,27 @@ def _details(found: LineReport, one: AttributedFile) -> Iterator[Line]:
         explained = found.of(run)
         if run.origin is None or explained is None:
             yield line("   unknown: no edit of a session is known to have written this", "dim")
-        elif explained == before:
+        elif _told(run) == before:
             yield line(f"   as above, {run.origin.status}", "dim")
         else:
             yield from _explanation(run.origin, explained, zone)
-        before = explained or before
+        before = _told(run)
 
 
 def _explanation(origin: LineOrigin, explained: Explained, zone: When) -> Iterator[Line]:
     cause = origin.cause
-    about = ", ".join(filter(None, (AGENTS[cause.session.agent].label, _stamp(cause.time, zone), origin.status)))
+    about = ", ".join(filter(None, (_label(cause.session.agent), _stamp(cause.time, zone), origin.status)))
     title = cut_at_word(explained.title or str(cause.session), _TITLE)
     yield [TextSpan("   session  ", "dim"), TextSpan(title), TextSpan(f"  {about}", "dim")]
     for word, text in (("prompt", explained.prompt), ("answer", explained.answer)):
         if text:
             yield [TextSpan(f"   {word}   ", "dim"), TextSpan(cut_at_word(" ".join(text.split()), _WORDS))]
     yield line(f"   katod show {explained.recording or _short(str(cause.session))}", "command")
+
+
+def _label(agent: str) -> str:
+    """Return the name of an agent, which another version of katod may have known."""
+    return AGENTS[agent].label if agent in AGENTS else agent
 
 
 def _sessions(found: LineReport) -> Iterator[Line]:

@@ -19,12 +19,13 @@ _DEEPEST: Final = 64  # directories above a file
 class LineChange(NamedTuple):
     """Lines that were replaced by others; the first and the last one may lack their beginning and their end.
 
-    Without old lines, the file was written as a whole.
+    If it `is_whole`, the new lines are all of the file. Otherwise, without old lines, it is unknown where they are.
     """
 
     old: tuple[HashedLine, ...]
     new: tuple[HashedLine, ...]
     everywhere: bool = False
+    is_whole: bool = False
 
 
 class Cause(NamedTuple):
@@ -65,7 +66,7 @@ def _short(text: str) -> str:
 
 def _hashed(change: TextChange, hasher: LineHasher) -> LineChange:
     old = () if change.old is None else hasher.lines(change.old)
-    return LineChange(old, hasher.lines(change.new), change.everywhere)
+    return LineChange(old, hasher.lines(change.new), change.everywhere, change.old is None)
 
 
 def whole_path(path: str, cwd: str) -> str:

@@ -1,7 +1,7 @@
 """Lines of text as hashes: enough to tell whether two are equal, and nothing of what they say. Pure."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 _SIGN: Final = re.compile(r"[^\W_]")
@@ -33,7 +33,11 @@ class LineHasher:
 
     def lines(self, text: str) -> tuple[HashedLine, ...]:
         """Return the lines of a text; neither the end of its last line nor a carriage return counts."""
-        return tuple(map(self._line, split_lines(text)))
+        return self.of(split_lines(text))
+
+    def of(self, lines: Iterable[str]) -> tuple[HashedLine, ...]:
+        """Return these lines."""
+        return tuple(map(self._line, lines))
 
     def _line(self, line: str) -> HashedLine:
         found = self._known.get(line)

@@ -8,7 +8,7 @@ from typing import Final
 from katod.edits.edits import LineChange
 from katod.edits.lines import HashedLine
 
-_CHANGE: Final = struct.Struct("<?II")
+_CHANGE: Final = struct.Struct("<??II")
 _LINE: Final = struct.Struct("<qqB")
 _PLACE: Final = struct.Struct("<q")
 
@@ -17,7 +17,7 @@ def pack_changes(changes: Iterable[LineChange]) -> bytes:
     """Return changes as bytes."""
     parts = []
     for change in changes:
-        parts.append(_CHANGE.pack(change.everywhere, len(change.old), len(change.new)))
+        parts.append(_CHANGE.pack(change.everywhere, change.is_whole, len(change.old), len(change.new)))
         parts += [_LINE.pack(*line) for line in (*change.old, *change.new)]
     return zlib.compress(b"".join(parts), 1)
 
@@ -33,13 +33,13 @@ def unpack_changes(data: bytes) -> tuple[LineChange, ...]:
 def _changes(data: bytes) -> Iterator[LineChange]:
     at = 0
     while at < len(data):
-        everywhere, old, new = _CHANGE.unpack_from(data, at)
+        everywhere, is_whole, old, new = _CHANGE.unpack_from(data, at)
         at += _CHANGE.size
         end = at + (old + new) * _LINE.size
         if end > len(data):
             raise ValueError("these are not all changes")
         lines = [HashedLine(*values) for values in _LINE.iter_unpack(data[at:end])]
-        yield LineChange(tuple(lines[:old]), tuple(lines[old:]), everywhere)
+        yield LineChange(tuple(lines[:old]), tuple(lines[old:]), everywhere, is_whole)
         at = end
 
 

@@ -41,11 +41,13 @@ class EditTracker:
         state = state or {}
         self._prompt: str = state.get("prompt", "")
         self._answer: str = state.get("answer", "")
-        self._open: dict[str, str] = state.get("open", {})  # the events of calls, by the ids that their results name
+        self._open: dict[str, str] = dict(
+            state.get("open", {})
+        )  # the events of calls, by the ids that their results name
 
     def state(self) -> dict[str, Any]:
         """Return the state to resume from, as JSON, without empty fields."""
-        row = {"prompt": self._prompt, "answer": self._answer, "open": self._open}
+        row = {"prompt": self._prompt, "answer": self._answer, "open": dict(self._open)}
         return {name: value for name, value in row.items() if value}
 
     def take(self, event: Event, cwd: str, time: str = "") -> EditingCall | EndedCall | None:

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from katod.why.rows import LineOrigin, Rows, TracedLine
 from katod.why.target import AskedFile
 from katod.why.trace import Trace
 
+_Step = Edit | tuple[HashedLine, ...] | None  # what is done to a file; None: it is deleted
 _VERSION, _EDIT = 0, 1  # of the same second, a version is first: what a commit has was written before it
 
 
@@ -25,13 +27,15 @@ class Run(NamedTuple):
 
 def blame(file: AskedFile, edits: Iterable[Edit], hasher: LineHasher) -> list[TracedLine]:
     """Return the lines of a file, each with the edit that last wrote it. Raises GitError."""
-    now = hasher.lines("\n".join(file.lines))
+    now = hasher.of(file.lines)
     made = sorted(filter(file.may_have, edits), key=lambda edit: seconds(edit.cause.time))
     if not made:
         return list(map(TracedLine, now))
     trace = Trace()
-    for step in _steps(made, list(_versions(file, made, hasher))):
-        if isinstance(step, Edit):
+    for step in _steps(made, _versions(file, made, hasher)):
+        if step is None:
+            trace.deleted()
+        elif isinstance(step, Edit):
             trace.edit(step)
         else:
             trace.version(step)
@@ -42,13 +46,13 @@ def blame(file: AskedFile, edits: Iterable[Edit], hasher: LineHasher) -> list[Tr
 class _Timed(NamedTuple):
     time: float
     kind: int
-    step: Edit | tuple[HashedLine, ...]
+    step: _Step
 
 
-def _steps(edits: list[Edit], versions: list[_Timed]) -> Iterator[Edit | tuple[HashedLine, ...]]:
-    """Yield edits and versions in the order of time; neither kind changes its own order."""
-    timed = [_Timed(seconds(edit.cause.time), _EDIT, edit) for edit in edits]
-    yield from (one.step for one in sorted([*versions, *timed], key=lambda one: one[:2]))
+def _steps(edits: Iterable[Edit], versions: Iterable[_Timed]) -> Iterator[_Step]:
+    """Yield edits and versions, each in the order of time, in the order of time."""
+    timed = (_Timed(seconds(edit.cause.time), _EDIT, edit) for edit in edits)
+    yield from (one.step for one in merge(versions, timed, key=lambda one: one[:2]))
 
 
 def _versions(file: AskedFile, edits: list[Edit], hasher: LineHasher) -> Iterator[_Timed]:
@@ -60,8 +64,11 @@ def _versions(file: AskedFile, edits: list[Edit], hasher: LineHasher) -> Iterato
     )  # clocks differ, the order does not
     first = max(bisect_left(times, seconds(edits[0].cause.time)) - 1, 0)
     needed = file.versions[first:]
-    for time, content in zip(times[first:], file.repository.contents(needed), strict=True):
-        yield _Timed(time, _VERSION, hasher.lines(content.decode("utf-8", "replace")))
+    for time, version, content in zip(times[first:], needed, file.repository.contents(needed), strict=True):
+        if not version.is_there:
+            yield _Timed(time, _VERSION, None)
+        elif content is not None:
+            yield _Timed(time, _VERSION, hasher.lines(content.decode("utf-8", "replace")))
 
 
 def runs(rows: Rows, numbers: Sequence[int]) -> Iterator[Run]:

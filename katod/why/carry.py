@@ -6,7 +6,7 @@ their edit.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import Final
 
@@ -100,11 +100,12 @@ def _telling(rows: Iterable[TracedLine]) -> Counter[Cause]:
 
 def _without_chance(before: Rows, after: Rows, doubtful: set[Cause]) -> Iterator[TracedLine]:
     counts = Counter(row.line.loose for row in after) if doubtful else Counter[int]()
+    replaced = {cause for cause in doubtful if _is_replaced(before, counts, cause)}
     for cause, group in groupby(after, key=lambda row: row.cause):
         run = list(group)
         if cause not in doubtful or _weight(run) >= _SURE:
             yield from run
-        elif _is_replaced(before, after, cause):
+        elif cause in replaced:
             yield from map(TracedLine.unexplained, run)
         else:
             yield from (row if _is_likely(row, counts) else row.unexplained() for row in run)
@@ -119,10 +120,9 @@ def _is_likely(row: TracedLine, counts: Counter[int]) -> bool:
     return row.line.weight >= _LIKELY and counts[row.line.loose] == 1
 
 
-def _is_replaced(before: Iterable[TracedLine], after: Iterable[TracedLine], cause: Cause | None) -> bool:
+def _is_replaced(before: Iterable[TracedLine], now: Container[int], cause: Cause) -> bool:
     """Return whether most of what is not of this edit is gone: the file is another one, with some lines in common."""
     rest = [row.line.loose for row in before if row.line.is_telling and row.cause != cause]
-    now = {row.line.loose for row in after}
     return sum(line in now for line in rest) < max(1, len(rest) * _LEFT)
 
 

@@ -5,15 +5,18 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from katod.errors import GitError
-from katod.why.gitcommand import answer_of, git_program, run
+from katod.why.gitcommand import GitAnswer, answer_of, git_program, run
 
 LARGEST: Final = 4 * 1024 * 1024  # bytes of a file whose lines can be asked about
 _VERSIONS: Final = 1000  # of a file that are read at most, the latest ones
 _BLOCK: Final = 65_536
 _PLAIN: Final = ("--no-ext-diff", "--no-textconv", "-O/dev/null")
+_NEW: Final = re.compile(rb'\+\+\+ (?:"b/(.*)"|b/(.*?)\t?)')
+_ESCAPE: Final = re.compile(rb"\\([0-7]{3}|.)")
+_SIGNS: Final = dict(zip(map(bytes, zip(b'abfnrtv"\\')), map(bytes, zip(b'\a\b\f\n\r\t\v"\\')), strict=True))
 _HUNK: Final = re.compile(rb"@@ -[0-9]+(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
 _COMMIT: Final = re.compile(rb"[0-9a-f]{40,64}")
 _OBJECT: Final = re.compile(rb"[0-9a-f]{40,64} (\w+) ([0-9]+)\n")
@@ -90,39 +93,46 @@ class Repository:
         found = run(self.root, *asked, fails=True).strip()
         return found.decode() if _COMMIT.fullmatch(found) else ""
 
-    def contents(self, versions: list[FileVersion]) -> Iterator[bytes]:
-        """Yield the content of each version, empty for what is no file, or too large. Raises GitError."""
+    def contents(self, versions: list[FileVersion]) -> Iterator[bytes | None]:
+        """Yield the content of each version, None for what is not there, no file, or too large. Raises GitError."""
         asked = "".join(f"{version.commit}:{version.name}\n" for version in versions if "\n" not in version.name)
         with answer_of(self.root, "cat-file", "--batch", given=os.fsencode(asked)) as answer:
             for version in versions:
-                yield b"" if "\n" in version.name else _next_object(answer)
+                yield None if "\n" in version.name else _next_object(answer)
 
 
-def _next_object(answer: IO[bytes]) -> bytes:
+def _next_object(answer: GitAnswer) -> bytes | None:
     """Return the next file that `cat-file --batch` prints; for what is not there, it says so in one line."""
     head = _OBJECT.fullmatch(answer.readline())
     if head is None:
-        return b""
+        return None
     size = int(head[2])
     if head[1] == b"blob" and size <= LARGEST:
         return answer.read(size + 1)[:size]
     for at in range(0, size + 1, _BLOCK):
         answer.read(min(_BLOCK, size + 1 - at))
-    return b""
+    return None
 
 
 def _added(lines: list[bytes]) -> Iterator[tuple[str, list[int]]]:
     """Yield the files of a patch, and the numbers of the lines that it adds; a hunk's length says where it ends."""
     at, numbers = 0, list[int]()
     while at < len(lines):
-        if lines[at].startswith(b"+++ b/"):
+        if name := _NEW.fullmatch(lines[at]):
             numbers = []
-            yield os.fsdecode(lines[at][6:].rstrip(b"\t")), numbers
+            yield os.fsdecode(name[2] or _unquoted(name[1])), numbers
+        elif lines[at].startswith(b"diff --git "):
+            numbers = []
         elif hunk := _HUNK.match(lines[at]):
             first, count = int(hunk[2]), int(hunk[3] or 1)
             numbers += range(first, first + count)
             at += int(hunk[1] or 1) + count
         at += 1
+
+
+def _unquoted(name: bytes) -> bytes:
+    """Return a name that git wrote as a string in C."""
+    return _ESCAPE.sub(lambda part: bytes([int(part[1], 8)]) if part[1].isdigit() else _SIGNS[part[1]], name)
 
 
 def _versions(answer: bytes) -> Iterator[FileVersion]:

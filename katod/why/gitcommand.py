@@ -5,25 +5,27 @@ connections. All are switched off, or not reached, as only stored objects are re
 """
 
 import os
+import select
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
-from threading import Timer
 from typing import IO, Final
 
 from katod.errors import GitError, GitFailed
 
-_PATIENCE: Final = 20.0  # seconds
+_PATIENCE: Final = 20.0  # seconds that are waited for one answer
+_BLOCK: Final = 1 << 20
 _MOST: Final = 64 * 1024 * 1024  # bytes of one answer
 _OFF: Final = (
     "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.attributesFile=/dev/null",
     "core.sshCommand=false", "core.untrackedCache=false", "core.alternateRefsCommand=false", "core.quotePath=false",
-    "log.showSignature=false", "log.follow=false", "log.mailmap=false", "protocol.allow=never", "gc.auto=0",
-    "submodule.recurse=false", "fetch.recurseSubmodules=false", "maintenance.auto=false", "diff.external=",
+    "log.showSignature=false", "log.follow=false", "log.mailmap=false", "log.showRoot=true", "protocol.allow=never",
+    "gc.auto=0", "submodule.recurse=false", "fetch.recurseSubmodules=false", "maintenance.auto=false", "diff.external=",
     "diff.orderFile=/dev/null", "diff.renameLimit=1000", "core.bigFileThreshold=16m",
 )  # fmt: skip
 _ENVIRONMENT: Final = {
@@ -54,20 +56,63 @@ def run(folder: Path, *arguments: str, fails: bool = False) -> bytes:
     return found
 
 
+class GitAnswer:
+    """What `git` prints, read as it comes; how long it is waited for, in all, is bounded."""
+
+    def __init__(self, file: IO[bytes], patience: float) -> None:
+        self._file = file
+        self._left = patience
+        self._read = bytearray()
+
+    def read(self, size: int) -> bytes:
+        """Return so many bytes, fewer at the end. Raises TimeoutError."""
+        while len(self._read) < size and self._has_more():
+            pass
+        return self._taken(size)
+
+    def readline(self) -> bytes:
+        """Return the next line with its line feed, empty at the end. Raises TimeoutError."""
+        while b"\n" not in self._read and len(self._read) < _MOST and self._has_more():
+            pass
+        return self._taken(self._read.find(b"\n") + 1 or len(self._read))
+
+    def wait(self, process: "subprocess.Popen[bytes]") -> None:
+        """Wait for the end of what is not read any more, and of the process. Raises TimeoutError."""
+        while self._has_more():
+            self._read.clear()
+        process.wait()
+
+    def _taken(self, size: int) -> bytes:
+        taken = bytes(self._read[:size])
+        del self._read[:size]
+        return taken
+
+    def _has_more(self) -> bool:
+        began = time.monotonic()
+        if not select.select([self._file], [], [], max(self._left, 0))[0]:
+            raise TimeoutError
+        self._left -= time.monotonic() - began
+        more = os.read(self._file.fileno(), _BLOCK)
+        self._read += more
+        return bool(more)
+
+
 @contextmanager
-def answer_of(folder: Path, *arguments: str, given: bytes = b"") -> Iterator[IO[bytes]]:
+def answer_of(folder: Path, *arguments: str, given: bytes = b"") -> Iterator[GitAnswer]:
     """Run `git` while its answer is read, of any length. Raises GitError if it fails, or takes too long."""
     with TemporaryFile() as asked, TemporaryFile() as said:
         asked.write(given)
         asked.seek(0)
-        with _started(folder, arguments, asked, said) as process, _ended_in_time(process) as late:
+        with _started(folder, arguments, asked, said) as process:
             assert process.stdout is not None
-            yield process.stdout
-            process.stdout.read(1)  # what is not read keeps it from ending
-            process.stdout.close()
-            process.wait()
-        if late:
-            raise GitError(f"`git {arguments[0]}` takes longer than {_PATIENCE:g} seconds", path=folder)
+            answer = GitAnswer(process.stdout, _PATIENCE)
+            try:
+                yield answer
+                answer.wait(process)
+            except TimeoutError:
+                raise GitError(f"`git {arguments[0]}` takes longer than {_PATIENCE:g} seconds", path=folder) from None
+            finally:
+                process.kill()
         if process.returncode:
             raise GitFailed(f"`git {arguments[0]}`: {_reason(said)}", path=folder)
 
@@ -80,31 +125,10 @@ def _started(folder: Path, arguments: tuple[str, ...], asked: IO[bytes], said: I
     command = [program, "--no-pager", *options, "-C", str(folder), *arguments]
     try:
         return subprocess.Popen(  # noqa: S603 - an absolute path, and no shell
-            command, stdin=asked, stdout=subprocess.PIPE, stderr=said, env=_environment()
+            command, bufsize=0, stdin=asked, stdout=subprocess.PIPE, stderr=said, env=_environment()
         )
     except (OSError, ValueError) as error:
         raise GitError(f"`git {arguments[0]}` cannot be run: {error}", path=folder) from error
-
-
-@contextmanager
-def _ended_in_time(process: "subprocess.Popen[bytes]") -> Iterator[list[bool]]:
-    """End a process that takes too long, which is noted in the list, or whose answer is not wanted any more."""
-    late: list[bool] = []
-
-    def end() -> None:
-        late.append(True)
-        process.kill()
-
-    timer = Timer(_PATIENCE, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield late
-    except BaseException:
-        process.kill()
-        raise
-    finally:
-        timer.cancel()
 
 
 def _reason(said: IO[bytes]) -> str:

@@ -45,7 +45,7 @@ Rows = Sequence[TracedLine]
 
 def applied(rows: Rows, cause: Cause, change: LineChange) -> list[TracedLine] | None:
     """Return a file after a change, None if the old lines are not in it, or it is not clear where."""
-    places = _places(rows, change.old)
+    places = _places(rows, change.old) if change.old else []
     if not places or (len(places) > 1 and not change.everywhere):
         return None
     size, done, at = len(change.old), list[TracedLine](), 0

@@ -108,17 +108,9 @@ def file_in_commit(repository: Repository, name: str, commit: str) -> AskedFile:
     place = repository.root / name
     versions = repository.versions(name, commit)
     content = next(iter(repository.contents([FileVersion(commit, 0, name)])))
+    if content is None:
+        raise SelectionError(f"is no file in {commit[:10]}, or larger than {LARGEST >> 20} MB", path=place)
     return AskedFile(place, name, split_lines(text_of(content, place)), repository, versions, commit)
-
-
-def _before(file: AskedFile) -> bytes:
-    """Return what a file was before its commit, empty if that adds it."""
-    if file.repository is None:
-        return b""
-    before = [FileVersion(f"{file.commit}^1", 0, file.name)]
-    if file.versions and file.versions[-1].commit == file.commit:  # it may have had another name; a merge is no version
-        before = file.versions[-2:-1]
-    return b"".join(file.repository.contents(before))
 
 
 class AskedLines(NamedTuple):

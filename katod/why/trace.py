@@ -70,12 +70,7 @@ class Trace:
         return False
 
     def version(self, lines: Sequence[HashedLine]) -> None:
-        """Take the file as it is in a version; without lines, it was deleted, and nothing of it comes back."""
-        if not lines:
-            self._waiting = []
-            self.rows = self._version = []
-            self._since = []
-            return
+        """Take the file as it is in a version."""
         rows = carried(self.rows, lines)
         before = align([row.line for row in self._version], lines)
         is_new = [row.origin is None and at == NOWHERE for row, at in zip(rows, before, strict=True)]
@@ -91,6 +86,10 @@ class Trace:
         self.rows = self._version = without_lonely(rows)
         self._since = []
 
+    def deleted(self) -> None:
+        """Take the file as deleted: nothing of it comes back."""
+        self.rows, self._version, self._waiting, self._since = [], [], [], []
+
 
 def _edited(rows: list[TracedLine], edit: Edit) -> list[TracedLine] | None:
     """Return a file after an edit, None if not all of its changes can be applied."""
@@ -103,4 +102,4 @@ def _edited(rows: list[TracedLine], edit: Edit) -> list[TracedLine] | None:
 
 
 def _changed(rows: list[TracedLine], cause: Cause, change: LineChange) -> list[TracedLine] | None:
-    return applied(rows, cause, change) if change.old else written(rows, cause, change.new)
+    return written(rows, cause, change.new) if change.is_whole else applied(rows, cause, change)

@@ -1,6 +1,7 @@
 """`katod why`: which prompt is behind a line, of recorded ranges and, if asked, of all sessions."""
 
 import os
+import re
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -264,7 +265,7 @@ def test_a_commit_has_sessions_behind_it(world: World, committed, monkeypatch):
     monkeypatch.setattr("katod.cli.why.terminal_width", lambda: 80)
     shown = world.cli("why", "--commit", "HEAD~1")
     assert shown.startswith("1 of 3 added lines were written by edits of sessions\n")
-    assert "claude:6f1c2c1e  notes" in shown
+    assert re.search(r"claude:6f1c2c1e-\w{4}  notes", shown)
     assert world.cli("why", "note.txt", "--commit", "HEAD~1").startswith("note.txt:1  an edited note")
     assert world.cli("why", "other", "--commit", "HEAD~1") == world.cli("why", "--commit", "HEAD") == ""
     trace = orjson.loads(world.cli("why", "--commit", "HEAD~1", "--agent-trace"))
@@ -340,3 +341,30 @@ def test_what_is_said_in_one_range_does_not_explain_the_next(world: World, proje
     (project / "note.txt").write_text(f"{NEW}\n")
     [found] = runs(world, project / "note.txt")
     assert (found["status"], "prompt" in found) == ("exact", False)
+
+
+def test_a_file_may_end_with_blank_lines(world: World, project):
+    """Each of its lines is asked about; that a line says nothing is said."""
+    for text in ("a line\n\n", "\n", f"{NEW}\n\n\n"):
+        (project / "note.txt").write_text(text)
+        assert runs(world, project / "note.txt")[-1]["last"] == text.count("\n")
+
+
+def test_prompts_of_two_sessions_are_two_rows(world: World, project, monkeypatch):
+    """However alike they are: neither a table nor `as above` joins them."""
+    monkeypatch.setattr("katod.cli.why._DETAILED", 1)
+    first, second = Claude(world), Claude(world, session=OTHER)
+    (project / "note.txt").write_text("".join(f"line {number} as it was\n" for number in range(4)))
+    git(project, "commit", "-qam", "lines")
+    for number, maker in enumerate((first, second)):
+        maker.say(user(f"::start notes{number}\nhello"), says("hi"), user("continue"))
+        texts = {"old_string": f"line {number} as it was", "new_string": f"line {number} as it is now"}
+        maker.put(
+            maker.calls(f"c{number}", "Edit", file_path=str(project / "note.txt"), **texts),
+            maker.result(f"c{number}", "ok"),
+        )
+    world.once()
+    (project / "note.txt").write_text("line 0 as it is now\nline 1 as it is now\nline 2 as it was\nline 3 as it was\n")
+    found = runs(world, project / "note.txt")
+    assert [row["status"] for row in found] == ["exact", "exact", "unknown"]
+    assert world.cli("why", str(project / "note.txt")).count("continue") == 2

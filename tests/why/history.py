@@ -42,7 +42,7 @@ def cause(number):
 
 def change(old, new, *, everywhere=False):
     """Return the change of one text into another; None for a file that is written as a whole."""
-    return LineChange(() if old is None else HASHER.lines(old), HASHER.lines(new), everywhere)
+    return LineChange(() if old is None else HASHER.lines(old), HASHER.lines(new), everywhere, old is None)
 
 
 def edit(number, *changes):

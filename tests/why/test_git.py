@@ -53,7 +53,10 @@ def test_what_no_commit_has_is_empty(folder):
     """A file that is not tracked, a repository without commits, a name that is none."""
     repository = Repository(folder)
     assert repository.versions("none.py") == []
-    assert list(repository.contents([FileVersion("HEAD", 0, "none.py"), FileVersion("HEAD", 0, "a\nb")])) == [b"", b""]
+    assert list(repository.contents([FileVersion("HEAD", 0, "none.py"), FileVersion("HEAD", 0, "a\nb")])) == [
+        None,
+        None,
+    ]
     (folder / "empty").mkdir()
     git(folder / "empty", "init", "-q")
     assert Repository(folder / "empty").versions("a.py") == []
@@ -163,7 +166,7 @@ def test_a_version_that_is_too_large_is_passed_over(folder, monkeypatch):
     monkeypatch.setattr(module, "LARGEST", 100_000)
     repository = Repository(folder)
     versions = repository.versions("src/größe.py")
-    assert [len(content) for content in repository.contents(versions)] == [33, 34, 0, 12]
+    assert [content and len(content) for content in repository.contents(versions)] == [33, 34, None, 12]
 
 
 @pytest.mark.parametrize("name", ["\x01", "a\x01b", "\nname", "M", "D", "0" * 40 + " 1", "x missing", "a blob 3"])
@@ -177,7 +180,29 @@ def test_any_name_is_that_of_a_file(folder, name):
     repository = Repository(folder)
     versions = repository.versions(name)
     assert [(version.name, version.is_there) for version in versions] == [(name, True), (name, False)]
-    assert list(repository.contents(versions)) == [b"" if "\n" in name else b"one\n", b""]
+    assert list(repository.contents(versions)) == [None if "\n" in name else b"one\n", None]
+
+
+@pytest.mark.parametrize("name", ['b"q.py', "c\td.py", "e\\f.py", "größe 2.py", "end ", "a\u2028b"])
+def test_the_added_lines_of_a_commit_are_those_of_each_file(folder, name):
+    """Whatever it is called, and whatever stands before it."""
+    (folder / "a.py").write_text("first\n")
+    (folder / name).write_text("one\ntwo\n")
+    (folder / "zz").write_bytes(b"\0")
+    git(folder, "add", ".", day=3)
+    git(folder, "commit", "-qm", "named", day=3)
+    found = {name: lines for name, lines in Repository(folder).added("HEAD").items() if lines}
+    assert found == {"a.py": [1], name: [1, 2]}
+
+
+def test_settings_of_a_repository_hide_nothing(folder):
+    """Such as the first commit."""
+    for setting in ("log.showRoot=false", "diff.noprefix=true", "diff.mnemonicPrefix=true", "diff.renames=false", "log.date=raw",
+                    "diff.orderFile=/nowhere", "color.ui=always", "log.decorate=full", "format.pretty=oneline", "diff.context=5"):  # fmt: skip
+        git(folder, "config", *setting.split("="))
+    repository = Repository(folder)
+    assert [version.name for version in repository.versions("src/größe.py")] == ["src/old.py", "src/größe.py"]
+    assert repository.added(repository.commit("HEAD")) == {"src/größe.py": [3]}
 
 
 def test_a_commit_without_a_time_is_the_oldest(folder):

@@ -13,10 +13,13 @@ _OLD = "def total(cart):\n    return sum(cart)\n"
 
 
 def played(*steps):
-    """Return who wrote each line after versions (texts) and edits, each as the number of an edit, `~` if followed."""
+    """Return who wrote each line after versions (texts, None if deleted) and edits, each as the number of an edit, `~` if followed."""
     trace = Trace()
     for step in steps:
-        trace.version(HASHER.lines(step)) if isinstance(step, str) else trace.edit(step)
+        if step is None:
+            trace.deleted()
+        else:
+            trace.version(HASHER.lines(step)) if isinstance(step, str) else trace.edit(step)
     marks = {"exact": "", "followed": "~"}
     return ["" if row.origin is None else row.origin.cause.call + marks[row.origin.status] for row in trace.rows]
 
@@ -80,8 +83,9 @@ def test_nothing_comes_back_of_a_file_that_was_deleted():
         f"    the {word} of a whole paragraph that many write like this\n" for word in ("first", "second", "third")
     )
     made = edit(1, (None, much))
-    assert played(made, much, "", much) == ["", "", ""]
-    assert played(made, "", much) == ["", "", ""]
+    assert played(made, much, None, much) == ["", "", ""]
+    assert played(made, None, much) == ["", "", ""]
+    assert played(made, "", much) == ["1", "1", "1"]  # emptied by accident, and restored
 
 
 def test_an_edit_is_applied_as_a_whole_or_the_file_was_reset():
@@ -90,6 +94,14 @@ def test_an_edit_is_applied_as_a_whole_or_the_file_was_reset():
     both = edit(2, ("import os\n", "import sys\n"), ("    return sum(cart)\n", "    return float(sum(cart))\n"))
     after = _BASE.replace("import os", "import sys").replace("sum(cart)", "float(sum(cart))")
     assert played(_BASE, first, both, after) == ["2", "", "", "2"]
+
+
+def test_what_is_added_at_an_unknown_place_is_not_all_of_the_file():
+    """A hunk of a patch may have no line around it: it waits for a version that has it, and replaces nothing."""
+    first = edit(1, (None, "# ------ section ------\nfirst = compute(everything)\n"))
+    added = edit(2, ("", "# ------ section ------\nsecond = compute(something_else)\n"))
+    text = "# ------ section ------\nfirst = compute(everything)\n# ------ section ------\nsecond = compute(something_else)\n"
+    assert played(first, added, text) == ["1", "1", "", ""] or played(first, added, text) == ["1", "1", "2", "2"]
 
 
 def test_a_file_of_equal_lines_is_not_compared_for_ever():
