@@ -43,7 +43,7 @@ GUARDED = {
     "tests/cli/test_export.py": "cli/content cli/exporting cli/formatchoice",
     "tests/cli/test_forget.py": "archive/drop archive/folders",
     "tests/cli/test_layout.py": "cli/printing",
-    "tests/seal/test_head.py": "cli/sealhead",
+    "tests/seal/test_head.py": "cli/sealhead formats/eventlines",
     "tests/cli/test_search.py": "cli/searchscope cli/searchview",
     "tests/cli/test_serve.py": "serve/address",
     "tests/cli/test_sessions.py": "cli/recorded cli/sessionrow",

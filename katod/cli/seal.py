@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from katod.model import SessionKey
 from katod.record.export import Stretch, replay
 from katod.seal.cose import LARGEST, SUFFIX, read_signature
 from katod.seal.growth import OPEN, Ending, ending, growth
+from katod.seal.head import is_head
 from katod.seal.keys import PrivateKey, make_key, public_path, read_private, read_public, require_extra
 from katod.seal.record import SignedRecord, Time, read_record
 from katod.seal.signing import Verified, compare, sign_record, verify_bytes
@@ -113,10 +115,19 @@ def _beside(record: Path) -> Path:
 
 def _check(path: Path, signature: Path | None, recording: Path | None, key: Path) -> None:
     """Verify a record, or the published head of a recording."""
-    if path.name.endswith(HEAD):
+    if path.name.endswith(HEAD) or _is_head(path):
         verify_head(path, signature or _beside(path), recording, read_public(key))
     else:
         _verify(path, signature or _beside(path), key)
+
+
+def _is_head(path: Path) -> bool:
+    """Return whether a file is a published head, whatever it is called now."""
+    if not path.is_file():
+        return False
+    with suppress(OSError), path.open("rb") as file:
+        return is_head(file.read(_LONGEST))
+    return False
 
 
 def _exclude(reason: str, *others: object) -> None:

@@ -1,5 +1,6 @@
 """`katod seal --head`: publishes the head of a recording's chain, and compares recordings with published heads."""
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -8,16 +9,18 @@ from katod.cli.printing import say
 from katod.cli.selection import select_recordings
 from katod.errors import SealError
 from katod.formats.chain import chain_of
-from katod.record.output import chain_kept
+from katod.record.output import chain_kept, missing_events
 from katod.record.reading import opened
 from katod.seal.cose import LARGEST, SUFFIX, Claims, read_signature, sign
 from katod.seal.head import PublishedHead, parse_head
 from katod.seal.keys import PrivateKey, PublicKey
+from katod.seal.record import LARGEST as _LONGEST_LINE
 from katod.seal.signing import verify_bytes
 from katod.smallfile import create_small, read_small
 from katod.store.rows import OutputRow
 
 HEAD: Final = ".head.json"
+FOUND: Final = "they were found when missing ones were appended"  # events that are not known to be as katod wrote them
 _SHARED: Final = 0o644  # less what the umask takes: it is to be passed on
 _MEANING: Final = (
     "This proves that these events are as they were when the head was signed, not that what was said is true."
@@ -33,23 +36,38 @@ def publish(context: Context, recording: str, key: PrivateKey) -> None:
     path = rows[0].path.with_name(f"{rows[0].path.stem}.{head.chain.events}{HEAD}")
     claims = Claims(key.public.urn, head.session, key.public.thumbprint)
     beside = path.with_name(f"{path.name.removesuffix('.json')}{SUFFIX}")
-    try:
-        create_small(path, head.data(), _SHARED)
-        create_small(beside, sign(claims, {}, head.data(), key.sign), _SHARED)
-    except FileExistsError as error:
-        raise SealError("this head was published before", path=Path(error.filename or path)) from None
+    _create(beside, sign(claims, {}, head.data(), key.sign))  # first: a head without a signature looks like one
+    _create(path, head.data())
     say(f"wrote {path}: the head after {head.chain.events:,} events")
     say(f"wrote {beside}: its signature; give away both")
+    if head.chain.unchecked:
+        say(
+            f"the first {head.chain.unchecked:,} events are as they were found when missing ones were appended",
+            err=True,
+        )
+
+
+def _create(path: Path, data: bytes) -> None:
+    """Write a file, which may be there from an attempt that did not come to its end. Raises SealError."""
+    try:
+        create_small(path, data, _SHARED)
+    except FileExistsError:
+        if read_small(path, LARGEST) != data:
+            hint = "move it away, if it is of another recording"
+            raise SealError("another head after as many events was published there", path=path, hint=hint) from None
 
 
 def _head_of(row: OutputRow) -> PublishedHead:
     """Return the head of the recording's file, if that is what katod wrote."""
     with opened(row) as lines:
-        found = chain_of(lines).whole
-    kept = chain_kept(row)
-    if kept is not None and found != kept:
+        chained = chain_of(lines)
+    found, kept = chained.whole, chain_kept(row)
+    if chained.strange:
+        raise SealError(chained.strange, path=row.path)
+    if kept is not None and not found.after(missing_events(row, found)).is_at(kept):
         hint = "`katod verify` says what is missing; while it is being recorded, try again"
         raise SealError("the file does not have the events that katod wrote", path=row.path, hint=hint)
+    found = found._replace(unchecked=min(kept.unchecked, found.events) if kept else 0)
     agent, session, subagent = row.head["key"]
     return PublishedHead(f"{agent}:{session}{f'/{subagent}' if subagent else ''}", found)
 
@@ -62,11 +80,13 @@ def verify_head(path: Path, signature: Path, recording: Path | None, key: Public
     if found.claims.subject != head.session:
         raise SealError("its signature names another session", path=signature)
     lines = recording or path.with_name(f"{path.name.removesuffix(HEAD).rpartition('.')[0]}.jsonl")
+    hint = "name the recording with --recording"
+    if not lines.is_file():
+        raise SealError("is not the file of a recording", path=lines, hint=hint)
     try:
         with lines.open("rb") as file:
-            there = head.check(file)
+            there = head.check(iter(partial(file.readline, _LONGEST_LINE), b""))
     except OSError as error:
-        hint = "name the recording with --recording"
         raise SealError(f"cannot be read: {error.strerror}", path=lines, hint=hint) from error
     except SealError as error:
         raise SealError(f"does not match {path.name}: {error.what}", path=lines) from None
@@ -76,5 +96,6 @@ def verify_head(path: Path, signature: Path, recording: Path | None, key: Public
     if more := there.whole.events - head.chain.events:
         say(f"  after it   {more:,} more events, which this head says nothing of")
     if there.notes:
-        say(f"  beside     {there.notes:,} lines that are no events: notes in the file, which nobody signed")
+        count = "1 note" if there.notes == 1 else f"{there.notes:,} notes"
+        say(f"  beside     {count} in the file, which nobody signed")
     say(_MEANING)

@@ -10,13 +10,14 @@ from katod.cli.context import Context
 from katod.cli.parameters import RECORDING
 from katod.cli.printing import say
 from katod.cli.record import ask
+from katod.cli.sealhead import FOUND
 from katod.cli.selection import select_recordings
 from katod.errors import KatodError, OutputUnreadable, SourceError
 from katod.formats.chain import chain_of
 from katod.formats.redact.redactor import redact_json
 from katod.formats.redact.version import RULES_VERSION
 from katod.formatspec import FORMATS
-from katod.record.output import chain_kept
+from katod.record.output import chain_kept, missing_events
 from katod.record.reading import opened
 from katod.record.restore import Missing
 from katod.store.ledger import Ledger
@@ -66,7 +67,8 @@ def verify(
     you published with `katod seal --head` finds every change.
     """
     if chain:
-        check_chains(select_recordings(context, recording))
+        _exclude("--chain goes with no other option", append_missing, yes, strict, as_json)
+        check_chains(context, recording)
         return
     rows, results = select_recordings(context, recording), Counter[bool | None]()
     for row in rows:
@@ -82,14 +84,23 @@ def verify(
         raise KatodError("--strict requires that every recording can be checked")
 
 
-def check_chains(rows: list[OutputRow]) -> None:
-    """Compare recordings with the heads in the ledger. Raises KatodError if one does not match."""
+def _exclude(reason: str, *others: bool) -> None:
+    if any(others):
+        raise click.UsageError(reason)
+
+
+def check_chains(context: Context, recording: str) -> None:
+    """Compare recordings with the heads in the ledger. Raises KatodError if one does not match, or none has a chain."""
+    rows = [row for row in select_recordings(context, recording) if row.format == FORMATS["jsonl"].name and row.made]
     failed = 0
     for row in rows:
-        if row.format == FORMATS["jsonl"].name and row.made:
-            good, text = chain_verdict(row)
-            failed += not good
-            say(f"{row.id}  {row.path}: {text}")
+        with context.reading() as ledger:  # it may have gone on meanwhile
+            now = next((now for now in ledger.outputs(row.session) if now.id == row.id), row) if ledger else row
+        good, text = chain_verdict(now)
+        failed += not good
+        say(f"{now.id}  {now.path}: {text}")
+    if not rows:
+        raise KatodError("only recordings in JSONL have a chain, and there is none")
     if failed:
         raise KatodError(f"{failed} recordings do not match their chain")
 
@@ -104,12 +115,18 @@ def chain_verdict(row: OutputRow) -> tuple[bool, str]:
             found = chain_of(lines, kept.events)
     except OutputUnreadable as error:
         return False, error.what
-    notes = f"; {found.notes:,} lines in it are no events" if found.notes else ""
-    if found.whole == kept:
-        return True, f"all {kept.events:,} events as they were written{notes}"
+    about = f"; notes beside them: {found.notes:,}" if found.notes else ""
+    if found.strange:
+        return False, f"{found.strange}{about}"
+    if waiting := missing_events(row, found.whole):
+        about = f", but for those that wait to be written{about}"
+    if found.whole.after(waiting).is_at(kept):
+        if kept.unchecked:
+            about = f", of which the first {kept.unchecked:,} are as {FOUND}{about}"
+        return True, f"all {kept.events:,} events as they were written{about}"
     if found.whole.events != kept.events:
-        return False, f"has {found.whole.events:,} of {kept.events:,} events{notes}"
-    return False, f"an event was changed or moved{notes}"
+        return False, f"has {found.whole.events:,} of {kept.events:,} events{about}"
+    return False, f"an event was changed or moved{about}"
 
 
 def _checked(context: Context, row: OutputRow, *, as_json: bool) -> Verdict:

@@ -8,53 +8,76 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-_EVENT: Final = b'{"schema":"katod.event/'
+from katod.formats.eventlines import is_event, is_note
+
 _START: Final = bytes(32)
 
 
 class ChainHead(NamedTuple):
-    """How many events there are up to here, and the head after them."""
+    """How many events there are up to here, and the head after them.
+
+    The first ones may be `unchecked`: they were taken as they were found, and are not known to be as katod wrote them.
+    """
 
     events: int = 0
     head: bytes = _START
+    unchecked: int = 0
 
     def after(self, text: bytes) -> "ChainHead":
         """Return the head after the events in these lines, which are whole."""
-        count, head = self
+        count, head, unchecked = self
         for line in text.split(b"\n"):
-            if line.startswith(_EVENT):
+            if is_event(line):
                 count, head = count + 1, sha256(head + line).digest()
-        return ChainHead(count, head)
+        return ChainHead(count, head, unchecked)
+
+    def is_at(self, other: "ChainHead") -> bool:
+        """Return whether another one is after the same events."""
+        return self[:2] == other[:2]
 
     def row(self) -> dict[str, Any]:
         """Return it as JSON."""
-        return {"events": self.events, "head": self.head.hex()}
+        row: dict[str, Any] = {"events": self.events, "head": self.head.hex()}
+        return row | ({"unchecked": self.unchecked} if self.unchecked else {})
 
     @classmethod
     def of_row(cls, row: dict[str, Any]) -> "ChainHead":
         """Return the head that `row` returned. Raises ValueError, KeyError, TypeError for anything else."""
-        events, head = row["events"], bytes.fromhex(row["head"])
-        if type(events) is not int or events < 0 or len(head) != len(_START):
+        events, head, unchecked = row["events"], bytes.fromhex(row["head"]), row.get("unchecked", 0)
+        counts = type(events) is int and type(unchecked) is int and 0 <= unchecked <= events
+        if not counts or len(head) != len(_START):
             raise ValueError("this is no head of a chain")
-        return cls(events, head)
+        return cls(events, head, unchecked)
 
 
 class Chained(NamedTuple):
-    """What a file has: the head after all events and after a wanted number of them, and how many other lines."""
+    """What a file has: the head after all events and after a wanted number of them, and how many notes.
+
+    `strange` names the first line up to there that is neither an event nor a note; it is empty if there is none.
+    """
 
     whole: ChainHead
     wanted: ChainHead | None
     notes: int
+    strange: str
 
 
-def chain_of(lines: Iterable[bytes], wanted: int = 0) -> Chained:
+def chain_of(lines: Iterable[bytes], wanted: int | None = None) -> Chained:
     """Return the chain over the lines of a file; the head after so many events is None if there are fewer."""
-    now, found, notes = ChainHead(), ChainHead() if wanted == 0 else None, 0
-    for line in lines:
-        if not line.startswith(_EVENT):
+    now, found, notes, strange = ChainHead(), ChainHead() if wanted == 0 else None, 0, ""
+    for number, line in enumerate(lines, 1):
+        strange = strange or ("" if found else _what_is_strange(number, line))
+        if is_event(line):
+            now = ChainHead(now.events + 1, sha256(now.head + line.removesuffix(b"\n")).digest())
+            found = now if now.events == wanted else found
+        else:
             notes += bool(line.strip())
-            continue
-        now = ChainHead(now.events + 1, sha256(now.head + line.removesuffix(b"\n")).digest())
-        if now.events == wanted:
-            found = now
-    return Chained(now, found, notes)
+    return Chained(now, found, notes, strange)
+
+
+def _what_is_strange(number: int, line: bytes) -> str:
+    if line.endswith(b"\r\n"):
+        return f"line {number} ends like a line of Windows: a program converted the file"
+    if not is_event(line) and not is_note(line):
+        return f"line {number} looks like an event, and is none that katod wrote"
+    return ""

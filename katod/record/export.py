@@ -17,6 +17,7 @@ from katod.agents import AGENTS
 from katod.agents.fields import decoded
 from katod.errors import SourceError
 from katod.events import Event
+from katod.formats.eventlines import is_event, is_note
 from katod.formats.protocol import Format
 from katod.formats.registry import open_document, open_format
 from katod.formats.text.linkbase import is_address, seen_from
@@ -268,13 +269,13 @@ def reprint(output: OutputRow, key: SessionKey, sources: Iterable[SourceRow], lo
 
 
 def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, SessionMetadata]]:
-    """Yield the events of a katod JSONL file. Raises SourceError for a line that is not an event."""
+    """Yield the events of a katod JSONL file, without notes. Raises SourceError for a line that is neither."""
     metadata: SessionMetadata | None = None
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        if is_note(line):
             continue
         try:
-            event = ev.from_json(orjson.loads(line))
+            event = ev.from_json(orjson.loads(line if is_event(line) else b""))
             spec = AGENTS[event.session.agent]
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             raise SourceError(f"line {number} is not a katod event", path=path) from error

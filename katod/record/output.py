@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from katod import events as ev
 from katod.events import Event
 from katod.formats.chain import ChainHead
+from katod.formats.eventlines import is_event
 from katod.formats.redact.redactor import REDACTED
 from katod.formats.registry import open_format
 from katod.formats.transcript.pictures import linked
@@ -179,7 +180,7 @@ class Output:
     def restore_missing(self, texts: Iterable[str], events: int, content: bytes) -> None:
         """Print again what is missing of its file, given its content; the secrets in it were counted before."""
         redactions, texts = self.row.redactions, list(texts)
-        self._chain_anew(content)
+        self._chain_anew(content, is_checked=False)
         for text in [self.printer.restored(), *texts] if texts else ():
             self.add(text)
         self._set(redactions=redactions, restored=self.row.restored + events, reverted=False)
@@ -257,10 +258,11 @@ class Output:
         if self.row.made != (seen.change != "gone"):
             self._set(made=seen.change != "gone")
 
-    def _chain_anew(self, text: bytes) -> None:
-        """Begin the chain again with the text that is going to be in a new file."""
+    def _chain_anew(self, text: bytes, *, is_checked: bool = True) -> None:
+        """Begin the chain again with the text of a file: katod's own, or if it is not checked, as it was found."""
         if self._chain:
-            self._chain = ChainHead().after(text)
+            chain = ChainHead().after(text)
+            self._chain = chain if is_checked else chain._replace(unchecked=chain.events)
             self._set(printer=(self.row.printer or {}) | {CHAIN: self._chain.row()})
 
     def note_reverted(self, seen: Comparison) -> None:
@@ -324,6 +326,14 @@ def chain_kept(row: OutputRow) -> ChainHead | None:
     with suppress(ValueError, KeyError, TypeError):  # else the ledger was changed by others
         return ChainHead.of_row(state[CHAIN])
     return None
+
+
+def missing_events(row: OutputRow, found: ChainHead) -> bytes:
+    """Return the events that an output's file, with this head, still lacks because they wait to be written."""
+    kept = chain_kept(row)
+    count = kept.events - found.events if kept is not None else 0
+    waiting = list(filter(is_event, (row.intent or b"").splitlines(keepends=True)))
+    return b"".join(waiting[-count:]) if 0 < count <= len(waiting) else b""
 
 
 def _head(row: OutputRow, time: str) -> str:

@@ -25,14 +25,17 @@ class PublishedHead(NamedTuple):
 
     def data(self) -> bytes:
         """Return the bytes that are signed."""
-        return canonical({"chain": KIND, "hash": _HASH, "session": self.session} | self.chain.row()).encode()
+        about = {"chain": KIND, "hash": _HASH, "session": self.session}
+        return canonical(about | {"events": self.chain.events, "head": self.chain.head.hex()}).encode()
 
     def check(self, lines: Iterable[bytes]) -> Chained:
         """Compare the lines of a recording with it. Raises SealError if they are not these events, in this order."""
         found = chain_of(lines, self.chain.events)
+        if found.strange:
+            raise SealError(found.strange)
         if found.wanted is None:
             raise SealError(f"has {found.whole.events:,} events, of which there were {self.chain.events:,}")
-        if found.wanted != self.chain:
+        if not found.wanted.is_at(self.chain):
             raise SealError("an event was changed, removed, added or moved since the head was published")
         return found
 

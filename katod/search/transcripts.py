@@ -16,6 +16,7 @@ import orjson
 
 from katod import events as ev
 from katod.events import Event
+from katod.formats.eventlines import is_event
 from katod.formats.text.ownlines import SIGN, poses
 from katod.formats.text.when import zone_of
 from katod.formats.transcript.between import SUMMARY
@@ -260,6 +261,6 @@ def _read_page(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, st
 def jsonl_event(line: bytes) -> Event | None:
     """Return a line of a JSONL transcript as the event that it is, None if it is none of katod's."""
     try:
-        return ev.from_json(orjson.loads(line))
+        return ev.from_json(orjson.loads(line)) if is_event(line) else None
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return None

@@ -2,31 +2,30 @@
 // node verify.mjs HEAD.json RECORDING.jsonl [KEY.pem]
 // With a public key, also the signature of the head, which is beside it (HEAD.sig.cbor).
 import { createHash, createPublicKey, verify } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { pathToFileURL } from "node:url";
+import { readFileSync, realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
 const EVENT = Buffer.from('{"schema":"katod.event/');
+const NAME = Buffer.from("katod.event/");
 
-export function headAfter(data, events) {
+export function check(published, data) {
+  if (published.chain !== "katod.event" || published.hash !== "sha-256") return "this is no head of a chain";
   let head = Buffer.alloc(32);
   let count = 0;
-  for (let at = 0; at < data.length && count < events; ) {
+  for (let at = 0; at < data.length && count < published.events; ) {
     let end = data.indexOf(10, at);
     if (end < 0) end = data.length;
     const line = data.subarray(at, end);
-    if (line.subarray(0, EVENT.length).equals(EVENT)) {
+    if (line.subarray(0, EVENT.length).equals(EVENT) && !(line[line.length - 1] === 13 && end < data.length)) {
       head = createHash("sha256").update(head).update(line).digest();
       count += 1;
+    } else if (line.includes(NAME) || /^[\s\x1c-\x1f]*\{/.test(line.toString("latin1"))) {
+      return "a line looks like an event, and is none";
     }
     at = end + 1;
   }
-  return count === events ? head.toString("hex") : null;
-}
-
-export function check(published, data) {
-  const found = headAfter(data, published.events);
-  if (found === null) return "events are missing";
-  return found === published.head ? "" : "an event was changed, removed, added or moved";
+  if (count !== published.events) return "events are missing";
+  return head.toString("hex") === published.head ? "" : "an event was changed, removed, added or moved";
 }
 
 function bytes(content) {
@@ -53,12 +52,21 @@ function isSigned(data, cbor, pem) {
   return verify(null, Buffer.concat(message), createPublicKey(pem), value);
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const [published, recording, key] = process.argv.slice(2);
+function main(published, recording, key) {
   const data = readFileSync(published);
-  const signature = key && readFileSync(published.replace(/\.json$/, ".sig.cbor"));
-  let wrong = key && !isSigned(data, signature, readFileSync(key)) ? "the head is not signed with this key" : "";
-  wrong ||= check(JSON.parse(data), readFileSync(recording));
+  const signature = key !== undefined && readFileSync(published.replace(/\.json$/, ".sig.cbor"));
+  const isUnsigned = key !== undefined && !isSigned(data, signature, readFileSync(key));
+  const wrong = isUnsigned ? "the head is not signed with this key" : check(JSON.parse(data), readFileSync(recording));
   console.log(wrong || `the first ${JSON.parse(data).events} events are as they were published`);
+  if (!isUnsigned) console.log(`the signature of the head: ${key === undefined ? "not checked, as no key is given" : "made with this key"}`);
   process.exitCode = wrong ? 1 : 0;
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  try {
+    main(...process.argv.slice(2));
+  } catch (error) {
+    console.log(`cannot be checked: ${error.message}`);
+    process.exitCode = 1;
+  }
 }

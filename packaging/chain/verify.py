@@ -7,51 +7,63 @@ import hashlib
 import json
 import sys
 
-EVENT = b'{"schema":"katod.event/'
-
-
-def head_after(lines, events):
-    """Return the head after so many events, None if there are fewer; and how many other lines are among them."""
-    head, count, notes = bytes(32), 0, 0
-    for line in lines:
-        if count == events:
-            break
-        if line.startswith(EVENT):
-            count, head = count + 1, hashlib.sha256(head + line.removesuffix(b"\n")).digest()
-        elif line.strip():
-            notes += 1
-    return (head.hex() if count == events else None), notes
+EVENT, NAME = b'{"schema":"katod.event/', b"katod.event/"
 
 
 def check(head, lines):
-    """Return what is wrong with a recording, empty if it begins with the events that were published."""
-    found, _ = head_after(lines, head["events"])
-    if found is None:
-        return "events are missing"
-    return "" if found == head["head"] else "an event was changed, removed, added or moved"
+    """Return what is wrong with a recording, empty if it begins with the events that were published, and the notes."""
+    if (head.get("chain"), head.get("hash")) != ("katod.event", "sha-256"):
+        return "this is no head of a chain", 0
+    found, count, notes = bytes(32), 0, 0
+    for line in lines:
+        if count == head["events"]:
+            break
+        if line.startswith(EVENT) and not line.endswith(b"\r\n"):
+            count, found = count + 1, hashlib.sha256(found + line.removesuffix(b"\n")).digest()
+        elif NAME in line or line.lstrip().startswith(b"{"):
+            return "a line looks like an event, and is none", notes
+        else:
+            notes += bool(line.strip())
+    if count != head["events"]:
+        return "events are missing", notes
+    return "" if found.hex() == head["head"] else "an event was changed, removed, added or moved", notes
 
 
-def check_signature(data, signature, pem):
-    """Raise an exception unless a key signed exactly these bytes."""
+def is_signed(data, signature, pem):
+    """Return whether a key signed exactly these bytes."""
     import cbor2
+    from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-    protected, _, _, value = cbor2.loads(signature).value
-    load_pem_public_key(pem).verify(value, cbor2.dumps(["Signature1", protected, b"", data]))
+    try:
+        protected, _, _, value = cbor2.loads(signature).value
+        load_pem_public_key(pem).verify(value, cbor2.dumps(["Signature1", protected, b"", data]))
+    except (InvalidSignature, cbor2.CBORDecodeError, AttributeError, TypeError, ValueError):
+        return False
+    return True
 
 
-def main(published, recording, key=""):
+def read(path):
+    """Return what is in a file."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def main(published, recording, key=None):
     """Print what is wrong, or that nothing is; return the exit code."""
-    with open(published, "rb") as file:
-        data = file.read()
-    if key:
-        with open(published.removesuffix(".json") + ".sig.cbor", "rb") as signature, open(key, "rb") as pem:
-            check_signature(data, signature.read(), pem.read())
+    data = read(published)
+    if key is not None and not is_signed(data, read(published.removesuffix(".json") + ".sig.cbor"), read(key)):
+        print("the head is not signed with this key")
+        return 1
     with open(recording, "rb") as lines:
-        wrong = check(json.loads(data), lines)
-    print(wrong or f"the first {json.loads(data)['events']} events are as they were published")
+        wrong, notes = check(json.loads(data), lines)
+    print(wrong or f"the first {json.loads(data)['events']} events are as they were published; {notes} notes among them")
+    print("the signature of the head: " + ("not checked, as no key is given" if key is None else "made with this key"))
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        sys.exit(f"cannot be checked: {error}")

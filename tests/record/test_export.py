@@ -296,7 +296,7 @@ def test_a_katod_file_gives_its_events_back(tmp_path):
     rows = [make.user("the title"), make.runs("t1", "ls"), make.result("t1", "a"), make.says("done")]
     first = [(event, metadata.state()) for event, metadata in replay(KEY, [stretch(tmp_path, *rows)], LOG)]
     written = [orjson.dumps(ev.to_json(event)) for event, _ in first]
-    again = [(event, metadata.state()) for event, metadata in read_katod([b"", *written, b" \n"], tmp_path)]
+    again = [(event, metadata.state()) for event, metadata in read_katod([b"", *written, b" \n", b"a note"], tmp_path)]
     assert [ev.to_json(event) for event, _ in again] == [ev.to_json(event) for event, _ in first]
     assert again[-1][1]["title"] == "the title"
     assert [state.get("calls") for _, state in again] == [state.get("calls") for _, state in first]
@@ -309,7 +309,7 @@ def test_a_katod_file_has_the_name_that_the_agent_gave(tmp_path):
     assert metadata.list_title == "named"
 
 
-@each("bad", [b"{not json", b"[]", b"7", b"{}", b'{"id":"a","kind":"x","session":{},"payload":{}}', b'{"session":[]}'])
+@each("bad", [b"{not json", b" {}", b"{}", b'{"id":"a","kind":"x","session":{},"payload":{}}', b'{"session":[]}'])
 def test_a_line_that_is_no_event_is_named(bad):
     """The error has the file and the number of the line."""
     good = orjson.dumps(ev.to_json(Event("a", ev.USER_MESSAGE, SessionRef(*KEY), {"text": "one"}, {})))

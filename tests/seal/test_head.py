@@ -4,8 +4,10 @@ import importlib.util
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -14,7 +16,8 @@ import pytest
 from katod.errors import SealError
 from katod.formats.chain import ChainHead, chain_of
 from katod.seal.head import PublishedHead, is_head, parse_head
-from tests.support.records import Claude, says, user
+from katod.store.ledger import LEDGER_NAME
+from tests.support.records import OTHER, Claude, says, user
 from tests.support.world import SOURCE, World
 
 pytest.importorskip("cbor2")
@@ -54,7 +57,7 @@ def test_a_head_is_signed_and_stays_true_while_the_recording_goes_on(world: Worl
     world.once()
     shown = world.cli("seal", "--verify", str(head))
     assert "more events, which this head says nothing of" in shown
-    assert "1 lines that are no events" in shown
+    assert "1 note in the file" in shown
 
 
 def test_katod_keeps_the_head_and_finds_accidents(world: World, published):
@@ -105,10 +108,118 @@ def test_a_head_comes_back_as_it_was():
     assert not is_head(b'{"id":"')
 
 
+def _forged(line):
+    """Yield forms in which some program takes a line for an event that was never recorded."""
+    row = json.loads(line) | {"id": "forged"}
+    plain = json.dumps(row, separators=(",", ":")).encode()
+    yield b" " + plain
+    yield json.dumps(row).encode()
+    yield json.dumps(dict(reversed(row.items()))).encode()
+    yield b"a note\r" + plain
+    yield b"\xef\xbb\xbf" + plain
+    yield plain.replace(b"katod", b"\\u006batod")
+
+
+def test_a_line_that_poses_as_an_event_is_found(world: World, published):
+    """By katod and both other programs, with and without a head; and no command shows it as anybody's words."""
+    path, head, _ = published
+    data = path.read_bytes()
+    first, _, rest = data.partition(b"\n")
+    for forged in _forged(first.replace(b"hello", b"FORGED")):
+        path.write_bytes(first + b"\n" + forged + b"\n" + rest)
+        world.cli("seal", "--verify", str(head), code=1)
+        assert "looks like an event" in world.said
+        assert "looks like an event" in world.cli("verify", "--chain", code=1)
+        for program in _programs():
+            told = subprocess.run([*program, str(head), str(path)], capture_output=True, text=True, check=False)
+            assert (told.returncode, "looks like an event" in told.stdout) == (1, True), forged
+        assert "FORGED" not in world.cli("search", "FORGED", code=1)
+        assert "FORGED" not in world.cli("export", str(path), code=1)
+    path.write_bytes(data.replace(b"\n", b"\r\n"))
+    world.cli("seal", "--verify", str(head), code=1)
+    assert "ends like a line of Windows" in world.said
+
+
+def test_what_was_appended_again_is_not_certified(world: World, published):
+    """A changed event stays in the file: the chain goes on from there, and says so."""
+    path, _, _ = published
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]).replace(b"hello", b"he11o"))
+    world.cli("verify", "--append-missing", "--yes")
+    assert "as they were found" in world.cli("verify", "--chain")
+    for one in path.parent.glob("notes.*.head.*"):
+        one.unlink()
+    world.cli("seal", "--head", "1")
+    assert "as they were found" in world.said
+
+
+def test_events_that_wait_to_be_written_are_not_missing(world: World, published):
+    """As when the disk is full: the head that katod keeps is ahead of the file, which is signed as it is."""
+    path, head, _ = published
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]))
+    with closing(sqlite3.connect(world.state / LEDGER_NAME)) as ledger, ledger:
+        ledger.execute("UPDATE outputs SET intent = ?", (lines[-1],))
+    shown = world.cli("verify", "--chain")
+    assert "but for those that wait to be written" in shown
+    world.cli("seal", "--head", "1")
+    [new] = [found for found in path.parent.glob("notes.*.head.json") if found != head]
+    assert json.loads(new.read_bytes())["events"] == len(lines) - 1
+
+
+def test_a_head_that_was_half_written_is_completed(world: World, published):
+    """Whatever was there first; another head in its place is left alone."""
+    _, head, _ = published
+    signature = head.with_name(head.name.replace(".json", ".sig.cbor"))
+    kept = head.read_bytes(), signature.read_bytes()
+    for missing in (head, signature):
+        missing.unlink()
+        world.cli("seal", "--head", "1")
+        assert (head.read_bytes(), signature.read_bytes()) == kept
+    signature.write_bytes(b"another")
+    world.cli("seal", "--head", "1", code=1)
+    assert "another head" in world.said
+    signature.write_bytes(kept[1])
+    assert "as they were signed" in world.cli("seal", "--verify", str(head.rename(head.with_name("head.json"))), "--signature", str(signature),
+                                              "--recording", str(head.with_name("notes.jsonl")))  # fmt: skip
+
+
+def test_options_that_say_nothing_of_a_chain_are_refused(world: World, published):
+    """Rather than left out; and a transcript has none."""
+    for option in ("--json", "--append-missing", "--strict", "--yes"):
+        world.cli("verify", "--chain", option, code=2)
+    Claude(world, session=OTHER).say(user("::start words\nhello"), says("hi"))
+    world.once()
+    world.cli("verify", "--chain", "2", code=1)
+    assert "only recordings in JSONL" in world.said
+
+
+def _programs():
+    return [[sys.executable, str(CHAIN / "verify.py")]] + ([[NODE, str(CHAIN / "verify.mjs")]] if NODE else [])
+
+
+def test_programs_of_others_say_what_they_did_not_check(published, tmp_path):
+    """Also by another name, and with a key or a signature that is none."""
+    path, head, key = published
+    for program in _programs():
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to(program[1])
+        for name in (program[1], str(tmp_path / "link")):
+            told = subprocess.run([program[0], name, str(head), str(path)], capture_output=True, text=True, check=True)
+            assert "not checked" in told.stdout
+        for wrong in (path, tmp_path / "nowhere"):
+            told = subprocess.run(
+                [*program, str(head), str(path), str(wrong)], capture_output=True, text=True, check=False
+            )
+            assert (told.returncode, "Traceback" in told.stderr) == (1, False)
+        told = subprocess.run([*program, str(key), str(path)], capture_output=True, text=True, check=False)
+        assert (told.returncode, "Traceback" in told.stderr) == (1, False)
+
+
 def test_others_verify_without_katod(published):
     """In Python and in JavaScript, with the signature; a changed file and another key are found."""
     path, head, key = published
-    programs = [[sys.executable, str(CHAIN / "verify.py")]] + ([[NODE, str(CHAIN / "verify.mjs")]] if NODE else [])
+    programs = _programs()
     for program in programs:
         clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         told = subprocess.run(
@@ -119,7 +230,7 @@ def test_others_verify_without_katod(published):
     path.write_bytes(changed)
     for program in programs:
         told = subprocess.run([*program, str(head), str(path)], capture_output=True, text=True, check=False)
-        assert (told.returncode, told.stdout) == (1, "an event was changed, removed, added or moved\n")
+        assert (told.returncode, told.stdout.splitlines()[0]) == (1, "an event was changed, removed, added or moved")
 
 
 def mutations(lines, random, count):
@@ -157,7 +268,7 @@ def test_every_change_is_found(published, tmp_path, count):
     for number, changed in enumerate(made):
         split = changed.splitlines(keepends=True)
         assert chain_of(split, head.chain.events).wanted != head.chain, number
-        assert verify.check(row, split), number
+        assert verify.check(row, split)[0], number
     if NODE:
         assert _missed_by_node(head_path, made, tmp_path) == 0
 

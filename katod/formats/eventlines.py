@@ -1,0 +1,20 @@
+"""Which lines of a recording in JSONL are events, and which are notes of a person. Pure.
+
+An event is a line that begins as katod writes one. A note is what no program takes for an event. What is neither (an
+event in another form, or a part of one) may have been put there so that some programs read it as one.
+"""
+
+from typing import Final
+
+_EVENT: Final = b'{"schema":"katod.event/'
+_NAME: Final = b"katod.event/"
+
+
+def is_event(line: bytes) -> bool:
+    """Return whether a line is an event, if it is one at all."""
+    return line.startswith(_EVENT)
+
+
+def is_note(line: bytes) -> bool:
+    """Return whether a line is text of a person, or empty."""
+    return _NAME not in line and not line.lstrip().startswith(b"{")
