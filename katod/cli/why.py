@@ -1,11 +1,13 @@
 """`katod why`: which prompt is behind a line."""
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 import click
@@ -27,11 +29,13 @@ from katod.why.blame import Run
 from katod.why.explain import Explained
 from katod.why.git import Repository
 from katod.why.rows import LineOrigin
-from katod.why.shown import UNKNOWN, porcelain, run_row, trace
+from katod.why.shown import UNKNOWN, page_of, porcelain, run_row, trace
 from katod.why.target import AskedLines, LineRange, file_in_commit, file_on_disk, parse_target
 
 _WORDS: Final = 400  # characters of a prompt or an answer
 _TITLE: Final = 80
+_FOUND: Final = 6  # words of a prompt by which it is found
+_WORD: Final = re.compile(r"[^\W_]{2,}")
 _ID: Final = 13  # characters: of an id that begins with its time, all of that
 _DETAILED: Final = 24  # lines that are shown with all of their prompts
 _UNKNOWN: Final = "katod: no edit of a session is known to have written these lines"
@@ -81,7 +85,7 @@ def why(
     elif not any(run.origin for run in found.runs):
         say(_UNKNOWN if everything else f"{_UNKNOWN}; {_ELSEWHERE}", err=True)
     else:
-        show(_shown(found) if len(found.files) == 1 else _sessions(found))
+        show(_shown(found, _page_root(context.state)) if len(found.files) == 1 else _sessions(found))
 
 
 def _report(context: Context, what: str, revision: str | None, *, everything: bool) -> LineReport:
@@ -200,12 +204,12 @@ def _stamp(time: str, zone: When) -> str:
 # -- for people --------------------------------------------------------------------------------------
 
 
-def _shown(found: LineReport) -> Iterator[Line]:
+def _shown(found: LineReport, root: str) -> Iterator[Line]:
     """Yield the lines of a file with what is behind them, or if these are many, a table of them."""
     [one] = found.files
     count = sum(run.last - run.first + 1 for run in one.runs)
     if count <= _DETAILED:
-        yield from _details(found, one)
+        yield from _details(found, one, root)
         return
     known = sum(run.last - run.first + 1 for run in one.runs if run.origin)
     yield line(f"{known:,} of {count:,} lines were written by edits of sessions", "bold")
@@ -250,7 +254,7 @@ def _short(session: str) -> str:
     return f"{agent}{colon}{own[:_ID]}"
 
 
-def _details(found: LineReport, one: AttributedFile) -> Iterator[Line]:
+def _details(found: LineReport, one: AttributedFile, root: str) -> Iterator[Line]:
     """Yield the lines of each run as they are, and what is behind them."""
     zone, name, before = When(local_zone()), one.file.path.name, tuple[str, ...]()
     for number, run in enumerate(one.runs):
@@ -264,11 +268,20 @@ def _details(found: LineReport, one: AttributedFile) -> Iterator[Line]:
         elif _told(run) == before:
             yield line(f"   as above, {run.origin.status}", "dim")
         else:
-            yield from _explanation(run.origin, explained, zone)
+            yield from _explanation(run.origin, explained, zone, root)
         before = _told(run)
 
 
-def _explanation(origin: LineOrigin, explained: Explained, zone: When) -> Iterator[Line]:
+def _page_root(state: Path) -> str:
+    """Return the address of `katod serve`, empty if it does not run."""
+    from katod.serve.address import running  # noqa: PLC0415 - an extra
+
+    found = running(state)
+    return f"http://{f'[{found.host}]' if ':' in found.host else found.host}:{found.port}" if found else ""
+
+
+def _explanation(origin: LineOrigin, explained: Explained, zone: When, root: str) -> Iterator[Line]:
+    """Yield what is behind a run, and how to read on: with the page, if its server runs at this root."""
     cause = origin.cause
     about = ", ".join(filter(None, (_label(cause.session.agent), _stamp(cause.time, zone), origin.status)))
     title = cut_at_word(explained.title or str(cause.session), _TITLE)
@@ -276,7 +289,11 @@ def _explanation(origin: LineOrigin, explained: Explained, zone: When) -> Iterat
     for word, text in (("prompt", explained.prompt), ("answer", explained.answer)):
         if text:
             yield [TextSpan(f"   {word}   ", "dim"), TextSpan(cut_at_word(" ".join(text.split()), _WORDS))]
-    yield line(f"   katod show {explained.recording or _short(str(cause.session))}", "command")
+    words = [word for word in _WORD.findall(first_words(explained.prompt, _WORDS)) if word != "OR"][:_FOUND]
+    found = f" --find {quote(' '.join(words))}" if words else ""
+    yield line(f"   katod show {explained.recording or _short(str(cause.session))}{found}", "command")
+    if root:
+        yield line(f"   {root}{page_of(cause)}", "dim")
 
 
 def _label(agent: str) -> str:

@@ -5,7 +5,9 @@ from hashlib import sha256
 from json import dumps
 from typing import Any, Final
 
+from katod.edits.edits import Cause
 from katod.formats.records.agenttrace import contributor, lines_range, trace_record
+from katod.formats.stream.bridge import event_uuid, session_uuid
 from katod.metadata import first_words
 from katod.states import seconds
 from katod.why.blame import Run
@@ -26,8 +28,13 @@ def run_row(file: str, run: Run, explained: Explained | None) -> dict[str, Any]:
     words = {"prompt": (cause.prompt, explained.prompt), "answer": (cause.answer, explained.answer)}
     return row | {
         "status": run.origin.status, "agent": cause.session.agent, "session": str(cause.session),
-        "title": explained.title, "time": cause.time, "call": cause.call,
+        "title": explained.title, "time": cause.time, "call": cause.call, "page": page_of(cause),
     } | {name: {"event": event, "text": text} for name, (event, text) in words.items() if event}  # fmt: skip
+
+
+def page_of(cause: Cause) -> str:
+    """Return where the page of `katod serve` shows the prompt behind an edit, or without one the call."""
+    return f"/s/{session_uuid(cause.session)}#{event_uuid(cause.prompt or cause.call)}"
 
 
 def porcelain(file: str, lines: list[str], found: Iterable[tuple[Run, Explained | None]]) -> Iterator[str]:

@@ -1,16 +1,19 @@
-"""Checks a recording against a published head of its chain, without katod: verify.py HEAD.json RECORDING.jsonl [KEY.pem].
+"""Checks a recording against a published head of its chain: verify.py HEAD.json RECORDING.jsonl [KEY.pem].
 
-With a public key, also the signature of the head, which is beside it (HEAD.sig.cbor): needs `cbor2` and `cryptography`.
+katod is not needed. With a public key, also the signature of the head is checked, which is beside it (HEAD.sig.cbor):
+that needs `cbor2` and `cryptography`.
 """
 
 import hashlib
 import json
 import sys
+from collections.abc import Iterable
+from typing import Any
 
 EVENT, NAME = b'{"schema":"katod.event/', b"katod.event/"
 
 
-def check(head, lines):
+def check(head: dict[str, Any], lines: Iterable[bytes]) -> tuple[str, int]:
     """Return what is wrong with a recording, empty if it begins with the events that were published, and the notes."""
     if (head.get("chain"), head.get("hash")) != ("katod.event", "sha-256"):
         return "this is no head of a chain", 0
@@ -29,7 +32,7 @@ def check(head, lines):
     return "" if found.hex() == head["head"] else "an event was changed, removed, added or moved", notes
 
 
-def is_signed(data, signature, pem):
+def is_signed(data: bytes, signature: bytes, pem: bytes) -> bool:
     """Return whether a key signed exactly these bytes."""
     import cbor2
     from cryptography.exceptions import InvalidSignature
@@ -43,13 +46,13 @@ def is_signed(data, signature, pem):
     return True
 
 
-def read(path):
+def read(path: str) -> bytes:
     """Return what is in a file."""
     with open(path, "rb") as file:
         return file.read()
 
 
-def main(published, recording, key=None):
+def main(published: str, recording: str, key: str | None = None) -> int:
     """Print what is wrong, or that nothing is; return the exit code."""
     data = read(published)
     if key is not None and not is_signed(data, read(published.removesuffix(".json") + ".sig.cbor"), read(key)):
@@ -57,8 +60,9 @@ def main(published, recording, key=None):
         return 1
     with open(recording, "rb") as lines:
         wrong, notes = check(json.loads(data), lines)
-    print(wrong or f"the first {json.loads(data)['events']} events are as they were published; {notes} notes among them")
-    print("the signature of the head: " + ("not checked, as no key is given" if key is None else "made with this key"))
+    print(wrong or f"the first {json.loads(data)['events']} events are as they were published")
+    print(f"notes among them: {notes}")
+    print(f"the signature of the head: {'not checked, as no key is given' if key is None else 'made with this key'}")
     return 1 if wrong else 0
 
 

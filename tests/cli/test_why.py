@@ -2,6 +2,8 @@
 
 import os
 import re
+import shlex
+import socket
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -9,6 +11,7 @@ from contextlib import closing
 import orjson
 import pytest
 
+from katod.serve.address import announced
 from katod.store.ledger import LEDGER_NAME
 from tests.formats.schemas import schema
 from tests.support.records import MAKERS, OTHER, Claude, CodexFlat, Cursor, says, user
@@ -137,7 +140,13 @@ def test_people_see_the_line_with_its_prompt(world: World, project, monkeypatch)
     assert f"note.txt:1  {NEW}" in shown
     assert "prompt   please edit it" in shown
     assert "answer   I will edit it." in shown
-    assert f"katod show claude:{maker.session[:8]}" in shown
+    [command] = [line.strip() for line in shown.splitlines() if line.startswith("   katod show")]
+    assert command == f"katod show claude:{maker.session[:13]} --find 'please edit it'"
+    assert "please edit it" in world.cli(*shlex.split(command)[1:])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with announced(world.state, "127.0.0.1", port):
+            assert f"   http://127.0.0.1:{port}/s/{maker.session}#" in world.cli("why", str(project / "note.txt"))
     assert "unknown: " in world.cli("why", str(project / "note.txt"))
     assert world.cli("why", f"{project / 'note.txt'}:2") == ""
 
