@@ -84,6 +84,12 @@ RECORDED: Final = _RecordedParam()
 RECORDING: Final = _Recording()
 
 
+def exclude(reason: str, *others: object) -> None:
+    """Raise UsageError if any of the other options is given."""
+    if any(others):
+        raise click.UsageError(reason)
+
+
 def complete_files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """Let the shell complete the name of a file."""
     return [CompletionItem(incomplete, type="file")]

@@ -10,7 +10,7 @@ import click
 
 from katod.agents import AGENTS
 from katod.cli.context import Context
-from katod.cli.parameters import complete_files
+from katod.cli.parameters import complete_files, exclude
 from katod.cli.printing import say
 from katod.cli.sealhead import HEAD, publish, verify_head
 from katod.config import seal_key_path
@@ -83,7 +83,7 @@ def seal(
     events so far. `katod seal --verify NAME.head.json` checks the recording against it.
     """
     if new_key:
-        _exclude("--new-key goes with no other option than --key", record, verify, checkpoint, signature, head)
+        exclude("--new-key goes with no other option than --key", record, verify, checkpoint, signature, head)
         require_extra()
         _make(key or seal_key_path())
         return
@@ -91,10 +91,10 @@ def seal(
         raise click.UsageError("Missing argument 'RECORD'.")
     require_extra()
     if head:
-        _exclude("--head goes with no other option than --key", verify, checkpoint, signature, recording)
+        exclude("--head goes with no other option than --key", verify, checkpoint, signature, recording)
         publish(context, str(record), _private(key))
     elif verify:
-        _exclude("--verify says itself whether it is a checkpoint: leave out --checkpoint", checkpoint)
+        exclude("--verify says itself whether it is a checkpoint: leave out --checkpoint", checkpoint)
         _check(record, signature, recording, _public_path(key))
     else:
         _sign(context, record, signature or _beside(record), key or seal_key_path(), checkpoint=checkpoint)
@@ -128,12 +128,6 @@ def _is_head(path: Path) -> bool:
     with suppress(OSError), path.open("rb") as file:
         return is_head(file.read(_LONGEST))
     return False
-
-
-def _exclude(reason: str, *others: object) -> None:
-    """Raise UsageError if any of the other options is given."""
-    if any(others):
-        raise click.UsageError(reason)
 
 
 def _make(path: Path) -> None:

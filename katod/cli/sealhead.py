@@ -20,7 +20,6 @@ from katod.smallfile import create_small, read_small
 from katod.store.rows import OutputRow
 
 HEAD: Final = ".head.json"
-FOUND: Final = "they were found when missing ones were appended"  # events that are not known to be as katod wrote them
 _SHARED: Final = 0o644  # less what the umask takes: it is to be passed on
 _MEANING: Final = (
     "This proves that these events are as they were when the head was signed, not that what was said is true."
@@ -40,11 +39,8 @@ def publish(context: Context, recording: str, key: PrivateKey) -> None:
     _create(path, head.data())
     say(f"wrote {path}: the head after {head.chain.events:,} events")
     say(f"wrote {beside}: its signature; give away both")
-    if head.chain.unchecked:
-        say(
-            f"the first {head.chain.unchecked:,} events are as they were found when missing ones were appended",
-            err=True,
-        )
+    if doubt := head.chain.doubt():
+        say(doubt, err=True)
 
 
 def _create(path: Path, data: bytes) -> None:

@@ -7,10 +7,9 @@ from typing import Any, Final, NamedTuple
 import click
 
 from katod.cli.context import Context
-from katod.cli.parameters import RECORDING
+from katod.cli.parameters import RECORDING, exclude
 from katod.cli.printing import say
 from katod.cli.record import ask
-from katod.cli.sealhead import FOUND
 from katod.cli.selection import select_recordings
 from katod.errors import KatodError, OutputUnreadable, SourceError
 from katod.formats.chain import chain_of
@@ -67,7 +66,7 @@ def verify(
     you published with `katod seal --head` finds every change.
     """
     if chain:
-        _exclude("--chain goes with no other option", append_missing, yes, strict, as_json)
+        exclude("--chain goes with no other option", append_missing, yes, strict, as_json)
         check_chains(context, recording)
         return
     rows, results = select_recordings(context, recording), Counter[bool | None]()
@@ -82,11 +81,6 @@ def verify(
         raise KatodError(f"{failed} of {len(rows)} recordings do not match")
     if unknown and strict:
         raise KatodError("--strict requires that every recording can be checked")
-
-
-def _exclude(reason: str, *others: bool) -> None:
-    if any(others):
-        raise click.UsageError(reason)
 
 
 def check_chains(context: Context, recording: str) -> None:
@@ -121,8 +115,8 @@ def chain_verdict(row: OutputRow) -> tuple[bool, str]:
     if waiting := missing_events(row, found.whole):
         about = f", but for those that wait to be written{about}"
     if found.whole.after(waiting).is_at(kept):
-        if kept.unchecked:
-            about = f", of which the first {kept.unchecked:,} are as {FOUND}{about}"
+        if doubt := kept.doubt():
+            about = f", but {doubt}{about}"
         return True, f"all {kept.events:,} events as they were written{about}"
     if found.whole.events != kept.events:
         return False, f"has {found.whole.events:,} of {kept.events:,} events{about}"

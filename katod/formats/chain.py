@@ -35,6 +35,11 @@ class ChainHead(NamedTuple):
         """Return whether another one is after the same events."""
         return self[:2] == other[:2]
 
+    def doubt(self) -> str:
+        """Return what is not known of the first events, in words; empty if all are known to be as katod wrote them."""
+        found = "are as they were found when missing ones were appended"
+        return f"the first {self.unchecked:,} events {found}" if self.unchecked else ""
+
     def row(self) -> dict[str, Any]:
         """Return it as JSON."""
         row: dict[str, Any] = {"events": self.events, "head": self.head.hex()}

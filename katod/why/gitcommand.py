@@ -80,7 +80,10 @@ class GitAnswer:
         """Wait for the end of what is not read any more, and of the process. Raises TimeoutError."""
         while self._has_more():
             self._read.clear()
-        process.wait()
+        try:
+            process.wait(max(self._left, 0))
+        except subprocess.TimeoutExpired:
+            raise TimeoutError from None
 
     def _taken(self, size: int) -> bytes:
         taken = bytes(self._read[:size])
