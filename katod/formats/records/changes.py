@@ -23,11 +23,14 @@ class ChangedFile(NamedTuple):
 
 
 def changed_files(payload: dict[str, Any]) -> Iterator[ChangedFile]:
-    """Yield the files of the payload of a result, if that went well. What is of another shape is left out."""
+    """Yield the files of the payload of a result, if that went well.
+
+    What is of another shape, or has no name, is left out.
+    """
     structured = payload.get("structured")
     files = structured.get("files") if isinstance(structured, dict) and went_well(payload) else None
     for file in files if isinstance(files, list) else ():
-        if isinstance(file, dict) and isinstance(file.get("path"), str) and isinstance(file.get("change", ""), str):
+        if isinstance(file, dict) and isinstance(file.get("change", ""), str) and _is_name(file.get("path")):
             after = file.get("after")
             known = after if isinstance(after, str) and _SHA256.fullmatch(after) else ""
             yield ChangedFile(file["path"], file.get("change", "update"), _ranges(file.get("ranges")), known)
@@ -43,6 +46,10 @@ def relative(path: str, cwd: str) -> str:
         return own if is_windows(own) else own.replace("\\", "/")
     rest = below(path, cwd)
     return posixpath.normpath(rest) if rest else path
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _ranges(value: Any) -> list[Range]:

@@ -37,6 +37,11 @@ def test_a_change_of_which_the_lines_are_not_known_leaves_none():
     assert changed(("a.py", "update", [[3, 4]]), ("a.py", "update", None)) == {}
 
 
+def test_a_file_without_a_name_is_left_out():
+    """No record may name it so."""
+    assert changed(("", "add", [[1, 1]]), ("a.py", "add", [[1, 1]])) == {"files": [ranges("a.py", (1, 1))]}
+
+
 @each("cwd, path, shown", [
     ("/home/me/app", "/home/me/app/src/a.py", "src/a.py"), ("/home/me/app", "/home/me/apple/a.py", "/home/me/apple/a.py"),
     ("C:\\Users\\me\\app", "C:\\Users\\me\\app\\src\\a.py", "src/a.py"),
