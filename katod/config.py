@@ -18,6 +18,7 @@ from katod.formatspec import MARKDOWN, FormatName, format_of, recorded_formats
 from katod.log import LEVELS
 from katod.model import Attachments, ToolsSetting
 from katod.smallfile import read_small
+from katod.text import is_plain_name
 
 CONFIG_NAME: Final = "katod.toml"
 SEAL_KEY_NAME: Final = "seal-key.pem"
@@ -129,6 +130,14 @@ class ServeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ArchiveSettings:
+    """`[archive]`: folders that several machines share."""
+
+    machine: str = ""
+    folders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PricesSettings:
     """`[prices]`: where prices come from, for costs that no agent recorded."""
 
@@ -146,6 +155,7 @@ class Settings:
     agents: dict[str, AgentSettings] = field(default_factory=lambda: {name: AgentSettings() for name in AGENTS})
     matrix: MatrixSettings = field(default_factory=MatrixSettings)
     serve: ServeSettings = field(default_factory=ServeSettings)
+    archive: ArchiveSettings = field(default_factory=ArchiveSettings)
     prices: PricesSettings = field(default_factory=PricesSettings)
     log: LogSettings = field(default_factory=LogSettings)
 
@@ -350,7 +360,13 @@ class SettingsReader:
         self._check_filename(settings)
         self._check_matrix(settings.matrix)
         self._check_serve(settings.serve)
+        self._check_archive(settings.archive)
         self._check_prices(settings.prices.source)
+
+    def _check_archive(self, archive: ArchiveSettings) -> None:
+        if archive.machine and not is_plain_name(archive.machine):
+            raise self.wrong(("archive", "machine"), "must be a short name in lower case, without spaces: laptop")
+        self._check_paths(("archive", "folders"), archive.folders)
 
     def _check_prices(self, source: str) -> None:
         if source not in ("auto", "none") and not _is_absolute(source):

@@ -14,6 +14,7 @@ _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x0
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 _HARMLESS: Final = bytes((9, 10, *range(32, 127)))
 _NOT_SLUG: Final = re.compile(r"[^\w]+", re.UNICODE)
+_PLAIN_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _LENGTH: Final = 48
 
 
@@ -34,6 +35,11 @@ def slug(text: str, length: int = _LENGTH) -> str:
     if len(words) <= length:
         return words
     return words[: length + 1].rpartition("-")[0].strip("-_") or words[:length].strip("-_")
+
+
+def is_plain_name(text: str) -> bool:
+    """Return whether a text is a short name in lower case, which is one file name on every kind of disk."""
+    return _PLAIN_NAME.fullmatch(text) is not None
 
 
 def distinct(name: str, path: str) -> str:

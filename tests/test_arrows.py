@@ -31,7 +31,7 @@ ARROWS = {
     "metadata": "events model paths receipt",
     "states": "",
     "lifecycle": "events states",
-    "config": "agents errors formatspec log model smallfile",
+    "config": "agents errors formatspec log model smallfile text",
     "project": "command config durable errors formatspec model shell smallfile write",
     # what is stored between the stages
     "store": "durable errors log model text",
@@ -151,7 +151,7 @@ IMPURE = {
         " .opencode.sweep .opencode.tree .others .pi .processes .qwen .spec .vscode .zot"
     ),
     "command": ".target",
-    "archive": ".drop .folder .folders .naming .talk",
+    "archive": ".drop .folder .folders .machine .naming .talk",
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .usagecache",
     "record": ".catchup .currentstate .delivery .export .follow .forget .history .naming .native .policy .resync .sample .session .stream",

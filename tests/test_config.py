@@ -58,6 +58,8 @@ KEYS = [
     ("serve", "origins", '["http://127.0.0.1:3200"]', ("http://127.0.0.1:3200",)),
     ("serve", "sessions", '"all"', "all"),
     ("serve", "bridge_open", "true", True),
+    ("archive", "machine", '"laptop-2"', "laptop-2"),
+    ("archive", "folders", '["~/shared", "/srv/chats"]', ("~/shared", "/srv/chats")),
     ("log", "level", '"debug"', "debug"),
     ("log", "level", '"error"', "error"),
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from katod import durable
+from katod.archive.machine import Machine
 from katod.archive.manifest import MANIFEST, Entry, Manifest, entry_line, header, project_line
 from katod.archive.plan import FileLook, State
 from katod.errors import AlreadyRunning, KatodError, OutputError, TargetRefused
@@ -27,7 +28,7 @@ class ExportFolder:
 
     def __init__(self, root: Path, fd: int, manifest_fd: int) -> None:
         self.root = root
-        self.manifest = Manifest()
+        self.manifest = Manifest()  # until `read`
         self.aside = ""  # where a damaged manifest was copied to
         self._has_changed = False
         self._fd = fd
@@ -38,10 +39,10 @@ class ExportFolder:
         """What is open of it, with its lock."""
         return self._fd, self._manifest_fd
 
-    def read(self) -> None:
+    def read(self, machine: Machine | None) -> None:
         """Read the manifest, and remove what a killed run left behind. A damaged manifest is kept under another name.
 
-        Raises OutputError or OSError.
+        With a machine, the folder has to be its, and is from now on. Raises OutputError or OSError.
         """
         data = os.pread(self._manifest_fd, os.fstat(self._manifest_fd).st_size, 0)
         try:
@@ -49,6 +50,8 @@ class ExportFolder:
             self.manifest = Manifest.read(data)
         except KatodError as error:
             raise OutputError(error.what, path=self.root / MANIFEST, hint=error.hint) from error
+        if machine is not None:
+            self._claim(machine)
         if self.manifest.damaged:
             self._set_aside(data)
         elif self.manifest.size < len(data):  # a line without its end, which a killed run was writing
@@ -141,6 +144,16 @@ class ExportFolder:
         """Release the lock."""
         os.close(self._manifest_fd)
 
+    def _claim(self, machine: Machine) -> None:
+        """Note whose folder it is. Raises OutputError if it is another machine's."""
+        found = self.manifest.machine
+        if machine.is_other(found):
+            which = "another machine that is also called" if machine.id else "the machine"
+            hint = "give this one another name: `archive.machine`" if machine.id else "choose another folder"
+            raise OutputError(f"belongs to {which} {found.name}", path=self.root, hint=hint)
+        self._has_changed |= found != machine and self.manifest.size > 0
+        self.manifest.machine = machine
+
     def _compared(self, entry: Entry, there: FileStamp) -> State:
         """Compare the content of a file with what katod wrote, and note what was found."""
         digest = self.digest(entry.parts)
@@ -173,7 +186,7 @@ class ExportFolder:
     def _append(self, line: bytes, *, sync: bool = False) -> None:
         """Append a line, or nothing of it. Raises OSError."""
         end = os.fstat(self._manifest_fd).st_size
-        data = line if end else header() + line
+        data = line if end else header(self.manifest.machine) + line
         self._has_changed = True
         written = durable.write_at(self._manifest_fd, data, end)
         if written < len(data):
@@ -189,8 +202,11 @@ def _places_of(entries: Collection[Entry]) -> tuple[set[str], set[str]]:
 
 
 @contextmanager
-def opened(root: Path) -> Iterator[ExportFolder]:
-    """Create a folder of exports if necessary, and lock it. Raises AlreadyRunning or OutputError."""
+def opened(root: Path, machine: Machine | None = None) -> Iterator[ExportFolder]:
+    """Create a folder of exports if necessary, and lock it; with a machine, it has to be its.
+
+    Raises AlreadyRunning or OutputError.
+    """
     try:
         make_root(root)
         fd = os.open(root, _FOLDER)
@@ -199,7 +215,7 @@ def opened(root: Path) -> Iterator[ExportFolder]:
     try:
         folder = ExportFolder(root, fd, _locked(root, fd))
         try:
-            folder.read()
+            folder.read(machine)
             yield folder
         finally:
             folder.close()

@@ -12,13 +12,16 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from katod.archive.machine import Machine
 from katod.errors import KatodError
 from katod.model import SessionKey
+from katod.text import is_plain_name
 
 MANIFEST: Final = ".katod-export.jsonl"
 INDEX: Final = "index.html"  # of the pages in a folder: no export has this name
 VERSION: Final = 1
 _HEADER: Final = "katodExport"
+_BEGIN: Final = b'{"katodExport":'
 # What an entry consists of, in the order of its fields. There may be ten thousand of them: this is the fast way.
 _TYPES: Final = (str, str, str, str, str, list, str, int, int, str, str, str, str)
 _SAFE: Final = re.compile(r"[^./\0][^/\0]*(?:/[^./\0][^/\0]*)*")
@@ -57,8 +60,9 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Manifest:
-    """The entries, the folders of projects by their paths, and the number of damaged lines."""
+    """The machine that wrote it, the entries, the folders of projects by their paths, the number of damaged lines."""
 
+    machine: Machine = Machine()  # noqa: RUF009 - never changed
     entries: dict[Slot, Entry] = field(default_factory=dict)
     projects: dict[str, str] = field(default_factory=dict)
     damaged: int = 0
@@ -82,7 +86,7 @@ class Manifest:
 
     def lines(self) -> Iterator[bytes]:
         """Yield its lines, of which each counts."""
-        yield header()
+        yield header(self.machine)
         yield from (project_line(path, folder) for path, folder in self.projects.items())
         yield from map(entry_line, self.entries.values())
 
@@ -95,6 +99,7 @@ class Manifest:
         if is_first:
             if _of_type(row[_HEADER], int) > VERSION:
                 raise KatodError("was written by a later version of katod", hint="use that version, or another folder")
+            self.machine = _machine(row)
         elif "project" in row:
             self.projects[_of_type(row["project"], str)] = _safe_name(row["folder"])
         else:
@@ -107,12 +112,14 @@ def _may_begin(data: bytes) -> bool:
 
     So a file that begins with NUL bytes is one, whatever is behind them: no other program has a file of this name.
     """
-    return header().startswith(data.partition(b"\0")[0])
+    there = data.partition(b"\0")[0]
+    return there.startswith(_BEGIN) or _BEGIN.startswith(there)
 
 
-def header() -> bytes:
-    """Return the first line."""
-    return orjson.dumps({_HEADER: VERSION}) + b"\n"
+def header(machine: Machine = Machine()) -> bytes:  # noqa: B008 - never changed
+    """Return the first line; the machine is in it if it has a name."""
+    whose = {"machine": machine.name, "id": machine.id} if machine.id else {}
+    return orjson.dumps({_HEADER: VERSION} | whose) + b"\n"
 
 
 def project_line(path: str, folder: str) -> bytes:
@@ -140,6 +147,15 @@ def entry_line(entry: Entry) -> bytes:
     if entry.edited:
         row["edited"] = True
     return orjson.dumps(row) + b"\n"
+
+
+def _machine(row: dict[str, Any]) -> Machine:
+    if "machine" not in row:
+        return Machine()
+    machine = Machine(_of_type(row["machine"], str), _of_type(row["id"], str))
+    if not is_plain_name(machine.name):
+        raise ValueError
+    return machine
 
 
 def _entry(row: dict[str, Any]) -> Entry:

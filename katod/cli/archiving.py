@@ -12,6 +12,7 @@ import click
 
 from katod.archive.folder import opened, require_allowed
 from katod.archive.folders import remember
+from katod.archive.machine import this_machine
 from katod.archive.manifest import INDEX
 from katod.archive.plan import Outcome, Task
 from katod.archive.update import Result, bring_up_to_date
@@ -49,9 +50,10 @@ def export_everything(
     form = format_name or MARKDOWN
     require_page(form, base)
     options = replace(policy.export_options(form, thinking=thinking, tools=tools, redact=redact), base=base)
-    root = Path(os.path.realpath(with_home(output)))
+    machine = this_machine(context.settings.archive.machine, context.state)
+    root = Path(os.path.realpath(with_home(output))) / machine.name
     require_allowed(root, policy.output_directory, policy.protected)
-    with opened(root) as folder:
+    with opened(root, machine) as folder:
         if folder.aside:
             say(
                 f"katod: {root}: the list of exports was damaged and was renamed to {folder.aside}; no files were lost",

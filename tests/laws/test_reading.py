@@ -55,6 +55,7 @@ OPENS = {
     "katod.store.integrity": "the ledger",
     "katod.archive.drop": "the list in a directory of exports",
     "katod.archive.folder": "the directory of exports",
+    "katod.archive.machine": "the id of this machine",
     "katod.archive.folders": "the directories of exports",
 }
 # These open what they are for: session files, and files that katod writes.

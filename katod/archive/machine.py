@@ -1,0 +1,68 @@
+"""Which machine a folder of exports is of: the name that its person gives it, and what tells two of one name apart."""
+
+import re
+from pathlib import Path
+from secrets import token_hex
+from typing import Final, NamedTuple
+
+from katod import durable
+from katod.errors import KatodError
+from katod.smallfile import create_small, read_small
+
+NAME: Final = "machine"  # in katod's state
+_LARGEST: Final = 1024
+_BYTES: Final = 16
+_ID: Final = re.compile(r"[0-9a-f]{32}")
+_PRIVATE: Final = 0o600
+
+
+class Machine(NamedTuple):
+    """A name, as the person configured it, and an id made at random; both are empty for a folder of nobody's."""
+
+    name: str = ""
+    id: str = ""
+
+    def is_other(self, found: "Machine") -> bool:
+        """Return whether a folder is another machine's; one that names none is anybody's."""
+        return bool(found.id) and found.id != self.id
+
+
+def this_machine(name: str, state: Path) -> Machine:
+    """Return this machine, whose id is made when it is first needed; nobody if it has no name.
+
+    Raises KatodError if the id can neither be read nor written.
+    """
+    if not name:
+        return Machine()
+    try:
+        return Machine(name, _read(state) or _made(state))
+    except OSError as error:
+        raise KatodError(f"cannot be used: {error.strerror}", path=state / NAME) from error
+
+
+def known_id(state: Path) -> str:
+    """Return the id of this machine, empty if none was needed yet, or it cannot be read."""
+    try:
+        return _read(state)
+    except OSError:
+        return ""
+
+
+def _read(state: Path) -> str:
+    try:
+        text = read_small(state / NAME, _LARGEST, own=True).decode("ascii", "replace").strip()
+    except FileNotFoundError:
+        return ""
+    return text if _ID.fullmatch(text) else ""
+
+
+def _made(state: Path) -> str:
+    durable.make_folders(state, 0o700)
+    durable.remove(state / NAME, missing_ok=True)  # a damaged one
+    try:
+        create_small(state / NAME, f"{token_hex(_BYTES)}\n".encode(), _PRIVATE)
+    except FileExistsError:
+        pass  # of another process, which needed it at the same time
+    else:
+        durable.sync_names(state)
+    return _read(state)
