@@ -55,6 +55,10 @@ class SelectionError(KatodError):
     """An argument matches no session, recording or file, or more than one."""
 
 
+class NoSuchSession(SelectionError):
+    """An argument matches no session whose files are on this machine."""
+
+
 class NothingHere(SelectionError):
     """There is no session in this directory, and no other one was chosen."""
 

@@ -48,14 +48,14 @@ ARROWS = {
     "write": "durable errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model paths processes record store tail text write",
     "usage": "agents discover errors events formats log metadata model processes record smallfile store tail",
-    "why": "agents discover edits errors events formats formatspec log metadata model paths processes record search states store",
+    "why": "agents archive discover edits errors events formats formatspec log metadata model paths processes record search states store",
     # the stages put together
     "pipeline": "backoff command discover errors events log metadata record store tail",
     "preload": "agents errors formats",
     "shellrequests": "discover errors log model pipeline record store",
     "service": "durable errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
-    "archive": "agents command discover durable errors events formats formatspec log metadata model paths processes record text smallfile write",
+    "archive": "agents command discover durable errors events formats formatspec log metadata model paths processes record text smallfile store write",
     # signatures of what was exported
     "seal": "durable errors events formats model smallfile",
     # what katod adds to the agents' own files
@@ -68,7 +68,7 @@ ARROWS = {
     # recordings that are delivered elsewhere
     "matrix": "backoff config discover errors formats log model record smallfile store",
     # what was recorded, for other agents
-    "mcp": "agents errors formats formatspec log metadata model record search store text",
+    "mcp": "agents archive errors formats formatspec log metadata model record search store text",
     # sessions for clients and browsers
     "serve": (
         "agents discover durable errors events exchanges formats log metadata model preload record search service shell text smallfile states store usage"
@@ -151,7 +151,7 @@ IMPURE = {
         " .opencode.sweep .opencode.tree .others .pi .processes .qwen .spec .vscode .zot"
     ),
     "command": ".target",
-    "archive": ".drop .folder .folders .machine .naming .talk",
+    "archive": ".archived .drop .folder .folders .machine .naming .parts .talk",
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .usagecache",
     "record": ".catchup .currentstate .delivery .export .follow .forget .history .naming .native .policy .resync .sample .session .stream",

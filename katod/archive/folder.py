@@ -146,13 +146,11 @@ class ExportFolder:
 
     def _claim(self, machine: Machine) -> None:
         """Note whose folder it is. Raises OutputError if it is another machine's."""
-        found = self.manifest.machine
-        if machine.is_other(found):
-            which = "another machine that is also called" if machine.id else "the machine"
-            hint = "give this one another name: `archive.machine`" if machine.id else "choose another folder"
-            raise OutputError(f"belongs to {which} {found.name}", path=self.root, hint=hint)
-        self._has_changed |= found != machine and self.manifest.size > 0
-        self.manifest.machine = machine
+        is_new = self.manifest.size == 0
+        try:
+            self._has_changed |= self.manifest.claim(machine) and not is_new
+        except KatodError as error:
+            raise OutputError(error.what, path=self.root, hint=error.hint) from error
 
     def _compared(self, entry: Entry, there: FileStamp) -> State:
         """Compare the content of a file with what katod wrote, and note what was found."""

@@ -27,6 +27,9 @@ _TYPES: Final = (str, str, str, str, str, list, str, int, int, str, str, str, st
 _SAFE: Final = re.compile(r"[^./\0][^/\0]*(?:/[^./\0][^/\0]*)*")
 # The files of a session as they were when it was read: path, size, mtime (ns), and two numbers that a copy changes.
 Sources = list[list[str | int]]
+# The parts of a session that were recorded: the ids of the first and the last event of each.
+RecordedParts = tuple[tuple[str, str], ...]
+WHOLE: Final[RecordedParts] = (("", ""),)  # all of it
 # Which line of the list counts: a session may be there once for each format.
 Slot = tuple[SessionKey, str]
 INDEX_SLOT: Final[Slot] = (SessionKey("", ""), "html")  # of the index, which is of no session
@@ -38,6 +41,7 @@ class Entry(NamedTuple):
     `before` is the hash of the file that was about to be replaced: after a kill, one of the two is there. `edited`
     means that a person changed the file: size and time are then those of the changed file, the hash is katod's.
     `cwd` is known of a session that was read, even if nothing was made of it because its project is excluded.
+    `recorded` says which parts of it a person had recorded: of nothing else, programs for other agents learn.
     """
 
     slot: Slot
@@ -51,6 +55,7 @@ class Entry(NamedTuple):
     before: str = ""
     cwd: str = ""
     edited: bool = False
+    recorded: RecordedParts = ()
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -93,6 +98,16 @@ class Manifest:
     def names(self) -> set[str]:
         """Return the names of all files."""
         return {entry.name for entry in self.entries.values()}
+
+    def claim(self, machine: Machine) -> bool:
+        """Make it the manifest of a machine; return whether it was nobody's. Raises KatodError if it is another's."""
+        found = self.machine
+        if machine.is_other(found):
+            which = "another machine that is also called" if machine.id else "the machine"
+            hint = "give this one another name: `archive.machine`" if machine.id else "choose another folder"
+            raise KatodError(f"belongs to {which} {found.name}", hint=hint)
+        self.machine = machine
+        return found != machine
 
     def _take(self, row: dict[str, Any], *, is_first: bool) -> None:
         """Take up a line. Raises ValueError, TypeError or KeyError for one that katod did not write."""
@@ -146,6 +161,8 @@ def entry_line(entry: Entry) -> bytes:
         row["cwd"] = entry.cwd
     if entry.edited:
         row["edited"] = True
+    if entry.recorded:
+        row["recorded"] = entry.recorded
     return orjson.dumps(row) + b"\n"
 
 
@@ -166,7 +183,11 @@ def _entry(row: dict[str, Any]) -> Entry:
         raise TypeError
     if "file" in row:
         _safe_name(file[0])
-    return Entry._make(((key, row["format"]), *values, "edited" in row))
+    return Entry._make(((key, row["format"]), *values, "edited" in row, _recorded(row.get("recorded", []))))
+
+
+def _recorded(rows: list[list[str]]) -> RecordedParts:
+    return tuple((_of_type(first, str), _of_type(last, str)) for first, last in rows)
 
 
 def _of_type(value: Any, kind: type) -> Any:

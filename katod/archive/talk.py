@@ -5,7 +5,9 @@ from copy import copy
 from tempfile import TemporaryFile
 from typing import IO, Final, NamedTuple, Protocol
 
+from katod.archive.manifest import RecordedParts
 from katod.archive.plan import Task
+from katod.archive.recordedtally import RecordedTally
 from katod.archive.tally import TextTally
 from katod.formats.text.linkbase import is_address
 from katod.log import EventLog
@@ -33,6 +35,7 @@ class Said(NamedTuple):
 
     text: str
     cwd: str
+    recorded: RecordedParts
     is_spoken: bool
     is_unknown: bool  # some of it is kept raw
     problem: str
@@ -61,11 +64,11 @@ class Rendering:
 
     def begin(self, task: Task) -> "ReadTalk | None":
         """Begin to read a session; None if there is nothing in it. Raises KatodError or OSError."""
-        tally, said = Tally(), TextTally(task.found.key)
+        tally, said, recorded = Tally(), TextTally(task.found.key), RecordedTally(task.found.outputs)
         stretches = [Stretch(path, identity) for path, identity, _ in task.found.files]
         events = replay(task.found.key, stretches, EventLog(), said=task.found.said)
-        begun = look_ahead(said.over(tally.over(events)))
-        return ReadTalk(self, begun, tally, said) if begun else None
+        begun = look_ahead(recorded.over(said.over(tally.over(events))))
+        return ReadTalk(self, begun, tally, said, recorded) if begun else None
 
     @property
     def is_the_same_anywhere(self) -> bool:
@@ -92,11 +95,14 @@ class Rendering:
 class ReadTalk:
     """A session that is read here."""
 
-    def __init__(self, rendering: Rendering, begun: Begun, tally: Tally, said: TextTally) -> None:
+    def __init__(
+        self, rendering: Rendering, begun: Begun, tally: Tally, said: TextTally, recorded: RecordedTally
+    ) -> None:
         self._rendering = rendering
         self._begun = begun
         self._tally = tally
         self._said = said
+        self._recorded = recorded
 
     @property
     def metadata(self) -> SessionMetadata:
@@ -110,7 +116,8 @@ class ReadTalk:
     def said(self) -> Said:
         """Return what was said so far."""
         tally = self._tally
-        return Said(self._said.text, self.metadata.cwd, tally.spoken > 0, tally.unknown > 0, tally.problem)
+        said, recorded = self._said.text, self._recorded.parts
+        return Said(said, self.metadata.cwd, recorded, tally.spoken > 0, tally.unknown > 0, tally.problem)
 
     def spooled(self) -> "Done[tuple[SessionMetadata, Said]] | None":
         """Return all of it, read to its end, for another process; None if its text depends on where it is written."""

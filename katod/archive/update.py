@@ -174,7 +174,9 @@ def _sources(found: FoundSession) -> Sources:
 
 def _made_of(found: FoundSession, made: str) -> str:
     """Return a short hash of what determines an export besides the files of its session."""
-    return made if found.said.is_empty else _hashed(repr((made, found.said)))
+    if found.said.is_empty and not found.outputs:
+        return made
+    return _hashed(repr((made, found.said, *(output.ranges for output in found.outputs))))
 
 
 def _made(agent: str, form: str, options: Options) -> str:

@@ -154,11 +154,19 @@ class Writer:
         return "unchanged" if before.name else "empty"
 
     def _excluded(self, task: Task, talk: Talk) -> Outcome:
-        """Note only the project, so that the session is new once it is no longer excluded. A file of it stays."""
+        """Note only the project, so that the session is new once it is no longer excluded. A file of it stays.
+
+        In a shared folder, nothing is noted of a session that was not exported before: others read the list.
+        """
         before = task.entry or Entry(task.slot)
+        if self._folder.manifest.machine.id and not before.name:
+            return "excluded"
         self._folder.note(before._replace(cwd=talk.metadata.cwd))
         return "excluded"
 
     def _entry(self, task: Task, talk: Talk, target: Target, stamp: FileStamp, digest: str) -> Entry:
         said = talk.said()
-        return Entry(task.slot, task.made, task.sources, target.name, *stamp, digest, said.text, cwd=said.cwd)
+        return Entry(
+            task.slot, task.made, task.sources, target.name, *stamp, digest, said.text, cwd=said.cwd,
+            recorded=said.recorded,
+        )  # fmt: skip

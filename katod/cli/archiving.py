@@ -59,7 +59,7 @@ def export_everything(
                 f"katod: {root}: the list of exports was damaged and was renamed to {folder.aside}; no files were lost",
                 err=True,
             )
-        sessions = context.found(with_words=True).values()
+        sessions = context.found(with_words=True, with_outputs=True).values()
         result = bring_up_to_date(folder, sessions, policy, form, options, _progress)
     with suppress(OSError):  # it is only needed to forget
         remember(context.state, root)

@@ -1,7 +1,7 @@
 """What all commands share: settings, state directory, ledger, the meaning of SESSION."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +11,16 @@ import click
 from katod import config
 from katod.agents import AGENTS
 from katod.agents.guard import failures
+from katod.archive.parts import ArchivedSession, SharedFolders, shared_folders
 from katod.config import Settings
 from katod.discover.found import FoundSession, find_sessions, look_at_roots
 from katod.discover.roots import Root, find_roots
 from katod.errors import ConfigError, LedgerError
 from katod.log import EventLog
 from katod.model import SessionKey
+from katod.store.collections import Tombstones
 from katod.store.ledger import Ledger
-from katod.store.rows import PersonalRow
+from katod.store.rows import OutputRow, PersonalRow
 
 
 class Context:
@@ -78,15 +80,41 @@ class Context:
             if ledger is not None:
                 ledger.close()
 
-    def found(self, *, with_words: bool = False) -> dict[SessionKey, FoundSession]:
-        """Return every session on disk; `with_words`, also with what its person says of it."""
-        return find_sessions(self._roots_to_read(), self.problems, self._said() if with_words else {})
+    def found(self, *, with_words: bool = False, with_outputs: bool = False) -> dict[SessionKey, FoundSession]:
+        """Return every session on disk; `with_words` of its person, and `with_outputs`, if they are wanted."""
+        found = find_sessions(self._roots_to_read(), self.problems, self._said() if with_words else {})
+        for key, output in self._outputs() if with_outputs else ():
+            if key in found:
+                found[key].note(output)
+        return found
+
+    def _outputs(self) -> list[tuple[SessionKey, OutputRow]]:
+        """Return all recordings and copies that have been made, nothing if the ledger cannot be read."""
+        with suppress(LedgerError), self.reading() as ledger:
+            keys = {row.id: row.key for row in ledger.sessions()} if ledger else {}
+            return [(keys[row.session], row) for row in ledger.outputs() if row.made] if ledger else []
+        return []
 
     def _said(self) -> dict[SessionKey, PersonalRow]:
         """Return what people say of sessions, nothing if the ledger cannot be read."""
         with suppress(LedgerError), self.reading() as ledger:
             return ledger.personal.all() if ledger else {}
         return {}
+
+    @cached_property
+    def shared(self) -> SharedFolders:
+        """The parts of shared folders, read once a command."""
+        return shared_folders(self.settings.archive.folders, self.state)
+
+    def archived(self, without: Container[SessionKey] = (), *, others: bool = False) -> list[ArchivedSession]:
+        """Return the sessions of shared folders, or of `others` alone, `without` some and those that were forgotten."""
+        if not self.shared.parts:
+            return []
+        found = self.shared.sessions(without, others=others)
+        with suppress(LedgerError), self.reading() as ledger:
+            forgotten = ledger.tombstones if ledger and ledger.has_tombstones() else Tombstones(())
+            return [one for one in found if not forgotten.covers(one.key)]
+        return []  # without the ledger, nobody knows what was forgotten
 
     def look(self) -> None:
         """Note the folders that cannot be read and those that are not understood; cheaper than `found`."""

@@ -72,7 +72,9 @@ def export(context: Context, /, what: str | None, everything: bool, **options: A
 
     With --all, katod writes all sessions that are new or have changed since the last run, under names like those of
     recordings. It does not touch files that you changed, and deletes nothing. The file `.katod-export.jsonl` in the
-    directory lists what was written from which session. With -f html, `index.html` there leads to all pages.
+    directory lists what was written from which session. With -f html, `index.html` there leads to all pages. If this
+    machine has a name (`archive.machine`), all of that is in a subdirectory of this name: so machines share a directory
+    without ever changing each other's files.
     """
     if sum((what is not None, options["recording"] is not None, everything)) > 1:
         raise click.UsageError("give at most one of SESSION, FILE, --recording and --all")

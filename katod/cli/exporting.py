@@ -13,10 +13,12 @@ import click
 from katod.agents import AGENTS
 from katod.agents.sniffing import sniff
 from katod.agents.spec import AgentSpec
+from katod.archive.archived import events_of as archived_events
+from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
 from katod.cli.formatchoice import require_page
 from katod.cli.printing import say
-from katod.cli.selection import recording_named, select, select_recordings
+from katod.cli.selection import recording_named, select_anywhere, select_recordings
 from katod.config import with_home
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError, SelectionError
@@ -106,7 +108,7 @@ def events_of(context: Context, what: str) -> tuple[str, Replay]:
         return split_name(row.path.name)[0], _of_recording(context, row, what)
     if path.suffix == FORMATS["jsonl"].suffix:
         raise SelectionError("no such file", path=what)
-    found = select(context, what)
+    found = select_anywhere(context, what)
     return _file_name(found.key), _noticed(_session(context, found), what or str(found.key))
 
 
@@ -144,10 +146,20 @@ def _noticed(events: Replay, what: str) -> Replay:
 
 
 def _session(context: Context, found: FoundSession) -> Replay:
+    if isinstance(found, ArchivedSession):
+        require_events(found)
+        return archived_events(found)
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
     with suppress(LedgerError), context.reading() as ledger:
         return replay(found.key, stretches, context.log, said=ledger.personal.of(found.key) if ledger else None)
     return replay(found.key, stretches, context.log)
+
+
+def require_events(found: ArchivedSession) -> None:
+    """Raise SelectionError for a session of which there is only the text."""
+    if not found.has_events:
+        what = f"the machine {found.machine} exported only its text, as {found.path.name}"
+        raise SelectionError(what, path=str(found.key), hint=f"`katod show {found.key}` shows it")
 
 
 def _file(context: Context, path: Path) -> Replay:

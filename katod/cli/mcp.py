@@ -24,6 +24,7 @@ def mcp(context: Context) -> None:
     gemini mcp add -s user katod katod mcp
     """  # noqa: D301 - click reads the escape
     try:
+        from katod.mcp.recordings import Library  # noqa: PLC0415 - loads all formats
         from katod.mcp.server import serve  # noqa: PLC0415 - an extra, and slow to load
     except ImportError:
         raise KatodError(
@@ -31,4 +32,4 @@ def mcp(context: Context) -> None:
         ) from None
     if is_terminal():
         raise KatodError("`katod mcp` is started by an agent, not from a terminal", hint=_HOW)
-    serve(context.state)
+    serve(Library(context.state, context.settings.archive.folders))

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import click
 
+from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
 from katod.cli.parameters import SESSION
 from katod.cli.printing import say, say_as_it_is
-from katod.cli.selection import select
+from katod.cli.selection import select_anywhere
 from katod.discover.found import FoundSession
+from katod.errors import SelectionError
 from katod.shell import pasted_with_home
 
 
@@ -24,7 +26,18 @@ def resume(context: Context, session: str) -> None:
     choose; outside a terminal, it uses the latest session of this directory. For a sub-agent, the command resumes the
     session that started it.
     """
-    say_as_it_is(_command(context, select(context, session)))
+    found = select_anywhere(context, session)
+    if isinstance(found, ArchivedSession):
+        raise _is_elsewhere(found)
+    say_as_it_is(_command(context, found))
+
+
+def _is_elsewhere(found: ArchivedSession) -> SelectionError:
+    """Return why a session cannot be resumed here, and what can be done instead."""
+    what = f"its agent's files are on the machine {found.machine}: it can be resumed only there"
+    brief = f"`katod handoff {found.key}` prints a brief with which another agent can go on here"
+    hint = brief if found.has_events else f"`katod show {found.key}` shows it"
+    return SelectionError(what, path=str(found.key), hint=hint)
 
 
 def _command(context: Context, found: FoundSession) -> str:

@@ -86,8 +86,8 @@ def search(
 
     Finds messages, commands, files and results that contain all WORDS, in upper or lower case; quote words to find them
     as a phrase. OR between two words means one or the other. Your own titles and labels of sessions are found, too.
-    katod searches the transcripts that it wrote; with --all, also the agents' own session files, but it stores nothing
-    of them.
+    katod searches the transcripts that it wrote, those that other machines share (`archive.folders`) among them; with
+    --all, also the agents' own session files, but it stores nothing of them.
 
     Of --agent, --project and --state, several may be given: a session has to match one of each kind.
     """
@@ -105,7 +105,7 @@ def search(
     with sifted(possible, query) as may_match, SignOfLife(lambda: _at_work(job)):
         matches = job.search(possible, may_match)
         matches = matches if within else [*scope.named(query, terms), *matches]
-    _say_problems(context.problems | job.problems)
+    _say_problems(context.problems | context.shared.problems | job.problems)
     if not matches:
         raise KatodError("nothing found", hint=_elsewhere(everything=everything or bool(within)))
     print_matches(matches, scope, HitLayout(When(local_zone()), width, query, terms.each), as_json=as_json)

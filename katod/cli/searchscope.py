@@ -1,7 +1,7 @@
 """What `katod search` searches, and what is known of it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
+from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
-from katod.cli.selection import outputs_of, recording_named, select
+from katod.cli.selection import outputs_of, recording_named, select_anywhere
 from katod.cli.sessions import short_ids
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError
@@ -28,7 +29,10 @@ OWN: Final = "Title"  # the speaker of a hit in a person's own title or labels
 
 
 class Described(NamedTuple):
-    """What people see of a match; `path` is that of a transcript, `project` a path or the name of one."""
+    """What people see of a match; `path` is that of a transcript, `project` a path or the name of one.
+
+    `machine` is another one, which shares it.
+    """
 
     agent: str
     session: str
@@ -36,6 +40,7 @@ class Described(NamedTuple):
     project: str
     open: str
     path: str = ""
+    machine: str = ""
 
 
 class SearchFilter(NamedTuple):
@@ -62,10 +67,11 @@ class SearchScope:
         self._chosen = chosen
         self._rows, self._said = _known(context)
         self._found: dict[SessionKey, FoundSession] = {}
+        self._archived: dict[Path, ArchivedSession] = {}
         self._described: dict[SessionKey | Path, Described] = {}
 
     def everything(self, *, sessions: bool) -> Iterator[Searched]:
-        """Yield all transcripts, each once, and all sessions if they are wanted."""
+        """Yield all transcripts, each once, those of other machines among them, and all sessions if they are wanted."""
         folder = Path(self._context.settings.output.directory).expanduser()
         seen: set[str] = set()
         for transcript in (*existing(self._rows.values()), *transcripts_below(folder)):
@@ -77,6 +83,7 @@ class SearchScope:
         for found in self._found.values():
             if found.key.agent in (self._chosen.agents or (found.key.agent,)) and self._is_in_state(str(found.key)):
                 yield found
+        yield from self._shared(self._context.archived(self._found.keys(), others=not sessions))
 
     def within(self, what: str) -> Iterator[Searched]:
         """Yield the transcript of a recording, or a session with its transcripts. Raises SelectionError."""
@@ -84,10 +91,18 @@ class SearchScope:
         if row is not None:
             yield from existing([row])
             return
-        found = select(self._context, what)
+        found = select_anywhere(self._context, what)
+        if isinstance(found, ArchivedSession):
+            yield from self._shared([found])
+            return
         self._found = {found.key: found}
         yield from existing(outputs_of(self._context, found.key))
         yield found
+
+    def _shared(self, archived: Iterable[ArchivedSession]) -> Iterator[TranscriptFile]:
+        for found in archived:
+            self._archived[found.path] = found
+            yield TranscriptFile(found.path, found.changed_ns, found.open)
 
     def wants(self, place: Searched, about: TranscriptHead) -> bool:
         """Return whether a place is of a session that was chosen."""
@@ -127,10 +142,14 @@ class SearchScope:
         """Return the displayed form of a place."""
         name = place.key if isinstance(place, FoundSession) else place.path
         if name not in self._described:
-            self._described[name] = (
-                self._session(place) if isinstance(place, FoundSession) else self._transcript(place, about)
-            )
+            self._described[name] = self._describe(place, about)
         return self._described[name]
+
+    def _describe(self, place: Searched, about: TranscriptHead) -> Described:
+        if isinstance(place, FoundSession):
+            return self._session(place)
+        archived = self._archived.get(place.path)
+        return self._transcript(place, about) if archived is None else _archived(archived, about)
 
     def _session(self, found: FoundSession) -> Described:
         short = short_ids(self._found)
@@ -156,6 +175,13 @@ class SearchScope:
         return Described(
             agent, session, about.title or path.stem, cwd or about.project or path.parent.name, command, str(path)
         )
+
+
+def _archived(found: ArchivedSession, about: TranscriptHead) -> Described:
+    """Return the displayed form of a session that another machine shares."""
+    key, path = found.key, str(found.path)
+    title, project = about.title or found.path.stem, found.cwd or about.project
+    return Described(key.agent, str(key), title, project, f"katod show {pasted(str(key))}", path, found.machine)
 
 
 def words_of(row: PersonalRow) -> str:

@@ -92,7 +92,7 @@ def _block(entry: list[tuple[Match, Described]], screen: HitLayout) -> Iterator[
     """Yield the lines about one session: what it is, how to open its first match, and the first hits there."""
     match, described = entry[0]
     day = screen.day(match)
-    about = " · ".join(filter(None, (name_of(described.project), described.agent, day)))
+    about = " · ".join(filter(None, (name_of(described.project), described.agent, described.machine, day)))
     title = cut(one_text(described.title) or described.session, max(_LEAST, screen.width - len(about) - 3))
     yield (TextSpan(title, "bold"), TextSpan(f" · {about}" if about else "", "dim"))
     hits = _telling(match) if screen.each else list(match.hits)

@@ -11,11 +11,12 @@ from typing import Final
 import click
 
 from katod.agents import AGENTS
+from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
 from katod.cli.layout import is_terminal
 from katod.config import rescue_path
 from katod.discover.found import FoundSession
-from katod.errors import LedgerError, NothingHere, SelectionError
+from katod.errors import LedgerError, NoSuchSession, NothingHere, SelectionError
 from katod.model import SessionKey
 from katod.rescue.names import saved_keys, transcript_of
 from katod.store.rows import OutputRow
@@ -41,8 +42,27 @@ def select(context: Context, text: str) -> FoundSession:
     if key is not None and key in sessions:
         return sessions[key]
     if key is not None:
-        raise SelectionError(f"the files of {key} no longer exist", hint=_saved([key]) or "agents delete old sessions")
+        hint = _saved([key]) or _elsewhere(context, str(key)) or "agents delete old sessions"
+        raise NoSuchSession(f"the files of {key} no longer exist", hint=hint)
     return _matching(context, sessions.values(), text) if text else _chosen(context, sessions.values())
+
+
+def select_anywhere(context: Context, text: str) -> FoundSession:
+    """Return what `select` does, or a session that only a shared folder has. Raises SelectionError as `select` does."""
+    try:
+        return select(context, text)
+    except NoSuchSession:
+        found = archived_as(context, text)
+        if found is None:
+            raise
+        return found
+
+
+def archived_as(context: Context, text: str) -> ArchivedSession | None:
+    """Return the session of a shared folder that a text selects, None if that is none or more than one."""
+    found = {one.key: one for one in context.archived()}
+    keys = matching_keys(found, text)
+    return found[keys[0]] if len(keys) == 1 else None
 
 
 def select_recorded(context: Context, text: str, *, to_stop: bool) -> SessionKey:
@@ -97,9 +117,7 @@ def select_known(context: Context, text: str) -> SessionKey:
         return recorded
     try:
         return select(context, text).key
-    except SelectionError as error:
-        if not error.what.startswith("no session matches"):
-            raise
+    except NoSuchSession:
         found = _best([FoundSession(key) for key in _known(context) if _matches(key, text)], text)
         if len(found) != 1:
             raise
@@ -252,7 +270,8 @@ def _matching(context: Context, sessions: Iterable[FoundSession], text: str) -> 
         return chosen[0]
     if not chosen:
         closed = "".join(f"; {folder}: {problem}" for folder, problem in context.problems.items())
-        raise SelectionError(f"no session matches {text!r}{closed}", hint=_saved(_rescued(text)) or _LIST)
+        hint = _saved(_rescued(text)) or _elsewhere(context, text) or _LIST
+        raise NoSuchSession(f"no session matches {text!r}{closed}", hint=hint)
     some = ", ".join(str(session.key) for session in chosen[:3]) + (", …" if len(chosen) > 3 else "")
     raise SelectionError(f"{len(chosen)} sessions match {text!r}: {some}", hint="type more of the id")
 
@@ -269,6 +288,12 @@ def _saved(keys: list[SessionKey]) -> str:
         return ""
     transcript = transcript_of(rescue_path(), saved[0])
     return f"it was saved from deletion: read {transcript}, or run `katod rescue --restore {saved[0]}`"
+
+
+def _elsewhere(context: Context, text: str) -> str:
+    """Return what to do about a session that only a shared folder has; empty if none has it."""
+    found = archived_as(context, text)
+    return f"the machine {found.machine} has it: `katod show {found.key}` reads it here" if found else ""
 
 
 def _best(matches: list[FoundSession], text: str) -> list[FoundSession]:

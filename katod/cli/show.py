@@ -32,10 +32,11 @@ def show(ctx: click.Context, /, what: str, find: str | None, **content: Any) -> 
     """Show a transcript in the pager, in colour.
 
     RECORDING is the number or the file of a recording; its transcript is shown as it is now, with your edits. SESSION
-    shows the whole session as `katod export` prints it, whether it is recorded or not; nothing is stored. Without an
-    argument, katod uses the only running recording. If there is none, or more than one, katod asks you to choose;
-    outside a terminal, it uses the latest session of this directory. With --thinking, --tools or --no-redact, a
-    recording is rendered again from its session, without your edits.
+    shows the whole session as `katod export` prints it, whether it is recorded or not, also one that another machine
+    shares (`archive.folders`); nothing is stored. Without an argument, katod uses the only running recording. If there
+    is none, or more than one, katod asks you to choose; outside a terminal, it uses the latest session of this
+    directory. With --thinking, --tools or --no-redact, a recording is rendered again from its session, without your
+    edits.
 
     In a pipe, the output is plain Markdown; with --find, only the messages that contain these words. The pager is
     `$PAGER`, by default `less`. If it is set but empty, no pager is used.

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TextIO
 
+from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
 from katod.cli.exporting import events_of, options_of
-from katod.cli.selection import only_recording, outputs_of, recording_named, select
+from katod.cli.selection import only_recording, outputs_of, recording_named, select_anywhere
 from katod.config import with_home
 from katod.errors import OutputUnreadable, SelectionError
 from katod.formatspec import FORMATS
@@ -24,15 +26,19 @@ DEFAULT: Final[dict[str, Any]] = {"thinking": False, "tools": None, "redact": Tr
 class ReadTranscript(NamedTuple):
     """What is read: `source` is what `events_of` takes (empty: nothing); `file` is a file of its own, if it has one.
 
-    `row` is the recording that it is; without one, `file` is any file that the person named.
+    `row` is the recording that it is; without one, `file` is any file that the person named. `archived` is a session of
+    another machine.
     """
 
     source: str
     file: Path | None = None
     row: OutputRow | None = None
+    archived: ArchivedSession | None = None
 
     def markdown(self, context: Context, content: dict[str, Any]) -> Iterator[str]:
         """Yield it as Markdown, piece by piece: its file as it is, unless other content is wanted."""
+        if self.archived is not None and not self.archived.has_events and self.archived.path.suffix == MARKDOWN:
+            return _pieces(TextIOWrapper(self.archived.open(), encoding="utf-8", errors="replace"))
         own = self.own(content)
         return self._read(own) if own and own.suffix == MARKDOWN else self.rendered(context, "markdown", content)[1]
 
@@ -44,9 +50,7 @@ class ReadTranscript(NamedTuple):
 
     def _read(self, own: Path) -> Iterator[str]:
         """Yield a file as it is. Raises OutputUnreadable if it is no longer what was recorded."""
-        with own.open(encoding="utf-8", errors="replace") if self.row is None else opened_text(self.row) as file:
-            while piece := file.read(_PIECE):
-                yield piece
+        return _pieces(own.open(encoding="utf-8", errors="replace") if self.row is None else opened_text(self.row))
 
     def rendered(self, context: Context, format_name: str, content: dict[str, Any]) -> tuple[str, Iterator[str]]:
         """Return the name of the session, or of the recording, and its text in a format. Raises SelectionError."""
@@ -67,9 +71,18 @@ def transcript(context: Context, what: str, *, recorded: bool = False) -> ReadTr
         return _of_row(row)
     if what and (given := with_home(what)).exists():
         return ReadTranscript("", given) if given.suffix in (MARKDOWN, FORMATS["html"].suffix) else ReadTranscript(what)
-    found = select(context, what)
+    found = select_anywhere(context, what)
+    if isinstance(found, ArchivedSession):
+        return ReadTranscript(str(found.key), archived=found)
     rows = outputs_of(context, found.key) if recorded else []
     return _of_row(rows[-1]) if rows else ReadTranscript(str(found.key))
+
+
+def _pieces(file: TextIO) -> Iterator[str]:
+    """Yield the text of a file, and close it."""
+    with file:
+        while piece := file.read(_PIECE):
+            yield piece
 
 
 def _of_row(row: OutputRow) -> ReadTranscript:

@@ -45,6 +45,7 @@ def usage(
 ) -> None:
     """Show tokens and cost over all sessions on this machine, recorded or not.
 
+    Sessions of other machines count, too, if these share them as JSONL (`archive.folders`).
     Each answer counts once, even if it is also in a fork, or was written again. Sub-agents count as a part of their
     session. A cost is what the agent recorded. If it recorded none, it is computed from the prices of that day and
     marked with ~, provided that the extra `prices` is installed; otherwise the tokens are unpriced. Nothing is
@@ -59,7 +60,7 @@ def usage(
     prices = open_table(context.settings.prices.source)
     with uncollected():
         sums = grouped(_cells(context, zone, wanted, prices, named=by == "project"), by)
-    for folder, problem in context.problems.items():
+    for folder, problem in (context.problems | context.shared.problems).items():
         say(f"katod: {folder}: {problem}", err=True)
     if as_json:
         click.echo(orjson.dumps(document(sums, wanted.period, zone, prices)))
@@ -111,7 +112,9 @@ def _cells(context: Context, zone: str, wanted: WantedUsage, prices: PriceTable,
     """Return what is counted. Projects have names only if that is needed: a session is opened for each."""
     from katod.usage.overall import collected  # noqa: PLC0415 - `katod usage --help` needs none of it
 
-    sessions = [found for found in context.found().values() if wanted.agent in (None, found.key.agent)]
+    here = context.found()
+    every = (*here.values(), *(one for one in context.archived(here) if one.has_events))
+    sessions = [found for found in every if wanted.agent in (None, found.key.agent)]
     everything = wanted.agent is None and not context.problems
     for found in collected(sessions, context.state, zone, everything=everything, ahead=True):
         if found is not None:

@@ -66,7 +66,7 @@ def why(
 
     For each line: the prompt, the answer and the session that last wrote it. Edits of recorded sessions are played
     forward over the versions of the file in its git repository, so that a line is followed when it is moved or
-    indented. Each line is exact (as the edit wrote it), followed (moved or indented since), or unknown: no edit of a
+    indented. So are those that other machines recorded and share (`archive.folders`). Each line is exact (as the edit wrote it), followed (moved or indented since), or unknown: no edit of a
     session is known to have written it. Nothing is guessed.
 
     A few lines are shown with their prompts, many in a table. With --commit, FILE may also be a folder; without it, the
@@ -91,9 +91,11 @@ def why(
 def _report(context: Context, what: str, revision: str | None, *, everything: bool) -> LineReport:
     """Return what is known of the lines that are asked about, without secrets. Raises UsageError, KatodError."""
     asked = _lines(what) if revision is None else _added(what, revision)
+    here = context.found() if everything else {}
+    shared = context.archived(here)
     with context.reading() as ledger:
-        found = attribute(asked, ledger, context.found().values() if everything else ())
-    for place, problem in (context.problems | found.problems).items():
+        found = attribute(asked, ledger, here.values(), shared, everything=everything)
+    for place, problem in (context.problems | context.shared.problems | found.problems).items():
         say(f"katod: {place}: {problem}", err=True)
     return found._replace(explained={call: _redacted(one) for call, one in found.explained.items()})
 

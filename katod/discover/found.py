@@ -1,6 +1,7 @@
 """The sessions on disk, for commands that list or examine them: found by a sweep, without a ledger."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from io import BufferedReader
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -9,19 +10,32 @@ from katod.agents import AGENTS
 from katod.agents.guard import failures
 from katod.discover.roots import Root, strange_files, sweep
 from katod.model import Identity, SessionKey, Stat
-from katod.store.rows import PersonalRow
+from katod.store.rows import OutputRow, PersonalRow
 
 STRANGE: Final = "has files that look like sessions"
 _TOO_OLD: Final = "{} ({}), but none that katod knows: katod may be too old for this agent"
 
 
 class FoundSession:
-    """One session as found on disk: its files, oldest change first, and what is `said` of it by its person."""
+    """One session as found on disk: its files, oldest change first, and what is `said` of it by its person.
+
+    `outputs` are its recordings, if somebody noted them.
+    """
 
     def __init__(self, key: SessionKey, said: PersonalRow | None = None) -> None:
         self.key = key
         self.said = said or PersonalRow(key)
+        self.outputs: tuple[OutputRow, ...] = ()
         self.files: list[tuple[str, Identity, Stat]] = []
+
+    @property
+    def exported(self) -> Callable[[], BufferedReader] | None:
+        """What opens its events, as katod exported them; None for a session whose files are those of its agent."""
+        return None
+
+    def note(self, output: OutputRow) -> None:
+        """Note a recording of it."""
+        self.outputs = (*self.outputs, output)
 
     @property
     def changed_ns(self) -> int:

@@ -6,20 +6,23 @@ could be read again.
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from katod.agents import AGENTS
 from katod.errors import OutputUnreadable, SelectionError, SourceGone
 from katod.formatspec import FORMATS, MARKDOWN
 from katod.log import EventLog
 from katod.mcp.pages import shown
+from katod.mcp.shared import shared_recordings
 from katod.metadata import Replay
 from katod.model import SessionKey
 from katod.record.export import Stretch, read_katod, render_all, replay
 from katod.record.ranges import head_metadata, recorded
 from katod.record.reading import opened, opened_text
+from katod.search.transcriptfiles import TranscriptFile, existing
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SourceRow
 
@@ -29,13 +32,79 @@ _GONE: Final = "this recording is kept in a form that is not given out, and the 
 _LIST: Final = "`list_sessions` lists them; only what a person recorded can be read"
 
 
-class RecordedSession(NamedTuple):
-    """One recording, and what its transcript is like now."""
+class GivenRecording(Protocol):
+    """A recording that other agents may read: of this machine, with a number, or one that another machine shares."""
 
+    @property
+    def key(self) -> SessionKey:
+        """Its session."""
+
+    @property
+    def number(self) -> int:
+        """Its number; 0 for what another machine shares."""
+
+    @property
+    def machine(self) -> str:
+        """The name of the other machine, empty for this one."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is being written."""
+
+    @property
+    def size(self) -> int:
+        """The size of its transcript, in bytes; 0 if it is not given out."""
+
+    @property
+    def changed_ns(self) -> int:
+        """When the session changed last, as far as it is known."""
+
+    @property
+    def title(self) -> str:
+        """What it is called, without secrets."""
+
+    @property
+    def project(self) -> str:
+        """The directory in which the agent worked, without secrets; empty if it is not known."""
+
+    @property
+    def since(self) -> str:
+        """When the session began (ISO 8601), empty if that is not known."""
+
+    @property
+    def searched(self) -> TranscriptFile | None:
+        """What is searched of it, None if it has a form in which no words are found."""
+
+    def text(self) -> Iterator[str]:
+        """Yield it as Markdown, without secrets, piece by piece. Raises KatodError."""
+
+
+class Library(NamedTuple):
+    """Where recordings are: a state directory, and folders that other machines share."""
+
+    state: Path
+    folders: tuple[str, ...] = ()
+
+
+class RecordedSession(NamedTuple):
+    """One recording of this machine, and what its transcript is like now."""
+
+    state: Path
     row: OutputRow
     key: SessionKey
-    size: int  # of its transcript, in bytes; 0 if it is not given out
-    changed_ns: int  # when the agent wrote to the session last, as far as katod has seen
+    size: int
+    changed_ns: int
+    machine: str = ""
+
+    @property
+    def number(self) -> int:
+        """Its number."""
+        return self.row.id
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is being written."""
+        return self.row.open
 
     @property
     def title(self) -> str:
@@ -53,26 +122,34 @@ class RecordedSession(NamedTuple):
         about = head_metadata(self.row)
         return about.started or about.time
 
+    @property
+    def searched(self) -> TranscriptFile | None:
+        """What is searched of it, None if it has a form for machines."""
+        return next(existing([self.row]), None) if FORMATS[self.row.format].in_chat else None
 
-def recordings(state: Path) -> list[RecordedSession]:
+    def text(self) -> Iterator[str]:
+        """Yield its transcript as Markdown, without secrets, piece by piece. Raises KatodError."""
+        return text_of(self.state, self)
+
+
+def recordings(library: Library) -> list[GivenRecording]:
     """Return the recordings with a transcript, those that changed last first. Raises LedgerError."""
-    ledger = Ledger.read(state)
-    if ledger is None:
-        return []
-    try:
-        rows = [row for row in ledger.outputs() if row.made and row.held is None]
-        changed = {row.session: _changed(ledger.sources_of(row.session)) for row in rows}
-    finally:
-        ledger.close()
-    found = [one for row in rows if (one := _recording(row, changed[row.session])) is not None]
-    return sorted(found, key=lambda one: (-one.changed_ns, -one.row.id))
+    ledger = Ledger.read(library.state)
+    with closing(ledger) if ledger is not None else nullcontext():
+        rows = [row for row in ledger.outputs() if row.made and row.held is None] if ledger else []
+        changed = {row.session: _changed(ledger.sources_of(row.session)) for row in rows} if ledger else {}
+        shared = shared_recordings(library.state, library.folders, ledger)
+    own = [one for row in rows if (one := _recording(library.state, row, changed[row.session])) is not None]
+    keys = {one.key for one in own}
+    found: list[GivenRecording] = [*own, *(one for one in shared if one.key not in keys)]
+    return sorted(found, key=lambda one: (-one.changed_ns, -one.number))
 
 
 def _changed(sources: Iterable[SourceRow]) -> int:
     return max((source.seen.mtime_ns for source in sources), default=0)
 
 
-def _recording(row: OutputRow, changed_ns: int) -> RecordedSession | None:
+def _recording(state: Path, row: OutputRow, changed_ns: int) -> RecordedSession | None:
     """Return the recording of a row, None if its transcript is not there; why it is refused is said when it is read."""
     size = 0
     try:
@@ -82,10 +159,10 @@ def _recording(row: OutputRow, changed_ns: int) -> RecordedSession | None:
     except OutputUnreadable as error:
         if error.is_gone:
             return None
-    return RecordedSession(row, SessionKey(*row.head["key"]), size, changed_ns)
+    return RecordedSession(state, row, SessionKey(*row.head["key"]), size, changed_ns)
 
 
-def of_session(found: Iterable[RecordedSession], session: str) -> list[RecordedSession]:
+def of_session(found: Iterable[GivenRecording], session: str) -> list[GivenRecording]:
     """Return the recordings of the session with this id, or beginning of one. Raises SelectionError.
 
     Whether a session exists that is not recorded is not revealed.

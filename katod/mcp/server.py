@@ -1,7 +1,6 @@
 """The server: the tools over standard input and output, with the official library."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import anyio
@@ -15,6 +14,7 @@ from mcp.server.stdio import stdio_server
 from katod import __version__
 from katod.errors import KatodError, safe_message
 from katod.mcp.pages import cut
+from katod.mcp.recordings import Library
 from katod.mcp.tools import INSTRUCTIONS, TOOLS, McpTool
 from katod.store.integrity import HOW_TO_MEND, DatabaseError
 
@@ -25,19 +25,19 @@ _HINTS: Final = types.ToolAnnotations(
 )
 
 
-def serve(state: Path) -> None:
-    """Answer requests about the recordings of a state directory until standard input ends."""
-    anyio.run(_serve, state)
+def serve(library: Library) -> None:
+    """Answer requests about recordings until standard input ends."""
+    anyio.run(_serve, library)
 
 
-async def _serve(state: Path) -> None:
+async def _serve(library: Library) -> None:
     one_at_a_time = anyio.CapacityLimiter(1)  # so that many requests take no more memory than one
 
     async def listed(_context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed_tools())
 
     async def called(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        act = partial(call, state, params.name, params.arguments or {})
+        act = partial(call, library, params.name, params.arguments or {})
         return await anyio.to_thread.run_sync(act, limiter=one_at_a_time)
 
     server = Server(
@@ -67,7 +67,7 @@ def listed_tools() -> list[types.Tool]:
     ]
 
 
-def call(state: Path, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+def call(library: Library, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
     """Return the answer of a tool, or an error that says what to do instead. Raises nothing."""
     if name not in TOOLS:
         return _result([f"there is no tool {cut(name, 100)!r}; there are {', '.join(TOOLS)}"], is_error=True)
@@ -75,7 +75,7 @@ def call(state: Path, name: str, arguments: dict[str, Any]) -> types.CallToolRes
     if wrong := _wrong(tool, arguments):
         return _result([f"{wrong} ({name} takes {', '.join(tool.properties)})"], is_error=True)
     try:
-        answer = tool.call(state, **arguments)
+        answer = tool.call(library, **arguments)
         return _result(answer.blocks(), structured=answer.noted if tool.answered else None)
     except KatodError as error:  # without its path: tools take ids, and answer with ids
         reason = f"{error.what}{f' ({error.hint})' if error.hint else ''}"

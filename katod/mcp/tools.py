@@ -10,13 +10,12 @@ import orjson
 
 from katod.agents import AGENTS
 from katod.errors import SelectionError
-from katod.formatspec import FORMATS
 from katod.mcp.pages import cut, page_of, quoted, shown
-from katod.mcp.recordings import RecordedSession, of_session, recordings, text_of
+from katod.mcp.recordings import GivenRecording, Library, of_session, recordings
 from katod.search.query import Query
 from katod.search.run import Match, Search, Terms
 from katod.search.since import since_seconds
-from katod.search.transcriptfiles import TranscriptFile, existing
+from katod.search.transcriptfiles import TranscriptFile
 
 LISTED: Final = 25  # sessions on a page
 FOUND: Final = 10
@@ -97,47 +96,44 @@ class Narrowed(NamedTuple):
         """The time of the oldest, in seconds since 1970. Raises SelectionError."""
         return since_seconds(self.since or None)
 
-    def wants(self, one: RecordedSession) -> bool:
+    def wants(self, one: GivenRecording) -> bool:
         """Return whether a recording is of the agent and the project."""
         is_here = not self.project or self.project.casefold() in one.project.casefold()
         return is_here and self.agent in ("", one.key.agent)
 
 
-def list_sessions(state: Path, *, cursor: str = "", **narrowed: str) -> ToolResult:
+def list_sessions(library: Library, *, cursor: str = "", **narrowed: str) -> ToolResult:
     """Answer with the recorded sessions, those that changed last first. Raises KatodError."""
     begin, wanted = _number(cursor), Narrowed(**narrowed)
     oldest = wanted.oldest * 1e9
-    sessions = _by_session(one for one in recordings(state) if wanted.wants(one) and one.changed_ns >= oldest)
+    sessions = _by_session(one for one in recordings(library) if wanted.wants(one) and one.changed_ns >= oldest)
     facts = {"sessions": [_described(some) for some in sessions[begin : begin + LISTED]], "total": len(sessions)}
     return ToolResult(facts | _after(begin + LISTED, more=len(sessions) > begin + LISTED))
 
 
 def search_sessions(
-    state: Path, *, query: str, session: str = "", said: bool = False, cursor: str = "", **narrowed: str
+    library: Library, *, query: str, session: str = "", said: bool = False, cursor: str = "", **narrowed: str
 ) -> ToolResult:
     """Answer with the sessions in which something was found, the newest first. Raises KatodError."""
     words, wanted, begin = Query.of_text(query), Narrowed(**narrowed), _number(cursor, _FURTHEST)
     if not words.words:
         raise SelectionError("the query has no words", hint="give words that occur in one message")
-    found = of_session(recordings(state), session) if session else recordings(state)
-    places = {one.row.path: one for one in found if wanted.wants(one)}
+    found = of_session(recordings(library), session) if session else recordings(library)
+    chosen = [one for one in found if wanted.wants(one)]
+    places = {place.path: one for one in chosen if (place := one.searched) is not None}
     terms = Terms(wanted.oldest, said=said, most=begin + FOUND, each=_EACH, width=_WIDTH, redacted=True)
     job = Search(words, terms)
-    matches = job.run(existing(one.row for one in places.values() if _is_searched(one)))[begin:]
-    facts = {"found": [_hits(match, places) for match in matches], **_missed(places, job)}
+    matches = job.run(place for one in chosen if (place := one.searched) is not None)[begin:]
+    facts = {"found": [_hits(match, places) for match in matches], **_missed(chosen, places, job)}
     facts |= {} if matches else {"hint": _FEWER}
     return ToolResult(facts | _after(begin + FOUND, more=not job.is_complete and begin + FOUND <= _FURTHEST))
 
 
-def _missed(places: dict[Path, RecordedSession], job: Search) -> dict[str, list[int]]:
+def _missed(chosen: list[GivenRecording], places: dict[Path, GivenRecording], job: Search) -> dict[str, list[int]]:
     """Return the numbers of the recordings that were not searched, if there are any."""
-    missed = [one.row.id for path, one in places.items() if str(path) in job.problems or not _is_searched(one)]
+    searched = {id(one) for path, one in places.items() if str(path) not in job.problems}
+    missed = {one.number for one in chosen if id(one) not in searched}
     return {"not_searched": sorted(missed)[:_NUMBERS]} if missed else {}
-
-
-def _is_searched(one: RecordedSession) -> bool:
-    """Return whether the words in a recording can be found: not in forms for machines."""
-    return FORMATS[one.row.format].in_chat
 
 
 def _after(begin: int, *, more: bool) -> dict[str, str]:
@@ -146,26 +142,26 @@ def _after(begin: int, *, more: bool) -> dict[str, str]:
 
 
 def read_session(
-    state: Path, *, session: str, recording: int | None = None, find: str = "", cursor: str = ""
+    library: Library, *, session: str, recording: int | None = None, find: str = "", cursor: str = ""
 ) -> ToolResult:
     """Answer with a page of a transcript. Raises KatodError."""
     number, begin = _place(cursor) if cursor else (recording, 0)
-    one = _chosen(of_session(recordings(state), session), number)
+    one = _chosen(of_session(recordings(library), session), number)
     query = Query.of_text(find)
-    page = page_of(text_of(state, one), begin, query if query.words else None)
+    page = page_of(one.text(), begin, query if query.words else None)
     if page is None:
         raise _nothing(begin, is_looked_for=bool(query.words))
     facts = _described([one]) | ({"continues": page.under} if page.under else {})
-    facts |= {"next_cursor": f"{one.row.id}.{page.next}"} if page.next is not None else {"is_end": True}
+    facts |= {"next_cursor": f"{one.number}.{page.next}"} if page.next is not None else {"is_end": True}
     return ToolResult(facts if page.text else facts | {"hint": _FURTHER}, page.text)
 
 
-def _chosen(found: list[RecordedSession], number: int | None) -> RecordedSession:
+def _chosen(found: list[GivenRecording], number: int | None) -> GivenRecording:
     """Return the recording with this number, by default the latest. Raises SelectionError."""
     for one in found:
-        if number in (None, one.row.id):
+        if number in (None, one.number):
             return one
-    known = ", ".join(str(one.row.id) for one in found[:_NUMBERS])
+    known = ", ".join(str(one.number) for one in found[:_NUMBERS])
     raise SelectionError(f"the session {found[0].key} has no recording {number}", hint=f"it has {known}")
 
 
@@ -193,15 +189,15 @@ def _place(cursor: str) -> tuple[int, int]:
     return _number(recording or "?"), _number(section or "?")
 
 
-def _by_session(found: Iterable[RecordedSession]) -> list[list[RecordedSession]]:
+def _by_session(found: Iterable[GivenRecording]) -> list[list[GivenRecording]]:
     """Return the recordings of each session, those that changed last first."""
-    sessions: dict[str, list[RecordedSession]] = {}
+    sessions: dict[str, list[GivenRecording]] = {}
     for one in found:
         sessions.setdefault(str(one.key), []).append(one)
     return list(sessions.values())
 
 
-def _described(found: list[RecordedSession]) -> dict[str, Any]:
+def _described(found: list[GivenRecording]) -> dict[str, Any]:
     """Return what is said of a session, given its recordings."""
     one = found[0]
     row: dict[str, Any] = {
@@ -211,12 +207,13 @@ def _described(found: list[RecordedSession]) -> dict[str, Any]:
         "project": cut(one.project, _PATH),
         "began": one.since,
         "changed": _utc(one.changed_ns),
-        "recording": one.row.id,
-        "being_recorded": any(each.row.open for each in found),
+        "recording": one.number,
+        "machine": one.machine,
+        "being_recorded": any(each.is_open for each in found),
         "bytes": one.size,
     }
     if len(found) > 1:
-        row["other_recordings"] = [each.row.id for each in found[1 : 1 + _NUMBERS]]
+        row["other_recordings"] = [each.number for each in found[1 : 1 + _NUMBERS]]
     return {name: value for name, value in row.items() if value != ""}
 
 
@@ -224,7 +221,7 @@ def _utc(time_ns: int) -> str:
     return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _hits(match: Match, places: dict[Path, RecordedSession]) -> dict[str, Any]:
+def _hits(match: Match, places: dict[Path, GivenRecording]) -> dict[str, Any]:
     """Return what is said of a transcript in which something was found."""
     assert isinstance(match.place, TranscriptFile)
     one = places[match.place.path]
@@ -240,7 +237,8 @@ def _rows(row: dict[str, Any]) -> dict[str, Any]:
 
 _TEXT: Final = {"type": "string"}
 _ROW: Final = dict.fromkeys(("session", "agent", "title", "project", "began", "changed"), _TEXT) | {
-    "recording": {"type": "integer", "description": "The number of the latest recording."},
+    "recording": {"type": "integer", "description": "The number of the latest recording; 0 on another machine."},
+    "machine": {"type": "string", "description": "The name of the machine that shares it, if it is another one."},
     "other_recordings": {"type": "array", "items": {"type": "integer"}},
     "being_recorded": {"type": "boolean"},
     "bytes": {"type": "integer"},

@@ -175,6 +175,10 @@ class Tombstones:
             return None
         return self._rows.get(self._hash(path)) or self._identities.get(self._hash(encode_json(identity)))
 
+    def covers(self, key: SessionKey) -> bool:
+        """Return whether a session, or the one that it is a sub-agent of, was forgotten."""
+        return any(self.of_session(one) is not None for one in {key, key._replace(subagent="")})
+
     def of_session(self, key: SessionKey) -> TombstoneRow | None:
         """Return one of a session, None if it was not forgotten."""
         return self._sessions.get(self._hash(encode_json(key))) if self._rows else None

@@ -3,20 +3,21 @@
 from collections.abc import Callable, Container, Iterable
 from contextlib import suppress
 from functools import partial
+from io import BufferedReader
 from typing import Final, NamedTuple
 
 import orjson
 
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
-from katod.errors import SourceChanged, SourceError
-from katod.model import Identity, SessionKey, Stat
+from katod.errors import OutputError, SourceChanged, SourceError
+from katod.model import START, Cursor, Identity, SessionKey, Stat
 from katod.store.keyedhash import KeyedHash
 from katod.store.usagecache import UsageCache, UsageSourceRow
 from katod.usage.cells import cells_of
 from katod.usage.counting import CountedSource
 from katod.usage.packed import pack_usage, unpack_cells, unpack_keys, unpack_usage
-from katod.usage.reading import UsageReader, read_head
+from katod.usage.reading import SourceHead, UsageReader, exported_head, read_head
 from katod.usage.source import SourceUsage
 
 _UNCOUNTABLE: Final = (ValueError, TypeError, OverflowError)  # whatever the numbers in a source are
@@ -26,6 +27,7 @@ _MOST: Final = 4  # sources of a project that are opened for its name
 # What is kept of a source, and its packed answers.
 Reading = tuple[UsageSourceRow, bytes]
 Forgotten = Callable[[Iterable[SessionKey]], Container[SessionKey]]
+Opens = Callable[[], BufferedReader]
 
 
 class SourceFound(NamedTuple):
@@ -34,6 +36,7 @@ class SourceFound(NamedTuple):
     path: str
     identity: Identity
     stat: Stat
+    exported: Opens | None = None  # what opens its events, of a session that another machine shares
 
     @property
     def key(self) -> SessionKey:
@@ -71,7 +74,7 @@ class UsageCollector:
             path = reading[0].path
             self._known[path], self._new[path] = reading[0], reading
         for found in session.files:
-            source = SourceFound(*found)
+            source = SourceFound(*found, session.exported)
             if (row := self._row(source)) is not None:
                 self._rows.append((source, row))
 
@@ -83,8 +86,8 @@ class UsageCollector:
         """Read what can be read of a new session, in another process; what cannot is read once more by the first."""
         found = list[Reading]()
         for file in session.files:
-            source = SourceFound(*file)
-            with suppress(SourceError, *_UNCOUNTABLE):
+            source = SourceFound(*file, session.exported)
+            with suppress(SourceError, OutputError, *_UNCOUNTABLE):
                 path = self.hashes.of(source.path)
                 found.append(_packed(*self._from_start(path, source)))
         return found
@@ -118,11 +121,18 @@ class UsageCollector:
     def project(self, project: bytes) -> str:
         """Return the directory of a project, read from one of its sessions; empty if it is unknown."""
         for source in self._projects.get(project, [])[:_MOST] if project else ():
-            with suppress(SourceError):
-                name = read_head(source.path, source.identity).project
+            with suppress(SourceError, OutputError):
+                name = self._head(source).project
                 if self.hashes.of(name) == project:
                     return name
         return ""
+
+    def _head(self, source: SourceFound) -> SourceHead:
+        """Return what the beginning of a source says of its session. Raises SourceError or OutputError."""
+        if source.exported is not None:
+            with source.exported() as lines:
+                return exported_head(lines, source.identity)
+        return read_head(source.path, source.identity)
 
     def _row(self, source: SourceFound) -> UsageSourceRow | None:
         """Return what is known of a source, after reading what is new in it; None if it cannot be read."""
@@ -131,7 +141,7 @@ class UsageCollector:
         if known is None or known.seen != source.stat:
             try:
                 known = self._read(path, source, known)
-            except SourceError as error:
+            except (SourceError, OutputError) as error:
                 self.problems[source.path] = error.what
                 return None
             except _UNCOUNTABLE:
@@ -148,7 +158,7 @@ class UsageCollector:
 
     def _from_start(self, path: bytes, source: SourceFound) -> tuple[UsageSourceRow, SourceUsage]:
         usage = SourceUsage()
-        head, cursor = self._reader.read(source.path, source.identity, source.stat.mtime_ns, usage)
+        head, cursor = self._whole(source, usage)
         session = self.hashes.session(source.key.agent, source.key.id)
         named, parent = (self.hashes.session(source.key.agent, name) for name in (head.session, head.parent))
         project = self.hashes.of(head.project)
@@ -157,7 +167,7 @@ class UsageCollector:
 
     def _resumed(self, source: SourceFound, known: UsageSourceRow | None) -> tuple[UsageSourceRow, SourceUsage] | None:
         """Read only what was appended to a source; None if that is not possible."""
-        if known is None or not known.cursor.offset or known.seen.size > source.stat.size:
+        if known is None or source.exported or not known.cursor.offset or known.seen.size > source.stat.size:
             return None
         if not AGENTS[source.key.agent].answers.usage_stands_alone:
             return None
@@ -182,9 +192,16 @@ class UsageCollector:
             return self._detail(source)
         except ValueError:
             usage = SourceUsage()
-            with suppress(SourceError, *_UNCOUNTABLE):
-                self._reader.read(source.path, source.identity, source.stat.mtime_ns, usage)
+            with suppress(SourceError, OutputError, *_UNCOUNTABLE):
+                self._whole(source, usage)
             return usage
+
+    def _whole(self, source: SourceFound, usage: SourceUsage) -> tuple[SourceHead, Cursor]:
+        """Read all of a source. Raises SourceError; OutputError for one of another machine."""
+        if source.exported is not None:
+            with source.exported() as lines:
+                return self._reader.read_exported(lines, source.identity, source.stat.mtime_ns, usage), START
+        return self._reader.read(source.path, source.identity, source.stat.mtime_ns, usage)
 
     def _counted(self, source: SourceFound, row: UsageSourceRow) -> CountedSource:
         costs, marked_day = orjson.loads(row.costs)

@@ -1,9 +1,12 @@
 """Reads tokens and costs of a session file. Where its agent allows it, only lines that may have some are decoded."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import orjson
 
 from katod import events as ev
 from katod.agents import AGENTS
@@ -11,6 +14,7 @@ from katod.agents.base import Origin
 from katod.agents.spec import SPAWNED
 from katod.errors import AgentFailed
 from katod.events import Event
+from katod.formats.eventlines import is_event
 from katod.formats.text.when import When
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
@@ -22,6 +26,7 @@ from katod.usage.source import SourceUsage
 
 _CHUNK: Final = 1024 * 1024  # bytes
 _FIRST, _LAST = (datetime(*day, tzinfo=UTC).timestamp() for day in ((1, 1, 3), (9999, 12, 29)))  # in any zone
+_USAGE, _START = (f'"kind":"{kind}"'.encode() for kind in (ev.USAGE, ev.SESSION_START))
 _HEAD: Final = 64 * 1024  # bytes in which a session says where it works
 
 
@@ -65,12 +70,42 @@ class UsageReader:
                 usage.take(keys[event.id], self._day(event.time) or changed, event.model, event.payload, spec.answers)
         return SourceHead.of(source.metadata, source.name), source.cursor
 
+    def read_exported(
+        self, lines: Iterable[bytes], identity: Identity, changed_ns: int, usage: SourceUsage
+    ) -> SourceHead:
+        """Add what the events of a session have, as katod exported them, to its usage; return its head."""
+        changed, answers = self._day(_time_of(changed_ns)), AGENTS[identity.key.agent].answers
+        metadata = SessionMetadata(identity.key)
+        for event in _exported(lines, (_USAGE, _START)):
+            if event.kind == ev.SESSION_START:
+                metadata.observe(event)
+            elif event.kind == ev.USAGE:
+                key, day = self._key_of(_without_session(event)), self._day(event.time) or changed
+                usage.take(key, day, event.model, event.payload, answers)
+        return SourceHead.of(metadata)
+
     def _day(self, time: str) -> int:
         """Return the day of a time, 0 if it has none."""
         day = self._zone.day(time) if time else ""
         if day and day not in self._days:
             self._days[day] = date.fromisoformat(day).toordinal()
         return self._days.get(day, 0)
+
+
+def _exported(lines: Iterable[bytes], signs: tuple[bytes, ...]) -> Iterator[Event]:
+    """Yield the events of the lines that contain one of some bytes; what is no event is left out."""
+    for line in lines:
+        if is_event(line) and any(sign in line for sign in signs):
+            with suppress(orjson.JSONDecodeError, KeyError, TypeError):
+                yield ev.from_json(orjson.loads(line))
+
+
+def _without_session(event: Event) -> str:
+    """Return the id of an event without its session, which copies of it have, too, where records have ids."""
+    agent, session = event.session.agent, event.session.id
+    if not AGENTS[agent].nature.has_native_ids:
+        return event.id
+    return f"{agent}:{event.id.removeprefix(f'{agent}:{session}:')}"
 
 
 def _time_of(changed_ns: int) -> str:
@@ -88,6 +123,16 @@ def read_head(path: str, identity: Identity) -> SourceHead:
             metadata.observe(event)
             if metadata.cwd:
                 break
+    return SourceHead.of(metadata)
+
+
+def exported_head(lines: Iterable[bytes], identity: Identity) -> SourceHead:
+    """Return what the first event of an exported session that says so says of it."""
+    metadata = SessionMetadata(identity.key)
+    for event in _exported(lines, (_START,)):
+        metadata.observe(event)
+        if metadata.cwd:
+            break
     return SourceHead.of(metadata)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from katod.archive.parts import ArchivedSession
 from katod.discover.found import FoundSession
 from katod.edits.edits import Cause
 from katod.store.ledger import Ledger
@@ -36,11 +37,22 @@ class LineReport(NamedTuple):
         return [run for file in self.files for run in file.runs]
 
 
-def attribute(asked: Sequence[AskedLines], ledger: Ledger | None, sessions: Iterable[FoundSession]) -> LineReport:
-    """Attribute lines to recorded edits, and to those of these sessions. Raises SelectionError, GitError."""
+def attribute(
+    asked: Sequence[AskedLines],
+    ledger: Ledger | None,
+    sessions: Iterable[FoundSession],
+    shared: Iterable[ArchivedSession] = (),
+    *,
+    everything: bool = True,
+) -> LineReport:
+    """Attribute lines to recorded edits, to those of these sessions, and of those that other machines share.
+
+    Of these, all count, or only what was recorded. Raises SelectionError, GitError.
+    """
     edits = EditCollector([one.file for one in asked], ledger)
     edits.recorded()
     edits.found(sessions)
+    edits.shared(shared, everything=everything)
     files = []
     for number, one in enumerate(asked):
         rows = blame(one.file, edits.edits(number), edits.hasher)

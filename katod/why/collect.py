@@ -5,6 +5,8 @@ from contextlib import ExitStack
 from itertools import chain
 from typing import Any, Final
 
+from katod.archive.archived import calls_with, events_of, recorded_parts
+from katod.archive.parts import ArchivedSession
 from katod.discover.found import FoundSession
 from katod.edits.edits import Cause, Edit, edits_of, ends_of, whole_path
 from katod.edits.lines import LineHasher
@@ -88,6 +90,16 @@ class EditCollector:
             self._take_events(self.words.events(output, key), key, printer)
         except (SourceError, OutputUnreadable) as error:
             self.problems[str(output.path)] = error.what
+
+    def shared(self, sessions: Iterable[ArchivedSession], *, everything: bool) -> None:
+        """Take the edits of sessions that other machines share: those that were recorded there, or all."""
+        for found in sessions:
+            try:
+                if found.has_events and (everything or found.recorded) and calls_with(found, self._names):
+                    for events in [events_of(found)] if everything else recorded_parts(found):
+                        self._take_events(events, found.key)
+            except (SourceError, OutputUnreadable) as error:
+                self.problems[str(found.path)] = error.what
 
     # -- all sessions -----------------------------------------------------------------------------------
 

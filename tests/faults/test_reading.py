@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from katod.cli import app, opening
 from katod.errors import KatodError
+from katod.mcp.recordings import Library
 from katod.mcp.tools import read_session, search_sessions
 from tests.examples import mostly
 from tests.serve.serving import serving
@@ -102,7 +103,7 @@ def tool(call, **arguments):
 
     def read(world):
         try:
-            return "\n".join(call(world.state, **arguments).blocks())
+            return "\n".join(call(Library(world.state), **arguments).blocks())
         except KatodError as error:
             return str(error)
 

@@ -34,7 +34,7 @@ class LedgerSessions:
 
     def is_forgotten(self, key: SessionKey) -> bool:
         """Return whether a session, or the one that it is a sub-agent of, was forgotten."""
-        return any(self._forgotten.of_session(one) is not None for one in {key, key._replace(subagent="")})
+        return self._forgotten.covers(key)
 
     def take(self, entries: dict[str, SessionEntry]) -> list[SessionEntry] | None:
         """Update `entries` if the ledger has changed; return those that are new, None if it has not changed.

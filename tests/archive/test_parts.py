@@ -1,0 +1,205 @@
+"""What other machines share is read by all commands that look for what was said, and is never changed."""
+
+import os
+import shutil
+
+import orjson
+import pytest
+
+from katod.archive.manifest import MANIFEST
+from katod.archive.parts import SharedFolders, shared_folders
+from tests.looping import each
+from tests.support.machines import Machine
+from tests.support.records import SESSION, Claude, says, user
+
+KEY = f"claude:{SESSION}"
+
+
+@pytest.fixture
+def laptop(tmp_path):
+    """Return a machine with a session of which the end is recorded, and a desktop's folder beside it."""
+    laptop = Machine("laptop", tmp_path)
+    make = laptop.claude()
+    make.append(make.user("the lantern of the shop"), make.says("It is blue."))
+    make.append(make.user("::start basket\nWhere is the basket?"), make.says("In cart.ts."))
+    laptop.once()
+    return laptop
+
+
+@pytest.fixture
+def desktop(tmp_path):
+    return Machine("desktop", tmp_path)
+
+
+def content(folder):
+    """Return every file below a folder, with its content and when it changed."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in paths}
+
+
+def errors(machine, command):
+    """Return what a command says of the session, which fails."""
+    done = machine.katod(command, SESSION, check=False)
+    assert done.returncode == 1
+    return done.stderr.decode()
+
+
+def test_what_another_machine_shares_is_found_and_shown(laptop, desktop):
+    """By search, show, export, handoff and usage; nothing in its part changes, and nothing is kept of it."""
+    laptop.share()
+    before = content(laptop.part)
+    [hit] = [orjson.loads(line) for line in desktop.cli("search", "lantern", "--json").splitlines()]
+    assert (hit["machine"], hit["session"], hit["open"]) == ("laptop", KEY, f"katod show {KEY} --find lantern")
+    assert "It is blue." in desktop.cli("show", SESSION[:8])
+    assert "Where is the basket?" in desktop.cli("show", KEY, "--find", "basket")
+    assert "It is blue." in desktop.cli("export", SESSION)
+    assert "Where is the basket?" in desktop.cli("handoff", SESSION)
+    used, own = (orjson.loads(machine.cli("usage", "--json")) for machine in (desktop, laptop))
+    assert used["total"] == own["total"]
+    assert used["total"]["answers"] == 2
+    assert content(laptop.part) == before
+    kept = b"".join(path.read_bytes() for path in desktop.state.rglob("*") if path.is_file())
+    assert b"lantern" not in kept
+
+
+def test_a_session_of_another_machine_cannot_be_resumed_but_handed_on(laptop, desktop):
+    """Its agent's files are there; a brief can be made here."""
+    laptop.share()
+    said = errors(desktop, "resume")
+    assert "the machine laptop: it can be resumed only there" in said
+    assert f"`katod handoff {KEY}`" in said
+
+
+def test_of_transcripts_alone_the_text_is_shown_and_the_rest_is_refused_with_a_reason(laptop, desktop):
+    """Markdown and pages have no events."""
+    laptop.share("markdown")
+    assert "It is blue." in desktop.cli("show", SESSION)
+    assert "lantern" in desktop.cli("search", "lantern", "--json")
+    assert "exported only its text" in errors(desktop, "handoff")
+    assert f"`katod show {KEY}`" in errors(desktop, "resume")
+
+
+def test_a_command_for_sessions_of_this_machine_says_where_the_session_is(laptop, desktop):
+    """It names the machine, and how to read it."""
+    laptop.share()
+    assert f"the machine laptop has it: `katod show {KEY}` reads it here" in errors(desktop, "follow")
+
+
+def test_the_own_part_has_what_the_agent_deleted(laptop):
+    """It is searched with --all, as the session was; what is still there is found once."""
+    laptop.share()
+    assert len(laptop.cli("search", "lantern", "--all", "--json").splitlines()) == 1
+    laptop.cli("search", "lantern", code=1)  # no transcript of katod's has it: only what is recorded is searched
+    shutil.rmtree(laptop.home / ".claude")
+    [hit] = [orjson.loads(line) for line in laptop.cli("search", "lantern", "--all", "--json").splitlines()]
+    assert hit["machine"] == "laptop"
+    assert "It is blue." in laptop.cli("show", SESSION)
+
+
+def test_what_was_forgotten_here_is_not_shown_from_elsewhere(laptop, tmp_path):
+    """Whoever shared it."""
+    copy = Machine("desktop", tmp_path)
+    shutil.copytree(laptop.home / ".claude", copy.home / ".claude")
+    copy.once()
+    laptop.share()
+    assert "It is blue." in copy.cli("show", SESSION)
+    copy.cli("forget", SESSION, "--yes")
+    shutil.rmtree(copy.home / ".claude")
+    copy.cli("show", SESSION, code=1)
+    copy.cli("search", "lantern", "--all", code=1)
+
+
+def test_a_folder_of_no_machine_is_read_under_its_own_name(laptop, desktop, tmp_path):
+    """An archive from before machines had names, copied from one."""
+    laptop.configure(**{"archive.machine": ""})
+    laptop.cli("export", "--all", "-f", "jsonl", "-o", str(tmp_path / "old-laptop"))
+    desktop.configure(**{"archive.folders": [str(tmp_path / "old-laptop")]})
+    [hit] = [orjson.loads(line) for line in desktop.cli("search", "lantern", "--json").splitlines()]
+    assert hit["machine"] == "old-laptop"
+
+
+def spoiled_list(part):
+    lines = (part / MANIFEST).read_bytes().splitlines(keepends=True)
+    (part / MANIFEST).write_bytes(b"".join([lines[0], b"{half\n", *lines[1:]]))
+
+
+def linked_list(part):
+    (part / MANIFEST).rename(part / "list")
+    (part / MANIFEST).symlink_to(part / "list")
+
+
+def later_list(part):
+    (part / MANIFEST).write_bytes(b'{"katodExport":99}\n')
+
+
+def linked_file(part):
+    [path] = [path for path in part.rglob("*.jsonl") if path.name[0] != "."]
+    secret = part.parent.parent / "secret.jsonl"
+    path.rename(secret)
+    path.symlink_to(secret)
+
+
+def gone_file(part):
+    [path] = [path for path in part.rglob("*.jsonl") if path.name[0] != "."]
+    path.unlink()
+
+
+@each("spoil, said", [
+    (spoiled_list, "1 line of the list is damaged"), (linked_list, "is not a regular file"),
+    (later_list, "later version of katod"), (linked_file, "not a regular file"), (gone_file, "no longer exists"),
+])  # fmt: skip
+def test_a_damaged_part_is_named_in_one_line(tmp_path_factory, spoil, said):
+    """Nothing behind a link is read, and what else there is, is."""
+    folder = tmp_path_factory.mktemp("machines")
+    laptop, desktop = Machine("laptop", folder), Machine("desktop", folder)
+    laptop.claude().say(user("the lantern"), says("blue"))
+    laptop.share()
+    spoil(laptop.part)
+    desktop.session(2).say(user("my own lantern"), says("green"))
+    hits = [orjson.loads(line) for line in desktop.cli("search", "lantern", "--all", "--json").splitlines()]
+    assert "my own lantern" in [hit["snippet"] for hit in hits]
+    assert said in desktop.said, desktop.said
+    assert len([line for line in desktop.said.splitlines() if line.startswith("katod: ")]) == 1
+
+
+def test_names_in_a_list_lead_nowhere_else(laptop, desktop):
+    """A list is somebody's text: a path out of the part is a damaged line."""
+    laptop.share()
+    lines = (laptop.part / MANIFEST).read_bytes().splitlines()
+    row = orjson.loads(lines[-1])
+    (laptop.shared.parent / "private.jsonl").write_text("private")
+    for name in ("../private.jsonl", "/etc/passwd", "a/../../private.jsonl", ".katod-export.jsonl"):
+        (laptop.part / MANIFEST).write_bytes(b"\n".join([*lines[:-1], orjson.dumps(row | {"file": name}), b""]))
+        found = shared_folders([str(laptop.shared)], desktop.state)
+        assert not found.sessions(), name
+        assert "1 line of the list is damaged" in next(iter(found.problems.values()))
+
+
+def test_of_a_session_in_several_parts_the_one_that_was_written_last_counts(laptop, tmp_path):
+    """As after a move to another machine."""
+    laptop.share()
+    new = Machine("new", tmp_path)
+    shutil.copytree(laptop.home / ".claude", new.home / ".claude")
+    new.claude().say(user("and then"), says("done"))
+    new.share()
+    os.utime(next(path for path in new.part.rglob("*.jsonl") if path.name[0] != "."))
+    [found] = shared_folders([str(new.shared)], tmp_path / "no-state").sessions()
+    assert found.machine == "new"
+
+
+def test_two_machines_of_one_name_are_said(laptop, tmp_path):
+    """In folders that never met: their sessions are read, and nobody can tell them apart."""
+    laptop.share()
+    other = Machine("laptop", tmp_path / "elsewhere")
+    other.session(2).say(user("words"))
+    other.share()
+    found = SharedFolders([laptop.shared, other.shared], "")
+    assert len(found.sessions()) == 2
+    assert found.problems == {str(other.part): "is of another machine that is also called laptop"}
+
+
+def test_a_folder_that_is_not_there_is_named(desktop):
+    """A disk may not be mounted."""
+    desktop.claude().append(Claude().user("words"))
+    desktop.cli("usage")
+    assert f"katod: {desktop.shared}: cannot be read: No such file or directory" in desktop.said
