@@ -25,6 +25,7 @@ ARROWS = {
     "durable": "",
     "processes": "",
     "smallfile": "durable",
+    "gitcommand": "errors",
     "formatspec": "",
     "exchanges": "events model",
     "receipt": "events",
@@ -48,14 +49,14 @@ ARROWS = {
     "write": "durable errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model paths processes record store tail text write",
     "usage": "agents discover errors events formats log metadata model processes record smallfile store tail",
-    "why": "agents archive discover edits errors events formats formatspec log metadata model paths processes record search states store",
+    "why": "agents archive discover edits errors events formats formatspec gitcommand log metadata model paths processes record search states store",
     # the stages put together
     "pipeline": "backoff command discover errors events log metadata record store tail",
     "preload": "agents errors formats",
     "shellrequests": "discover errors log model pipeline record store",
     "service": "durable errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
-    "archive": "agents command discover durable errors events formats formatspec log metadata model paths processes record text smallfile store write",
+    "archive": "agents command discover durable errors events formats formatspec gitcommand log metadata model paths processes record text smallfile store write",
     # signatures of what was exported
     "seal": "durable errors events formats model smallfile",
     # what katod adds to the agents' own files
@@ -110,7 +111,7 @@ LIBRARIES = {
     "socket": {"service", "serve"},
     "starlette": {"serve"},
     "uvicorn": {"serve"},
-    "subprocess": {"service", "cli", "why"},
+    "subprocess": {"service", "cli", "gitcommand"},
     "random": set(),
     "locale": set(),
 }
@@ -151,7 +152,7 @@ IMPURE = {
         " .opencode.sweep .opencode.tree .others .pi .processes .qwen .spec .vscode .zot"
     ),
     "command": ".target",
-    "archive": ".archived .drop .folder .folders .machine .naming .parts .talk",
+    "archive": ".archived .commit .drop .folder .folders .machine .naming .parts .talk",
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .usagecache",
     "record": ".catchup .currentstate .delivery .export .follow .forget .history .naming .native .policy .resync .sample .session .stream",
@@ -159,7 +160,8 @@ IMPURE = {
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .since .transcriptfiles",
     "usage": ".overall .pricetable",
-    "why": ".explain .git .gitcommand .target",
+    "why": ".explain .git .target",
+    "gitcommand": "katod.gitcommand",
     "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "mcp": ".recordings .server",
     "seal": ".keys",

@@ -15,7 +15,7 @@ GUARDED = {
     "tests/cli/test_why.py": "record/editnotes why/attribution why/collect why/explain",
     "tests/store/test_usagecache.py": "store/keyedhash",
     "tests/why/test_trace.py": "why/carry why/rows",
-    "tests/why/test_git.py": "why/gitcommand",
+    "tests/why/test_git.py": "gitcommand",
     "tests/why/test_target.py": "why/places",
     "tests/formats/redact/test_redactor.py": "formats/redact/engine",
     "tests/agents/antigravity/test_adapter.py": "agents/antigravity/places",

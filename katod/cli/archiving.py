@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import click
 
-from katod.archive.folder import opened, require_allowed
+from katod.archive.commit import ArchiveRepository, Commit
+from katod.archive.folder import ExportFolder, opened, require_allowed
 from katod.archive.folders import remember
 from katod.archive.machine import this_machine
 from katod.archive.manifest import INDEX
@@ -20,11 +21,12 @@ from katod.cli.context import Context
 from katod.cli.formatchoice import require_page
 from katod.cli.printing import say
 from katod.config import with_home
-from katod.errors import KatodError
+from katod.errors import GitError, KatodError
 from katod.formatspec import MARKDOWN
 from katod.record.policy import Policy
 
 _ORDER: Final[tuple[Outcome, ...]] = ("wrote", "updated", "unchanged", "empty", "excluded", "left alone", "failed")
+_DONE: Final[tuple[Outcome, ...]] = ("wrote", "updated")  # what a commit is named after
 _LEFT: Final = "left alone, because you changed them (move or delete a file to have it written again):"
 
 
@@ -35,6 +37,7 @@ def export_everything(
     output: str,
     purpose: str | None,
     base: str,
+    commit: bool,
     thinking: bool,
     tools: Any,
     redact: bool,
@@ -44,9 +47,7 @@ def export_everything(
         raise click.UsageError("--all needs a directory: add -o DIRECTORY")
     if purpose is not None:
         raise click.UsageError("--for exports one session and cannot be combined with --all")
-    with context.reading() as ledger:
-        known = ledger.projects.worktrees if ledger else {}
-    policy = Policy.here(context.settings, context.roots(), context.state, worktrees=known)
+    policy = _policy(context)
     form = format_name or MARKDOWN
     require_page(form, base)
     options = replace(policy.export_options(form, thinking=thinking, tools=tools, redact=redact), base=base)
@@ -54,29 +55,69 @@ def export_everything(
     root = Path(os.path.realpath(with_home(output))) / machine.name
     require_allowed(root, policy.output_directory, policy.protected)
     with opened(root, machine) as folder:
-        if folder.aside:
-            say(
-                f"katod: {root}: the list of exports was damaged and was renamed to {folder.aside}; no files were lost",
-                err=True,
-            )
+        _say_aside(folder)
+        repository = ArchiveRepository(root) if commit else None
         sessions = context.found(with_words=True, with_outputs=True).values()
         result = bring_up_to_date(folder, sessions, policy, form, options, _progress)
+        committed = _committed(repository, folder, result) if repository else None
     with suppress(OSError):  # it is only needed to forget
         remember(context.state, root)
     for path, problem in context.problems.items():
         say(f"katod: {path}: {problem}", err=True)
     _print(result, root)
+    _print_commit(committed)
+    _require_complete(result, len(sessions))
+
+
+def _policy(context: Context) -> Policy:
+    with context.reading() as ledger:
+        known = ledger.projects.worktrees if ledger else {}
+    return Policy.here(context.settings, context.roots(), context.state, worktrees=known)
+
+
+def _say_aside(folder: ExportFolder) -> None:
+    if folder.aside:
+        what = f"the list of exports was damaged and was renamed to {folder.aside}; no files were lost"
+        say(f"katod: {folder.root}: {what}", err=True)
+
+
+def _require_complete(result: Result, count: int) -> None:
+    """Raise KatodError unless all sessions and the index were written."""
     if result.counts["failed"]:
-        raise KatodError(f"{result.counts['failed']} of {len(sessions)} sessions could not be exported")
+        raise KatodError(f"{result.counts['failed']} of {count} sessions could not be exported")
     if result.failures:
         raise KatodError("the index could not be written")
+
+
+def _print_commit(committed: Commit | GitError | None) -> None:
+    """Say what was committed. Raises GitError if nothing was although it should have been."""
+    if isinstance(committed, GitError):
+        raise committed
+    if committed is not None:
+        files = "1 file" if committed.files == 1 else f"{committed.files:,} files"
+        say(f"committed {files} to {committed.branch}: {committed.name}")
+
+
+def _committed(repository: ArchiveRepository, folder: ExportFolder, result: Result) -> Commit | GitError | None:
+    """Return the commit of what was exported, None if nothing has changed, or why there is none."""
+    done = ", ".join(f"{outcome} {result.counts[outcome]:,}" for outcome in _DONE if result.counts[outcome])
+    try:
+        return repository.commit(
+            folder.manifest, ": ".join(filter(None, ("katod", folder.manifest.machine.name, done)))
+        )
+    except GitError as error:
+        return error
+
+
+def _counted(result: Result) -> str:
+    counted = (f"{outcome} {result.counts[outcome]:,}" for outcome in _ORDER if result.counts[outcome])
+    return ", ".join(counted) or "no sessions found"
 
 
 def _print(result: Result, root: Path) -> None:
     for line in (*result.notes, *result.failures):
         say(f"katod: {line}", err=True)
-    counted = (f"{outcome} {result.counts[outcome]:,}" for outcome in _ORDER if result.counts[outcome])
-    say(", ".join(counted) or "no sessions found")
+    say(_counted(result))
     if result.index in ("wrote", "updated", "removed"):
         say(f"{result.index} the index, {root / INDEX}")
     if result.left:

@@ -60,9 +60,14 @@ def _checked_base(_ctx: click.Context, _param: click.Parameter, base: str | None
     shell_complete=complete_files,
     help="In HTML, let relative links in messages lead there; {project} is the project's name. Default: they are text.",
 )
+@click.option(
+    "--commit",
+    is_flag=True,
+    help="With --all: commit what katod wrote to the git repository of the directory. No hooks, nothing is pushed.",
+)
 @content_options
 @click.pass_obj
-def export(context: Context, /, what: str | None, everything: bool, **options: Any) -> None:
+def export(context: Context, /, what: str | None, everything: bool, commit: bool, **options: Any) -> None:
     """Export a session, a session file, a recording, or everything.
 
     SESSION is a session id or the beginning of one, `agent:id`, or `latest`. Given the number or the file of a
@@ -74,7 +79,8 @@ def export(context: Context, /, what: str | None, everything: bool, **options: A
     recordings. It does not touch files that you changed, and deletes nothing. The file `.katod-export.jsonl` in the
     directory lists what was written from which session. With -f html, `index.html` there leads to all pages. If this
     machine has a name (`archive.machine`), all of that is in a subdirectory of this name: so machines share a directory
-    without ever changing each other's files.
+    without ever changing each other's files. With --commit, one commit of the run is made, on the branch that is
+    checked out, of katod's own files alone.
     """
     if sum((what is not None, options["recording"] is not None, everything)) > 1:
         raise click.UsageError("give at most one of SESSION, FILE, --recording and --all")
@@ -82,8 +88,10 @@ def export(context: Context, /, what: str | None, everything: bool, **options: A
         from katod.cli.archiving import export_everything  # noqa: PLC0415 - loads no format until it writes something
 
         del options["recording"]
-        export_everything(context, **options)
+        export_everything(context, commit=commit, **options)
         return
+    if commit:
+        raise click.UsageError("--commit goes with --all")
     from katod.cli.exporting import export_chosen  # noqa: PLC0415 - a shell that completes an id must not wait for it
 
     export_chosen(context, what, **options)

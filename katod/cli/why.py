@@ -66,8 +66,9 @@ def why(
 
     For each line: the prompt, the answer and the session that last wrote it. Edits of recorded sessions are played
     forward over the versions of the file in its git repository, so that a line is followed when it is moved or
-    indented. So are those that other machines recorded and share (`archive.folders`). Each line is exact (as the edit wrote it), followed (moved or indented since), or unknown: no edit of a
-    session is known to have written it. Nothing is guessed.
+    indented; so are edits that other machines recorded and share (`archive.folders`). Each line is exact (as the edit
+    wrote it), followed (moved or indented since), or unknown: no edit of a session is known to have written it. Nothing
+    is guessed.
 
     A few lines are shown with their prompts, many in a table. With --commit, FILE may also be a folder; without it, the
     sessions behind the commit are shown.

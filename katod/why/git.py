@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from katod.errors import GitError
-from katod.why.gitcommand import GitAnswer, answer_of, git_program, run
+from katod.gitcommand import GitAnswer, answer_of, git_program, run
 
 LARGEST: Final = 4 * 1024 * 1024  # bytes of a file whose lines can be asked about
 _VERSIONS: Final = 1000  # of a file that are read at most, the latest ones

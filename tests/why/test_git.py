@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from katod import gitcommand
 from katod.errors import GitError
+from katod.gitcommand import git_program
 from katod.why import git as module
-from katod.why import gitcommand
 from katod.why.git import FileVersion, Repository
-from katod.why.gitcommand import git_program
 
 _GIT = ("git", "-c", "user.name=me", "-c", "user.email=me@localhost", "-c", "commit.gpgsign=false")
 

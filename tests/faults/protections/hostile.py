@@ -51,7 +51,7 @@ def retry_everything(original):
 PROTECTIONS = [
     Protection(
         "what a repository's settings could run is switched off",
-        "katod.why.gitcommand:_OFF",
+        "katod.gitcommand:_OFF",
         lambda original: (),
         ("tests/why/test_git.py::test_nothing_of_a_repository_runs",),
     ),

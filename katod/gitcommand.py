@@ -1,7 +1,8 @@
-"""Runs `git` on other people's repositories: only what is stored in them is read, and nothing of theirs runs.
+"""Runs `git` on other people's repositories: nothing of theirs runs.
 
 A repository's own settings can name programs: for differences, for text, for a changed work tree, for signatures, for
-connections. All are switched off, or not reached, as only stored objects are read. Time, memory and output are bounded.
+connections. All are switched off, or not reached, where only stored objects are read. What adds files asks first
+whether a filter is set for them. Time, memory and output are bounded.
 """
 
 import os
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from katod.errors import GitError, GitFailed
 
@@ -34,6 +35,8 @@ _ENVIRONMENT: Final = {
     "GIT_ALLOC_LIMIT": "512m",
 }  # fmt: skip
 
+_NAMES: Final = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
+
 
 @cache
 def git_program() -> str | None:
@@ -42,10 +45,10 @@ def git_program() -> str | None:
     return shutil.which("git", path=os.pathsep.join(folders))
 
 
-def run(folder: Path, *arguments: str, fails: bool = False) -> bytes:
-    """Return what `git` prints; if it may fail and does, nothing. Raises GitError."""
+def run(folder: Path, *arguments: str, fails: bool = False, **more: Any) -> bytes:
+    """Return what `git` prints; if it may fail and does, nothing. Raises GitError. `more` is as in `answer_of`."""
     try:
-        with answer_of(folder, *arguments) as answer:
+        with answer_of(folder, *arguments, **more) as answer:
             found = answer.read(_MOST + 1)
             if len(found) > _MOST:
                 raise GitError(f"`git {arguments[0]}` answers with more than {_MOST >> 20} MB", path=folder)
@@ -101,26 +104,34 @@ class GitAnswer:
 
 
 @contextmanager
-def answer_of(folder: Path, *arguments: str, given: bytes = b"") -> Iterator[GitAnswer]:
-    """Run `git` while its answer is read, of any length. Raises GitError if it fails, or takes too long."""
+def answer_of(
+    folder: Path, *arguments: str, given: bytes = b"", patience: float = 0.0, named: bool = False
+) -> Iterator[GitAnswer]:
+    """Run `git` while its answer is read, of any length. Raises GitError if it fails, or takes too long.
+
+    `named` passes on who the environment says makes a commit.
+    """
+    patience = patience or _PATIENCE
     with TemporaryFile() as asked, TemporaryFile() as said:
         asked.write(given)
         asked.seek(0)
-        with _started(folder, arguments, asked, said) as process:
+        with _started(folder, arguments, asked, said, _environment(named=named)) as process:
             assert process.stdout is not None
-            answer = GitAnswer(process.stdout, _PATIENCE)
+            answer = GitAnswer(process.stdout, patience)
             try:
                 yield answer
                 answer.wait(process)
             except TimeoutError:
-                raise GitError(f"`git {arguments[0]}` takes longer than {_PATIENCE:g} seconds", path=folder) from None
+                raise GitError(f"`git {arguments[0]}` takes longer than {patience:g} seconds", path=folder) from None
             finally:
                 process.kill()
         if process.returncode:
             raise GitFailed(f"`git {arguments[0]}`: {_reason(said)}", path=folder)
 
 
-def _started(folder: Path, arguments: tuple[str, ...], asked: IO[bytes], said: IO[bytes]) -> "subprocess.Popen[bytes]":
+def _started(
+    folder: Path, arguments: tuple[str, ...], asked: IO[bytes], said: IO[bytes], environment: dict[str, str]
+) -> "subprocess.Popen[bytes]":
     program = git_program()
     if program is None:
         raise GitError("`git` is not installed", path=folder)
@@ -128,7 +139,7 @@ def _started(folder: Path, arguments: tuple[str, ...], asked: IO[bytes], said: I
     command = [program, "--no-pager", *options, "-C", str(folder), *arguments]
     try:
         return subprocess.Popen(  # noqa: S603 - an absolute path, and no shell
-            command, bufsize=0, stdin=asked, stdout=subprocess.PIPE, stderr=said, env=_environment()
+            command, bufsize=0, stdin=asked, stdout=subprocess.PIPE, stderr=said, env=environment
         )
     except (OSError, ValueError) as error:
         raise GitError(f"`git {arguments[0]}` cannot be run: {error}", path=folder) from error
@@ -140,7 +151,8 @@ def _reason(said: IO[bytes]) -> str:
     return lines[0] if lines else "failed"
 
 
-def _environment() -> dict[str, str]:
+def _environment(*, named: bool) -> dict[str, str]:
     """Return the environment without what would have `git` work elsewhere."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept = _NAMES if named else ()
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in kept}
     return own | _ENVIRONMENT

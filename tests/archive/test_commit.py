@@ -1,0 +1,211 @@
+"""A commit of what was exported: katod's files alone, and nothing of the repository's own runs."""
+
+import os
+import subprocess
+
+import pytest
+
+from katod.archive.manifest import MANIFEST
+from tests.archive.merges import play
+from tests.looping import each
+from tests.support.machines import Machine
+from tests.support.records import says, user
+
+WHO = {"GIT_AUTHOR_NAME": "me", "GIT_AUTHOR_EMAIL": "me@localhost", "GIT_COMMITTER_NAME": "me", "GIT_COMMITTER_EMAIL": "me@localhost"}  # fmt: skip
+
+
+def git(folder, *arguments, check=True):
+    """Return what git prints in a folder, with no configuration but that of the repository."""
+    nobody = {"HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, env=os.environ | WHO | nobody, capture_output=True, text=True, check=check
+    )
+    return done.stdout
+
+
+def commit(machine, *options, code=0):
+    return machine.cli("export", "--all", "-f", "markdown", "-o", str(machine.shared), "--commit", *options, code=code)
+
+
+def committed(machine, *, revision="HEAD"):
+    """Return the files that a commit has changed."""
+    return set(git(machine.shared, "show", "--name-only", "--format=", revision).split())
+
+
+@pytest.fixture
+def laptop(tmp_path, monkeypatch):
+    """Return a machine with a session, and a repository for what it shares."""
+    for name, value in (WHO | {"GIT_CONFIG_NOSYSTEM": "1"}).items():
+        monkeypatch.setenv(name, value)
+    laptop = Machine("laptop", tmp_path)
+    laptop.variables |= {"XDG_CONFIG_HOME": str(laptop.home)}
+    laptop.talk = laptop.claude().say(user("the lantern"), says("It is blue."))
+    laptop.shared.mkdir()
+    git(laptop.shared, "init", "-q", "-b", "main")
+    return laptop
+
+
+def test_a_run_makes_one_commit_and_none_if_nothing_changed(laptop):
+    """Of the exports and their list; the message says what was done."""
+    assert commit(laptop).splitlines()[-1].startswith("committed 2 files to main: ")
+    [transcript] = [path.relative_to(laptop.shared) for path in laptop.part.rglob("*.md")]
+    assert committed(laptop) == {str(transcript), f"laptop/{MANIFEST}"}
+    assert git(laptop.shared, "log", "--format=%s") == "katod: laptop: wrote 1\n"
+    assert commit(laptop) == "unchanged 1\n"
+    laptop.talk.say(user("and the basket"), says("It is red."))
+    laptop.session(2).say(user("words"), says("more"))
+    commit(laptop)
+    assert git(laptop.shared, "log", "--format=%s").splitlines()[0] == "katod: laptop: wrote 1, updated 1"
+    assert git(laptop.shared, "status", "--porcelain") == ""
+
+
+def test_nothing_else_is_committed_whatever_is_staged(laptop):
+    """What a person staged stays staged; what is not katod's stays as it is."""
+    (laptop.shared / "notes.txt").write_text("mine")
+    (laptop.part / "app").mkdir(parents=True)
+    (laptop.part / "app" / "own.md").write_text("mine, too")
+    git(laptop.shared, "add", "notes.txt", "laptop/app/own.md")
+    commit(laptop)
+    assert not any("notes" in name or "own" in name for name in committed(laptop))
+    assert git(laptop.shared, "status", "--porcelain").splitlines() == ["A  laptop/app/own.md", "A  notes.txt"]
+
+
+def test_what_a_person_changed_is_left_to_them(laptop):
+    """Their own text is not in a commit of katod's."""
+    commit(laptop)
+    [transcript] = laptop.part.rglob("*.md")
+    transcript.write_text(f"{transcript.read_text()}my own note\n")
+    laptop.talk.say(user("and the basket"), says("It is red."))
+    commit(laptop)
+    assert "my own note" not in git(laptop.shared, "log", "-p")
+
+
+def test_what_was_forgotten_is_gone_with_the_next_commit(laptop):
+    """With its list; the history of a repository is its person's."""
+    laptop.session(2).say(user("words"), says("more"))
+    laptop.once()
+    commit(laptop)
+    laptop.cli("forget", "00000002", "--outputs", "--yes")
+    (laptop.session(2).path).unlink()
+    commit(laptop)
+    assert git(laptop.shared, "ls-files").count(".md") == 1
+    assert "00000002" not in git(laptop.shared, "show", f"HEAD:laptop/{MANIFEST}")
+
+
+def test_pictures_are_committed_with_their_transcript(laptop):
+    """They are in a folder beside it."""
+    make = laptop.claude()
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
+    make.append(make.user([picture, {"type": "text", "text": "look"}]), make.says("nice"))
+    commit(laptop)
+    assert [name for name in committed(laptop) if ".assets/" in name]
+
+
+BUSY = ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_START"]
+
+
+@pytest.mark.whole
+@each("name", BUSY)
+def test_a_repository_at_work_is_left_alone_and_named(tmp_path_factory, monkeypatch, name):
+    """What was exported is there, and committed the next time."""
+    for key, value in WHO.items():
+        monkeypatch.setenv(key, value)
+    laptop = Machine("laptop", tmp_path_factory.mktemp("busy"))
+    laptop.claude().say(user("the lantern"), says("It is blue."))
+    laptop.shared.mkdir()
+    git(laptop.shared, "init", "-q", "-b", "main")
+    (laptop.shared / ".git" / name).write_text("")
+    assert commit(laptop, code=1) == "wrote 1\n"
+    assert f"{laptop.shared}: a " in laptop.said
+    assert "in progress, so nothing was committed" in laptop.said
+    assert git(laptop.shared, "status", "--porcelain") == "?? laptop/\n"
+    (laptop.shared / ".git" / name).unlink()
+    assert "committed 2 files" in commit(laptop)
+
+
+def test_without_a_branch_or_a_repository_nothing_is_committed(laptop, tmp_path):
+    """One line says why; without a repository, nothing is exported, either."""
+    commit(laptop)
+    git(laptop.shared, "checkout", "-q", "--detach")
+    laptop.talk.say(user("and the basket"), says("It is red."))
+    commit(laptop, code=1)
+    assert "no branch is checked out" in laptop.said
+    laptop.cli("export", "--all", "--commit", "-o", str(tmp_path / "plain"), code=1)
+    assert "is not in a git repository" in laptop.said
+    assert not list((tmp_path / "plain").rglob("*.md"))
+
+
+def test_nothing_of_a_repository_runs(laptop, tmp_path):
+    """Neither hooks, nor a monitor, nor a program that signs, nor an editor; with a filter, nothing is committed."""
+    ran = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f'#!/bin/sh\necho "$0 $*" >> {ran}\nexit 0\n')
+    program.chmod(0o755)
+    hooks = laptop.shared / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in (
+        "pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction", "post-index-change",
+        "pre-auto-gc", "fsmonitor-watchman", "pre-push", "post-checkout", "pre-merge-commit",
+    ):  # fmt: skip
+        (hooks / name).symlink_to(program)
+    for key in (
+        "core.fsmonitor", "gpg.program", "core.editor", "core.pager", "core.sshCommand", "diff.external",
+        "core.askPass", "core.alternateRefsCommand",
+    ):  # fmt: skip
+        git(laptop.shared, "config", key, str(program))
+    for key in ("commit.gpgSign", "tag.gpgSign", "push.gpgSign"):
+        git(laptop.shared, "config", key, "true")
+    git(laptop.shared, "config", "trailer.x.command", str(program))
+    git(laptop.shared, "config", "gc.auto", "1")
+    assert "committed 2 files" in commit(laptop)
+    git(laptop.shared, "config", "filter.secret.clean", str(program))
+    (laptop.shared / ".gitattributes").write_text("*.md filter=secret\n")
+    laptop.talk.say(user("and the basket"), says("It is red."))
+    commit(laptop, code=1)
+    assert "its attributes set the filter secret" in laptop.said
+    (laptop.shared / ".gitattributes").unlink()
+    git(laptop.shared, "config", "hook.mine.command", str(program))
+    commit(laptop, code=1)
+    assert "its configuration has hooks" in laptop.said
+    assert not ran.exists()
+
+
+def test_what_a_repository_ignores_is_not_committed(laptop):
+    """Its person decides."""
+    (laptop.shared / ".gitignore").write_text("*.md\n")
+    commit(laptop)
+    assert committed(laptop) == {f"laptop/{MANIFEST}"}
+
+
+def test_a_link_in_the_place_of_an_export_is_not_committed(laptop, tmp_path):
+    """Nor anything behind it."""
+    commit(laptop)
+    [transcript] = laptop.part.rglob("*.md")
+    (tmp_path / "secret").write_text("a secret")
+    transcript.unlink()
+    transcript.symlink_to(tmp_path / "secret")
+    commit(laptop)
+    assert "a secret" not in git(laptop.shared, "log", "-p")
+    assert "120000" not in git(laptop.shared, "ls-tree", "-r", "HEAD")
+
+
+def test_who_commits_has_to_be_known(laptop, monkeypatch):
+    """Git says so; what was exported is there."""
+    for name in WHO:
+        monkeypatch.delenv(name)
+    commit(laptop, code=1)
+    assert "`git commit`: " in laptop.said
+    assert list(laptop.part.rglob("*.md"))
+
+
+def test_commit_is_for_all(laptop):
+    """One session is no archive."""
+    laptop.cli("export", "latest", "--commit", code=2)
+    assert "--commit goes with --all" in laptop.said
+
+
+@pytest.mark.parametrize("merges", [1, pytest.param(60, marks=pytest.mark.slow)])
+def test_machines_that_meet_in_any_order_have_the_same_bytes(tmp_path, merges, request):
+    """No merge has a conflict: each writes below its own name alone."""
+    done = play(tmp_path, request.node.name, merges)
+    assert done["merged"] >= merges
