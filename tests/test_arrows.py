@@ -72,7 +72,7 @@ ARROWS = {
     "mcp": "agents archive errors formats formatspec log metadata model record search store text",
     # sessions for clients and browsers
     "serve": (
-        "agents discover durable errors events exchanges formats log metadata model preload record search service shell text smallfile states store usage"
+        "agents archive discover durable errors events exchanges formats formatspec log metadata model paths preload record search service shell text smallfile states store usage"
     ),
     "daemon": "agents chores config discover errors log model pipeline preload record service shellrequests store",
     "doctor": "agents config discover errors log matrix model project record rescue service shell store write",
@@ -166,7 +166,7 @@ IMPURE = {
     "mcp": ".recordings .server",
     "seal": ".keys",
     "serve": (
-        ".access.guard .access.token .address .app .index.changes .index.entry .index.sessions .page.listwatch .page.pages .page.recording .page.search .page.sessionlist .page.streams .page.trigrams"
+        ".access.guard .access.token .address .app .index.changes .index.entry .index.sessions .page.listwatch .page.machines .page.pages .page.recording .page.search .page.sessionlist .page.streams .page.trigrams"
         " .protocol.connection .protocol.rest .server .worker"
     ),
 }

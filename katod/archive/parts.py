@@ -141,12 +141,16 @@ class SharedFolders:
         self.parts = [part for folder in folders for part in self._parts(folder)]
         self._note_twins()
 
+    @property
+    def others(self) -> list[SharedPart]:
+        """The parts of other machines."""
+        return [part for part in self.parts if not self._own or part.machine.id != self._own]
+
     def sessions(self, without: Container[SessionKey] = (), *, others: bool = False) -> list[ArchivedSession]:
         """Return the sessions of all parts, or of `others` alone, each once, as it was written last; `without` some."""
         newest: dict[SessionKey, ArchivedSession] = {}
-        for part in self.parts:
-            is_own = bool(self._own) and part.machine.id == self._own
-            for key, found in part.sessions.items() if not others or not is_own else ():
+        for part in self.others if others else self.parts:
+            for key, found in part.sessions.items():
                 if key not in without and (key not in newest or newest[key].changed_ns < found.changed_ns):
                     newest[key] = found
         return list(newest.values())
@@ -164,7 +168,8 @@ class SharedFolders:
                 self.problems[str(root / MANIFEST)] = error.what
             else:
                 self._note_damage(part)
-                yield part
+                if part.sessions or part.machine.name:  # else nothing was ever exported to it
+                    yield part
 
     def _note_damage(self, part: SharedPart) -> None:
         if part.damaged:

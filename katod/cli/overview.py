@@ -57,6 +57,7 @@ def overview(row: Row, around: Surroundings, *, everything: bool = False) -> lis
     lines += _ended("written by ::keep and ::export", [one for one in row["ended"] if "copy" in one], around)
     if saved := row["rescued"]:
         lines += [line(""), line(f"{_count(saved, 'session')} safe from deletion: `katod rescue` lists them")]
+    lines += _section("other machines", row["machines"], lambda one: _machine(one, around))
     lines += _section(_INTERRUPTED, row["interrupted"], lambda one: _interrupted(one, around))
     lines += _delivery(row["delivery"], around)
     lines += _section("parked, retried until it works", row["parked"], lambda one: _problem(one, "output", around))
@@ -213,6 +214,13 @@ def _section(title: str, rows: Iterable[Row], show: Callable[[Row], list[Line]])
 
 def _problem(one: Row, name: str, around: Surroundings) -> list[Line]:
     return [line(f"  {in_home(one[name], around.home)}: {one['problem']}")]
+
+
+def _machine(one: Row, around: Surroundings) -> list[Line]:
+    exported = one.get("exported", "")
+    when = f", exported {recent(exported, around.now, When(around.zone))}" if exported else ""
+    sessions = f"{_count(one['sessions'], 'session')} in {in_home(one['folder'], around.home)}"
+    return [line(f"  {one['machine']}: {sessions}{when}")]
 
 
 def _project(one: Row, around: Surroundings) -> list[Line]:

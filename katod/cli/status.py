@@ -14,6 +14,7 @@ import orjson
 
 from katod.agents import AGENTS
 from katod.agents.reports import is_said_to_go_on
+from katod.archive.parts import SharedPart
 from katod.cli.cleared import ClearedRows
 from katod.cli.context import Context
 from katod.cli.layout import Line, draw, show, terminal_width
@@ -125,7 +126,7 @@ def collect(context: Context) -> dict[str, Any]:
     row: dict[str, Any] = {"daemon": daemon}
     row |= {"sources": 0, "recordings": [], "blocked": [], "ended": [], "interrupted": [], "parked": [], "missing": []}
     row |= {"refused": [], "problems": [], "nearMisses": [], "projects": [], "delivery": {"on": False}}
-    row["rescued"] = len(saved_keys(rescue_path()))
+    row |= {"rescued": len(saved_keys(rescue_path())), "machines": []}
     row["problems"] += [_unsaved(name, what) for name, what in problems(context.state).items()]
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     if moved := home.moved(context.state):
@@ -141,11 +142,20 @@ def collect(context: Context) -> dict[str, Any]:
         row["delivery"] = _delivery(context, is_running=pid is not None)
         row["blocked"] = [] if row["recordings"] else _blocked(context.found())
         context.look()
+        row["machines"] = list(map(_machine, context.shared.others))
+        context.problems.update(context.shared.problems)
     with suppress(OSError):
         row["interrupted"] = _interrupted(context.state, row["recordings"])
         row["projects"] = ClearedRows(context.state).unseen(_projects(context.state, row["recordings"]))
     row["problems"] += [{"path": folder, "problem": problem} for folder, problem in context.problems.items()]
     return row
+
+
+def _machine(part: SharedPart) -> dict[str, Any]:
+    """Return what a machine shares."""
+    changed = max((one.changed_ns for one in part.sessions.values()), default=0)
+    row = {"machine": part.name, "folder": str(part.root), "sessions": len(part.sessions)}
+    return row | ({"exported": utc(changed / 1e9)} if changed else {})
 
 
 def _interrupted(state: Path, recordings: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -198,6 +198,18 @@ def test_two_machines_of_one_name_are_said(laptop, tmp_path):
     assert found.problems == {str(other.part): "is of another machine that is also called laptop"}
 
 
+def test_status_names_each_machine_and_each_problem_in_a_line(laptop, desktop):
+    """The own part is none of another."""
+    laptop.share()
+    desktop.share()
+    [row] = desktop.status()["machines"]
+    assert (row["machine"], row["folder"], row["sessions"]) == ("laptop", str(laptop.part), 1)
+    (laptop.part / MANIFEST).write_bytes(b'{"katodExport":99}\n')
+    status = desktop.status()
+    assert status["machines"] == []
+    assert str(laptop.part / MANIFEST) in [one["path"] for one in status["problems"]]
+
+
 def test_a_folder_that_is_not_there_is_named(desktop):
     """A disk may not be mounted."""
     desktop.claude().append(Claude().user("words"))

@@ -14,7 +14,7 @@ ONE = {
     "waiting": False, "parked": False, "format": "markdown", "bytes": 12_345, "redactions": 0,
 }  # fmt: skip
 EMPTY = {
-    "daemon": {"running": True, "pid": 7}, "delivery": {"on": False}, "rescued": 0, "sources": 1203, "recordings": [], "blocked": [], "ended": [], "interrupted": [], "parked": [], "missing": [],
+    "daemon": {"running": True, "pid": 7}, "delivery": {"on": False}, "rescued": 0, "machines": [], "sources": 1203, "recordings": [], "blocked": [], "ended": [], "interrupted": [], "parked": [], "missing": [],
     "refused": [], "problems": [], "nearMisses": [], "projects": [],
 }  # fmt: skip
 
@@ -53,6 +53,19 @@ def test_a_daemon_that_is_down_is_told_how_to_start():
     text = shown(daemon={"running": False})
     assert text.startswith("katod is not running")
     assert "nothing is recorded until you start it: `katod service start`" in text
+
+
+def test_other_machines_are_named_with_what_they_share():
+    """From where, how much, and since when it is so."""
+    row = {
+        "machine": "laptop",
+        "folder": "/home/me/shared/laptop",
+        "sessions": 1203,
+        "exported": "2026-02-10T21:00:00.000Z",
+    }
+    assert "other machines\n  laptop: 1,203 sessions in ~/shared/laptop, exported 21:00" in shown(machines=[row])
+    empty = {"machine": "laptop", "folder": "/home/me/shared/laptop", "sessions": 0}
+    assert shown(machines=[empty]).endswith("laptop: 0 sessions in ~/shared/laptop")
 
 
 def test_signs_tell_the_state_of_a_recording():

@@ -26,6 +26,7 @@ from katod.serve.app import application
 from katod.serve.feed.hub import Hub
 from katod.serve.index.changes import FileChanges
 from katod.serve.index.sessions import IndexScope, SessionIndex
+from katod.serve.page.machines import MachinePages, SharedSessions
 from katod.serve.page.pages import Pages
 from katod.serve.page.usage import UsagePages
 from tests.support import program
@@ -39,16 +40,21 @@ PROJECT = "/home/me/app"
 
 
 @asynccontextmanager
-async def serving(world, *, everything=True, policy=POLICY, log=None):
-    """Yield an application for the sessions of a world, in this process; `log` is what log events are written to."""
+async def serving(world, *, everything=True, policy=POLICY, log=None, folders=()):
+    """Yield an application for the sessions of a world, in this process; `log` is what log events are written to.
+
+    `folders` are those that other machines share.
+    """
     roots = tuple(find_roots(Settings(), AGENTS))
     index = SessionIndex(IndexScope(world.state, roots, everything), redact=True)
     hub = Hub(index, FileChanges(roots, EventLog(), watch=False), EventLog(log))
     await hub.start()
     try:
         options = Options(time_zone="Europe/Berlin")
-        usage = UsagePages(hub, world.state, "none", local_zone(), redacted=True)
-        routes = [*Pages(hub, options, world.state).routes(), *usage.routes()]
+        shared = SharedSessions(folders, world.state, everything=everything, redacted=True)
+        usage = UsagePages(hub, world.state, "none", local_zone(), redacted=True, shared=shared.usable)
+        pages = Pages(hub, options, world.state, machines=bool(folders))
+        routes = [*pages.routes(), *usage.routes(), *MachinePages(hub, shared, options).routes()]
         yield App(application(hub, options, policy, routes), hub)
     finally:
         hub.close()

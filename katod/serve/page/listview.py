@@ -22,6 +22,7 @@ _HINT: Final = (
     'in your shell, to record it. To see sessions that are not recorded, too, put <code>sessions = "all"</code> '
     "under <code>[serve]</code> in katod's configuration, and start this server again.</p>"
 )
+_MACHINES: Final = ' <a href="/machines">Other machines</a>'
 # The choices that there are for every list, by the field of the filter and its value.
 OF_SESSIONS: Final = {
     **{("state", state): words for state, words in STATES.items()},
@@ -35,19 +36,20 @@ Choice = tuple[str, str, str]  # a field of the filter, its value, and the words
 
 
 class ListView(NamedTuple):
-    """What is chosen of the list, and from what."""
+    """What is chosen of the list, and from what; `machines` says whether other machines share theirs."""
 
     chosen: ListFilter
     there: ListChoices
+    machines: bool = False
 
 
 def list_page(rows: Sequence[ListRow], older: str, name: str, now: float, view: ListView) -> Markup:
     """Return the list over all agents; `name` is what a stream goes on from, `older` what the next page begins with."""
     content = fill(
-        '<h1 class="unseen">Sessions</h1>\n<div class="choices">{}<a href="/usage">Tokens and cost</a></div>\n'
+        '<h1 class="unseen">Sessions</h1>\n<div class="choices">{}<a href="/usage">Tokens and cost</a>{}</div>\n'
         '<katod-board data-live="{}" data-last="{}"><div id="groups">\n{}</div></katod-board>\n{}',
-        filters(view, list_address), escape(view.chosen.address("/live")), escape(name), groups(rows, now, view.chosen),
-        _rest(older, view.chosen),
+        filters(view, list_address), fill(_MACHINES) if view.machines else NOTHING,
+        escape(view.chosen.address("/live")), escape(name), groups(rows, now, view.chosen), _rest(older, view.chosen),
     )  # fmt: skip
     return framed("Sessions · katod", "list", content)
 
@@ -71,7 +73,7 @@ def filters(view: ListView, address: Address, shown: Shown = _SHOWN) -> Markup:
 
     `address` returns where other choices lead, `shown` are those that there are always.
     """
-    chosen, there = view
+    chosen, there = view.chosen, view.there
     rows: tuple[tuple[str, Sequence[Choice]], ...] = (
         ("Show", [(name, value, words) for (name, value), words in shown.items()]),
         ("Labels", [("label", label, f"#{label}") for label in there.labels[:_MOST]]),

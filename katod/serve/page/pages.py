@@ -74,10 +74,11 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Pages:
-    """The pages over what a hub has. `state` is where katod keeps what it knows."""
+    """The pages over what a hub has. `state` is where katod keeps what it knows; other `machines` may share theirs."""
 
-    def __init__(self, hub: Hub, options: Options, state: Path) -> None:
+    def __init__(self, hub: Hub, options: Options, state: Path, *, machines: bool = False) -> None:
         self._hub = hub
+        self._machines = machines
         self._options = options
         self._state = state
         self._sessions = SessionList(hub.index, redact=options.redact, halted=partial(recording.halted, state))
@@ -118,7 +119,7 @@ class Pages:
             rows, older = await self._hub.reading.run(lambda: self._sessions.page(given, chosen))
             return html_response(older_page(rows, older, time.time(), chosen))
         rows, name = await self._streams.list_now()
-        older, view = self._sessions.older, ListView(chosen, ListChoices.of(rows))
+        older, view = self._sessions.older, ListView(chosen, ListChoices.of(rows), self._machines)
         if not chosen.is_empty:
             rows, older = await self._hub.reading.run(lambda: self._sessions.page("", chosen))
         return html_response(list_page(rows, older, name, time.time(), view))

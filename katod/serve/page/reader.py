@@ -32,18 +32,63 @@ _UNSHOWN: Final = fill('<p class="failed">This cannot be shown. It is as it was 
 _ALIGNED: Final = re.compile(r' style="text-align:(left|center|right)"')
 
 
+class PagePrinter:
+    """Makes the HTML of a page from the events of one session, in their order: all that there is, thinking included."""
+
+    def __init__(self, options: Options, log: EventLog | None = None) -> None:
+        """Events that cannot be printed are logged to `log`."""
+        self._log = log or EventLog()
+        self._options = replace(options, thinking=True, tools="full", attachments="save")
+        self._printer = Html(self._options)
+        self._is_dated = False
+        self._calls: list[str] = []  # not printed, or not yet: links to them lead to what comes next
+
+    def held(self) -> Markup:
+        """Return the HTML of what is incomplete: calls without a result."""
+        state = deepcopy(self._printer.state())
+        state.pop("turn", None)  # it goes on
+        html = Html(self._options, state).pause()
+        return join((_anchors(self._calls), _fitted(html))) if html else NOTHING
+
+    def prompts(self) -> Markup:
+        """Return the list of prompts so far."""
+        return self._printer.prompts()
+
+    def printed(self, event: Event, metadata: SessionMetadata) -> SentMessage | None:
+        """Return the HTML of an event, None if it has none of its own."""
+        try:
+            html = self._html(event, metadata)
+        except Exception as error:  # noqa: BLE001 - one event must not take the others with it
+            failures.note(self._log, error, metadata.key)
+            html = _UNSHOWN
+        name = event_uuid(event.id)
+        if not html.strip():
+            self._calls += [name] if event.kind in _FOUND else []
+            return None
+        shown = "e" if ev.is_between(event) else _CLASSES.get(event.kind, "e")
+        calls, self._calls = self._calls, []
+        section = fill(
+            '<section class="{}" id="{}">{}{}{}</section>\n',
+            escape(shown), escape(name), _link(name) if shown == "e said" else NOTHING, _anchors(calls), _fitted(html),
+        )  # fmt: skip
+        return SentMessage(section, (name, *calls))
+
+    def _html(self, event: Event, metadata: SessionMetadata) -> Markup:
+        if not self._is_dated and event.time and event.kind in _MESSAGES:  # times of other days have their date
+            self._is_dated = True
+            self._printer.head(metadata, event.time)
+        return self._printer.event(event, metadata)
+
+
 class PageReader:
     """A position in a session that moves to its end, and the HTML of the events on the way, each once."""
 
     def __init__(self, content: Callable[[], SessionContent], options: Options, log: EventLog | None = None) -> None:
         """Events that cannot be printed are logged to `log`."""
         self.content = content
-        self._log = log or EventLog()
-        self._options = replace(options, redact=content().redact, thinking=True, tools="full", attachments="save")
+        self._options = replace(options, redact=content().redact)
         self._follower = Follower(content().key, EventLog())
-        self._printer = Html(self._options)
-        self._is_dated = False
-        self._calls: list[str] = []  # not printed, or not yet: links to them lead to what comes next
+        self._printer = PagePrinter(self._options, log)
 
     @property
     def metadata(self) -> SessionMetadata:
@@ -60,7 +105,7 @@ class PageReader:
         limited, made = [Limited(path, identity, None) for path, identity in self.content().files], list[SentMessage]()
         try:
             for event, now in self._follower.advance(limited, READ_BYTES):
-                if (sent := self._printed(event, now)) is not None:
+                if (sent := self._printer.printed(event, now)) is not None:
                     made.append(sent)
         except Exception:
             if not made:
@@ -97,38 +142,11 @@ class PageReader:
 
     def held(self) -> Markup:
         """Return the HTML of what is incomplete: calls without a result."""
-        state = deepcopy(self._printer.state())
-        state.pop("turn", None)  # it goes on
-        html = Html(self._options, state).pause()
-        return join((_anchors(self._calls), _fitted(html))) if html else NOTHING
+        return self._printer.held()
 
     def prompts(self) -> Markup:
         """Return the list of prompts so far."""
         return self._printer.prompts()
-
-    def _printed(self, event: Event, metadata: SessionMetadata) -> SentMessage | None:
-        try:
-            html = self._html(event, metadata)
-        except Exception as error:  # noqa: BLE001 - one event must not take the others with it
-            failures.note(self._log, error, metadata.key)
-            html = _UNSHOWN
-        name = event_uuid(event.id)
-        if not html.strip():
-            self._calls += [name] if event.kind in _FOUND else []
-            return None
-        shown = "e" if ev.is_between(event) else _CLASSES.get(event.kind, "e")
-        calls, self._calls = self._calls, []
-        section = fill(
-            '<section class="{}" id="{}">{}{}{}</section>\n',
-            escape(shown), escape(name), _link(name) if shown == "e said" else NOTHING, _anchors(calls), _fitted(html),
-        )  # fmt: skip
-        return SentMessage(section, (name, *calls))
-
-    def _html(self, event: Event, metadata: SessionMetadata) -> Markup:
-        if not self._is_dated and event.time and event.kind in _MESSAGES:  # times of other days have their date
-            self._is_dated = True
-            self._printer.head(metadata, event.time)
-        return self._printer.event(event, metadata)
 
 
 def whole_of(messages: Iterable[SentMessage]) -> Markup:

@@ -1,6 +1,6 @@
 """Tokens and cost of the sessions that are served. Nothing is kept but what `katod usage` keeps: numbers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
@@ -36,8 +36,13 @@ class UsagePages:
     that of `katod usage`, as what is kept is of one.
     """
 
-    def __init__(self, hub: Hub, state: Path, prices: str, zone: str, *, redacted: bool) -> None:
+    def __init__(
+        self, hub: Hub, state: Path, prices: str, zone: str, *, redacted: bool,
+        shared: Callable[[], Iterable[FoundSession]] = tuple,
+    ) -> None:  # fmt: skip
+        """`shared` returns the sessions of other machines that count, too."""
         self._hub = hub
+        self._others = shared
         self._state = state
         self._prices = prices
         self._zone = zone
@@ -53,12 +58,18 @@ class UsagePages:
             first = datetime.fromtimestamp(since_seconds(since)).astimezone().toordinal() if since else 0
         except (SelectionError, ValueError, OverflowError, OSError):
             return html_response(plain("Not a time", "There is no such period.", "/usage"), 400)
-        sessions = await self._hub.reading.run(lambda: list(self._hub.index.all().values()))
+        sessions = await self._hub.reading.run(self._sessions)
         asked = AskedUsage(since, request.query_params.get("project", "")[:_LONGEST_PROJECT])
         figures = partial(self._figures, sessions, asked, Period(first))
         found = await while_there(request, self._hub.searching.last(figures()))
         assert found is not None  # the last of the steps
         return html_response(usage_page(found))
+
+    def _sessions(self) -> list[FoundSession]:
+        """Return all sessions that are served, and those of other machines that are not here."""
+        here = list(self._hub.index.all().values())
+        keys = {entry.key for entry in here}
+        return [*here, *(found for found in self._others() if found.key not in keys)]
 
     def _figures(
         self, sessions: Iterable[FoundSession], asked: AskedUsage, period: Period

@@ -1,0 +1,175 @@
+"""The pages of what other machines share: a list, and each session. Nothing of it is live, or can be changed."""
+
+import os
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, closing
+from io import BufferedReader
+from pathlib import Path
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from katod.agents import AGENTS
+from katod.agents.toolcalls import one_line
+from katod.archive.archived import recorded_file
+from katod.archive.manifest import MANIFEST
+from katod.archive.parts import ArchivedSession, SharedFolders, shared_folders
+from katod.errors import KatodError
+from katod.formats.redact.redactor import redact
+from katod.formats.stream import bridge
+from katod.formats.text.markup import NOTHING, Markup
+from katod.formatspec import MARKDOWN
+from katod.metadata import SessionMetadata
+from katod.model import Options
+from katod.paths import name_of
+from katod.record.export import look_ahead, read_katod
+from katod.serve.feed.hub import Hub
+from katod.serve.feed.tail import SentMessage
+from katod.serve.http import html_response
+from katod.serve.index.entry import Numbers, numbers_of
+from katod.serve.page.frame import plain
+from katod.serve.page.machinesview import SharedList, SharedRow, machines_page, shared_foot, shared_head
+from katod.serve.page.pages import guarded
+from katod.serve.page.reader import PagePrinter, whole_of
+from katod.serve.worker import Busy
+from katod.store.collections import Tombstones
+from katod.store.ledger import Ledger
+
+_MOST: Final = 200  # sessions of one machine
+_TITLE: Final = 120
+_CUT_OFF: Final = "The rest could not be read."
+_ONLY_TEXT: Final = "This machine shares the session in a form that is not shown here: `katod show` may show it."
+
+
+class SharedSessions:
+    """What other machines share, read again whenever a list has changed. For the reading thread."""
+
+    def __init__(self, folders: tuple[str, ...], state: Path, *, everything: bool, redacted: bool) -> None:
+        """Unless `everything` is served, only what was recorded is."""
+        self._folders = folders
+        self._state = state
+        self._everything = everything
+        self._say = redact if redacted else str
+        self._shared = SharedFolders((), "")
+        self._signature: Numbers | None = None
+        self._titles: dict[tuple[str, int], str] = {}
+
+    def lists(self) -> tuple[list[SharedList], list[str]]:
+        """Return the latest sessions of each machine, and what cannot be read."""
+        by_machine: dict[str, list[ArchivedSession]] = {}
+        for found in sorted(self._sessions(), key=lambda one: -one.changed_ns):
+            by_machine.setdefault(found.machine, []).append(found)
+        lists = [
+            SharedList(machine, [self.row(one) for one in some[:_MOST]], max(0, len(some) - _MOST))
+            for machine, some in sorted(by_machine.items())
+        ]
+        return lists, [f"{path}: {problem}" for path, problem in self._shared.problems.items()]
+
+    def find(self, machine: str, name: str) -> ArchivedSession | None:
+        """Return the session of a machine with this UUID, None if there is none."""
+        every = (one for one in self._sessions() if one.machine == machine)
+        return next((one for one in every if bridge.session_uuid(one.key) == name), None)
+
+    def usable(self) -> list[ArchivedSession]:
+        """Return the sessions of which all may be counted: none unless everything is served."""
+        return [one for one in self._sessions() if one.has_events] if self._everything else []
+
+    def row(self, found: ArchivedSession) -> SharedRow:
+        """Return how a session is shown."""
+        name, agent = bridge.session_uuid(found.key), AGENTS[found.key.agent].product
+        folder = self._say(name_of(found.cwd)) if found.cwd else ""
+        return SharedRow(found.machine, name, agent, self._title(found), folder, found.changed_ns / 1e9)
+
+    def printed(self, found: ArchivedSession, printer: PagePrinter) -> Iterator[SentMessage]:
+        """Yield the HTML of the events of a session. Raises KatodError."""
+        with self._opened(found) as lines:
+            made = (printer.printed(event, metadata) for event, metadata in read_katod(lines, found.path))
+            yield from (one for one in made if one is not None)
+
+    def text(self, found: ArchivedSession) -> str:
+        """Return the text of a session without events. Raises KatodError."""
+        with self._opened(found) as file:
+            return self._say(file.read().decode("utf-8", "replace"))
+
+    def _sessions(self) -> list[ArchivedSession]:
+        self._look()
+        found = [one for one in self._shared.sessions(others=True) if self._everything or one.recorded]
+        ledger = Ledger.read(self._state)
+        if ledger is None:
+            return found
+        with closing(ledger):
+            forgotten = ledger.tombstones if ledger.has_tombstones() else Tombstones(())
+            return [one for one in found if not forgotten.covers(one.key)]
+
+    def _look(self) -> None:
+        if self._signature is None or self._signature != self._now():
+            self._shared = shared_folders(self._folders, self._state)
+            self._signature = self._now()
+
+    def _now(self) -> Numbers:
+        """Return what differs once a list has changed, or there is another one."""
+        lists = (part.root / MANIFEST for part in self._shared.parts)
+        return numbers_of([*map(os.path.expanduser, self._folders), *lists])
+
+    def _title(self, found: ArchivedSession) -> str:
+        known = str(found.path), found.changed_ns
+        if known not in self._titles:
+            self._titles[known] = self._say(one_line(self._about(found).list_title or str(found.key), _TITLE))
+        return self._titles[known]
+
+    def _about(self, found: ArchivedSession) -> SessionMetadata:
+        try:
+            with self._opened(found) as lines:
+                begun = look_ahead(read_katod(lines, found.path)) if found.has_events else None
+        except KatodError:
+            begun = None  # its page says why it cannot be read
+        return begun.metadata if begun else SessionMetadata(found.key)
+
+    def _opened(self, found: ArchivedSession) -> BufferedReader:
+        return found.open() if self._everything else recorded_file(found)
+
+
+class MachinePages:
+    """The pages at their addresses."""
+
+    def __init__(self, hub: Hub, shared: SharedSessions, options: Options) -> None:
+        self._hub = hub
+        self._shared = shared
+        self._options = options
+
+    def routes(self) -> list[Route]:
+        """Return the addresses."""
+        one = "/machines/{machine}/{session}"
+        return [Route("/machines", guarded(self._list)), Route(one, guarded(self._session))]
+
+    async def _list(self, _request: Request) -> Response:
+        lists, problems = await self._hub.reading.run(self._shared.lists)
+        return html_response(machines_page(lists, problems, time.time()))
+
+    async def _session(self, request: Request) -> Response:
+        machine, name = request.path_params["machine"], bridge.folded(request.path_params["session"])
+        found = await self._hub.reading.run(lambda: self._shared.find(machine, name))
+        if found is None:
+            return html_response(plain("Not here", "There is no such session.", "/machines"), 404)
+        if found.has_events:
+            return StreamingResponse(self._conversation(found), media_type="text/html")
+        if found.form != MARKDOWN:
+            return html_response(plain("Not shown", _ONLY_TEXT, "/machines"), 404)
+        text = await self._hub.reading.run(lambda: self._shared.text(found))
+        return Response(text, media_type="text/plain; charset=utf-8")
+
+    async def _conversation(self, found: ArchivedSession) -> AsyncIterator[Markup]:
+        """Yield the page piece by piece."""
+        printer = PagePrinter(self._options, self._hub.log)
+        yield shared_head(await self._hub.reading.run(lambda: self._shared.row(found)))
+        problem = ""
+        try:
+            async with aclosing(self._hub.reading.stream(self._shared.printed(found, printer))) as pieces:
+                async for some in pieces:
+                    yield whole_of(some)
+        except (Busy, KatodError):
+            problem = _CUT_OFF
+        yield shared_foot(printer.held(), printer.prompts() or NOTHING, problem)

@@ -1,0 +1,78 @@
+"""What other machines share, as HTML. Pure."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
+from katod.serve.page.frame import closing, framed, opening
+from katod.serve.page.listview import moment
+
+_HINT: Final = (
+    '<p class="hint">Nothing is shared yet. The directories that machines share are named by '
+    "<code>archive.folders</code>.</p>"
+)
+
+
+class SharedRow(NamedTuple):
+    """One session of another machine; `since` is when it was exported, in seconds since 1970."""
+
+    machine: str
+    name: str
+    agent: str
+    title: str
+    folder: str
+    since: float
+
+    @property
+    def address(self) -> str:
+        """Where it is shown."""
+        return f"/machines/{self.machine}/{self.name}"
+
+
+class SharedList(NamedTuple):
+    """The latest sessions of one machine, and how many more there are."""
+
+    machine: str
+    rows: Sequence[SharedRow]
+    more: int
+
+
+def machines_page(lists: Sequence[SharedList], problems: Sequence[str], now: float) -> Markup:
+    """Return the list of what each machine shares, and what cannot be read."""
+    said = join(fill('<p class="failed">{}</p>\n', escape(problem)) for problem in problems)
+    groups = join(_group(one, now) for one in lists) or fill(_HINT)
+    return framed("Other machines · katod", "list", fill("<h1>Other machines</h1>\n{}{}", said, groups))
+
+
+def _group(one: SharedList, now: float) -> Markup:
+    rest = fill('<p class="quiet">and {} older: <code>katod search</code> finds them</p>', one.more)
+    return fill(
+        '<section class="group"><h2>{}</h2>\n<ul class="rows">{}</ul>{}</section>\n',
+        escape(one.machine), join(_item(row, now) for row in one.rows), rest if one.more else NOTHING,
+    )  # fmt: skip
+
+
+def _item(row: SharedRow, now: float) -> Markup:
+    return fill(
+        '<li class="row"><a href="{}">{}</a><span class="where">{}</span><span class="meta">{}</span></li>\n',
+        escape(row.address), escape(row.title), _where(row), moment(row.since, now),
+    )  # fmt: skip
+
+
+def _where(row: SharedRow) -> Markup:
+    return join((escape(part) for part in (row.agent, row.folder) if part), fill(" · "))
+
+
+def shared_head(row: SharedRow) -> Markup:
+    """Return the page of a session up to the conversation."""
+    return fill(
+        '{}<main id="main">\n<h1>{}</h1>\n<p class="where">{} · on <a href="/machines">{}</a></p>\n'
+        '<div id="log" role="log" aria-label="Conversation">\n',
+        opening(f"{row.title} · katod", "session"), escape(row.title), _where(row), escape(row.machine),
+    )  # fmt: skip
+
+
+def shared_foot(held: Markup, prompts: Markup, problem: str = "") -> Markup:
+    """Return the page after the conversation, with what could not be read of it."""
+    said = fill('<p class="failed">{}</p>\n', escape(problem)) if problem else NOTHING
+    return fill("</div>\n{}{}</main>\n{}{}", held, said, prompts, closing())

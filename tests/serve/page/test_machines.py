@@ -1,0 +1,134 @@
+"""The pages of what other machines share: shown as other sessions are, and only what was recorded, if that is served."""
+
+import re
+
+import pytest
+
+from katod.archive.manifest import MANIFEST
+from tests.serve.test_app import run
+from tests.support.machines import Machine
+from tests.support.records import SESSION, Codex, says, user
+
+SECRET = "sk-ant-api03-" + "Ab3dE5gH7jK9mN1p" * 5
+
+
+@pytest.fixture
+def laptop(tmp_path):
+    """Return a machine with a session of which the end is recorded, and one that is not recorded."""
+    laptop = Machine("laptop", tmp_path)
+    make = laptop.claude()
+    make.say(user(f"the <b>lantern</b> {SECRET}"), says("It is blue."), user("::start\nthe basket"), says("It is red."))
+    laptop.session(2, "codex").append(Codex().meta(), Codex().user("The umbrella of the shop"))
+    laptop.once()
+    laptop.share()
+    return laptop
+
+
+@pytest.fixture
+def desktop(tmp_path, monkeypatch):
+    return Machine("desktop", tmp_path, monkeypatch=monkeypatch)
+
+
+def pages(desktop, *addresses, **options):
+    """Return the status and the text of pages."""
+
+    async def ask(app):
+        return [(answer.status, answer.body.decode()) for answer in [await app.ask(address) for address in addresses]]
+
+    return run(desktop, ask, folders=(str(desktop.shared),), **options)
+
+
+def links(text):
+    return re.findall(r'href="(/machines/[^"]+)"', text)
+
+
+def test_sessions_of_other_machines_are_listed_and_shown(laptop, desktop):
+    """By machine, with their titles; the page has all of the conversation, without secrets and markup of others."""
+    [(_, first), (status, listed)] = pages(desktop, "/", "/machines")
+    assert 'href="/machines"' in first
+    assert status == 200
+    assert "<h2>laptop</h2>" in listed
+    assert len(links(listed)) == 2
+    every = [text for status, text in pages(desktop, *links(listed)) if status == 200]
+    assert len(every) == 2
+    [talk] = [text for text in every if "lantern" in text]
+    assert all(words in talk for words in ("It is blue.", "the basket", "It is red.", 'href="/machines">laptop'))
+    assert "<b>lantern" not in talk
+    assert not any(SECRET in text for text in [listed, *every])
+    assert talk.endswith("</html>\n")
+
+
+def test_where_only_recordings_are_served_only_those_of_others_are(laptop, desktop):
+    """Neither what was said before, nor a title of that; a session that was not recorded is not there."""
+    [(_, listed)] = pages(desktop, "/machines", everything=False)
+    [address] = links(listed)
+    [(status, talk)] = pages(desktop, address, everything=False)
+    assert (status, "It is red." in talk) == (200, True)
+    assert not any(word in text for word in ("lantern", "blue", "umbrella") for text in (listed, talk))
+    [(_, everything)] = pages(desktop, "/machines")
+    [other] = set(links(everything)) - {address}
+    assert pages(desktop, other, everything=False)[0][0] == 404
+
+
+def test_tokens_of_other_machines_count_where_everything_is_served(laptop, desktop):
+    """Each answer once: a session that is here, too, is counted here."""
+    [(_, usage)] = pages(desktop, "/usage")
+    assert '<data value="' in usage
+    [(_, recorded)] = pages(desktop, "/usage", everything=False)
+    assert '<data value="' not in recorded
+
+
+def test_what_changes_is_seen_with_the_next_page(laptop, desktop):
+    """A list that was written again, and one that is damaged."""
+
+    async def ask(app):
+        before = (await app.ask("/machines")).body.decode()
+        laptop.session(3).say(user("the violin"), says("yes"))
+        laptop.share()
+        after = (await app.ask("/machines")).body.decode()
+        (laptop.part / MANIFEST).write_bytes(b'{"katodExport":99}\n')
+        damaged = (await app.ask("/machines")).body.decode()
+        return before, after, damaged
+
+    before, after, damaged = run(desktop, ask, folders=(str(desktop.shared),))
+    assert "violin" not in before
+    assert "violin" in after
+    assert "later version of katod" in damaged
+    assert links(damaged) == []
+
+
+def test_a_transcript_is_shown_as_text(laptop, desktop):
+    """There is nothing else of it."""
+    laptop.cli("export", "--all", "-o", str(laptop.shared))
+    for path in laptop.part.rglob("*.jsonl"):
+        if path.name != MANIFEST:
+            path.unlink()
+    lines = (laptop.part / MANIFEST).read_bytes().splitlines(keepends=True)
+    (laptop.part / MANIFEST).write_bytes(b"".join(line for line in lines if b'"format":"jsonl"' not in line))
+    [(_, listed)] = pages(desktop, "/machines")
+    texts = [text for _, text in pages(desktop, *links(listed))]
+    assert any("It is blue." in text for text in texts)
+    assert not any(SECRET in text for text in texts)
+
+
+def test_what_was_forgotten_and_what_is_not_there_is_not_shown(laptop, desktop):
+    """Nor a session of a machine that does not have it."""
+    [(_, listed)] = pages(desktop, "/machines")
+    for address in ("/machines/laptop/none", links(listed)[0].replace("laptop", "other")):
+        assert pages(desktop, address)[0][0] == 404
+    desktop.claude().say(user("copied"), says("yes"))
+    desktop.once()
+    desktop.cli("forget", SESSION, "--yes")
+    [(_, after)] = pages(desktop, "/machines")
+    assert len(links(after)) == len(links(listed)) - 1
+
+
+def test_a_file_that_breaks_off_is_shown_up_to_there(laptop, desktop):
+    """And it is said."""
+    [path] = [path for path in laptop.part.rglob("*.jsonl") if b"It is red." in path.read_bytes()]
+    data = path.read_bytes()
+    path.write_bytes(data[: data.index(b"It is red.") - 30])
+    [(_, listed)] = pages(desktop, "/machines")
+    talks = [text for _, text in pages(desktop, *links(listed)) if "lantern" in text]
+    assert "The rest could not be read." in talks[0]
+    assert talks[0].endswith("</html>\n")
