@@ -1,6 +1,7 @@
 """A commit of what was exported: katod's files alone, and nothing of the repository's own runs."""
 
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -209,3 +210,28 @@ def test_machines_that_meet_in_any_order_have_the_same_bytes(tmp_path, merges, r
     """No merge has a conflict: each writes below its own name alone."""
     done = play(tmp_path, request.node.name, merges)
     assert done["merged"] >= merges
+
+
+def test_my_laptop_died_my_other_machine_has_it(laptop, tmp_path):
+    """All that it pushed is found, shown and handed on; nothing of it has to be set up again."""
+    laptop.talk.say(user("::start login\nAdd a login page"), says("It is in login.ts."))
+    laptop.once()
+    git(laptop.shared, "init", "-q", "--bare", "-b", "main", str(tmp_path / "remote.git"))
+    laptop.cli("export", "--all", "-f", "jsonl", "-o", str(laptop.shared), "--commit")
+    git(laptop.shared, "push", "-q", str(tmp_path / "remote.git"), "main")
+    shutil.rmtree(laptop.home)
+    shutil.rmtree(laptop.shared)
+    desktop = Machine("desktop", tmp_path)
+    git(desktop.home, "clone", "-q", str(tmp_path / "remote.git"), str(desktop.shared))
+    assert "laptop: 1 session in" in desktop.cli("status")
+    found = desktop.cli("search", "login page")
+    session = found.split("\t")[1]
+    assert "It is in login.ts." in desktop.cli("show", session)
+    done = desktop.katod("resume", session, check=False)
+    assert b"are on the machine laptop" in done.stderr
+    assert f"katod handoff {session}".encode() in done.stderr
+    assert "Add a login page" in desktop.cli("handoff", session)
+    desktop.session(2).say(user(f"::start\n{desktop.cli('handoff', session)}"), says("I go on."))
+    desktop.once()
+    desktop.cli("export", "--all", "-f", "jsonl", "-o", str(desktop.shared), "--commit")
+    assert {path.name for path in desktop.shared.iterdir()} == {".git", "laptop", "desktop"}
