@@ -9,7 +9,7 @@ from katod.archive.parts import shared_folders
 from katod.errors import OutputUnreadable
 from tests.cli.test_why import edited, git, runs
 from tests.support.machines import Machine
-from tests.support.records import MAKERS, SESSION, CodexFlat, Cursor, says, user
+from tests.support.records import MAKERS, OTHER, SESSION, CodexFlat, Cursor, says, user
 from tests.support.records.edits import NEW, OLD
 
 FIRST, INSIDE, AFTER = "the lantern", "the basket", "the umbrella"
@@ -139,3 +139,21 @@ def test_why_leads_to_the_prompt_on_another_machine(tmp_path, make, begin):
     assert (found["status"], found["prompt"]["text"]) in (("exact", "please edit it"), ("exact", "Edit it."))
     [found] = runs(desktop, desktop.project / "note.txt")
     assert found["status"] == ("exact" if begin.startswith("::") else "unknown")
+
+
+def test_an_answer_that_is_here_and_elsewhere_counts_once(tmp_path):
+    """A fork of a session of another machine has copies of its answers, under an id of its own."""
+    laptop, desktop = Machine("laptop", tmp_path), Machine("desktop", tmp_path)
+    make = laptop.claude()
+    for number in range(3):
+        message = {"id": f"msg_0123456789abcdef{number}", "model": "m"}
+        make.append(make.user(f"prompt {number}"), make.says("answer", message=message))
+    laptop.share()
+    fork = desktop.claude(OTHER)
+    fork.path.parent.mkdir(parents=True, exist_ok=True)
+    fork.path.write_bytes(make.path.read_bytes().replace(SESSION.encode(), OTHER.encode()))
+    own, both = (orjson.loads(machine.cli("usage", "--json"))["total"] for machine in (laptop, desktop))
+    assert own["answers"] == 3
+    assert both["tokens"] == own["tokens"]
+    again = orjson.loads(desktop.cli("usage", "--json"))["total"]
+    assert again == both
