@@ -31,7 +31,8 @@ ARROWS = {
     "metadata": "events model paths receipt",
     "states": "",
     "lifecycle": "events states",
-    "config": "agents errors formatspec log model smallfile",
+    "destinations": "",
+    "config": "agents destinations errors formatspec log model smallfile",
     "project": "command config durable errors formatspec model shell smallfile write",
     # what is stored between the stages
     "store": "durable errors log model text",
@@ -64,9 +65,10 @@ ARROWS = {
     "rescue": (
         "agents archive discover durable errors events formats log metadata model project record smallfile store write"
     ),
-    "chores": "config discover log matrix rescue store",
+    "chores": "config delivery discover log matrix record rescue store",
     # recordings that are delivered elsewhere
-    "matrix": "backoff config discover errors formats log model record smallfile store",
+    "delivery": "backoff config destinations discover errors log model record smallfile store",
+    "matrix": "config delivery destinations errors formats log",
     # what was recorded, for other agents
     "mcp": "agents errors formats formatspec log metadata model record search store text",
     # sessions for clients and browsers
@@ -74,7 +76,7 @@ ARROWS = {
         "agents discover durable errors events exchanges formats log metadata model preload record search service shell text smallfile states store usage"
     ),
     "daemon": "agents chores config discover errors log model pipeline preload record service shellrequests store",
-    "doctor": "agents config discover errors log matrix model project record rescue service shell store write",
+    "doctor": "agents config destinations discover errors log matrix model project record rescue service shell store write",
     "cli": (
         "agents archive command config daemon discover doctor durable errors formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
         " shell text smallfile states store usage why"
@@ -90,7 +92,7 @@ AROUND = {"record", "store", "pipeline", "shellrequests", "daemon", "cli", "serv
 LIBRARIES = {
     "sqlite3": {"agents", "store", "serve"},
     "watchdog": {"discover"},
-    "httpx": {"matrix"},
+    "httpx": {"delivery"},
     "mcp": {"mcp"},
     "mcp_types": {"mcp"},
     "anyio": {"mcp"},
@@ -160,7 +162,8 @@ IMPURE = {
     "search": ".outputs .sessions .since .transcriptfiles",
     "usage": ".overall .pricetable",
     "why": ".explain .git .gitcommand .target",
-    "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
+    "delivery": ".delivery .exchange .http .progress .reader .readers .worker",
+    "matrix": ".room",
     "mcp": ".recordings .server",
     "seal": ".keys",
     "serve": (

@@ -14,7 +14,7 @@ ONE = {
     "waiting": False, "parked": False, "format": "markdown", "bytes": 12_345, "redactions": 0,
 }  # fmt: skip
 EMPTY = {
-    "daemon": {"running": True, "pid": 7}, "delivery": {"on": False}, "rescued": 0, "sources": 1203, "recordings": [], "blocked": [], "ended": [], "interrupted": [], "parked": [], "missing": [],
+    "daemon": {"running": True, "pid": 7}, "delivery": {"on": False}, "otlp": {"on": False}, "rescued": 0, "sources": 1203, "recordings": [], "blocked": [], "ended": [], "interrupted": [], "parked": [], "missing": [],
     "refused": [], "problems": [], "nearMisses": [], "projects": [],
 }  # fmt: skip
 

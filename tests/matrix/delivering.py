@@ -23,7 +23,9 @@ class Delivering(InProcess):
     def __init__(self, world: World, *, delivering: bool = True) -> None:
         super().__init__(world)
         self.logged: list[tuple[str, dict[str, Any]]] = []
-        self._chores.room._log = EventLog(lambda _level, name, fields: self.logged.append((name, fields)))
+        self._chores.deliveries["matrix"]._log = EventLog(
+            lambda _level, name, fields: self.logged.append((name, fields))
+        )
         if delivering:
             self.configured()
 
@@ -32,14 +34,14 @@ class Delivering(InProcess):
         self._settings.reload()
         policy = self._settings.policy(self._settings.roots(), {})
         self._pipeline.use(policy)
-        self._chores.room.use(policy)
+        self._chores.deliveries["matrix"].use(policy)
 
     def step_until(self, probe: Callable[[], Any], what: str, patience: float = PATIENCE) -> None:
         """Take turns until something is so."""
 
         def is_so() -> Any:
             self.turn()
-            self._chores.room.look()
+            self._chores.deliveries["matrix"].look()
             return probe()
 
         until(is_so, what, patience)
@@ -48,7 +50,7 @@ class Delivering(InProcess):
         """Send until something is so, but read nothing."""
 
         def is_so() -> Any:
-            self._chores.room.look()
+            self._chores.deliveries["matrix"].look()
             return probe()
 
         until(is_so, what)
@@ -56,25 +58,25 @@ class Delivering(InProcess):
     def deliver(self, patience: float = PATIENCE) -> None:
         """Take turns until all is sent that can be."""
         self.turn()
-        self._chores.room.look()
+        self._chores.deliveries["matrix"].look()
         self.step_until(lambda: self.is_idle, "the delivery", patience)
 
     @property
     def is_idle(self) -> bool:
         """Whether the thread has ended, or has sent all that it is offered, and the ledger has that."""
-        thread = self._chores.room._thread
+        thread = self._chores.deliveries["matrix"]._thread
         if thread is None:
             return True
         worker, exchange = thread
         if not worker.is_alive():
             return not exchange._reports
         is_done = all(map(worker._readers.is_resting, exchange._offered.values()))
-        return is_done and not exchange._reports and not self._chores.room._has_changed
+        return is_done and not exchange._reports and not self._chores.deliveries["matrix"]._has_changed
 
     def vanish(self) -> None:
         """End as if killed: what was sent and is not in the ledger is not known any more."""
-        if self._chores.room._thread is not None:
-            worker, exchange = self._chores.room._thread
+        if self._chores.deliveries["matrix"]._thread is not None:
+            worker, exchange = self._chores.deliveries["matrix"]._thread
             exchange.stop()
             worker.join()
         super().vanish()
