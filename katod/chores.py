@@ -10,11 +10,12 @@ from katod.delivery.delivery import DeliveryKind, RecordingDelivery
 from katod.discover.catalog import Catalog
 from katod.log import EventLog
 from katod.matrix.kind import MATRIX_DELIVERY
+from katod.otlp.kind import OTLP_DELIVERY
 from katod.record.policy import Policy
 from katod.rescue.rescuer import Rescuer
 from katod.store.ledger import Ledger
 
-_KINDS: Final[tuple[DeliveryKind[Any], ...]] = (MATRIX_DELIVERY,)
+_KINDS: Final[tuple[DeliveryKind[Any], ...]] = (MATRIX_DELIVERY, OTLP_DELIVERY)
 
 
 class Chores:

@@ -65,10 +65,11 @@ ARROWS = {
     "rescue": (
         "agents archive discover durable errors events formats log metadata model project record smallfile store write"
     ),
-    "chores": "config delivery discover log matrix record rescue store",
+    "chores": "config delivery discover log matrix otlp record rescue store",
     # recordings that are delivered elsewhere
     "delivery": "backoff config destinations discover errors log model record smallfile store",
     "matrix": "config delivery destinations errors formats log",
+    "otlp": "config delivery destinations errors log",
     # what was recorded, for other agents
     "mcp": "agents errors formats formatspec log metadata model record search store text",
     # sessions for clients and browsers
@@ -76,7 +77,7 @@ ARROWS = {
         "agents discover durable errors events exchanges formats log metadata model preload record search service shell text smallfile states store usage"
     ),
     "daemon": "agents chores config discover errors log model pipeline preload record service shellrequests store",
-    "doctor": "agents config destinations discover errors log matrix model project record rescue service shell store write",
+    "doctor": "agents config destinations discover errors log matrix model otlp project record rescue service shell store write",
     "cli": (
         "agents archive command config daemon discover doctor durable errors formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
         " shell text smallfile states store usage why"
@@ -93,6 +94,8 @@ LIBRARIES = {
     "sqlite3": {"agents", "store", "serve"},
     "watchdog": {"discover"},
     "httpx": {"delivery"},
+    "google": {"otlp"},
+    "opentelemetry": {"otlp"},
     "mcp": {"mcp"},
     "mcp_types": {"mcp"},
     "anyio": {"mcp"},

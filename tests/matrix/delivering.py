@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from katod.delivery.delivery import RecordingDelivery
 from katod.matrix.lines import RoomEvent, lines_of
 from katod.record.export import Stretch, replay
 from katod.record.ranges import RangePrinter
@@ -18,30 +19,34 @@ from katod.log import EventLog  # isort: skip
 
 
 class Delivering(InProcess):
-    """A daemon that delivers; `said` has its log."""
+    """A daemon that delivers; `said` has its log. What it delivers to is looked at for one kind of destination."""
+
+    kind = "matrix"
 
     def __init__(self, world: World, *, delivering: bool = True) -> None:
         super().__init__(world)
         self.logged: list[tuple[str, dict[str, Any]]] = []
-        self._chores.deliveries["matrix"]._log = EventLog(
-            lambda _level, name, fields: self.logged.append((name, fields))
-        )
+        self._delivery._log = EventLog(lambda _level, name, fields: self.logged.append((name, fields)))
         if delivering:
             self.configured()
+
+    @property
+    def _delivery(self) -> RecordingDelivery:
+        return self._chores.deliveries[self.kind]
 
     def configured(self) -> None:
         """Use the present settings, as after a reload."""
         self._settings.reload()
         policy = self._settings.policy(self._settings.roots(), {})
         self._pipeline.use(policy)
-        self._chores.deliveries["matrix"].use(policy)
+        self._chores.use(policy)
 
     def step_until(self, probe: Callable[[], Any], what: str, patience: float = PATIENCE) -> None:
         """Take turns until something is so."""
 
         def is_so() -> Any:
             self.turn()
-            self._chores.deliveries["matrix"].look()
+            self._chores.look()
             return probe()
 
         until(is_so, what, patience)
@@ -50,7 +55,7 @@ class Delivering(InProcess):
         """Send until something is so, but read nothing."""
 
         def is_so() -> Any:
-            self._chores.deliveries["matrix"].look()
+            self._chores.look()
             return probe()
 
         until(is_so, what)
@@ -58,27 +63,28 @@ class Delivering(InProcess):
     def deliver(self, patience: float = PATIENCE) -> None:
         """Take turns until all is sent that can be."""
         self.turn()
-        self._chores.deliveries["matrix"].look()
+        self._chores.look()
         self.step_until(lambda: self.is_idle, "the delivery", patience)
 
     @property
     def is_idle(self) -> bool:
         """Whether the thread has ended, or has sent all that it is offered, and the ledger has that."""
-        thread = self._chores.deliveries["matrix"]._thread
+        thread = self._delivery._thread
         if thread is None:
             return True
         worker, exchange = thread
         if not worker.is_alive():
             return not exchange._reports
         is_done = all(map(worker._readers.is_resting, exchange._offered.values()))
-        return is_done and not exchange._reports and not self._chores.deliveries["matrix"]._has_changed
+        return is_done and not exchange._reports and not self._delivery._has_changed
 
     def vanish(self) -> None:
         """End as if killed: what was sent and is not in the ledger is not known any more."""
-        if self._chores.deliveries["matrix"]._thread is not None:
-            worker, exchange = self._chores.deliveries["matrix"]._thread
-            exchange.stop()
-            worker.join()
+        for delivery in self._chores.deliveries.values():
+            if delivery._thread is not None:
+                worker, exchange = delivery._thread
+                exchange.stop()
+                worker.join()
         super().vanish()
 
     def said(self, name: str) -> list[dict[str, Any]]:

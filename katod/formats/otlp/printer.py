@@ -88,8 +88,7 @@ class OtlpPrinter(Lines):
         if "agent_start" in steps:
             spans += self._begin_turn(context)
         if not context.is_own:
-            above = self._session.turn or self._session.root
-            spans += self._tools.started(context, context.actor, above, self._session.common)
+            spans += self._tools.started(context, context.actor, self._in_turn(), self._session.common)
         elif self._turn is not None:
             self._turn = self._turn._replace(last=max(self._turn.last, context.moment.at))
         handler = self._HANDLERS.get(event.kind)
@@ -119,14 +118,16 @@ class OtlpPrinter(Lines):
         spans = [*self._end_turn(None), *self._chat_spans(self._chats.rest("")), *left]
         self._turn = OpenTurn.of(context)
         self._chats.ask(context)
-        self._session.enter(self._turn.id)
         return spans
 
     def _end_turn(self, context: SpanContext | None) -> list[Span]:
-        """Return the turn, if one is open: it ends with this event, or did with the one before."""
-        if self._turn is None:
-            return []
+        """Return the turn, if one is open: it ends with this event, or did with the one before.
+
+        One in which nothing happened is none, such as that of the command that stops the recording.
+        """
         turn, self._turn = self._turn, None
+        if turn is None or not (turn.error or turn.id == self._session.turn):
+            return []
         end = turn.last if context is None else max(turn.last, context.moment.at)
         waits = AGENTS[self._session.key[0]].answers.has_usage
         chats = [] if waits else self._chat_spans(self._chats.rest(""))
@@ -183,8 +184,14 @@ class OtlpPrinter(Lines):
 
     def _above(self, context: SpanContext) -> str:
         """Return the span that those of an event are below."""
-        own = self._session.turn or self._session.root
-        return own if context.is_own else self._tools.agent(context.actor) or own
+        agent = "" if context.is_own else self._tools.agent(context.actor)
+        return agent or self._in_turn()
+
+    def _in_turn(self) -> str:
+        """Return the span of the turn, or of the last one, for what is below it."""
+        if self._turn is not None:
+            self._session.enter(self._turn.id)
+        return self._session.turn or self._session.root
 
     def _chat_spans(self, chats: list[OpenChat]) -> list[Span]:
         """Return answers as spans, and count what they used."""

@@ -39,7 +39,7 @@ class SpanSession:
     whole: bool = False  # whether everything since the beginning was seen
     time: int = 0  # of the last event that has one
     about: list[str] = field(default_factory=lambda: ["", ""])  # the version of the agent, and the provider
-    turn: str = ""  # the span of the last turn
+    turn: str = ""  # the span of the last turn that others are below
 
     def see(self, event: ev.Event, metadata: SessionMetadata) -> Moment:
         """Note an event, and what is known when it comes; return when it was."""
@@ -68,7 +68,7 @@ class SpanSession:
         self.whole = False
 
     def enter(self, turn: str) -> None:
-        """Note the turn that has begun."""
+        """Note the turn in which something happens."""
         self.turn = turn
 
     @property
