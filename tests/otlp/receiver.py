@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple, Self
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
@@ -114,7 +115,7 @@ class Receiver:
         """Return the spans by id; a second copy has to have the same bytes."""
         found: dict[str, TakenSpan] = {}
         for span in self.taken:
-            assert found.setdefault(span.id, span) == span, span.span
+            assert found.setdefault(span.id, span) == span, differences(found[span.id], span)
         return found
 
     def names(self) -> list[str]:
@@ -155,6 +156,12 @@ class Receiver:
             answer.partial_success.rejected_spans = rejected
             answer.partial_success.error_message = "words that nobody is to see"
         return 200, b"<html>" if fault == "nonsense" else answer.SerializeToString(), fault != "cut"
+
+
+def differences(one: TakenSpan, other: TakenSpan) -> list[str]:
+    """Return the lines in which two copies of a span differ."""
+    lines = [str(copy.span).splitlines() for copy in (one, other)]
+    return [f"{mine} | {theirs}" for mine, theirs in zip_longest(*lines) if mine != theirs]
 
 
 def parsed(body: bytes) -> list[TakenSpan]:

@@ -6,7 +6,7 @@ import orjson
 
 from katod.formats.otlp import names
 from katod.formats.otlp.context import Moment, SpanContext, shortened, thread_attributes
-from katod.formats.otlp.spans import Attributes, Span, name_or, span_of
+from katod.formats.otlp.spans import Attributes, Span, name_or
 from katod.model import LONGEST_NAME
 
 _MOST_OPEN: Final = 256
@@ -101,7 +101,7 @@ class ToolSpans:
         if not context.shows_tools or not 0 < len(call) <= LONGEST_NAME:
             return []
         opened = OpenToolCall(
-            span_of(context.event.id, names.EXECUTE_TOOL), context.actor, parent, now.at, now.recorded, call,
+            context.span(names.EXECUTE_TOOL), context.actor, parent, now.at, now.recorded, call,
             name_or(context.text("name"), _TOOL), context.text("family") == _AGENT, given=self._given(context),
         )  # fmt: skip
         same = [call] if call in self._calls else []
@@ -156,7 +156,7 @@ class ToolSpans:
         call = next((name for name, one in self._calls.items() if speaks and one.id == above), "")
         now = context.moment
         self._agents[subagent] = OpenSubagent(
-            span_of(context.event.id, _AGENT), above, now.at, now.recorded, call
+            context.span(_AGENT), above, now.at, now.recorded, call
         )  # fmt: skip
         return self._ended_oldest(common, now.at)
 
@@ -173,7 +173,7 @@ class ToolSpans:
         known, now = self._agents.pop(subagent, None), context.moment
         if known is None:
             above, start = self._above(context, subagent, parent)
-            known = OpenSubagent(span_of(context.event.id, _AGENT), above, start or now.at, now.recorded)
+            known = OpenSubagent(context.span(_AGENT), above, start or now.at, now.recorded)
         error = _FAILED.get(context.text("status").lower(), "")
         return [known.span(subagent, common, now.at, error)]
 

@@ -9,7 +9,7 @@ from katod import events as ev
 from katod.agents.answers import Parts
 from katod.formats.otlp import names
 from katod.formats.otlp.context import LONGEST_TEXT, SpanContext, shortened
-from katod.formats.otlp.spans import CLIENT, Attributes, Span, model_of, provider_of, span_of
+from katod.formats.otlp.spans import CLIENT, Attributes, Span, model_of, provider_of
 from katod.formats.otlp.spent import Spent
 
 _MOST_OPEN: Final = 4  # answers of one thread that wait for their usage; more are printed without
@@ -154,7 +154,7 @@ class OpenChats:
         before = self._of(context.actor)
         waits = context.answers.has_usage and context.answers.have_names
         over = self._take(before[: 1 - _MOST_OPEN] if waits else before)
-        now, span = context.moment, span_of(context.event.id, names.CHAT)
+        now, span = context.moment, context.span(names.CHAT)
         start = min(self._asked.pop(context.actor, 0) or now.at, now.at)
         found = OpenChat(ChatStart(span, context.actor, parent, start, now.recorded), context.message, now.at)
         self._open.append(found)

@@ -7,8 +7,8 @@ from katod.agents.answers import Answers
 from katod.agents.fields import text_of
 from katod.events import Event
 from katod.formats.otlp import names
-from katod.formats.otlp.spans import Attributes, name_or, nanoseconds
-from katod.model import Options
+from katod.formats.otlp.spans import Attributes, name_or, nanoseconds, span_of
+from katod.model import Options, SessionKey
 
 LONGEST_TEXT: Final = 16_000  # characters of one text, if there is content: state is small, and backends cut anyway
 _CUT_OFF: Final = "…"
@@ -22,14 +22,22 @@ class Moment(NamedTuple):
 
 
 class SpanContext(NamedTuple):
-    """One event, its payload without secrets, when it was, and whose it is: empty for the session's own thread."""
+    """One event of a session, its payload without secrets, when it was, and whose it is.
 
+    `actor` is empty for the session's own thread, else the sub-agent that speaks in its file.
+    """
+
+    key: SessionKey
     event: Event
     payload: dict[str, Any]
     moment: Moment
     actor: str
     options: Options
     answers: Answers
+
+    def span(self, part: str) -> str:
+        """Return the id of a span that begins with the event."""
+        return span_of(self.key, self.event.id, part)
 
     @property
     def is_own(self) -> bool:

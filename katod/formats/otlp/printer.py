@@ -76,7 +76,8 @@ class OtlpPrinter(Lines):
         actor = "" if event.session.subagent == metadata.key.subagent else event.session.subagent
         options, handler = self._range.options, self._HANDLERS.get(event.kind)
         payload = row_of(event, redact=options.redact)[0]["payload"] if handler else {}
-        context = SpanContext(event, payload, now, actor, options, AGENTS[event.session.agent].answers)
+        answers = AGENTS[event.session.agent].answers
+        context = SpanContext(self._session.identity, event, payload, now, actor, options, answers)
         if not isinstance(self._lifecycle, Lifecycle):
             self._lifecycle = lifecycle_of(metadata.key, self._lifecycle)
         steps = {line["type"] for line in self._lifecycle.take(event)}

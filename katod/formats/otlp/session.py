@@ -15,7 +15,6 @@ from katod.formats.otlp.spans import (
     nanoseconds,
     provider_of,
     root_of,
-    span_of,
     trace_of,
     version_of,
 )
@@ -110,7 +109,7 @@ class SpanSession:
         """Return what the agent says that the session used, beyond what its answers say."""
         at = context.moment.at
         attributes = self.common | spent.attributes() | {names.OI_KIND: "CHAIN"}
-        return Span(span_of(context.event.id, _USAGE), self.root, "session usage", at, at, attributes)
+        return Span(context.span(_USAGE), self.root, "session usage", at, at, attributes)
 
 
 class OpenTurn(NamedTuple):
@@ -127,7 +126,7 @@ class OpenTurn(NamedTuple):
     def of(cls, context: SpanContext) -> "OpenTurn":
         """Return the turn that begins with an event."""
         now = context.moment
-        return cls(span_of(context.event.id, _TURN), now.at, now.at, now.recorded)
+        return cls(context.span(_TURN), now.at, now.at, now.recorded)
 
     @classmethod
     def read(cls, state: dict[str, Any] | None) -> "OpenTurn | None":

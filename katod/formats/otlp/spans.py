@@ -57,9 +57,9 @@ def root_of(key: SessionKey) -> str:
     return _hash(f"session:{key}")[:16]
 
 
-def span_of(event_id: str, part: str) -> str:
-    """Return the span that begins with an event: the same on every machine."""
-    return _hash(f"{part}:{event_id}")[:16]
+def span_of(key: SessionKey, event_id: str, part: str) -> str:
+    """Return the span of a session that begins with an event: the same on every machine."""
+    return _hash(f"{part}:{key}:{event_id}")[:16]
 
 
 def _hash(text: str) -> str:
