@@ -68,7 +68,7 @@ class OtlpPrinter(Lines):
         now, self._lifecycle = Moment(self._session.time), {}
         self._session.miss()
         spans = [*self._end_turn(None), *self._chat_spans(self._chats.rest())]
-        return self._printed([*spans, *self._tools.end_all(self._session.common, now)])
+        return self._printed([*spans, *self._tools.end_all(self._session.common, now)], needed=True)
 
     def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the spans that are over with an event: none, one, or several."""
@@ -96,11 +96,11 @@ class OtlpPrinter(Lines):
         spans += handler(self, context) if handler else []
         return spans + (self._end_turn(context) if is_over and not asks else [])
 
-    def _printed(self, spans: list[Span]) -> str:
+    def _printed(self, spans: list[Span], *, needed: bool = False) -> str:
         """Return spans as lines, below that of the session: it is printed once its time is known, or is needed."""
         session, options = self._session, self._range.options
         if not session.begun:
-            if not (spans or session.started):
+            if not (spans or session.started or needed):
                 return ""
             session.begin()
             spans = [session.span(self._product), *spans]
