@@ -220,8 +220,8 @@ class EventLog:
 
     def delivery_postponed(self, to: str, output: int, problem: str, retry: float) -> None:
         """What is next of a recording cannot be read or is rejected; the other recordings are sent meanwhile."""
-        row = {"to": to, "output": output, "problem": problem, "retry_seconds": round(retry, 1)}
-        self._emit("warning", "delivery.postponed", **row)
+        wait = round(retry, 1)
+        self._emit("warning", "delivery.postponed", to=to, output=output, problem=problem, retry_seconds=wait)
 
     def delivery_incomplete(self, to: str, output: int, problem: str) -> None:
         """The rest of a recording cannot be sent, because its session is no longer what was recorded."""

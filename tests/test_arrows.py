@@ -198,6 +198,7 @@ KNOW_THE_READERS = (
     "katod.formats.transcript.html",
     "katod.formats.lifecycle",
     "katod.formats.matrix.printer",
+    "katod.formats.otlp.printer",
     "katod.formats.transcript.pullrequest",
     "katod.formats.transcript.turns",
     "katod.formats.transcript.markdown",

@@ -342,6 +342,7 @@ def test_machines_zone_is_found_by_name(monkeypatch, variable, link, zone):
 
 
 SECTIONS = {section.name for section in fields(Settings)}
+DEFINING = {"katod.config", "katod.destinations"}  # the classes of sections
 CLASSES = {section.name: type(getattr(Settings(), section.name)).__name__ for section in fields(Settings)}
 
 
@@ -375,7 +376,7 @@ def named_sections(module):
             yield (node.target.elts[-1] if isinstance(node.target, ast.Tuple) else node.target), section_of(node.iter)
         elif isinstance(node, ast.NamedExpr):
             yield node.target, section_of(node.value)
-        elif isinstance(node, ast.arg) and node.annotation is not None and "katod.config" in module.imported:
+        elif isinstance(node, ast.arg) and node.annotation is not None and DEFINING & module.imported:
             kind = ast.unparse(node.annotation).rpartition(".")[2]
             yield ast.Name(node.arg), next((name for name, known in CLASSES.items() if known == kind), "")
 

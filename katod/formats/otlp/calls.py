@@ -13,6 +13,7 @@ _MOST_OPEN: Final = 256
 _MOST_GIVEN: Final = 16  # open calls of which it is kept what they were given
 _TOOL: Final = "tool"  # one whose name may say something
 _AGENT: Final = "agent"
+_SPEAKS: Final = "speaks"  # a sub-agent that begins with an event of its own, which may be about another one
 _NAME_OF_AGENT: Final = "subagent"
 _FAILED: Final = {
     "timeout": "timeout", "timed_out": "timeout", "interrupted": "aborted", "aborted": "aborted",
@@ -156,7 +157,7 @@ class ToolSpans:
         call = next((name for name, one in self._calls.items() if speaks and one.id == above), "")
         now = context.moment
         self._agents[subagent] = OpenSubagent(
-            context.span(_AGENT), above, now.at, now.recorded, call
+            context.span(_SPEAKS if speaks else _AGENT), above, now.at, now.recorded, call
         )  # fmt: skip
         return self._ended_oldest(common, now.at)
 

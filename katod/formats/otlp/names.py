@@ -68,7 +68,7 @@ CUT: Final = "katod.content.cut"
 
 # What providers are called there, by what agents call them.
 PROVIDERS: Final = {
-    "anthropic": "anthropic", "openai": "openai", "google": "gcp.gen_ai", "gemini": "gcp.gemini",
+    "anthropic": "anthropic", "openai": "openai", "google": "gcp.gen_ai",
     "google-vertex": "gcp.vertex_ai", "vertex": "gcp.vertex_ai", "amazon-bedrock": "aws.bedrock",
     "bedrock": "aws.bedrock", "azure": "azure.ai.openai", "azure-openai": "azure.ai.openai", "cohere": "cohere",
     "deepseek": "deepseek", "groq": "groq", "mistral": "mistral_ai", "moonshot": "moonshot_ai",
@@ -76,8 +76,8 @@ PROVIDERS: Final = {
 }  # fmt: skip
 # And by how names of models begin, where the agent names no provider.
 MODELS: Final = (
-    ("claude", "anthropic"), ("gpt-", "openai"), ("codex", "openai"), ("o1", "openai"), ("o3", "openai"),
-    ("o4", "openai"), ("gemini", "gcp.gemini"), ("grok", "x_ai"), ("kimi", "moonshot_ai"), ("deepseek", "deepseek"),
+    ("claude-", "anthropic"), ("gpt-", "openai"), ("codex-", "openai"), ("o1", "openai"), ("o3", "openai"),
+    ("o4", "openai"), ("gemini-", "gcp.gemini"), ("grok", "x_ai"), ("kimi-", "moonshot_ai"), ("deepseek", "deepseek"),
     ("mistral", "mistral_ai"), ("command-", "cohere"),
 )  # fmt: skip
 # Why a model stopped, in the providers' words.
