@@ -163,7 +163,7 @@ def test_no_connection_is_opened_unless_one_is_configured(world: World) -> None:
     token = world.home / "token"
     token.touch(0o600)
     token.write_text("word")
-    for settings in ({}, {"homeserver": "http://127.0.0.1:9", "matrix.token_file": str(token)}):
+    for settings in ({}, {"homeserver": "http://127.0.0.1:9", "matrix.token_file": str(token)}, {"otlp.content": True}):
         run(world, **settings)
         katod = Delivering(world)
         Claude(world).say(user("::start\nhello"), says("yes"), user("::stop"))

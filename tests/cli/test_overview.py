@@ -190,3 +190,5 @@ def test_a_delivery_is_one_line_while_it_works():
     incomplete = ROOM | {"incomplete": [{"id": 3, "problem": "gone"}]}
     assert "  recording 3 is not complete: gone" in shown(delivery=incomplete)
     assert "delivered" not in shown()
+    spans = {"on": True, "endpoint": "http://127.0.0.1:4318", "sent": 7, "refused": 1, "stopped": False}
+    assert "delivered to http://127.0.0.1:4318: 7 spans, 1 span refused" in shown(otlp=spans)

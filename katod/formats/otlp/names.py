@@ -68,7 +68,7 @@ CUT: Final = "katod.content.cut"
 
 # What providers are called there, by what agents call them.
 PROVIDERS: Final = {
-    "anthropic": "anthropic", "openai": "openai", "google": "gcp.gen_ai",
+    "anthropic": "anthropic", "openai": "openai", "openai-codex": "openai", "google": "gcp.gen_ai",
     "google-vertex": "gcp.vertex_ai", "vertex": "gcp.vertex_ai", "amazon-bedrock": "aws.bedrock",
     "bedrock": "aws.bedrock", "azure": "azure.ai.openai", "azure-openai": "azure.ai.openai", "cohere": "cohere",
     "deepseek": "deepseek", "groq": "groq", "mistral": "mistral_ai", "moonshot": "moonshot_ai",
