@@ -156,9 +156,8 @@ class ToolSpans:
         speaks = subagent == context.actor
         call = next((name for name, one in self._calls.items() if speaks and one.id == above), "")
         now = context.moment
-        self._agents[subagent] = OpenSubagent(
-            context.span(_SPEAKS if speaks else _AGENT), above, now.at, now.recorded, call
-        )  # fmt: skip
+        span = context.span(_SPEAKS if speaks else _AGENT)
+        self._agents[subagent] = OpenSubagent(span, above, now.at, now.recorded, call)
         return self._ended_oldest(common, now.at)
 
     def _ended_oldest(self, common: Attributes, end: int) -> list[Span]:

@@ -216,6 +216,16 @@ def test_a_time_that_is_not_recorded_is_that_of_the_event_before() -> None:
     assert [one.attributes.get(names.NO_TIME) for one in named(spans, "chat")] == [True]
 
 
+def test_a_span_never_ends_before_it_begins() -> None:
+    """Clocks are set back, and a result may be recorded with an earlier time than its call."""
+    spans = shown(
+        event(9, ev.TOOL_CALL, toolCallId="c", name="Bash", family="execute", input={}),
+        event(3, ev.TOOL_RESULT, toolCallId="c", text="ok"),
+    )
+    [call] = named(spans, "execute_tool")
+    assert call.span.start_time_unix_nano == call.span.end_time_unix_nano
+
+
 def test_two_recordings_of_a_session_begin_with_the_same_span() -> None:
     """Its time is that of the session, wherever the recording begins: a collector may get both."""
     events = [event(n, ev.USER_MESSAGE, text="x") for n in range(4)]
