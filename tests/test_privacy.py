@@ -12,8 +12,8 @@ import pytest
 
 from katod.cli import GROUPS
 from katod.store.ledger import LEDGER_NAME
+from tests.delivery.delivering import Delivering
 from tests.examples import mostly
-from tests.matrix.delivering import Delivering
 from tests.support.records import MAKERS, OF_EACH_NATURE, Claude, Maker, OpenCode, calls, result, says, user
 from tests.support.world import World
 

@@ -15,8 +15,9 @@ from katod.matrix.lines import lines_of
 from katod.service.control import Request
 from katod.store.ledger import Ledger
 from katod.store.rows import PositionRow
+from tests.delivery.delivering import Delivering
 from tests.examples import mostly
-from tests.matrix.delivering import Delivering, assert_complete, expected
+from tests.matrix.delivering import assert_complete, expected
 from tests.matrix.homeserver import _ERRORS, ROOM, TOKEN, Homeserver, in_order
 from tests.support.live import PATIENCE, Live, until
 from tests.support.records import MAKERS, OF_EACH_NATURE, SESSION, Claude, Maker, calls, result, says, user

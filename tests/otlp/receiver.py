@@ -12,12 +12,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple, Self
 
+from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from katod.otlp.lines import SpanLine, lines_of, request_of
 from tests.support.world import World
 
 SECRET: Final = "x-api-key-of-the-fake-collector"
@@ -63,6 +65,7 @@ class Receiver:
         self.seen: list[int] = []  # the number of spans of every request, taken or not
         self.fault: Fault = lambda _spans: ""
         self.headers: dict[str, str] = {}
+        self.paths: set[str] = set()
         self.retry_after = ""
         self.slowness = 0.3
         self.lock = threading.Lock()
@@ -158,6 +161,19 @@ class Receiver:
         return 200, b"<html>" if fault == "nonsense" else answer.SerializeToString(), fault != "cut"
 
 
+def spans_in(text: str) -> list[TakenSpan]:
+    """Return the spans of lines in the format, each of which is checked alone and together with the others."""
+    lines = list(lines_of(text))
+    found = [parsed(_protobuf([line])) for line in lines]
+    assert [one for [one] in found] == parsed(_protobuf(lines))
+    return [one for [one] in found]
+
+
+def _protobuf(lines: list[SpanLine]) -> bytes:
+    request: bytes = ParseDict(request_of(lines), ExportTraceServiceRequest()).SerializeToString()
+    return request
+
+
 def differences(one: TakenSpan, other: TakenSpan) -> list[str]:
     """Return the lines in which two copies of a span differ."""
     lines = [str(copy.span).splitlines() for copy in (one, other)]
@@ -210,9 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         assert self.headers["Content-Type"] == "application/x-protobuf"
         self.collector.headers = dict(self.headers)
-        if self.path != "/v1/traces":
-            self._answer(404, b"")
-            return
+        self.collector.paths.add(self.path)
         status, data, arrives = self.collector.take(body)
         if not arrives:
             self.close_connection = True

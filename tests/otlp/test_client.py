@@ -32,6 +32,14 @@ def test_spans_arrive_in_one_request(client: CollectorClient, receiver: Receiver
     assert len(receiver.spans()) == len(LINES)
 
 
+def test_the_path_is_appended_to_that_of_the_endpoint(receiver: Receiver) -> None:
+    """As backends have it that take more than spans."""
+    found = CollectorClient(OtlpSettings(f"{receiver.url}/api/public/otel/"))
+    found.send([])
+    found.close()
+    assert receiver.paths == {"/api/public/otel/v1/traces"}
+
+
 @pytest.mark.parametrize(
     ("status", "error", "wait"),
     [

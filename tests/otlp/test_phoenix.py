@@ -52,8 +52,8 @@ def send_sessions(world: World, url: str) -> tuple[list[str], int, int]:
     katod.deliver(60)
     katod.stop()
     assert world.status()["otlp"]["unfinished"] == []
-    ids, sums = recorded(world)
-    return ids, sums["gen_ai.usage.input_tokens"], sums["gen_ai.usage.output_tokens"]
+    spans, sums = recorded(world)
+    return [span.id for span in spans], sums["gen_ai.usage.input_tokens"], sums["gen_ai.usage.output_tokens"]
 
 
 def test_the_backend_has_what_was_sent(world: World, phoenix: Phoenix) -> None:

@@ -16,18 +16,14 @@ from katod.formats.otlp.spent import Spent
 from katod.formats.registry import open_format
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
-from katod.otlp.lines import lines_of, request_of
 from katod.record.export import render_all
 from tests.examples import examples
 from tests.formats.otlp import golden
 from tests.golden.cases import Case, cases
 from tests.looping import each
-from tests.otlp.receiver import TakenSpan, parsed
+from tests.otlp.receiver import TakenSpan, spans_in
 from tests.support.anyevents import conversations
 from tests.support.rendering import rendered
-
-json_format = pytest.importorskip("google.protobuf.json_format")
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest  # noqa: E402
 
 OPTIONS = (
     Options(recorder="katod 1"), Options(tools="none"), Options(tools="full", thinking=True, span_content=True)
@@ -36,19 +32,6 @@ REF = SessionRef("claude", "s")
 WORDS = ("zanzibar", "quagga")
 # What adapters choose from a few words of their own.
 CHOSEN = {"scope", "reason", "what", "family", "subtype", "subagent", "toolCallId"}
-
-
-def spans_of(text: str) -> list[TakenSpan]:
-    """Return the spans of lines, each of which is checked as a request of its own and together with the others."""
-    lines = list(lines_of(text))
-    found = [parsed(_protobuf([line])) for line in lines]
-    assert [one for [one] in found] == parsed(_protobuf(lines))
-    return [one for [one] in found]
-
-
-def _protobuf(lines: list[Any]) -> bytes:
-    request: bytes = json_format.ParseDict(request_of(lines), ExportTraceServiceRequest()).SerializeToString()
-    return request
 
 
 def event(number: int, kind: str, *, time: str = "", actor: str = "", **payload: Any) -> Event:
@@ -62,7 +45,7 @@ def event(number: int, kind: str, *, time: str = "", actor: str = "", **payload:
 
 def shown(*events: Event, options: Options = OPTIONS[0]) -> list[TakenSpan]:
     """Return the spans of some events."""
-    return spans_of(rendered("otlp", events, options))
+    return spans_in(rendered("otlp", events, options))
 
 
 def named(spans: list[TakenSpan], start: str) -> list[TakenSpan]:
@@ -113,7 +96,7 @@ def test_sessions_of_every_agent_are_whole_trees(case: Case) -> None:
     """A strict reader takes each line, and what was used is what the session's events say."""
     for options in OPTIONS:
         text = "".join(render_all(case.events(), "otlp", options))
-        spans = spans_of(text)
+        spans = spans_in(text)
         assert_tree(spans)
         assert dict(sums_of(spans)) == pytest.approx(used_in(case))
 
@@ -139,7 +122,7 @@ def test_a_session_gives_its_golden_file() -> None:
 @given(events=conversations())
 def test_any_conversation_is_a_whole_tree(events: list[Event]) -> None:
     """Whatever the order of events, and wherever they stop."""
-    assert_tree(spans_of(rendered("otlp", events, OPTIONS[0])))
+    assert_tree(spans_in(rendered("otlp", events, OPTIONS[0])))
 
 
 def planted(value: Any, key: str = "") -> Any:
@@ -179,7 +162,7 @@ def test_a_span_is_printed_when_it_is_final() -> None:
     ]  # fmt: skip
     printer, metadata = open_format("otlp", OPTIONS[0]), SessionMetadata(SessionKey("claude", "s"))
     texts = (printer.event(one, metadata) for one in metadata.observed(events))
-    found = [[span.span.name for span in spans_of(text)] for text in texts]
+    found = [[span.span.name for span in spans_in(text)] for text in texts]
     chat = "chat claude-opus-4-6"
     assert found == [
         ["session Claude Code"], [], [], [chat], ["execute_tool Bash"], [], ["invoke_agent Claude Code"], [chat]
@@ -372,7 +355,7 @@ def test_a_sub_agent_with_a_file_of_its_own_is_in_the_trace_of_its_session() -> 
     printer, metadata, text = open_format("otlp", OPTIONS[0]), SessionMetadata(key), ""
     for one in metadata.observed([event(2, ev.ASSISTANT_MESSAGE, text="y", actor="sub")]):
         text += printer.event(one, metadata)
-    spans = spans_of(text + printer.pause())
+    spans = spans_in(text + printer.pause())
     assert spans[0].parent == parent[0].id
     assert {one.span.trace_id for one in spans} == {parent[0].span.trace_id}
 
@@ -436,4 +419,4 @@ def test_many_calls_and_sub_agents_without_an_end_are_bounded() -> None:
     ]  # fmt: skip
     text = "".join(printer.event(one, metadata) for one in metadata.observed(events))
     assert len(json.dumps(printer.state())) < 600_000
-    assert_tree(spans_of(text + printer.pause()))
+    assert_tree(spans_in(text + printer.pause()))
