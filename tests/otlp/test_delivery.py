@@ -336,3 +336,38 @@ def test_both_deliveries_run_at_once(world: World, receiver: Receiver) -> None:
         katod.stop()
     assert_complete(world, receiver)
     assert world.status()["delivery"]["unfinished"] == world.status()["otlp"]["unfinished"] == []
+
+
+@pytest.mark.slow
+def test_what_the_ledger_has_is_not_sent_again(world: World, receiver: Receiver) -> None:
+    """After a restart, a recording is read again, and goes on behind the last span that was taken."""
+    receiver.configure(world)
+    katod = Exporting(world)
+    maker = Claude(world).say(user("::start notes\nhello"), *TALK)
+    katod.deliver()
+    katod.stop()
+    before = len(receiver.requests)
+    katod = Exporting(world)
+    katod.deliver()
+    assert len(receiver.requests) == before > 0
+    maker.say(user("again"), says("yes"), user("::stop"))
+    katod.deliver()
+    katod.stop()
+    assert len(receiver.taken) == assert_complete(world, receiver)
+
+
+@pytest.mark.slow
+def test_many_recordings_that_waited_are_all_sent(world: World, receiver: Receiver) -> None:
+    """After an outage, in which recording went on."""
+    receiver.configure(world)
+    receiver.stop()
+    katod = Exporting(world)
+    for number in range(1, 31):
+        world.session(number).say(user(f"::start notes-{number}\nhello"), *TALK, user("::stop"))
+        katod.turn()
+    assert len(world.written()) == 30
+    receiver.start()
+    katod.deliver(60)
+    katod.stop()
+    assert world.status()["otlp"]["unfinished"] == []
+    assert len(receiver.taken) == assert_complete(world, receiver)
