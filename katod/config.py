@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, Union, cast, get_args, get_origin, get_t
 import platformdirs
 
 from katod.agents import AGENTS
+from katod.destinations import DeliverySettings, MatrixSettings, OtlpSettings, is_absolute
 from katod.errors import ConfigError, KatodError
 from katod.formatspec import MARKDOWN, FormatName, format_of, recorded_formats
 from katod.log import LEVELS
@@ -24,14 +25,11 @@ CONFIG_NAME: Final = "katod.toml"
 SEAL_KEY_NAME: Final = "seal-key.pem"
 LARGEST: Final = 1024 * 1024  # bytes of a configuration file
 _UTC: Final = dict.fromkeys(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"), "UTC")
-_URL: Final = re.compile(r"https?://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
-_LOOPBACK: Final = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 _ORIGIN: Final = re.compile(  # as browsers write it; without TLS only from this machine, for a port that is forwarded
     r"https://[a-z0-9.-]+(?::(?!443$)[0-9]{1,5})?|http://(?:localhost|127\.0\.0\.1|\[::1\]):[0-9]{1,5}"
 )
 _LAST_PORT: Final = 65535
-_ROOM: Final = re.compile(r"![!-~]{1,254}")
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
 
 
@@ -94,30 +92,6 @@ class LogSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixSettings:
-    """`[matrix]`: the room that recordings are delivered to, if all three are set."""
-
-    homeserver: str = ""
-    token_file: str = ""
-    room: str = ""
-
-    @property
-    def is_on(self) -> bool:
-        """Whether recordings are delivered."""
-        return bool(self.homeserver and self.token_file and self.room)
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The room, the homeserver and the token file, nothing if nothing is delivered."""
-        return (self.room, self.homeserver, self.token_file) if self.is_on else ()
-
-    @property
-    def destination(self) -> str:
-        """The room, an empty string if nothing is delivered."""
-        return self.room if self.is_on else ""
-
-
-@dataclass(frozen=True, slots=True)
 class ServeSettings:
     """`[serve]`: what `katod serve` serves, and where."""
 
@@ -154,10 +128,21 @@ class Settings:
     watch: WatchSettings = field(default_factory=WatchSettings)
     agents: dict[str, AgentSettings] = field(default_factory=lambda: {name: AgentSettings() for name in AGENTS})
     matrix: MatrixSettings = field(default_factory=MatrixSettings)
+    otlp: OtlpSettings = field(default_factory=OtlpSettings)
     serve: ServeSettings = field(default_factory=ServeSettings)
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)
     prices: PricesSettings = field(default_factory=PricesSettings)
     log: LogSettings = field(default_factory=LogSettings)
+
+    @property
+    def deliveries(self) -> dict[str, DeliverySettings]:
+        """Where recordings are delivered to, if they are, by the name of the section."""
+        return {"matrix": self.matrix, "otlp": self.otlp}
+
+    @property
+    def delivers(self) -> bool:
+        """Whether recordings are delivered anywhere: this takes connections."""
+        return any(found.is_on for found in self.deliveries.values())
 
 
 def config_path(given: Path | None = None) -> Path:
@@ -254,12 +239,6 @@ def local_zone() -> str:
     return _zone(target.partition("zoneinfo/")[2]) or "UTC"
 
 
-def is_loopback(address: str) -> bool:
-    """Return whether the address of a homeserver is one of this machine."""
-    found = _URL.fullmatch(address)
-    return found is not None and _LOOPBACK.fullmatch(found["host"]) is not None
-
-
 def written_directories(settings: Settings, state: Path) -> list[str]:
     """Return the directories that katod writes to whatever is recorded; a session's project may be another."""
     saved = [str(rescue_path())] if settings.recording.rescue else []
@@ -350,7 +329,7 @@ class SettingsReader:
         zone = settings.output.time_zone
         if zone != "local" and not _is_zone(zone):
             raise self.wrong(("output", "time_zone"), "must be `local` or an IANA name like Europe/Berlin")
-        if not _is_absolute(settings.output.directory):
+        if not is_absolute(settings.output.directory):
             raise self.wrong(("output", "directory"), "must be an absolute path, or start with ~/")
         self._check_paths(("output", "allowed_roots"), settings.output.allowed_roots)
         self._check_globs(("recording", "exclude"), settings.recording.exclude)
@@ -358,7 +337,7 @@ class SettingsReader:
         for name, agent in settings.agents.items():
             self._check_paths(("agents", name, "roots"), agent.roots)
         self._check_filename(settings)
-        self._check_matrix(settings.matrix)
+        self._check_deliveries(settings)
         self._check_serve(settings.serve)
         self._check_archive(settings.archive)
         self._check_prices(settings.prices.source)
@@ -369,32 +348,22 @@ class SettingsReader:
         self._check_paths(("archive", "folders"), archive.folders)
 
     def _check_prices(self, source: str) -> None:
-        if source not in ("auto", "none") and not _is_absolute(source):
+        if source not in ("auto", "none") and not is_absolute(source):
             raise self.wrong(("prices", "source"), "must be auto, none, or a file: an absolute path, or one with ~/")
 
     def _check_paths(self, where: tuple[str, ...], paths: tuple[str, ...]) -> None:
-        if not all(map(_is_absolute, paths)):
+        if not all(map(is_absolute, paths)):
             raise self.wrong(where, "must contain absolute paths, or paths that start with ~/")
 
     def _check_globs(self, where: tuple[str, ...], globs: bool | tuple[str, ...]) -> None:
         """Check that each glob can match a path: a bare name would protect nothing."""
-        if not isinstance(globs, bool) and not all(_is_absolute(glob) or glob[:1] in ("*", "?", "[") for glob in globs):
+        if not isinstance(globs, bool) and not all(is_absolute(glob) or glob[:1] in ("*", "?", "[") for glob in globs):
             raise self.wrong(where, "must contain globs of whole paths, such as ~/work/* or */secret")
 
-    def _check_matrix(self, matrix: MatrixSettings) -> None:
-        address = matrix.homeserver
-        if address and _URL.fullmatch(address) is None:
-            raise self.wrong(
-                ("matrix", "homeserver"), "must be the address of a server alone: https://matrix.example.org"
-            )
-        if address and not address.startswith("https:") and not is_loopback(address):  # it is sent a token
-            raise self.wrong(("matrix", "homeserver"), "must start with https, except on this machine")
-        if matrix.token_file and not _is_absolute(matrix.token_file):
-            raise self.wrong(("matrix", "token_file"), "must be an absolute path, or start with ~/")
-        if matrix.room and _ROOM.fullmatch(matrix.room) is None:
-            raise self.wrong(
-                ("matrix", "room"), "must be the id of a room, which starts with `!`, not an alias or a name"
-            )
+    def _check_deliveries(self, settings: Settings) -> None:
+        for section, delivery in settings.deliveries.items():
+            for key, problem in delivery.problems():
+                raise self.wrong((section, key), problem)
 
     def _check_serve(self, serve: ServeSettings) -> None:
         if serve.port > _LAST_PORT:
@@ -403,7 +372,7 @@ class SettingsReader:
             raise self.wrong(("serve", "host"), "must be an address of this machine, or a name of it")
         if not all(map(_ORIGIN.fullmatch, serve.origins)):
             raise self.wrong(("serve", "origins"), "must contain addresses like https://laptop.example.net")
-        if serve.token_file and not _is_absolute(serve.token_file):
+        if serve.token_file and not is_absolute(serve.token_file):
             raise self.wrong(("serve", "token_file"), "must be an absolute path, or start with ~/")
 
     def _check_filename(self, settings: Settings) -> None:
@@ -471,7 +440,3 @@ def _name_of(kind: Any) -> str:
 
 
 assert set(get_args(get_type_hints(LogSettings)["level"])) == set(LEVELS)
-
-
-def _is_absolute(path: str) -> bool:
-    return path.startswith(("/", "~/")) or path == "~"

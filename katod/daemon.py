@@ -126,7 +126,7 @@ class Daemon:
         watching = self._discovery.start(watch=self._settings.now.watch.use_events)
         if not self._signals.stop:
             self._begin()
-            self._chores.room.use(self._settings.policy(self._settings.roots(), self._ledger.projects.worktrees))
+            self._chores.use(self._settings.policy(self._settings.roots(), self._ledger.projects.worktrees))
             mode, sources = "events" if watching else "sweeps only", len(self._discovery.catalog.sources)
             self._log.daemon_started(mode, sources)
             sd_notify("READY=1", f"STATUS=following {sources} sessions ({mode})")
@@ -365,13 +365,13 @@ class Daemon:
         keys = {request.key, *(row.key for row in sessions)}
         self._clean_state(keys, remains)
         self._ledger.forget_words(keys)
-        self._chores.room.look()  # what was sent is forgotten with the rest
+        self._chores.look()  # what was sent is forgotten with the rest
         if sessions:
             self._schedule.forget(bury(remains, self._ledger, self._discovery.catalog))
             self._pipeline.forget(sessions)
             for row in sessions:
                 self._requests.forget(row.id)
-            self._chores.room.look(at_once=True)
+            self._chores.look(at_once=True)
             self._log.session_forgotten(str(request.key))
         try:
             forget_usage(self._settings.state, keys)  # a `katod usage` that began before may have stored it again
@@ -443,7 +443,7 @@ class Daemon:
             return
         self._log.set_level(self._settings.now.log.level)
         roots = self._settings.roots()
-        self._chores.room.use(self._apply(roots))
+        self._chores.use(self._apply(roots))
         self._discovery.use(roots)
         self._log.settings_reloaded(path)
         sd_notify(f"STATUS=following {len(self._discovery.catalog.sources)} sessions")

@@ -61,6 +61,10 @@ _ROWS: Final = (
         rb'\{"txn_id":"[0-9a-f-]{36}","type":"', carries_pictures=True,
     ),
     FormatSpec(
+        "otlp", ".otlp.jsonl", "otlp.printer.OtlpPrinter", "OpenTelemetry spans (OTLP/JSON), one per line",
+        rb'\{"resourceSpans":\[\{"resource":\{"attributes":',
+    ),
+    FormatSpec(
         "agent-record", ".acr.json", "records.agentrecord.AgentRecord",
         "a record that can be signed (IETF draft, version 00)",
         rb'\{"(?:file-attribution":\{"files"|id":"[0-9a-f-]{36}")', is_document=True,

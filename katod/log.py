@@ -192,37 +192,44 @@ class EventLog:
 
     # -- deliveries -------------------------------------------------------------------------------
 
-    def delivery_started(self, room: str) -> None:
-        """The homeserver accepts the account, and recordings are delivered to the room."""
-        self._emit("info", "delivery.started", room=room)
+    # `to` is the section of the settings that names the destination: "matrix" or "otlp".
 
-    def delivery_waits(self, problem: str, retry: float) -> None:
-        """The homeserver cannot be reached or takes no events now; nothing is lost, and katod tries again."""
-        self._emit("warning", "delivery.waits", problem=problem, retry_seconds=round(retry, 1))
+    def delivery_started(self, to: str, destination: str) -> None:
+        """The server accepts katod, and recordings are delivered to this destination."""
+        self._emit("info", "delivery.started", to=to, destination=destination)
 
-    def delivery_resumed(self) -> None:
-        """The homeserver takes events again."""
-        self._emit("info", "delivery.resumed")
+    def delivery_waits(self, to: str, problem: str, retry: float) -> None:
+        """The server cannot be reached or takes nothing now; nothing is lost, and katod tries again."""
+        self._emit("warning", "delivery.waits", to=to, problem=problem, retry_seconds=round(retry, 1))
 
-    def delivery_stopped(self, problem: str) -> None:
+    def delivery_resumed(self, to: str) -> None:
+        """The server takes events or spans again."""
+        self._emit("info", "delivery.resumed", to=to)
+
+    def delivery_stopped(self, to: str, problem: str) -> None:
         """Nothing is delivered until the settings change, or katod is restarted."""
-        self._emit("error", "delivery.stopped", problem=problem)
+        self._emit("error", "delivery.stopped", to=to, problem=problem)
 
-    def delivery_refused(self, output: int, txn: str, problem: str) -> None:
-        """The homeserver refuses one event for good; those after it are sent."""
-        self._emit("warning", "delivery.refused", output=output, txn=txn, problem=problem)
+    def delivery_refused(self, to: str, output: int, txn: str, problem: str) -> None:
+        """The server refuses one event or span for good; those after it are sent."""
+        self._emit("warning", "delivery.refused", to=to, output=output, txn=txn, problem=problem)
 
-    def delivery_postponed(self, output: int, problem: str, retry: float) -> None:
-        """The next event of a recording cannot be read or is rejected; the other recordings are sent meanwhile."""
-        self._emit("warning", "delivery.postponed", output=output, problem=problem, retry_seconds=round(retry, 1))
+    def delivery_rejected(self, to: str, output: int, count: int, first: str, last: str) -> None:
+        """The collector took a batch, from `first` to `last`, but for so many spans, which it does not name."""
+        self._emit("warning", "delivery.rejected", to=to, output=output, count=count, first=first, last=last)
 
-    def delivery_incomplete(self, output: int, problem: str) -> None:
+    def delivery_postponed(self, to: str, output: int, problem: str, retry: float) -> None:
+        """What is next of a recording cannot be read or is rejected; the other recordings are sent meanwhile."""
+        wait = round(retry, 1)
+        self._emit("warning", "delivery.postponed", to=to, output=output, problem=problem, retry_seconds=wait)
+
+    def delivery_incomplete(self, to: str, output: int, problem: str) -> None:
         """The rest of a recording cannot be sent, because its session is no longer what was recorded."""
-        self._emit("warning", "delivery.incomplete", output=output, problem=problem)
+        self._emit("warning", "delivery.incomplete", to=to, output=output, problem=problem)
 
-    def delivery_completed(self, output: int) -> None:
-        """All of a recording that has ended is in the room."""
-        self._emit("info", "delivery.completed", output=output)
+    def delivery_completed(self, to: str, output: int) -> None:
+        """All of a recording that has ended was delivered."""
+        self._emit("info", "delivery.completed", to=to, output=output)
 
 
 def stderr_sink() -> Sink:

@@ -130,6 +130,7 @@ class Options:
     rules: int = 1  # the version of the redaction rules
     receipts: bool = False  # what became of the records, at the end of each range
     exported: bool = False  # this is an export, not a recording
+    span_content: bool = False  # whether spans say what was said, as far as the other options show it
     base: str = ""  # what relative links of a page lead to: a web address, or a directory
 
     def with_switches(self, switches: Mapping[str, bool]) -> "Options":

@@ -25,6 +25,7 @@ from katod.cli.overview import Surroundings, overview
 from katod.events import Event, SessionRef
 from katod.formats.lifecycle import LifecycleLines
 from katod.formats.matrix.names import ROWS as MATRIX
+from katod.formats.otlp import names as spans
 from katod.formats.redact.forms import FORMS
 from katod.formats.redact.names import FACTS
 from katod.formats.redact.rules import RULES
@@ -54,6 +55,7 @@ FIELDS: Final = "katod/formats/docs/fields.md"
 JSONL: Final = "katod/formats/docs/jsonl.md"
 LIFECYCLE: Final = "katod/formats/docs/lifecycle.md"
 MATRIX_FORMAT: Final = "katod/formats/docs/matrix.md"
+OTLP_FORMAT: Final = "katod/formats/docs/otlp.md"
 REDACTION: Final = "katod/formats/docs/redaction.md"
 STREAM: Final = "katod/formats/docs/stream.md"
 CONFIG: Final = "config/README.md"
@@ -236,6 +238,11 @@ def matrix() -> str:
     return "\n".join([*head, *rows]) + "\n"
 
 
+def conventions() -> str:
+    """Return which conventions the names of spans are from."""
+    return f"`{spans.CONVENTIONS}`, with the schema `{spans.SCHEMA_URL}`.\n"
+
+
 def bridge() -> str:
     """Return the table of what viewers of CodingBridge know."""
     lines = ["| event | message | from | what it says, or why there is none |", "|---|---|---|---|"]
@@ -314,6 +321,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (FORMATS, "formats"): formats,
     (FORMATS, "transcript"): transcript,
     (MATRIX_FORMAT, "matrix"): matrix,
+    (OTLP_FORMAT, "conventions"): conventions,
     (FIELDS, "native"): native.text,
     (LIFECYCLE, "states"): states,
     (LIFECYCLE, "silent"): silent,

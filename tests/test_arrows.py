@@ -32,7 +32,8 @@ ARROWS = {
     "metadata": "events model paths receipt",
     "states": "",
     "lifecycle": "events states",
-    "config": "agents errors formatspec log model smallfile text",
+    "destinations": "",
+    "config": "agents destinations errors formatspec log model smallfile text",
     "project": "command config durable errors formatspec model shell smallfile write",
     # what is stored between the stages
     "store": "durable errors log model text",
@@ -65,9 +66,11 @@ ARROWS = {
     "rescue": (
         "agents archive discover durable errors events formats log metadata model project record smallfile store write"
     ),
-    "chores": "config discover log matrix rescue store",
+    "chores": "config delivery discover log matrix otlp record rescue store",
     # recordings that are delivered elsewhere
-    "matrix": "backoff config discover errors formats log model record smallfile store",
+    "delivery": "backoff config destinations discover errors log model record smallfile store",
+    "matrix": "config delivery destinations errors formats log",
+    "otlp": "config delivery destinations errors log",
     # what was recorded, for other agents
     "mcp": "agents archive errors formats formatspec log metadata model record search store text",
     # sessions for clients and browsers
@@ -75,7 +78,7 @@ ARROWS = {
         "agents archive discover durable errors events exchanges formats formatspec log metadata model paths preload record search service shell text smallfile states store usage"
     ),
     "daemon": "agents chores config discover errors log model pipeline preload record service shellrequests store",
-    "doctor": "agents config discover errors log matrix model project record rescue service shell store write",
+    "doctor": "agents config destinations discover errors log matrix model otlp project record rescue service shell store write",
     "cli": (
         "agents archive command config daemon discover doctor durable errors formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
         " shell text smallfile states store usage why"
@@ -91,7 +94,9 @@ AROUND = {"record", "store", "pipeline", "shellrequests", "daemon", "cli", "serv
 LIBRARIES = {
     "sqlite3": {"agents", "store", "serve"},
     "watchdog": {"discover"},
-    "httpx": {"matrix"},
+    "httpx": {"delivery"},
+    "google": {"otlp"},
+    "opentelemetry": {"otlp"},
     "mcp": {"mcp"},
     "mcp_types": {"mcp"},
     "anyio": {"mcp"},
@@ -162,7 +167,8 @@ IMPURE = {
     "usage": ".overall .pricetable",
     "why": ".explain .git .target",
     "gitcommand": "katod.gitcommand",
-    "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
+    "delivery": ".delivery .exchange .http .progress .reader .readers .worker",
+    "matrix": ".room",
     "mcp": ".recordings .server",
     "seal": ".keys",
     "serve": (
@@ -194,6 +200,7 @@ KNOW_THE_READERS = (
     "katod.formats.transcript.html",
     "katod.formats.lifecycle",
     "katod.formats.matrix.printer",
+    "katod.formats.otlp.printer",
     "katod.formats.transcript.pullrequest",
     "katod.formats.transcript.turns",
     "katod.formats.transcript.markdown",

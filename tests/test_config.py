@@ -49,6 +49,10 @@ KEYS = [
     ("matrix", "homeserver", '"https://example.org:8448/"', "https://example.org:8448/"),
     ("matrix", "homeserver", '"http://127.0.0.1:8008"', "http://127.0.0.1:8008"),
     ("matrix", "homeserver", '"http://[::1]:8008"', "http://[::1]:8008"),
+    ("otlp", "endpoint", '"http://127.0.0.1:4318"', "http://127.0.0.1:4318"),
+    ("otlp", "endpoint", '"https://example.org/api/public/otel/"', "https://example.org/api/public/otel/"),
+    ("otlp", "headers_file", '"~/headers"', "~/headers"),
+    ("otlp", "content", "true", True),
     ("matrix", "token_file", '"~/token"', "~/token"),
     ("matrix", "room", '"!abc:example.org"', "!abc:example.org"),
     ("serve", "host", '"::1"', "::1"),
@@ -211,6 +215,10 @@ def test_key_like_no_other_gets_the_list():
         ("matrix", "homeserver", '"https://me:word@example.org"', "address of a server"),
         ("matrix", "homeserver", '"https://example.org/_matrix"', "address of a server"),
         ("matrix", "homeserver", '"https://example.org?a=b"', "address of a server"),
+        ("otlp", "endpoint", '"http://otlp.example.org"', "https"),
+        ("otlp", "endpoint", '"https://me:word@example.org"', "address of a collector"),
+        ("otlp", "endpoint", '"https://example.org/v1?key=word"', "address of a collector"),
+        ("otlp", "headers_file", '"headers"', "absolute"),
         ("matrix", "token_file", '"token"', "absolute"),
         ("matrix", "room", '"#alias:example.org"', "id of a room"),
         ("matrix", "room", '"! :example.org"', "id of a room"),
@@ -336,6 +344,7 @@ def test_machines_zone_is_found_by_name(monkeypatch, variable, link, zone):
 
 
 SECTIONS = {section.name for section in fields(Settings)}
+DEFINING = {"katod.config", "katod.destinations"}  # the classes of sections
 CLASSES = {section.name: type(getattr(Settings(), section.name)).__name__ for section in fields(Settings)}
 
 
@@ -369,7 +378,7 @@ def named_sections(module):
             yield (node.target.elts[-1] if isinstance(node.target, ast.Tuple) else node.target), section_of(node.iter)
         elif isinstance(node, ast.NamedExpr):
             yield node.target, section_of(node.value)
-        elif isinstance(node, ast.arg) and node.annotation is not None and "katod.config" in module.imported:
+        elif isinstance(node, ast.arg) and node.annotation is not None and DEFINING & module.imported:
             kind = ast.unparse(node.annotation).rpartition(".")[2]
             yield ast.Name(node.arg), next((name for name, known in CLASSES.items() if known == kind), "")
 

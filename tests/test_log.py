@@ -39,7 +39,7 @@ FIELDS = {
     "offset",
 }
 FIELDS |= {"files", "bytes", "size"}  # numbers, of what was saved from deletion
-FIELDS |= {"room", "txn"}  # ids of a room and of an event in it
+FIELDS |= {"to", "destination", "txn", "first", "last"}  # a kind of delivery, where to, and ids of events or spans
 FIELDS |= {"count", "retry", "retry_seconds", "lines", "where"}
 
 

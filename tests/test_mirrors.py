@@ -12,6 +12,15 @@ pytestmark = pytest.mark.form
 SOURCE = Path(__file__).parents[1]
 # Which test guards the modules that have none of their own: most are parts of what it tests as a whole.
 GUARDED = {
+    "tests/test_config.py": "destinations",
+    "tests/matrix/test_client.py": "delivery/http",
+    "tests/matrix/test_delivery.py": "matrix/kind",
+    "tests/otlp/test_delivery.py": "otlp/kind",
+    "tests/formats/otlp/test_printer.py": (
+        "formats/otlp/calls formats/otlp/chats formats/otlp/context formats/otlp/names formats/otlp/session "
+        "formats/otlp/spans formats/otlp/spent"
+    ),
+    "tests/doctor/test_matrix.py": "doctor/deliveries",
     "tests/cli/test_why.py": "record/editnotes why/attribution why/collect why/explain",
     "tests/store/test_usagecache.py": "store/keyedhash",
     "tests/why/test_trace.py": "why/carry why/rows",

@@ -12,8 +12,8 @@ import pytest
 
 from katod.cli import GROUPS
 from katod.store.ledger import LEDGER_NAME
+from tests.delivery.delivering import Delivering
 from tests.examples import mostly
-from tests.matrix.delivering import Delivering
 from tests.support.records import MAKERS, OF_EACH_NATURE, Claude, Maker, OpenCode, calls, result, says, user
 from tests.support.world import World
 
@@ -163,7 +163,7 @@ def test_no_connection_is_opened_unless_one_is_configured(world: World) -> None:
     token = world.home / "token"
     token.touch(0o600)
     token.write_text("word")
-    for settings in ({}, {"homeserver": "http://127.0.0.1:9", "matrix.token_file": str(token)}):
+    for settings in ({}, {"homeserver": "http://127.0.0.1:9", "matrix.token_file": str(token)}, {"otlp.content": True}):
         run(world, **settings)
         katod = Delivering(world)
         Claude(world).say(user("::start\nhello"), says("yes"), user("::stop"))

@@ -19,7 +19,7 @@ from katod import __version__
 
 ROOT = Path(__file__).parents[1]
 NEXT = "99.0"
-EXTRAS = "matrix,mcp,seal,serve,zst"
+EXTRAS = "matrix,mcp,otlp,seal,serve,zst"
 HELLO = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},

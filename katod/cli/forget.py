@@ -126,11 +126,17 @@ def _described(context: Context, key: SessionKey, remains: Remains, *, outputs: 
         yield "  katod knows of no transcripts of it: if there are any, delete them yourself"
     for output in remains.outputs:
         yield f"  recording {output.id}{_state(output)}: {_fate(output, outputs=outputs)}"
-    for room, number in remains.delivered:
-        what = "1 event stays" if number == 1 else f"{number:,} events stay"
-        yield f"  {what} in the room {room}, where katod deletes nothing"
+    yield from _delivered(remains)
     for path in containing(quarantined(context.state, LEDGER_NAME), remains.words):
         yield f"  and deletes {path}, a quarantined ledger in which it is named"
+
+
+def _delivered(remains: Remains) -> Iterator[str]:
+    """Yield what was delivered elsewhere: only the id of a room begins with an exclamation mark."""
+    for destination, number in remains.delivered:
+        what, where = ("event", "in the room") if destination.startswith("!") else ("span", "at the collector")
+        stay = f"1 {what} stays" if number == 1 else f"{number:,} {what}s stay"
+        yield f"  {stay} {where} {destination}, where katod deletes nothing"
 
 
 def _named(context: Context, key: SessionKey) -> Iterator[str]:

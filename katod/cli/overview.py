@@ -59,7 +59,8 @@ def overview(row: Row, around: Surroundings, *, everything: bool = False) -> lis
         lines += [line(""), line(f"{_count(saved, 'session')} safe from deletion: `katod rescue` lists them")]
     lines += _section("other machines", row["machines"], lambda one: _machine(one, around))
     lines += _section(_INTERRUPTED, row["interrupted"], lambda one: _interrupted(one, around))
-    lines += _delivery(row["delivery"], around)
+    lines += _delivery(row["delivery"], "room", "event", around)
+    lines += _delivery(row["otlp"], "endpoint", "span", around)
     lines += _section("parked, retried until it works", row["parked"], lambda one: _problem(one, "output", around))
     lines += _section("incomplete", row["missing"], lambda one: _missing(one, around))
     lines += _section("problems", row["problems"], lambda one: _problem(one, "path", around))
@@ -179,12 +180,12 @@ def _interrupted(one: Row, around: Surroundings) -> list[Line]:
     ]
 
 
-def _delivery(row: Row, around: Surroundings) -> list[Line]:
-    """Return how the delivery to a room is going, nothing if there is none."""
+def _delivery(row: Row, where: str, what: str, around: Surroundings) -> list[Line]:
+    """Return how a delivery is going, nothing if there is none: `where` to, and what is sent there."""
     if not row["on"]:
         return [line(""), *_differs(row)] if "running" in row else []
-    refused = f", {_count(row['refused'], 'event')} refused" if row.get("refused") else ""
-    head = f"delivered to {row['room']}: {_count(row.get('sent', 0), 'event')}{refused}"
+    refused = f", {_count(row['refused'], what)} refused" if row.get("refused") else ""
+    head = f"delivered to {row[where]}: {_count(row.get('sent', 0), what)}{refused}"
     lines: list[Line] = [line(""), line(head), *_differs(row)]
     if problem := row.get("problem"):
         moment = recent(row["since"], around.now, When(around.zone))

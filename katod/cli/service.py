@@ -38,7 +38,7 @@ def service() -> None:
 def install(context: Context, only_print: bool, strict: bool, with_server: bool) -> None:
     """Start katod now and at every login. Run this again after changing an agent's environment variables."""
     settings = context.settings  # an invalid configuration fails here, where the user sees it
-    launch = Launch(installed_program(), _named_config(context), environment(_variables()), settings.matrix.is_on)
+    launch = Launch(installed_program(), _named_config(context), environment(_variables()), settings.delivers)
     found = manager()
     server = replace(launch, network=True, serves=True)
     if only_print:

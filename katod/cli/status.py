@@ -125,7 +125,8 @@ def collect(context: Context) -> dict[str, Any]:
     daemon = {"running": pid is not None} | ({"pid": pid} if pid else {}) | ({"paused": paused} if paused else {})
     row: dict[str, Any] = {"daemon": daemon}
     row |= {"sources": 0, "recordings": [], "blocked": [], "ended": [], "interrupted": [], "parked": [], "missing": []}
-    row |= {"refused": [], "problems": [], "nearMisses": [], "projects": [], "delivery": {"on": False}}
+    row |= {"refused": [], "problems": [], "nearMisses": [], "projects": []}
+    row |= {"delivery": {"on": False}, "otlp": {"on": False}}
     row |= {"rescued": len(saved_keys(rescue_path())), "machines": []}
     row["problems"] += [_unsaved(name, what) for name, what in problems(context.state).items()]
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
@@ -139,7 +140,7 @@ def collect(context: Context) -> dict[str, Any]:
         finally:
             ledger.close()
     with suppress(ConfigError):
-        row["delivery"] = _delivery(context, is_running=pid is not None)
+        row |= _deliveries(context, is_running=pid is not None)
         row["blocked"] = [] if row["recordings"] else _blocked(context.found())
         context.look()
         row["machines"] = list(map(_machine, context.shared.others))
@@ -164,27 +165,34 @@ def _interrupted(state: Path, recordings: list[dict[str, Any]]) -> list[dict[str
     return [row._asdict() for row in interrupted.read(state) if row.session not in again]
 
 
-def _delivery(context: Context, *, is_running: bool) -> dict[str, Any]:
-    """Return how the delivery to a Matrix room is going. Raises ConfigError."""
-    settings = context.settings.matrix
-    row: dict[str, Any] = {"on": settings.is_on}
-    if settings.is_on:
-        row |= {"room": settings.room, "homeserver": settings.homeserver}
+def _deliveries(context: Context, *, is_running: bool) -> dict[str, dict[str, Any]]:
+    """Return how the deliveries are going: to a Matrix room, and to a collector of spans. Raises ConfigError."""
+    settings = context.settings
+    named = {"delivery": ("matrix", "room"), "otlp": ("otlp", "endpoint")}
+    found = {key: _delivery(context, kind, name, is_running=is_running) for key, (kind, name) in named.items()}
+    found["delivery"] |= {"homeserver": settings.matrix.homeserver} if settings.matrix.is_on else {}
+    return found
+
+
+def _delivery(context: Context, kind: str, name: str, *, is_running: bool) -> dict[str, Any]:
+    """Return how the delivery to one destination is going; `name` is what that is called."""
+    settings = context.settings.deliveries[kind]
+    row: dict[str, Any] = {"on": settings.is_on} | ({name: settings.destination} if settings.is_on else {})
     with context.reading() as ledger:
         if ledger is None:
             return row
-        now = ledger.deliveries.running() if is_running else None
-        found = ledger.deliveries.summary(settings.room)
-    if is_running and (now or ()) != settings.parts:
-        row["running"] = now.room if now is not None else ""
+        now = ledger.deliveries.running(kind) if is_running else ()
+        found = ledger.deliveries.summary(settings.destination)
+    if is_running and now != settings.parts:
+        row["running"] = now[0] if now else ""
     return row | _summary(found) if settings.is_on else row
 
 
 def _summary(found: Summary) -> dict[str, Any]:
     problems = [{"id": output, "problem": problem} for output, problem in found.problems]
     row = {"sent": found.sent, "refused": found.refused, "unfinished": found.unfinished, "incomplete": problems}
-    state = {"since": found.room.since, "problem": found.room.problem}
-    return row | {name: said for name, said in state.items() if said} | {"stopped": found.room.stopped}
+    state = {"since": found.destination.since, "problem": found.destination.problem}
+    return row | {name: said for name, said in state.items() if said} | {"stopped": found.destination.stopped}
 
 
 def _blocked(found: Mapping[SessionKey, FoundSession]) -> list[dict[str, Any]]:

@@ -93,8 +93,8 @@ def _service(case: Case, found: Manager, now: ServiceState) -> Iterator[Finding]
     yield from _program(case, found)
     yield from _variables(found.environment())
     yield from _restrictions(case, found.writable(), now.pid)
-    if case.settings.matrix.is_on and not found.has_network():
-        what = "the unit does not allow network connections, which delivery to a room needs"
+    if case.settings.delivers and not found.has_network():
+        what = "the unit does not allow network connections, which delivering recordings needs"
         yield problem("daemon.network", what, _AGAIN)
 
 

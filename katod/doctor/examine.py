@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from katod.doctor import agents, daemon, ledger, machine, matrix, outputs, projects
+from katod.doctor import agents, daemon, ledger, machine, matrix, otlp, outputs, projects
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, problem
 from katod.errors import KatodError
@@ -19,6 +19,7 @@ _ALL: Final[dict[str, Examination]] = {
     "clock": machine.examine_clock,
     "ledger": ledger.examine_state,
     "matrix": matrix.examine,
+    "otlp": otlp.examine,
     "errors": ledger.examine_errors,
 }
 

@@ -1,9 +1,9 @@
 """What formats of JSON lines have in common."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from katod.metadata import SessionMetadata
-from katod.model import Mark
+from katod.model import Mark, Options
 
 
 class Lines:
@@ -28,3 +28,15 @@ class Lines:
     def state(self) -> dict[str, Any]:
         """Return no state: none is needed."""
         return {}
+
+
+class RangeOptions(NamedTuple):
+    """The options of an output, and the switches of the range that is being printed."""
+
+    base: Options
+    switches: list[Any]
+
+    @property
+    def options(self) -> Options:
+        """The options with the switches applied."""
+        return self.base.with_switches(dict(self.switches)) if self.switches else self.base

@@ -4,26 +4,21 @@ What a server says is never shown or logged, but for its status and its error co
 """
 
 import re
-import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 import orjson
 
-from katod.config import MatrixSettings, is_loopback
-from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped, safe_message, with_extra
-from katod.smallfile import read_small
+from katod.delivery.http import HttpAnswer, HttpServer, bounded, read_private, require_httpx
+from katod.destinations import MatrixSettings
+from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped
 
+_WHO: Final = "the homeserver"
 _CLIENT: Final = "/_matrix/client/v3"
 _UPLOAD: Final = "/_matrix/media/v3/upload"
-_TIMEOUT: Final = 20.0  # seconds for a connection, and for each part of an answer
-_LONGEST: Final = 60.0  # seconds for a whole answer
-_LARGEST: Final = 1024 * 1024  # bytes of an answer
 _LARGEST_TOKEN: Final = 16 * 1024
-_MOST_PATIENCE: Final = 3600.0  # seconds to wait at most before asking again, whatever the server says
 _CODE: Final = re.compile(r"M_[A-Z_]{1,60}|[A-Z][A-Z0-9_.]{1,80}")
 _MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
 _NEVER: Final = frozenset({400, 403, 404, 413})
@@ -33,15 +28,23 @@ _NAMES: Final = {
     "user_id": re.compile(r"@[!-~]{1,254}"), "event_id": re.compile(r"\$[!-~]{1,254}"),
     "content_uri": re.compile(r"mxc://[!-~]{1,249}"),
 }  # fmt: skip
-_PLAIN: Final = ("", "identity")
 
 
 class Response(NamedTuple):
-    """The status of an answer, its JSON object (empty if it is none), and the header that says when to ask again."""
+    """An answer of a homeserver, and its JSON object (empty if it is none)."""
 
-    status: int
+    answer: HttpAnswer
     row: dict[str, Any]
-    retry_after: str = ""
+
+    @classmethod
+    def of(cls, answer: HttpAnswer) -> "Response":
+        """Return an answer with what is in its body."""
+        return cls(answer, _object(answer.body))
+
+    @property
+    def status(self) -> int:
+        """The status of the answer."""
+        return self.answer.status
 
     @property
     def code(self) -> str:
@@ -57,36 +60,20 @@ class Response(NamedTuple):
     @property
     def problem(self) -> str:
         """What can be shown of an answer that is not the one that was hoped for."""
-        return f"the homeserver answers {' '.join(filter(None, (str(self.status), self.code)))}"
+        return f"{_WHO} answers {' '.join(filter(None, (str(self.status), self.code)))}"
 
     @property
     def wait(self) -> float | None:
         """How many seconds the server asks to wait, None if it does not say."""
         milliseconds = self.row.get("retry_after_ms")
         if isinstance(milliseconds, int | float) and milliseconds >= 0:
-            return min(float(milliseconds) / 1000, _MOST_PATIENCE)
-        said = self.retry_after
-        return min(float(said), _MOST_PATIENCE) if said.isascii() and said.isdigit() else None
-
-
-def require_extra() -> ModuleType:
-    """Return httpx. Raises DeliveryStopped if it is not installed."""
-    try:
-        import httpx  # noqa: PLC0415 - an extra: only those who deliver recordings need it
-    except ImportError as error:
-        raise DeliveryStopped("the extra `matrix` is not installed", hint=with_extra("matrix")) from error
-    return httpx
+            return bounded(float(milliseconds) / 1000)
+        return self.answer.wait
 
 
 def read_token(path: Path) -> str:
     """Return the access token in a file that nobody else has access to. Raises DeliveryStopped."""
-    try:
-        token = read_small(path.expanduser(), _LARGEST_TOKEN, private=True).decode("ascii").strip()
-    except OSError as error:
-        hint = "chmod 600 it" if "access to it" in (error.strerror or "") else ""
-        raise DeliveryStopped(f"the token file cannot be used: {error.strerror}", hint=hint) from error
-    except UnicodeDecodeError:
-        token = ""
+    token = read_private(path, "token file", _LARGEST_TOKEN).strip()
     if _TOKEN.fullmatch(token) is None:
         raise DeliveryStopped("the token file has no access token", hint="it must contain only the token, on one line")
     return token
@@ -97,20 +84,14 @@ class Client:
 
     def __init__(self, settings: MatrixSettings) -> None:
         """Open nothing yet. Raises DeliveryStopped without the extra, or without a token."""
-        self._httpx = require_extra()
-        token = read_token(Path(settings.token_file))
-        self._http = self._httpx.Client(
-            base_url=settings.homeserver,
-            headers={"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"},
-            timeout=_TIMEOUT,
-            follow_redirects=False,
-            trust_env=not is_loopback(settings.homeserver),  # a proxy is for other machines
-        )
+        httpx = require_httpx("matrix")
+        headers = {"Authorization": f"Bearer {read_token(Path(settings.token_file))}"}
+        self._server = HttpServer(httpx, _WHO, settings.homeserver, headers)
         self._room = quote(settings.room, safe="")
 
     def close(self) -> None:
         """Close the connection."""
-        self._http.close()
+        self._server.close()
 
     def user(self) -> str:
         """Return the id of the account. Raises DeliveryStopped if the token is not valid, DeliveryError."""
@@ -156,16 +137,7 @@ class Client:
 
     def _ask(self, method: str, path: str, body: bytes, kind: str) -> Response:
         """Return the answer to a request. Raises DeliveryStopped for 401, DeliveryError for 429 or if there is none."""
-        headers = {"Content-Type": kind} if kind else {}
-        try:
-            with self._http.stream(method, path, content=body or None, headers=headers) as response:
-                if response.headers.get("Content-Encoding", "").strip().lower() not in _PLAIN:
-                    raise DeliveryError("the homeserver's answer is compressed, which nobody asked for")
-                data = _body(response.iter_raw())
-                answer = Response(response.status_code, _object(data), response.headers.get("Retry-After", ""))
-        except (self._httpx.HTTPError, self._httpx.InvalidURL, OSError) as error:
-            why = safe_message(error)
-            raise DeliveryError(f"the homeserver cannot be reached: {why}") from error
+        answer = Response.of(self._server.ask(method, path, body, kind))
         if answer.status == 401:
             raise DeliveryStopped(f"the access token is not accepted: {answer.problem}")
         if answer.status == 429:
@@ -186,18 +158,6 @@ def _name(answer: Response, key: str) -> str:
     if answer.status != 200 or not isinstance(name, str) or _NAMES[key].fullmatch(name) is None:
         raise DeliveryError(answer.problem if answer.status != 200 else f"the homeserver's answer has no {key}")
     return name
-
-
-def _body(parts: Any) -> bytes:
-    """Return an answer as far as it is worth reading. Raises DeliveryError if it does not end in time."""
-    data, deadline = b"", time.monotonic() + _LONGEST
-    for part in parts:
-        data += part
-        if len(data) > _LARGEST:
-            raise DeliveryError("the homeserver's answer is too large")
-        if time.monotonic() > deadline:
-            raise DeliveryError("the homeserver's answer does not end")
-    return data
 
 
 def _object(data: bytes) -> dict[str, Any]:

@@ -7,14 +7,15 @@ from itertools import islice
 from time import monotonic
 from typing import Final, NamedTuple
 
+from katod.delivery.exchange import Exchange, OfferedRecording, Sent, SentAlready, SentQuery, Uploaded
+from katod.delivery.progress import ProgressReporter
+from katod.delivery.reader import RecordingReader
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped
 from katod.log import EventLog
 from katod.matrix.client import Client
-from katod.matrix.exchange import Exchange, OfferedRecording, Sent, SentAlready, SentQuery, Uploaded
 from katod.matrix.lines import Large, RoomEvent, sendable
-from katod.matrix.progress import ProgressReporter
-from katod.matrix.reader import RecordingReader
 
+MATRIX: Final = "matrix"  # the section of the settings, and the format
 _TURN: Final = 20  # lines of one recording before it is the next one's turn
 _CHECK_EVERY: Final = 60.0  # seconds, after which the room may have become an encrypted one
 _FORBIDDEN: Final = 403
@@ -48,12 +49,21 @@ class Room:
         """How many events the room took of this process."""
         return self._taken.count
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def open(self) -> None:
+        """Check that the account and the room can be used. Raises DeliveryStopped, DeliveryError."""
+        self._client.user()
+        self.check()
+
     def check(self) -> None:
         """Check that events may be sent to the room now. Raises DeliveryStopped, DeliveryError."""
         self._client.check_room()
         self._checked = monotonic()
 
-    def send_some(self, reader: RecordingReader, *, quiet: bool) -> bool:
+    def send_some(self, reader: RecordingReader[RoomEvent], *, quiet: bool) -> bool:
         """Send the next lines of a recording; return whether there may be more. Raises DeliveryError, Stopping.
 
         `quiet`: nothing has come for so long that the lines that wait for more are sent, too.
@@ -74,7 +84,7 @@ class Room:
         self._progress.note(reader)
         return True
 
-    def _ask(self, reader: RecordingReader) -> None:
+    def _ask(self, reader: RecordingReader[RoomEvent]) -> None:
         """Learn what was sent already of the next lines and of what they refer to."""
         lines = list(islice(reader.lines, _TURN))
         txns = {txn for line in lines for txn in (line.txn, *line.references)}
@@ -84,7 +94,7 @@ class Room:
         self._known = self._exchange.ask(question)
         self._taken.has_state = False  # what was reported before is in the ledger
 
-    def _send_next(self, reader: RecordingReader) -> None:
+    def _send_next(self, reader: RecordingReader[RoomEvent]) -> None:
         """Send the next event, or skip it if it alone is rejected. Raises DeliveryError, Stopping."""
         line, recording = reader.lines[0], reader.recording
         self._prepare(line, recording)
@@ -108,10 +118,10 @@ class Room:
         except DeliveryError as error:
             if error.wait is not None:
                 raise
-            self._log.delivery_refused(recording.row.id, txn, error.what)
+            self._log.delivery_refused(MATRIX, recording.row.id, txn, error.what)
             self._sent(line, recording, "")
 
-    def _is_to_blame(self, reader: RecordingReader) -> bool:
+    def _is_to_blame(self, reader: RecordingReader[RoomEvent]) -> bool:
         """Return whether the next event alone is rejected, after many tries.
 
         Raises DeliveryError, Stopping.
@@ -131,7 +141,7 @@ class Room:
         self._send(after, recording)
         return True
 
-    def _after(self, reader: RecordingReader) -> Iterator[RoomEvent]:
+    def _after(self, reader: RecordingReader[RoomEvent]) -> Iterator[RoomEvent]:
         """Yield the lines after the next one of which it is known whether they were sent."""
         return islice(reader.lines, 1, _TURN)
 
@@ -181,7 +191,7 @@ class Room:
         txn = line.txn
         if refusal.status == _FORBIDDEN and line.state_key is None and not self._taken.is_allowed:
             raise DeliveryStopped("the account is not allowed to send to the room", hint="check its power level there")
-        self._log.delivery_refused(recording.row.id, txn, refusal.what)
+        self._log.delivery_refused(MATRIX, recording.row.id, txn, refusal.what)
 
     def _upload(self, large: Large, recording: OfferedRecording) -> None:
         """Upload content; one that is refused is not: its event says what it is, and has the beginning of a text."""

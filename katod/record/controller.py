@@ -260,8 +260,9 @@ class Controller:
         self._tell(News.of(mark, output.row))
 
     def _announce(self, session: ActiveSession, output: Output) -> None:
-        if room := self.policy.settings.matrix.destination:
-            self._ledger.deliveries.begin(output.id, len(output.row.ranges) - 1, room)
+        for delivery in self.policy.settings.deliveries.values():
+            if delivery.destination:
+                self._ledger.deliveries.begin(output.id, len(output.row.ranges) - 1, delivery.destination)
         self._log.recording_started(str(session.row.key), output.id)
         self._tell(News.of("waiting" if output.waits else "recording", output.row))
 

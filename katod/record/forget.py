@@ -26,7 +26,7 @@ class Remains(NamedTuple):
     sources: list[str]
     outputs: list[OutputRow]
     others: list[OutputRow]  # those of all other sessions
-    delivered: tuple[tuple[str, int], ...] = ()  # Matrix rooms, and how many events each has of these sessions
+    delivered: tuple[tuple[str, int], ...] = ()  # where to, and how much of these sessions
 
     @classmethod
     def of(cls, sessions: list[SessionRow], ledger: Ledger) -> "Remains":
@@ -37,7 +37,7 @@ class Remains(NamedTuple):
             [source.path for number in sorted(numbers) for source in ledger.sources_of(number)],
             [row for row in outputs if row.session in numbers],
             [row for row in outputs if row.session not in numbers],
-            tuple(ledger.deliveries.rooms_of(numbers)),
+            tuple(ledger.deliveries.destinations_of(numbers)),
         )
 
     @property

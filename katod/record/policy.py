@@ -232,6 +232,7 @@ class Policy:
             content.thinking, self._tools(form), content.attachments, content.redact, self.zone,
             recording.subagents, recorder=f"katod {__version__}", max_result=content.max_result,
             usage=content.usage, subagent_reports=content.subagent_reports, rules=RULES_VERSION, receipts=True,
+            span_content=self.settings.otlp.content,
         )  # fmt: skip
 
     def _tools(self, form: str) -> Tools:

@@ -1,6 +1,6 @@
-"""What the ledger knows of deliveries to Matrix rooms: which ranges are delivered, and which events a room has.
+"""What the ledger knows of deliveries: which ranges are delivered, and what a destination has of them.
 
-Of an event there are only ids: its transaction, which follows from katod's own id of it, and the server's.
+Of an event or a span there are only ids: its transaction, which follows from katod's own id of it, and the server's.
 """
 
 import sqlite3
@@ -9,8 +9,8 @@ from collections.abc import Collection, Hashable, Iterable
 from itertools import islice
 from typing import Final, NamedTuple
 
-from katod.store.rows import DeliveringRow, DeliveryRow, PositionRow, RoomRow, SentRow, UploadRow
-from katod.store.tables import DELIVERIES, DELIVERING, POSITIONS, ROOMS, SENT, UPLOADS
+from katod.store.rows import DeliveryRow, DestinationRow, PositionRow, RunningDeliveryRow, SentRow, UploadRow
+from katod.store.tables import DELIVERIES, DESTINATIONS, POSITIONS, RUNNING_DELIVERIES, SENT, UPLOADS
 
 _MOST_VALUES: Final = 500  # of one statement
 _UNFINISHED: Final = "SELECT output FROM deliveries WHERE room = ? AND NOT done"
@@ -18,12 +18,12 @@ _HERE: Final = "SELECT 1 FROM sqlite_master WHERE name = ?"
 
 
 class Summary(NamedTuple):
-    """How the delivery to one room is going: events sent and refused, outputs not all of which was sent, problems."""
+    """How one delivery is going: what was sent and refused, outputs not all of which was sent, problems."""
 
     sent: int
     refused: int
     unfinished: list[int]
-    room: RoomRow
+    destination: DestinationRow
     problems: list[tuple[int, str]]  # outputs that cannot be completed
 
 
@@ -33,48 +33,48 @@ class Deliveries:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
 
-    def begin(self, output: int, number: int, room: str) -> None:
+    def begin(self, output: int, number: int, destination: str) -> None:
         """Note that a range of an output is to be delivered."""
-        self._insert(DELIVERIES.insert, [DELIVERIES.values(DeliveryRow(room, False, output, number))])
+        self._insert(DELIVERIES.insert, [DELIVERIES.values(DeliveryRow(destination, False, output, number))])
 
-    def offers(self, room: str) -> dict[int, tuple[int, Hashable]]:
+    def offers(self, destination: str) -> dict[int, tuple[int, Hashable]]:
         """Return each output of which not all was sent, with its session, and what changes whenever it has more."""
         sources: dict[int, list[Hashable]] = {}
         sessions = f"SELECT session FROM outputs WHERE id IN ({_UNFINISHED})"
         query = f"SELECT session, path, gone, cursor FROM sources WHERE session IN ({sessions}) ORDER BY id"
-        for session, *state in self._db.execute(query, (room,)):
+        for session, *state in self._db.execute(query, (destination,)):
             sources.setdefault(session, []).append(tuple(state))
         ranges: dict[int, list[Hashable]] = {}
         query = f'SELECT output, id, "end" FROM ranges WHERE output IN ({_UNFINISHED}) ORDER BY id'
-        for output, *state in self._db.execute(query, (room,)):
+        for output, *state in self._db.execute(query, (destination,)):
             ranges.setdefault(output, []).append(tuple(state))
         query = f"SELECT id, session FROM outputs WHERE held IS NULL AND id IN ({_UNFINISHED}) ORDER BY id"
         return {
             output: (session, (tuple(sources.get(session, ())), tuple(ranges.get(output, ()))))
-            for output, session in self._db.execute(query, (room,)).fetchall()
+            for output, session in self._db.execute(query, (destination,)).fetchall()
         }
 
-    def numbers(self, output: int, room: str) -> list[int]:
-        """Return the numbers of the ranges of an output that are delivered to a room, sent or not."""
+    def numbers(self, output: int, destination: str) -> list[int]:
+        """Return the numbers of the ranges of an output that are delivered to a destination, sent or not."""
         query = "SELECT number FROM deliveries WHERE output = ? AND room = ? ORDER BY number"
-        return [number for (number,) in self._db.execute(query, (output, room))]
+        return [number for (number,) in self._db.execute(query, (output, destination))]
 
-    def finish(self, output: int, room: str, number: int) -> None:
+    def finish(self, output: int, destination: str, number: int) -> None:
         """Note that the ranges of an output up to this one were sent."""
         query = (
             "UPDATE deliveries SET done = 1, problem = '' WHERE room = ? AND NOT done AND output = ? AND number <= ?"
         )
-        self._db.execute(query, (room, output, number))
+        self._db.execute(query, (destination, output, number))
 
-    def note_problem(self, output: int, room: str, problem: str) -> None:
+    def note_problem(self, output: int, destination: str, problem: str) -> None:
         """Note why an output cannot be completed, or that it can."""
         query = "UPDATE deliveries SET problem = ? WHERE room = ? AND NOT done AND output = ?"
-        self._db.execute(query, (problem, room, output))
+        self._db.execute(query, (problem, destination, output))
 
-    def sent(self, session: int, room: str, txns: Iterable[str]) -> dict[str, str]:
-        """Return the server's ids of those of these transactions that a room has."""
+    def sent(self, session: int, destination: str, txns: Iterable[str]) -> dict[str, str]:
+        """Return the server's ids of those of these transactions that a destination has."""
         query = "SELECT txn, event FROM sent WHERE session = ? AND room = ? AND txn IN"
-        return self._pairs(query, (session, room), txns)
+        return self._pairs(query, (session, destination), txns)
 
     def uploaded(self, homeserver: str, hashes: Iterable[str]) -> dict[str, str]:
         """Return the addresses of content that a homeserver has, whichever session it was part of."""
@@ -83,13 +83,13 @@ class Deliveries:
         )
 
     def add_sent(self, rows: Iterable[SentRow]) -> None:
-        """Remember which events a room has; not of sessions that were forgotten meanwhile."""
+        """Remember which events a destination has; not of sessions that were forgotten meanwhile."""
         self._insert(SENT.insert, self._known(map(SENT.values, rows)))
 
-    def position(self, output: int, room: str) -> str:
+    def position(self, output: int, destination: str) -> str:
         """Return the transaction of the last event that was sent of an output, empty if none was."""
         query = "SELECT txn FROM positions WHERE output = ? AND room = ?"
-        found = self._db.execute(query, (output, room)).fetchone()
+        found = self._db.execute(query, (output, destination)).fetchone()
         return found[0] if found else ""
 
     def move(self, row: PositionRow) -> None:
@@ -100,20 +100,22 @@ class Deliveries:
         """Remember which content a homeserver has; not of sessions that were forgotten meanwhile."""
         self._insert(UPLOADS.insert, self._known(map(UPLOADS.values, rows)))
 
-    def note(self, row: RoomRow) -> None:
-        """Store whether events wait for a room."""
-        self._replace(ROOMS.insert, ROOMS.values(row))
+    def note(self, row: DestinationRow) -> None:
+        """Store whether events wait for a destination."""
+        self._replace(DESTINATIONS.insert, DESTINATIONS.values(row))
 
-    def begin_with(self, row: DeliveringRow | None) -> None:
-        """Store where the katod that runs delivers to, None for nowhere."""
-        self._db.execute("DELETE FROM delivering")
-        if row is not None:
-            self._insert(DELIVERING.insert, [DELIVERING.values(row)])
+    def begin_with(self, kind: str, parts: tuple[str, ...]) -> None:
+        """Store where the katod that runs delivers to, nothing for nowhere."""
+        self._db.execute("DELETE FROM running_deliveries WHERE kind = ?", (kind,))
+        if parts:
+            self._insert(RUNNING_DELIVERIES.insert, [RUNNING_DELIVERIES.values(RunningDeliveryRow(kind, parts))])
 
-    def running(self) -> DeliveringRow | None:
-        """Return where the katod that runs delivers to, or the last one if it was killed; None for nowhere."""
-        found = self._db.execute(DELIVERING.select).fetchone() if self._exists("delivering") else None
-        return DELIVERING.read(found) if found else None
+    def running(self, kind: str) -> tuple[str, ...]:
+        """Return where the katod that runs delivers to, or the last one if it was killed; nothing for nowhere."""
+        if not self._exists("running_deliveries"):
+            return ()
+        found = self._db.execute(f"{RUNNING_DELIVERIES.select} WHERE kind = ?", (kind,)).fetchone()
+        return RUNNING_DELIVERIES.read(found).parts if found else ()
 
     def forget(self, session: int) -> None:
         """Delete all that is known of the deliveries of a session, before its outputs are deleted."""
@@ -123,8 +125,8 @@ class Deliveries:
         for table in ("sent", "uploads"):
             self._db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
 
-    def rooms_of(self, sessions: Iterable[int]) -> list[tuple[str, int]]:
-        """Return the rooms that have events of these sessions, each with their number."""
+    def destinations_of(self, sessions: Iterable[int]) -> list[tuple[str, int]]:
+        """Return where something of these sessions was delivered to, each with how much."""
         if not self._exists():
             return []
         found: Counter[str] = Counter()
@@ -137,19 +139,19 @@ class Deliveries:
         """Return whether there is such a table: a ledger that is only read may be that of an older katod."""
         return self._db.execute(_HERE, (table,)).fetchone() is not None
 
-    def summary(self, room: str) -> Summary:
-        """Return how the delivery to a room is going."""
+    def summary(self, destination: str) -> Summary:
+        """Return how the delivery to a destination is going."""
         if not self._exists():
-            return Summary(0, 0, [], RoomRow(room), [])
+            return Summary(0, 0, [], DestinationRow(destination), [])
         query = "SELECT count(*), coalesce(sum(event = ''), 0) FROM sent WHERE room = ?"
-        total, refused = self._db.execute(query, (room,)).fetchone()
-        rows = self._db.execute(f"{DELIVERIES.select} WHERE room = ? AND NOT done", (room,)).fetchall()
+        total, refused = self._db.execute(query, (destination,)).fetchone()
+        rows = self._db.execute(f"{DELIVERIES.select} WHERE room = ? AND NOT done", (destination,)).fetchall()
         unfinished = [DELIVERIES.read(row) for row in rows]
-        found = self._db.execute(f"{ROOMS.select} WHERE room = ?", (room,)).fetchone()
+        found = self._db.execute(f"{DESTINATIONS.select} WHERE room = ?", (destination,)).fetchone()
         problems = {row.output: row.problem for row in unfinished if row.problem}
         return Summary(
             total - refused, refused, sorted({row.output for row in unfinished}),
-            ROOMS.read(found) if found else RoomRow(room), sorted(problems.items()),
+            DESTINATIONS.read(found) if found else DestinationRow(destination), sorted(problems.items()),
         )  # fmt: skip
 
     def _pairs(self, query: str, first: tuple[object, ...], keys: Iterable[str]) -> dict[str, str]:

@@ -433,7 +433,7 @@ class Ledger:
 
     @cached_property
     def deliveries(self) -> Deliveries:
-        """What is delivered to Matrix rooms, and what of it was sent."""
+        """What is delivered elsewhere, and what of it was sent."""
         return Deliveries(self.db)
 
     def forget(self, sessions: Iterable[SessionRow], tombstones: Iterable[TombstoneRow]) -> None:

@@ -188,9 +188,12 @@ class TombstoneRow(NamedTuple):
 
 
 class DeliveryRow(NamedTuple):
-    """A range of an output that is delivered to a Matrix room; `number` counts the output's ranges from 0."""
+    """A range of an output that is delivered; `number` counts the output's ranges from 0.
 
-    room: str
+    Here and below, a destination is the id of a Matrix room, or the address of a collector of spans.
+    """
+
+    destination: str
     done: bool  # whether all of it was sent
     output: int
     number: int
@@ -198,19 +201,19 @@ class DeliveryRow(NamedTuple):
 
 
 class SentRow(NamedTuple):
-    """An event of a session that a room has: its transaction, and the server's id for it; empty if it was refused."""
+    """What a destination has of a session: a transaction, and the server's id for it; empty if it was refused."""
 
     session: int
-    room: str
+    destination: str
     txn: str
     event: str
 
 
 class PositionRow(NamedTuple):
-    """How far an output was delivered to a room: the transaction of the last event that was sent of it."""
+    """How far an output was delivered to a destination: the transaction of the last line that was sent of it."""
 
     output: int
-    room: str
+    destination: str
     txn: str
 
 
@@ -223,21 +226,23 @@ class UploadRow(NamedTuple):
     address: str
 
 
-class RoomRow(NamedTuple):
-    """Whether events wait to be sent to a room: since when (UTC), why, and whether only other settings help."""
+class DestinationRow(NamedTuple):
+    """Whether something waits to be sent: since when (UTC), why, and whether only other settings help."""
 
-    room: Annotated[str, "PRIMARY KEY"]
+    destination: Annotated[str, "PRIMARY KEY"]
     since: str = ""
     problem: str = ""
     stopped: bool = False
 
 
-class DeliveringRow(NamedTuple):
-    """Where the katod that runs delivers recordings to: its settings, which those in the file may not be any more."""
+class RunningDeliveryRow(NamedTuple):
+    """Where the katod that runs delivers to: its settings, which those in the file may not be any more.
 
-    room: Annotated[str, "PRIMARY KEY"]
-    homeserver: str
-    token_file: str
+    `kind` is the section of the settings, and the destination is the first of its `parts`.
+    """
+
+    kind: Annotated[str, "PRIMARY KEY"]
+    parts: tuple[str, ...]
 
 
 class WorktreeRow(NamedTuple):

@@ -5,10 +5,11 @@ Integers, strings, booleans, bytes and paths are stored unchanged, everything el
 
 import re
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import orjson
@@ -18,8 +19,8 @@ from katod.model import Range
 from katod.store.integrity import STRANGE
 from katod.store.rows import (
     AppliedRow,
-    DeliveringRow,
     DeliveryRow,
+    DestinationRow,
     EditKeyRow,
     EditRow,
     MarkerRow,
@@ -29,8 +30,8 @@ from katod.store.rows import (
     PositionRow,
     ProjectRow,
     RefusalRow,
-    RoomRow,
     RootRow,
+    RunningDeliveryRow,
     SampleRow,
     SeenRow,
     SentRow,
@@ -54,6 +55,7 @@ class Column(NamedTuple):
     """
 
     name: str
+    field: str
     sql: str
     kinds: frozenset[type]
     encode: Codec | None
@@ -61,14 +63,20 @@ class Column(NamedTuple):
 
 
 class Table(Generic[R]):
-    """One table, with the fields of `row` as columns, but one; `key` is a primary key of several columns."""
+    """One table, with the fields of `row` as columns, but one; `key` is a primary key of several columns.
+
+    `called` is what a column is called in ledgers, if not like its field.
+    """
 
     def __init__(
-        self, name: str, row: type[R], *, key: str = "", index: str = "", fixed: Iterable[str] = (), without: str = ""
-    ) -> None:
+        self, name: str, row: type[R], *, key: str = "", index: str = "", fixed: Iterable[str] = (), without: str = "",
+        called: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
         hints = get_type_hints(row, include_extras=True)
         self._row = row
-        self._columns = [_column(name, hint) for name, hint in hints.items() if name != without]
+        self._columns = [
+            _column(called.get(field, field), field, hint) for field, hint in hints.items() if field != without
+        ]
         self._decoders = [(n, column.decode) for n, column in enumerate(self._columns) if column.decode is not None]
         self._types: set[tuple[type, ...]] = set()  # those of rows that were read
         self._changing = [column for column in self._columns if column.name not in {"id", *fixed}]
@@ -124,14 +132,14 @@ def _create(name: str, columns: list[Column], key: str, index: str) -> str:
 
 
 def _encoded(row: object, columns: list[Column]) -> list[Any]:
-    values = [getattr(row, column.name) for column in columns]
+    values = [getattr(row, column.field) for column in columns]
     for number, column in enumerate(columns):
         if column.encode is not None and values[number] is not None:
             values[number] = column.encode(values[number])
     return values
 
 
-def _column(name: str, hint: Any) -> Column:
+def _column(name: str, field: str, hint: Any) -> Column:
     constraint = ""
     if get_origin(hint) is Annotated:
         hint, constraint = get_args(hint)
@@ -145,7 +153,7 @@ def _column(name: str, hint: Any) -> Column:
     sql = " ".join(filter(None, (stored, "" if optional else "NOT NULL", constraint)))
     if constraint == "PRIMARY KEY" and hint is int:
         sql = "INTEGER PRIMARY KEY"
-    return Column(name, sql, kinds, *_codec(hint))
+    return Column(name, field, sql, kinds, *_codec(hint))
 
 
 def _codec(hint: Any) -> tuple[Codec | None, Codec | None]:
@@ -215,20 +223,22 @@ WORKTREES: Final = Table("worktrees", WorktreeRow)
 MARKERS: Final = Table("markers", MarkerRow)
 PERSONAL: Final = Table("personal", PersonalRow)
 TOMBSTONES: Final = Table("tombstones", TombstoneRow)
-# A range is looked for by its room while it is not done.
-DELIVERIES: Final = Table("deliveries", DeliveryRow, key="room, done, output, number")
-SENT: Final = Table("sent", SentRow, key="session, room, txn")
+_ROOM: Final = {"destination": "room"}  # what it is called in ledgers from the time when there were only rooms
+# A range is looked for by its destination while it is not done.
+DELIVERIES: Final = Table("deliveries", DeliveryRow, key="room, done, output, number", called=_ROOM)
+SENT: Final = Table("sent", SentRow, key="session, room, txn", called=_ROOM)
 UPLOADS: Final = Table("uploads", UploadRow, key="homeserver, sha256, session")
-ROOMS: Final = Table("rooms", RoomRow)
-POSITIONS: Final = Table("positions", PositionRow, key="output, room")
-DELIVERING: Final = Table("delivering", DeliveringRow)
+DESTINATIONS: Final = Table("rooms", DestinationRow, called=_ROOM)
+POSITIONS: Final = Table("positions", PositionRow, key="output, room", called=_ROOM)
+RUNNING_DELIVERIES: Final = Table("running_deliveries", RunningDeliveryRow)
 EDITS: Final = Table("edits", EditRow, key="session, event, number", index="file")
 EDIT_KEYS: Final = Table("edit_keys", EditKeyRow)
 
 _FIRST: Final = (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, NEAR_MISSES, SAMPLES, ROOTS, SEEN, APPLIED, PROJECTS)
 # Tables that a ledger of this version may lack, because they were added to it later.
 _LATER: Final = (
-    WORKTREES, MARKERS, TOMBSTONES, PERSONAL, DELIVERIES, SENT, UPLOADS, ROOMS, POSITIONS, DELIVERING, EDITS, EDIT_KEYS
+    WORKTREES, MARKERS, TOMBSTONES, PERSONAL, DELIVERIES, SENT, UPLOADS, DESTINATIONS, POSITIONS, RUNNING_DELIVERIES,
+    EDITS, EDIT_KEYS,
 )  # fmt: skip
 ADDED: Final = re.sub("CREATE (TABLE|INDEX)", r"CREATE \1 IF NOT EXISTS", "".join(table.create for table in _LATER))
 SCHEMA: Final = "".join([*(table.create for table in _FIRST), ADDED])

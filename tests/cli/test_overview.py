@@ -14,7 +14,7 @@ ONE = {
     "waiting": False, "parked": False, "format": "markdown", "bytes": 12_345, "redactions": 0,
 }  # fmt: skip
 EMPTY = {
-    "daemon": {"running": True, "pid": 7}, "delivery": {"on": False}, "rescued": 0, "machines": [], "sources": 1203, "recordings": [], "blocked": [], "ended": [], "interrupted": [], "parked": [], "missing": [],
+    "daemon": {"running": True, "pid": 7}, "delivery": {"on": False}, "otlp": {"on": False}, "rescued": 0, "machines": [], "sources": 1203, "recordings": [], "blocked": [], "ended": [], "interrupted": [], "parked": [], "missing": [],
     "refused": [], "problems": [], "nearMisses": [], "projects": [],
 }  # fmt: skip
 
@@ -203,3 +203,5 @@ def test_a_delivery_is_one_line_while_it_works():
     incomplete = ROOM | {"incomplete": [{"id": 3, "problem": "gone"}]}
     assert "  recording 3 is not complete: gone" in shown(delivery=incomplete)
     assert "delivered" not in shown()
+    spans = {"on": True, "endpoint": "http://127.0.0.1:4318", "sent": 7, "refused": 1, "stopped": False}
+    assert "delivered to http://127.0.0.1:4318: 7 spans, 1 span refused" in shown(otlp=spans)

@@ -189,12 +189,15 @@ def test_a_katod_that_looks_elsewhere_is_a_problem(home, monkeypatch):
 
 
 def test_a_unit_that_forbids_connections_is_a_problem(home, service):
-    """It was installed before recordings were to be delivered to a room."""
+    """It was installed before recordings were to be delivered: to a room, or to a collector."""
     assert "daemon.network" not in home.examined(examine)
-    home.configure(homeserver="https://example.org", **{"matrix.token_file": "/token"}, room="!r:example.org")
-    assert home.examined(examine)["daemon.network"].level == "problem"
-    service.network = True
-    assert "daemon.network" not in home.examined(examine)
+    room = {"homeserver": "https://example.org", "matrix.token_file": "/token", "room": "!r:example.org"}
+    for settings in (room, {"otlp.endpoint": "https://example.org"}):
+        service.network = False
+        home.configure(**settings)
+        assert home.examined(examine)["daemon.network"].level == "problem"
+        service.network = True
+        assert "daemon.network" not in home.examined(examine)
 
 
 @pytest.mark.parametrize(("notify", "level"), [("true", "warning"), ('"auto"', "ok"), ("false", None)])

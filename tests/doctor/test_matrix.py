@@ -7,7 +7,7 @@ import pytest
 from katod.doctor import matrix
 from katod.service.lock import Lock
 from katod.store.ledger import Ledger
-from katod.store.rows import DeliveringRow, SentRow
+from katod.store.rows import SentRow
 from tests.matrix.homeserver import ROOM, Homeserver
 from tests.support.records import Claude, user
 
@@ -55,7 +55,7 @@ def test_what_the_room_lacks_is_named(home, server):
         ledger.deliveries.note_problem(7, ROOM, "gone")
     found = home.with_ledger(matrix.examine)
     assert found["matrix.refused"].data == {"events": 1}
-    assert found["matrix.incomplete"].text == "recording 7 is not complete in the room: gone"
+    assert found["matrix.incomplete"].text == "recording 7 is not delivered completely: gone"
 
 
 @pytest.mark.slow
@@ -67,16 +67,16 @@ def test_settings_that_are_not_in_effect_are_named(home, server):
     def found():
         return home.with_ledger(matrix.examine).get("matrix.running")
 
-    def deliver(row):
+    def deliver(parts):
         with closing(Ledger.open(home.state, None)) as ledger, ledger.transaction():
-            ledger.deliveries.begin_with(row)
+            ledger.deliveries.begin_with("matrix", parts)
 
     def status(running):
         assert home.status()["delivery"].get("running") == running
         return home.cli("status")
 
-    row = DeliveringRow(ROOM, server.url, str(home.home / "token"))
-    deliver(row)
+    now = (ROOM, server.url, str(home.home / "token"))
+    deliver(now)
     assert found() is None  # no katod runs
     assert "not in effect" not in status(None)
     with held(home.state):
@@ -85,11 +85,11 @@ def test_settings_that_are_not_in_effect_are_named(home, server):
         server.configure(home)
         assert found() is None
         status(None)
-        for other in (None, row._replace(homeserver="https://example.org"), row._replace(token_file="/other")):
+        for other in ((), (ROOM, "https://example.org", now[2]), (*now[:2], "/other")):
             deliver(other)
             assert found().level == "warning"
-            status(other.room if other else "")
-        deliver(None)
+            status(other[0] if other else "")
+        deliver(())
         assert found().text == "`[matrix]` is not in effect: katod started with other settings, and delivers nothing"
         assert "SIGHUP" in found().advice
 

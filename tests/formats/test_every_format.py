@@ -27,7 +27,7 @@ from tests.support.rendering import rendered
 LINES = [name for name, spec in FORMATS.items() if spec.suffix.endswith(".jsonl")]
 EVERY = pytest.mark.parametrize("name", FORMATS)
 # Names only: katod's JSONL has no pictures.
-OPTIONS = Options(time_zone="Europe/Berlin", tools="full", thinking=True, recorder="katod 1")
+OPTIONS = Options(time_zone="Europe/Berlin", tools="full", thinking=True, recorder="katod 1", span_content=True)
 SECRET = "ghp_" + "x9YzQ2" * 6
 MB = 1024 * 1024
 # Prints the hash of a golden file in every format.
@@ -265,7 +265,7 @@ def test_memory_stays_bounded_whatever_grows(name, odd, tmp_path):
 def test_memory_stays_bounded(name, large, tmp_path):
     """200 MB of source are exported within 300 MB; some formats say little of them, or of its edits only."""
     assert peak(name, large, tmp_path) < 300 * MB
-    least = {"lifecycle": 2 * MB, "agent-trace": 100}.get(name, 50 * MB)
+    least = {"lifecycle": 2 * MB, "agent-trace": 100, "otlp": 2 * MB}.get(name, 50 * MB)
     assert (tmp_path / f"out{FORMATS[name].suffix}").stat().st_size > least
 
 

@@ -3,6 +3,7 @@
 import sys
 
 from tests.command import outcomes
+from tests.formats.otlp import golden as spans
 from tests.golden import facts, short
 from tests.golden.cases import FIXTURES, FORMS, GOLDEN, cases
 from tests.golden.facts import FACTS
@@ -15,7 +16,7 @@ def main() -> None:
     """Write what has changed, remove what no fixture produces any more, and list both."""
     wanted = {case.golden(form): case.render(form) for case in cases() for form in FORMS}
     wanted |= facts.texts() | short.texts()
-    wanted |= {one.GOLDEN: one.text() for one in (answers, served, story, outcomes, echoes)}
+    wanted |= {one.GOLDEN: one.text() for one in (answers, served, story, outcomes, echoes, spans)}
     there = {path for folder in (GOLDEN, FACTS) for path in folder.rglob("*") if path.is_file()}
     for path in sorted(there - wanted.keys()):
         path.unlink()

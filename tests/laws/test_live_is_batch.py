@@ -80,7 +80,7 @@ def test_any_chunking_and_any_restart_gives_the_export(
     records, cuts, automatic = data.draw(histories(agent))
     with pytest.MonkeyPatch.context() as patch:
         world = World(tmp_path_factory.mktemp("world") / "home", patch)
-        form = data.draw(st.sampled_from(["markdown", "jsonl"]))  # which ends each range with a receipt
+        form = data.draw(st.sampled_from(["markdown", "jsonl", "otlp"]))  # which ends each range with a receipt
         world.configure(format=form, **({"auto": True} if automatic else {}))
         source = world.claude() if agent == "claude" else world.codex(THREAD)
         whole = b"".join(records)

@@ -17,4 +17,4 @@ def server() -> Iterator[Homeserver]:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Offer what is new at once."""
-    monkeypatch.setattr("katod.matrix.delivery._OFFER_EVERY", 0.0)
+    monkeypatch.setattr("katod.delivery.delivery._OFFER_EVERY", 0.0)

@@ -1,87 +1,16 @@
-"""katod in this process, delivering to a homeserver: turn by turn, as often as it takes."""
+"""What a room should have of the recordings in a world, and what it has."""
 
-from collections.abc import Callable
 from typing import Any
 
 import orjson
 
+from katod.log import EventLog
 from katod.matrix.lines import RoomEvent, lines_of
 from katod.record.export import Stretch, replay
 from katod.record.ranges import RangePrinter
 from katod.store.ledger import Ledger
 from tests.matrix.homeserver import Homeserver
-from tests.support.inprocess import InProcess
-from tests.support.live import PATIENCE, until
 from tests.support.world import World
-
-from katod.log import EventLog  # isort: skip
-
-
-class Delivering(InProcess):
-    """A daemon that delivers; `said` has its log."""
-
-    def __init__(self, world: World, *, delivering: bool = True) -> None:
-        super().__init__(world)
-        self.logged: list[tuple[str, dict[str, Any]]] = []
-        self._chores.room._log = EventLog(lambda _level, name, fields: self.logged.append((name, fields)))
-        if delivering:
-            self.configured()
-
-    def configured(self) -> None:
-        """Use the present settings, as after a reload."""
-        self._settings.reload()
-        policy = self._settings.policy(self._settings.roots(), {})
-        self._pipeline.use(policy)
-        self._chores.room.use(policy)
-
-    def step_until(self, probe: Callable[[], Any], what: str, patience: float = PATIENCE) -> None:
-        """Take turns until something is so."""
-
-        def is_so() -> Any:
-            self.turn()
-            self._chores.room.look()
-            return probe()
-
-        until(is_so, what, patience)
-
-    def send_until(self, probe: Callable[[], Any], what: str) -> None:
-        """Send until something is so, but read nothing."""
-
-        def is_so() -> Any:
-            self._chores.room.look()
-            return probe()
-
-        until(is_so, what)
-
-    def deliver(self, patience: float = PATIENCE) -> None:
-        """Take turns until all is sent that can be."""
-        self.turn()
-        self._chores.room.look()
-        self.step_until(lambda: self.is_idle, "the delivery", patience)
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether the thread has ended, or has sent all that it is offered, and the ledger has that."""
-        thread = self._chores.room._thread
-        if thread is None:
-            return True
-        worker, exchange = thread
-        if not worker.is_alive():
-            return not exchange._reports
-        is_done = all(map(worker._readers.is_resting, exchange._offered.values()))
-        return is_done and not exchange._reports and not self._chores.room._has_changed
-
-    def vanish(self) -> None:
-        """End as if killed: what was sent and is not in the ledger is not known any more."""
-        if self._chores.room._thread is not None:
-            worker, exchange = self._chores.room._thread
-            exchange.stop()
-            worker.join()
-        super().vanish()
-
-    def said(self, name: str) -> list[dict[str, Any]]:
-        """Return the fields of each log event with this name."""
-        return [fields for event, fields in self.logged if event == name]
 
 
 def expected(world: World) -> list[RoomEvent]:

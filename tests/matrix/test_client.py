@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from katod.config import MatrixSettings
+from katod.delivery import http as http_
+from katod.delivery.http import HttpAnswer
+from katod.destinations import MatrixSettings
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped
-from katod.matrix import client as client_
 from katod.matrix.client import Client, Response, read_token
 from tests.matrix.homeserver import ROOM, TOKEN, Homeserver
 
@@ -58,10 +59,10 @@ def test_a_limit_says_how_long_to_wait(client, server):
     with pytest.raises(DeliveryError) as caught:
         client.send("t", "x", {})
     assert caught.value.wait == 2.5
-    assert Response(429, {}, "7").wait == 7
-    assert Response(429, {}, "\N{SUPERSCRIPT TWO}").wait is None  # a digit for Python alone
-    assert Response(429, {"retry_after_ms": 1e15}).wait == 3600
-    assert Response(429, {"retry_after_ms": "soon"}, "Wed, 21 Oct 2026 07:28:00 GMT").wait is None
+    assert Response(HttpAnswer(429, b"", "7"), {}).wait == 7
+    assert Response(HttpAnswer(429, b"", "\N{SUPERSCRIPT TWO}"), {}).wait is None  # a digit for Python alone
+    assert Response(HttpAnswer(429, b""), {"retry_after_ms": 1e15}).wait == 3600
+    assert Response(HttpAnswer(429, b"", "Wed, 21 Oct 2026 07:28:00 GMT"), {"retry_after_ms": "soon"}).wait is None
 
 
 @pytest.mark.whole
@@ -87,11 +88,11 @@ def test_a_token_that_is_not_accepted_stops_all(client, server):
 
 def test_a_proxy_refuses_nothing_for_good():
     """An answer without an error code is not the homeserver's, except where a request is too large."""
-    assert not Response(403, {}).is_final
-    assert not Response(404, {"errcode": 7}).is_final
-    assert Response(413, {}).is_final
-    assert Response(403, {"errcode": "M_FORBIDDEN"}).is_final
-    assert Response(403, {"errcode": "my words \x1b[31m"}).problem == "the homeserver answers 403"
+    assert not Response(HttpAnswer(403, b""), {}).is_final
+    assert not Response(HttpAnswer(404, b""), {"errcode": 7}).is_final
+    assert Response(HttpAnswer(413, b""), {}).is_final
+    assert Response(HttpAnswer(403, b""), {"errcode": "M_FORBIDDEN"}).is_final
+    assert Response(HttpAnswer(403, b""), {"errcode": "my words \x1b[31m"}).problem == "the homeserver answers 403"
 
 
 def test_a_redirect_is_not_followed(client, server, monkeypatch):
@@ -105,11 +106,11 @@ def test_a_redirect_is_not_followed(client, server, monkeypatch):
 
 def test_an_answer_without_an_end_is_given_up(client, server, monkeypatch):
     """By its size, or by the time that it takes."""
-    monkeypatch.setattr(client_, "_LARGEST", 10)
+    monkeypatch.setattr(http_, "_LARGEST", 10)
     with pytest.raises(DeliveryError, match="too large"):
         client.user()
-    monkeypatch.setattr(client_, "_LARGEST", 10_000)
-    monkeypatch.setattr(client_, "_LONGEST", -1)
+    monkeypatch.setattr(http_, "_LARGEST", 10_000)
+    monkeypatch.setattr(http_, "_LONGEST", -1)
     with pytest.raises(DeliveryError, match="does not end"):
         client.user()
 

@@ -5,30 +5,21 @@ import sys
 import threading
 import time
 from contextlib import closing
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, ClassVar
-from unittest import mock
+from typing import Any
 
 import pytest
 
-from katod.config import MatrixSettings
-from katod.log import EventLog
-from katod.matrix import delivery as delivery_
-from katod.matrix import reader as reader_
-from katod.matrix.delivery import RoomDelivery
-from katod.matrix.exchange import Exchange, Progress
-from katod.matrix.reader import RecordingReader
-from katod.model import Options, Range, SessionKey
+from katod.delivery.reader import RecordingReader
+from katod.matrix.kind import MATRIX_DELIVERY
+from katod.matrix.lines import lines_of
 from katod.service.control import Request
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow, PositionRow
+from katod.store.rows import PositionRow
+from tests.delivery.delivering import Delivering
 from tests.examples import mostly
-from tests.looping import each
-from tests.matrix.delivering import Delivering, assert_complete, expected
+from tests.matrix.delivering import assert_complete, expected
 from tests.matrix.homeserver import _ERRORS, ROOM, TOKEN, Homeserver, in_order
 from tests.support.live import PATIENCE, Live, until
-from tests.support.parts import memory_ledger
 from tests.support.records import MAKERS, OF_EACH_NATURE, SESSION, Claude, Maker, calls, result, says, user
 from tests.support.world import World
 
@@ -103,7 +94,7 @@ def test_each_event_is_in_the_room_once_whatever_the_server_does(
 ) -> None:
     """A lost answer, one that is none, an error and a limit are followed by the same request again."""
     for name in ("readers._FIRST_RETRY", "progress._FIRST_RETRY", "progress._LEAST_WAIT"):
-        monkeypatch.setattr(f"katod.matrix.{name}", 0.01)
+        monkeypatch.setattr(f"katod.delivery.{name}", 0.01)
     server.configure(world)
     server.fault = in_order(["", fault, "", fault, fault, *[""] * 3, fault])
     katod = Delivering(world)
@@ -137,7 +128,7 @@ def test_each_event_is_in_the_room_once_wherever_katod_is_killed(world: World, s
 @pytest.mark.slow
 def test_an_outage_loses_nothing(world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was said while the server was away is sent when it is back, and `status` says since when it waits."""
-    monkeypatch.setattr("katod.matrix.progress._LONGEST_RETRY", 0.05)
+    monkeypatch.setattr("katod.delivery.progress._LONGEST_RETRY", 0.05)
     server.configure(world)
     katod = Delivering(world)
     maker = Claude(world).say(user("::start notes\nhello"), says("yes"))
@@ -218,7 +209,7 @@ def test_an_account_that_may_not_send_stops_the_delivery(world: World, server: H
     talk(Claude(world))
     katod.deliver()
     assert katod.said("delivery.stopped") == [
-        {"problem": "the account is not allowed to send to the room (check its power level there)"}
+        {"to": "matrix", "problem": "the account is not allowed to send to the room (check its power level there)"}
     ]
     server.fault = in_order([])
     katod.configured()
@@ -528,7 +519,7 @@ def test_many_recordings_that_waited_are_all_sent(world: World, server: Homeserv
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again at once."""
     for name in ("readers._FIRST_RETRY", "readers._LONGEST_RETRY", "progress._FIRST_RETRY", "progress._LONGEST_RETRY"):
-        monkeypatch.setattr(f"katod.matrix.{name}", 0.01)
+        monkeypatch.setattr(f"katod.delivery.{name}", 0.01)
 
 
 def poisoned(world: World, server: Homeserver, word: str, fault: str = "broken") -> list[str]:
@@ -581,7 +572,7 @@ def test_nothing_is_given_up_while_the_homeserver_takes_no_event_at_all(
     [found] = world.status()["delivery"]["incomplete"]
     assert found == {
         "id": 1,
-        "problem": "the next event cannot be sent; katod tries again: the homeserver answers 500 M_UNKNOWN",
+        "problem": "what is next cannot be sent; katod tries again: the homeserver answers 500 M_UNKNOWN",
     }
     server.fault = in_order([])
     katod.deliver()
@@ -617,7 +608,7 @@ def test_a_session_that_cannot_be_translated_stops_no_other(
     katod = Delivering(world)
     reads = RecordingReader.read
 
-    def read(reader: RecordingReader) -> bool:
+    def read(reader: RecordingReader[Any]) -> bool:
         if reader.recording.row.id == 1:
             raise KeyError("secret words")
         return reads(reader)
@@ -646,16 +637,15 @@ def test_another_version_sends_nothing_of_what_is_before_the_last_event(
 ) -> None:
     """It would come after what followed it; from the last event on, all of it is sent."""
     server.configure(world)
-    reads = reader_.lines_of
-    monkeypatch.setattr(
-        reader_, "lines_of", lambda text: (one for one in reads(text) if not one.type.endswith("response"))
-    )
+    form = MATRIX_DELIVERY.form
+    less = form._replace(lines_of=lambda text: (one for one in lines_of(text) if not one.type.endswith("response")))
+    monkeypatch.setattr("katod.chores._KINDS", (MATRIX_DELIVERY._replace(form=less),))
     katod = Delivering(world)
     maker = Claude(world).say(user("::start notes\nhello"), says("one"), user("more"), says("two"), user("and"))
     katod.deliver()
     katod.stop()
     assert server.texts() == ["hello", "more", "and"]
-    monkeypatch.setattr(reader_, "lines_of", reads)
+    monkeypatch.setattr("katod.chores._KINDS", (MATRIX_DELIVERY,))
     katod = Delivering(world)
     maker.say(says("three"), user("last"))
     katod.deliver()
@@ -692,15 +682,15 @@ def test_the_states_of_the_room_are_not_doubled_by_a_kill(world: World, server: 
     while kills < 30:
         katod = Delivering(world)
         before = len(server.events)
-        writes = katod._chores.room._write
+        writes = katod._chores.deliveries["matrix"]._write
 
         def write(reports: list[Any], writes: Any = writes, katod: Delivering = katod) -> None:
             """Write what is asked for, and nothing in between."""
-            thread = katod._chores.room._thread
+            thread = katod._chores.deliveries["matrix"]._thread
             if thread is not None and thread[1]._asked is not None:
                 writes(reports)
 
-        katod._chores.room._write = write  # type: ignore[method-assign]
+        katod._chores.deliveries["matrix"]._write = write  # type: ignore[method-assign]
         katod.step_until(lambda: katod.is_idle or len(server.events) > before + 2, "some events")  # noqa: B023
         is_idle = katod.is_idle
         katod.vanish()
@@ -720,7 +710,7 @@ def test_the_last_answer_is_sent_after_a_while(
     world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Although what it used is not known yet; it is not sent again when it is, nor after a restart."""
-    monkeypatch.setattr("katod.matrix.readers._QUIET", 0.05)
+    monkeypatch.setattr("katod.delivery.readers._QUIET", 0.05)
     server.configure(world)
     katod = Delivering(world)
     maker = Claude(world).say(user("::start notes\nhello"))
@@ -741,13 +731,13 @@ def test_what_rests_is_not_read_again(world: World, server: Homeserver, monkeypa
     made: list[int] = []
     begin = RecordingReader.__init__
 
-    def init(reader: RecordingReader, recording: Any, *more: Any) -> None:
+    def init(reader: RecordingReader[Any], form: Any, recording: Any, *more: Any) -> None:
         made.append(recording.row.id)
-        begin(reader, recording, *more)
+        begin(reader, form, recording, *more)
 
     monkeypatch.setattr(RecordingReader, "__init__", init)
-    monkeypatch.setattr("katod.matrix.readers._LOOK_EVERY", 0.0)
-    monkeypatch.setattr("katod.matrix.readers._QUIET", 0.0)
+    monkeypatch.setattr("katod.delivery.readers._LOOK_EVERY", 0.0)
+    monkeypatch.setattr("katod.delivery.readers._QUIET", 0.0)
     server.configure(world)
     katod = Delivering(world)
     makers = [world.session(number) for number in range(1, 31)]
@@ -766,16 +756,18 @@ def test_what_katod_delivers_to_is_known_while_it_runs(world: World, server: Hom
     """So that others can tell it from what the configuration says."""
     server.configure(world)
     katod = Delivering(world, delivering=False)
-    assert rows(world, "delivering") == []
+    assert rows(world, "running_deliveries") == []
     katod.configured()
-    assert rows(world, "delivering") == [(ROOM, server.url, str(world.home / "token"))]
+    assert rows(world, "running_deliveries") == [
+        ("matrix", json.dumps([ROOM, server.url, str(world.home / "token")], separators=(",", ":")))
+    ]
     world.configure()
     katod.configured()
-    assert rows(world, "delivering") == []
+    assert rows(world, "running_deliveries") == []
     server.configure(world)
     katod.configured()
     katod.stop()
-    assert rows(world, "delivering") == []
+    assert rows(world, "running_deliveries") == []
 
 
 @pytest.mark.slow
@@ -783,147 +775,17 @@ def test_the_ledger_is_not_asked_all_the_time(
     world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is new waits for a moment, and the loop knows until when."""
-    monkeypatch.setattr("katod.matrix.delivery._OFFER_EVERY", 1000.0)
+    monkeypatch.setattr("katod.delivery.delivery._OFFER_EVERY", 1000.0)
     server.configure(world)
     katod = Delivering(world)
-    assert katod._chores.room.deadline() is None
+    assert katod._chores.deliveries["matrix"].deadline() is None
     Claude(world).say(user("::start notes\nhello"))
     katod.turn()
-    katod._chores.room.look()
-    deadline = katod._chores.room.deadline()
+    katod._chores.deliveries["matrix"].look()
+    deadline = katod._chores.deliveries["matrix"].deadline()
     assert deadline is not None
     assert 900 < deadline - time.monotonic() <= 1000
-    assert katod._chores.room._offers.found == {}
-    katod._chores.room.look(at_once=True)
-    assert list(katod._chores.room._offers.found) == [1]
+    assert katod._chores.deliveries["matrix"]._offers.found == {}
+    katod._chores.deliveries["matrix"].look(at_once=True)
+    assert list(katod._chores.deliveries["matrix"]._offers.found) == [1]
     katod.stop()
-
-
-# -- what is written of a delivery, without one ----------------------------------------------------------
-
-
-class Known:
-    """A ledger that notes what is written to it, and a policy."""
-
-    def __init__(self) -> None:
-        self.wrote: list[Any] = []
-        self.deliveries = self
-        self.excluded: bool | OSError = False
-
-    def finish(self, *told: Any) -> None:
-        self.wrote.append(("finish", *told))
-
-    def note_problem(self, *told: Any) -> None:
-        self.wrote.append(("problem", *told))
-
-    def find_session(self, key: str) -> Any:
-        return SimpleNamespace(id=7) if key == "known" else None
-
-    def in_project(self, _cwd: str) -> "Known":
-        return self
-
-    def excludes(self, _cwd: str) -> bool:
-        if isinstance(self.excluded, OSError):
-            raise self.excluded
-        return self.excluded
-
-
-def of(known: Known) -> Any:
-    """Return a delivery with this ledger and policy."""
-    delivery = object.__new__(RoomDelivery)
-    delivery.__dict__.update(_ledger=known, _policy=known, _settings=SimpleNamespace(room="!room"))
-    return delivery
-
-
-def offered(session: int, key: str) -> Any:
-    return SimpleNamespace(session=session, key=key, row=SimpleNamespace(id=3), last=5)
-
-
-def test_progress_is_written_as_it_is_reported() -> None:
-    """All of a recording was sent, or the rest cannot be."""
-    known = Known()
-    of(known)._progress(Progress(offered(7, "known"), True))
-    of(known)._progress(Progress(offered(7, "known"), False, "no end"))
-    assert known.wrote == [("finish", 3, "!room", 5), ("problem", 3, "!room", "no end")]
-
-
-def test_nothing_is_known_of_a_session_that_was_forgotten() -> None:
-    """Nor of another one under the same key."""
-    found = [of(Known())._is_known(offered(*one)) for one in ((7, "known"), (8, "known"), (7, "other"))]
-    assert found == [True, False, False]
-
-
-def test_a_project_is_not_sent_while_it_is_not_known_whether_it_is_excluded() -> None:
-    """Without a policy, or on a machine that is too busy to read what excludes it."""
-    known = Known()
-    found = []
-    for known.excluded in (False, True, OSError()):
-        found.append(of(known)._is_excluded("/p"))
-    delivery = of(known)
-    delivery._policy = None
-    assert [*found, delivery._is_excluded("/p")] == [False, True, True, True]
-
-
-@each("is_excluded", [False, True])
-def test_only_ranges_that_began_for_the_room_are_offered(is_excluded: bool) -> None:
-    """What was recorded before is not sent; nothing is of a project that is excluded now."""
-    ledger = memory_ledger()
-    session = ledger.add_session(SessionKey("claude", "s"))
-    head = {"key": ["claude", "s", ""], "metadata": {}}
-    ranges = (Range("a", end="b"), Range("c"))
-    row = OutputRow(0, session.id, Path("/o"), Path("/o/a.md"), "markdown", 1, Options(), head, ranges=ranges)
-    row = ledger.save_output(ledger.add_output(row))
-    ledger.deliveries.begin(row.id, 1, ROOM)
-    delivery: Any = object.__new__(RoomDelivery)
-    delivery._ledger, delivery._settings = ledger, SimpleNamespace(room=ROOM)
-    delivery._is_excluded = lambda _cwd: is_excluded
-    offered = delivery._recording(row.id, session.id)
-    if is_excluded:
-        assert offered is None
-    else:
-        assert ([one.start for one in offered.row.ranges], offered.last) == (["c"], 1)
-
-
-class Thread:
-    """A thread that only says what it was started with."""
-
-    started: ClassVar[list[Any]] = []
-
-    def __init__(self, _room: str, _client: Any, exchange: Exchange, _log: EventLog) -> None:
-        self.exchange = exchange
-
-    def start(self) -> None:
-        self.started.append(self.exchange)
-
-
-def test_a_thread_that_begins_is_offered_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also what the one before it was still offered after the settings had changed."""
-    monkeypatch.setattr(delivery_, "Worker", Thread)
-    monkeypatch.setattr(Thread, "started", [])
-    ledger = memory_ledger()
-    session = ledger.add_session(SessionKey("claude", "s"))
-    head = {"key": ["claude", "s", ""], "metadata": {}}
-    row = OutputRow(0, session.id, Path("/o"), Path("/o/a.md"), "markdown", 1, Options(), head, ranges=[Range("a")])
-    ledger.deliveries.begin(ledger.save_output(ledger.add_output(row)).id, 0, ROOM)
-    policy: Any = Known()
-    policy.settings = SimpleNamespace(matrix=MatrixSettings("https://x", "/token", ROOM))
-    room = RoomDelivery(ledger, lambda: None, EventLog())
-    room.use(policy)
-    room.use(policy)
-    room.look(at_once=True)
-    [first] = Thread.started
-    assert len(first._offered) == 1
-    first.is_over = True
-    room.look(at_once=True)
-    [_, second] = Thread.started
-    assert second._offered == first._offered
-
-
-@each("seconds, wait", [(0.0, 0.5), (0.04, 0.5), (0.06, 0.6), (2.0, 20.0)])
-def test_what_takes_long_is_done_less_often(seconds: float, wait: float) -> None:
-    """Looking for what is to be offered takes a tenth of the time, at most."""
-    ledger, times = memory_ledger(), iter([100.0, 100.0 + seconds])
-    room = RoomDelivery(ledger, lambda: None, EventLog())
-    with mock.patch.multiple(delivery_, monotonic=lambda: next(times), _OFFER_EVERY=0.5):
-        room._offer(Exchange(lambda: None))
-    assert room._offers.due - 100.0 - seconds == pytest.approx(wait)

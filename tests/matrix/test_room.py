@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from katod.delivery.exchange import Exchange, Sent, SentAlready, SentQuery, Uploaded
+from katod.delivery.progress import ProgressReporter
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped
 from katod.log import EventLog
 from katod.matrix import room as rooms
-from katod.matrix.exchange import Exchange, Sent, SentAlready, SentQuery, Uploaded
 from katod.matrix.lines import Large, RoomEvent
-from katod.matrix.progress import ProgressReporter
 from katod.matrix.room import Room
 from katod.model import SessionKey
 from tests.looping import each
@@ -57,7 +57,7 @@ class Server:
         self.exchange = Exchange(lambda: None)
         self.exchange.ask = self._ask  # type: ignore[method-assign]
         log = EventLog(lambda _, name, fields: self.logged.append((name, fields)))
-        self.room = Room(self, self.exchange, ProgressReporter("!room", self.exchange, log), log)  # type: ignore[arg-type]
+        self.room = Room(self, self.exchange, ProgressReporter("matrix", "!room", self.exchange, log), log)  # type: ignore[arg-type]
 
     def check_room(self) -> None:
         self.checks += 1

@@ -21,7 +21,7 @@ from tests.modules import ROOT as KATOD
 from tests.mutants.changes import Change, apply, changes, described
 
 ROOT: Final = KATOD.parent
-PARTS: Final = ("record", "write", "command", "agents", "serve", "matrix")
+PARTS: Final = ("record", "write", "command", "agents", "serve", "delivery", "matrix", "otlp")
 LIMITS: Final = (90.0, 180.0, 400.0)  # seconds for the mirrored tests, for the part's, and for all others
 _MEMORY_KB: Final = 6_000_000  # a change may make a loop endless that collects
 _IN_SHELL: Final = f'ulimit -v {_MEMORY_KB} 2>/dev/null; exec "$@"'

@@ -4,7 +4,7 @@ import pytest
 
 from katod.model import Identity, SessionKey, Stat
 from katod.store.ledger import Ledger
-from katod.store.rows import RoomRow, SentRow, SourceRow, UploadRow
+from katod.store.rows import DestinationRow, SentRow, SourceRow, UploadRow
 from katod.store.tables import ADDED, SCHEMA
 from tests.support.parts import MemoryDatabase, Parts, memory_ledger
 from tests.support.records import Claude, says, user
@@ -33,7 +33,7 @@ def test_what_was_sent_is_known_by_session_and_room(ledger):
     assert ledger.deliveries.sent(1, OTHER, ["t5"]) == ledger.deliveries.sent(2, ROOM, ["t5"]) == {}
     assert ledger.deliveries.sent(1, ROOM, []) == {}
     assert ledger.deliveries.summary(ROOM)[:3] == (1199, 1, [])
-    assert ledger.deliveries.rooms_of([1, 2]) == [(ROOM, 1199)]
+    assert ledger.deliveries.destinations_of([1, 2]) == [(ROOM, 1199)]
 
 
 def test_an_upload_is_known_to_all_sessions(ledger):
@@ -77,11 +77,11 @@ def test_ranges_are_delivered_until_they_are_done(world: World):
     deliveries.finish(output.id, ROOM, 0)
     assert list(deliveries.offers(ROOM)) == [output.id]
     deliveries.note_problem(output.id, ROOM, "gone")
-    assert deliveries.summary(ROOM)[2:] == ([output.id], RoomRow(ROOM), [(output.id, "gone")])
+    assert deliveries.summary(ROOM)[2:] == ([output.id], DestinationRow(ROOM), [(output.id, "gone")])
     deliveries.finish(output.id, ROOM, 2)
     assert deliveries.offers(ROOM) == {}
     assert deliveries.numbers(output.id, ROOM) == [0, 2]
-    assert deliveries.summary(ROOM)[2:] == ([], RoomRow(ROOM), [])
+    assert deliveries.summary(ROOM)[2:] == ([], DestinationRow(ROOM), [])
 
 
 def test_an_output_that_waits_for_its_name_is_not_offered(world: World):
@@ -99,14 +99,16 @@ def test_an_output_that_waits_for_its_name_is_not_offered(world: World):
 
 def test_why_events_wait_is_kept_by_room(ledger):
     """The last word counts."""
-    ledger.deliveries.note(RoomRow(ROOM, "2026-02-10T22:31:00Z", "away"))
-    ledger.deliveries.note(RoomRow(ROOM, "2026-02-10T22:31:00Z", "away", stopped=True))
-    assert ledger.deliveries.summary(ROOM).room == RoomRow(ROOM, "2026-02-10T22:31:00Z", "away", stopped=True)
-    assert ledger.deliveries.summary(OTHER).room == RoomRow(OTHER)
+    ledger.deliveries.note(DestinationRow(ROOM, "2026-02-10T22:31:00Z", "away"))
+    ledger.deliveries.note(DestinationRow(ROOM, "2026-02-10T22:31:00Z", "away", stopped=True))
+    assert ledger.deliveries.summary(ROOM).destination == DestinationRow(
+        ROOM, "2026-02-10T22:31:00Z", "away", stopped=True
+    )
+    assert ledger.deliveries.summary(OTHER).destination == DestinationRow(OTHER)
 
 
 def test_a_ledger_without_these_tables_has_no_deliveries():
     """An older katod made it, and this one only reads it."""
     old = Ledger(MemoryDatabase(SCHEMA.replace(ADDED, "")))
-    assert old.deliveries.rooms_of([1]) == []
-    assert old.deliveries.summary(ROOM) == (0, 0, [], RoomRow(ROOM), [])
+    assert old.deliveries.destinations_of([1]) == []
+    assert old.deliveries.summary(ROOM) == (0, 0, [], DestinationRow(ROOM), [])

@@ -65,7 +65,7 @@ def rows_of(kind: Any, **fixed: Any) -> st.SearchStrategy[Any]:
 
 
 def columns(table: tables.Table[Any], row: Any) -> dict[str, Any]:
-    return {column.name: getattr(row, column.name) for column in table._columns}
+    return {column.name: getattr(row, column.field) for column in table._columns}
 
 
 def database(table: tables.Table[Any] | None = None) -> sqlite3.Connection:

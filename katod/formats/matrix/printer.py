@@ -5,13 +5,13 @@ ones by `$katod:` and their transaction; whoever sends them puts the server's id
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.fields import dict_of
 from katod.events import Event
-from katod.formats.lines import Lines
+from katod.formats.lines import Lines, RangeOptions
 from katod.formats.matrix import calls as calls_
 from katod.formats.matrix import files, notes
 from katod.formats.matrix import session as session_
@@ -34,18 +34,6 @@ from katod.formats.rows import row_of
 from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
-
-
-class RangeOptions(NamedTuple):
-    """The options of an output, and the switches of the range that is being printed."""
-
-    base: Options
-    switches: list[Any]
-
-    @property
-    def options(self) -> Options:
-        """The options with the switches applied."""
-        return self.base.with_switches(dict(self.switches)) if self.switches else self.base
 
 
 class MatrixPrinter(Lines):

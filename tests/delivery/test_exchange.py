@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from katod.matrix.exchange import Exchange, OfferedRecording, SentAlready, SentQuery, Stopping
+from katod.delivery.exchange import Exchange, OfferedRecording, SentAlready, SentQuery, Stopping
 from katod.model import SessionKey
-from katod.store.rows import RoomRow
+from katod.store.rows import DestinationRow
 
 
 @pytest.fixture
@@ -50,16 +50,16 @@ def test_a_recording_is_wanted_as_long_as_it_is_offered(exchange: Exchange) -> N
 def test_the_loop_is_woken_now_and_then_for_what_was_sent(exchange: Exchange, woken: list[int]) -> None:
     """Not for each of many reports in a row; at once for what cannot wait."""
     for _ in range(5):
-        exchange.report([RoomRow("!room")])
+        exchange.report([DestinationRow("!room")])
     assert len(woken) == 1
-    exchange.report([RoomRow("!room")], now=True)
+    exchange.report([DestinationRow("!room")], now=True)
     assert len(woken) == 2
 
 
 def test_a_question_is_answered_once(exchange: Exchange, woken: list[int]) -> None:
     """The thread waits for the answer; what was reported before the question is taken with it."""
     answers: list[SentAlready] = []
-    exchange.report([RoomRow("!room")])
+    exchange.report([DestinationRow("!room")])
     question = SentQuery(1, 1, ("a",))
     thread = threading.Thread(target=lambda: answers.append(exchange.ask(question)))
     thread.start()

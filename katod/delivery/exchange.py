@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from katod.model import SessionKey
 from katod.record.follow import Limited
-from katod.store.rows import OutputRow, RoomRow
+from katod.store.rows import DestinationRow, OutputRow
 
 _WAKE_EVERY: Final = 0.25  # seconds: more often, the loop is not woken for what was sent
 
@@ -31,7 +31,7 @@ class OfferedRecording(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """An event was sent, or refused (without an id)."""
+    """An event or a span was sent, or refused (without an id)."""
 
     recording: OfferedRecording
     txn: str
@@ -39,7 +39,7 @@ class Sent(NamedTuple):
 
 
 class Uploaded(NamedTuple):
-    """Content was uploaded, or refused (without an address)."""
+    """Content was uploaded beside what is sent, or refused (without an address)."""
 
     recording: OfferedRecording
     sha256: str
@@ -54,11 +54,11 @@ class Progress(NamedTuple):
     problem: str = ""
 
 
-Report = Sent | Uploaded | Progress | RoomRow
+Report = Sent | Uploaded | Progress | DestinationRow
 
 
 class SentQuery(NamedTuple):
-    """Which of these events, and which content, was sent already, and which event of the output last?"""
+    """Which of these lines, and which content, was sent already, and which line of the output last?"""
 
     session: int
     output: int
@@ -67,7 +67,7 @@ class SentQuery(NamedTuple):
 
 
 class SentAlready(NamedTuple):
-    """The answer: the server's ids by transaction, its addresses by hash, the transaction of the last event."""
+    """The answer: the server's ids by transaction, its addresses by hash, the transaction of the last line."""
 
     sent: dict[str, str]
     uploaded: dict[str, str]
@@ -100,7 +100,7 @@ class Exchange:
             self._changed.notify_all()
 
     def take(self) -> tuple[list[Report], SentQuery | None]:
-        """Return the events since the last call, and the open question."""
+        """Return what happened since the last call, and the open question."""
         with self._changed:
             reports, self._reports = self._reports, []
             question = self._asked if isinstance(self._asked, SentQuery) else None

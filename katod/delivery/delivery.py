@@ -1,4 +1,4 @@
-"""The daemon's part of deliveries: it offers what is in the ledger, and writes what was sent to it.
+"""The daemon's part of a delivery: it offers what is in the ledger, and writes what was sent to it.
 
 Called from the loop, between steps; it never waits for the network.
 """
@@ -7,12 +7,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import Final
+from typing import Any, Final, Generic, NamedTuple
 
-from katod.config import MatrixSettings
-from katod.log import EventLog
-from katod.matrix.client import Client
-from katod.matrix.exchange import (
+from katod.config import Settings
+from katod.delivery.exchange import (
     Exchange,
     OfferedRecording,
     Progress,
@@ -22,16 +20,31 @@ from katod.matrix.exchange import (
     SentQuery,
     Uploaded,
 )
-from katod.matrix.worker import Worker
+from katod.delivery.progress import ProgressReporter
+from katod.delivery.reader import L, SentFormat
+from katod.delivery.worker import Destination, Worker
+from katod.destinations import DeliverySettings
+from katod.log import EventLog
 from katod.record.follow import Limited
 from katod.record.policy import Policy
 from katod.store.ledger import Ledger
-from katod.store.rows import DeliveringRow, PositionRow, RoomRow, SentRow, SourceRow, UploadRow
+from katod.store.rows import DestinationRow, PositionRow, SentRow, SourceRow, UploadRow
 
 _PATIENCE: Final = 2.0  # seconds for a request that is being made when katod ends
 _OFFER_EVERY: Final = 0.25  # seconds, at least: more often, the ledger is not asked what there is
 _SHARE: Final = 10  # or so many times as long as that took
 Position = tuple[int, Hashable]
+
+
+class DeliveryKind(NamedTuple, Generic[L]):
+    """One kind of destination: the section of the settings that names it, what is sent, and what connects to it.
+
+    Connecting raises DeliveryStopped, without the extra that it needs or with settings that cannot be used.
+    """
+
+    name: str
+    form: SentFormat[L]
+    connect: Callable[[Settings, Exchange, ProgressReporter, EventLog], Destination[L]]
 
 
 @dataclass(slots=True)
@@ -43,16 +56,17 @@ class _Offers:
     due: float = 0.0
 
 
-class RoomDelivery:
-    """What is delivered, to which room; nothing happens before `use` is called with settings that name one."""
+class RecordingDelivery:
+    """What is delivered to a destination of one kind; nothing happens before `use` is called with settings for it."""
 
-    def __init__(self, ledger: Ledger, wake: Callable[[], None], log: EventLog) -> None:
+    def __init__(self, kind: DeliveryKind[Any], ledger: Ledger, wake: Callable[[], None], log: EventLog) -> None:
+        self._kind = kind
         self._ledger = ledger
         self._wake = wake
         self._log = log
-        self._settings = MatrixSettings()  # that the thread was started with
+        self._to: DeliverySettings = Settings().deliveries[kind.name]  # what the thread was started with
         self._policy: Policy | None = None  # None while nothing is to be sent
-        self._thread: tuple[Worker, Exchange] | None = None
+        self._thread: tuple[Worker[Any], Exchange] | None = None
         self._offers = _Offers()
 
     def use(self, policy: Policy) -> None:
@@ -64,13 +78,13 @@ class RoomDelivery:
         if self._thread is not None:
             self._thread[1].stop()
         self._offers = _Offers()
-        self._note(DeliveringRow(*parts) if (parts := policy.settings.matrix.parts) else None)
+        self._note(policy.settings.deliveries[self._kind.name].parts)
         self.look()
 
     def close(self) -> None:
         """Stop sending, after the request that is being made if it does not take long; write what was sent."""
         if self._policy is not None:
-            self._note(None)
+            self._note(())
         if self._thread is None:
             return
         worker, exchange = self._thread
@@ -79,11 +93,11 @@ class RoomDelivery:
         self._write(exchange.take()[0])
         self._policy = self._thread = None
 
-    def _note(self, row: DeliveringRow | None) -> None:
+    def _note(self, parts: tuple[str, ...]) -> None:
         """Let others know where katod delivers to."""
-        if self._ledger.deliveries.running() != row:
+        if self._ledger.deliveries.running(self._kind.name) != parts:
             with self._ledger.transaction():
-                self._ledger.deliveries.begin_with(row)
+                self._ledger.deliveries.begin_with(self._kind.name, parts)
 
     def look(self, *, at_once: bool = False) -> None:
         """Write what was sent, answer what was asked, and offer what is new: now and then, or `at_once`.
@@ -93,7 +107,7 @@ class RoomDelivery:
         if self._policy is None:
             return
         if self._thread is None:
-            self._start(self._policy.settings.matrix)
+            self._start(self._policy.settings)
         if self._thread is None:
             return
         exchange = self._thread[1]
@@ -116,10 +130,13 @@ class RoomDelivery:
         """Return when (monotonic) there may be something to offer, None if there is nothing new in the ledger."""
         return self._offers.due if self._thread is not None and self._has_changed else None
 
-    def _start(self, settings: MatrixSettings) -> None:
-        if settings.is_on:
-            self._settings, exchange = settings, Exchange(self._wake)
-            worker = Worker(settings.room, partial(Client, settings), exchange, self._log)
+    def _start(self, settings: Settings) -> None:
+        found, kind = settings.deliveries[self._kind.name], self._kind
+        if found.is_on:
+            self._to, exchange = found, Exchange(self._wake)
+            progress = ProgressReporter(kind.name, found.destination, exchange, self._log)
+            connect = partial(kind.connect, settings, exchange, progress, self._log)
+            worker = Worker(progress, connect, kind.form, exchange, self._log)
             self._thread = worker, exchange
             self._offers = _Offers()
             worker.start()
@@ -129,7 +146,7 @@ class RoomDelivery:
     def _offer(self, exchange: Exchange) -> None:
         """Offer what the ledger has, and look again after a while: that takes long if there is much."""
         began, changes = monotonic(), self._ledger.db.total_changes
-        positions = self._ledger.deliveries.offers(self._settings.room)
+        positions = self._ledger.deliveries.offers(self._to.destination)
         before = self._offers.found
         offered = {
             output: before[output]
@@ -148,7 +165,7 @@ class RoomDelivery:
         row = next(row for row in self._ledger.outputs(session_id) if row.id == output)
         if self._is_excluded(session.cwd):
             return None
-        numbers = self._ledger.deliveries.numbers(output, self._settings.room)
+        numbers = self._ledger.deliveries.numbers(output, self._to.destination)
         delivered = row._replace(ranges=tuple(row.ranges[number] for number in numbers))
         sources = tuple(_limited(source, is_open=delivered.open) for source in self._ledger.sources_of(session_id))
         return OfferedRecording(session_id, session.key, delivered, numbers[-1], sources)
@@ -165,36 +182,36 @@ class RoomDelivery:
     def _answer(self, question: SentQuery) -> SentAlready:
         deliveries = self._ledger.deliveries
         return SentAlready(
-            deliveries.sent(question.session, self._settings.room, question.txns),
-            deliveries.uploaded(self._settings.homeserver, question.hashes),
-            deliveries.position(question.output, self._settings.room),
+            deliveries.sent(question.session, self._to.destination, question.txns),
+            deliveries.uploaded(self._to.server, question.hashes),
+            deliveries.position(question.output, self._to.destination),
         )
 
     def _write(self, reports: list[Report]) -> None:
         """Store what happened, but nothing of sessions that were forgotten meanwhile."""
         if not reports:
             return
-        room, server, deliveries = self._settings.room, self._settings.homeserver, self._ledger.deliveries
+        destination, server, deliveries = self._to.destination, self._to.server, self._ledger.deliveries
         with self._ledger.transaction():
             for report in reports:
-                if isinstance(report, RoomRow):
+                if isinstance(report, DestinationRow):
                     deliveries.note(report)
                 elif not self._is_known(report.recording):
                     pass
                 elif isinstance(report, Sent):
-                    deliveries.add_sent([SentRow(report.recording.session, room, report.txn, report.event)])
-                    deliveries.move(PositionRow(report.recording.row.id, room, report.txn))
+                    deliveries.add_sent([SentRow(report.recording.session, destination, report.txn, report.event)])
+                    deliveries.move(PositionRow(report.recording.row.id, destination, report.txn))
                 elif isinstance(report, Uploaded):
                     deliveries.add_uploads([UploadRow(report.recording.session, server, report.sha256, report.address)])
                 else:
                     self._progress(report)
 
     def _progress(self, report: Progress) -> None:
-        deliveries, output, room = self._ledger.deliveries, report.recording.row.id, self._settings.room
+        deliveries, output, destination = self._ledger.deliveries, report.recording.row.id, self._to.destination
         if report.done:
-            deliveries.finish(output, room, report.recording.last)
+            deliveries.finish(output, destination, report.recording.last)
         else:
-            deliveries.note_problem(output, room, report.problem)
+            deliveries.note_problem(output, destination, report.problem)
 
     def _is_known(self, recording: OfferedRecording) -> bool:
         found = self._ledger.find_session(recording.key)

@@ -5,20 +5,18 @@ has to be kept of what is to be sent, and after a restart it is read again from 
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import monotonic
-from typing import Final
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
+from katod.delivery.exchange import OfferedRecording
 from katod.discover.live import signature
 from katod.errors import SourceChanged
 from katod.log import EventLog
-from katod.matrix.exchange import OfferedRecording
-from katod.matrix.lines import RoomEvent, lines_of
 from katod.record.export import Stretch, replay
 from katod.record.follow import Follower
 from katod.record.ranges import RangePrinter
 
-FORMAT: Final = "matrix"
 _BUDGET: Final = 256 * 1024  # bytes of a source that are read at once: their lines are in memory until they are sent
 _EVENT: Final = 256  # bytes of memory for each event that was read
 _CHECK_EVERY: Final = 300.0  # seconds, after which an end that is missing is looked for in a session that has changed
@@ -27,32 +25,56 @@ _NO_START: Final = "its session no longer has the place where it began"
 _NO_END: Final = "its session no longer has the place where it ended"
 
 
-class Unsent:
+class UnsentLine(Protocol):
+    """A line of a format, as it is sent; `txn` identifies it among those of its session."""
+
+    @property
+    def txn(self) -> str:
+        """What the line is known by, here and by the server."""
+
+
+L = TypeVar("L", bound=UnsentLine)
+
+
+class SentFormat(NamedTuple, Generic[L]):
+    """The format in which recordings are sent, and what its text consists of.
+
+    `releases`: a line that waits for what may still come is sent as it is, once nothing has come for a while.
+    """
+
+    name: str
+    lines_of: Callable[[str], Iterator[L]]
+    releases: bool
+
+
+class Unsent(Generic[L]):
     """The lines that were read and not sent, in order. Those up to one that was sent before are passed over."""
 
-    def __init__(self, after: str) -> None:
-        self.lines: deque[RoomEvent] = deque()
+    def __init__(self, form: SentFormat[L], after: str) -> None:
+        self.lines: deque[L] = deque()
+        self._lines_of = form.lines_of
         self.after = after  # the transaction of the line after which they begin, until it has come
         self.size = 0  # characters, as they were read
 
     def add(self, text: str) -> None:
         """Add the lines of a text."""
         self.size = self.size + len(text) if self.lines else len(text)
-        for line in lines_of(text):
+        for line in self._lines_of(text):
             if not self.after:
                 self.lines.append(line)
             elif line.txn == self.after:
                 self.after = ""
 
 
-class RecordingReader:
+class RecordingReader(Generic[L]):
     """A position in a recording: the lines that were read and not sent, and where to read on.
 
     It begins after the line with the transaction `after`. Where that is nowhere in the recording any more, as the
     session was rewritten or a new version of katod has other lines, it begins with the first one.
     """
 
-    def __init__(self, recording: OfferedRecording, log: EventLog, after: str) -> None:
+    def __init__(self, form: SentFormat[L], recording: OfferedRecording, log: EventLog, after: str) -> None:
+        self._form = form
         self.recording = recording
         self.problem = ""  # why the rest cannot be read, as far as that is known
         self._log = log
@@ -62,12 +84,12 @@ class RecordingReader:
 
     def _begin(self, after: str) -> None:
         """Begin at the beginning of the session."""
-        self._unsent = Unsent(after)
+        self._unsent = Unsent(self._form, after)
         self._follower = Follower(self.recording.key, self._log)
-        self._printer = RangePrinter.of(self.recording.row, None, FORMAT)
+        self._printer = RangePrinter.of(self.recording.row, None, self._form.name)
 
     @property
-    def lines(self) -> deque[RoomEvent]:
+    def lines(self) -> deque[L]:
         """The lines that were read and not sent."""
         return self._unsent.lines
 
@@ -101,8 +123,9 @@ class RecordingReader:
         return self._follower.moved or bool(self.lines) or self._finds_no_beginning()
 
     def release(self) -> None:
-        """Take the lines that wait for what may still come: nothing has come for a while."""
-        self._unsent.add(self._printer.release())
+        """Take the lines that wait for what may still come, if the format allows it: nothing has come for a while."""
+        if self._form.releases:
+            self._unsent.add(self._printer.release())
 
     def _read_batch(self) -> None:
         """Read the next lines, up to the end of the last range, of a session that still has the ends of all ranges."""

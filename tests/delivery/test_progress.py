@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from katod.delivery.exchange import Exchange, Progress
+from katod.delivery.progress import ProgressReporter
 from katod.errors import DeliveryError
 from katod.log import EventLog
-from katod.matrix.exchange import Exchange, Progress
-from katod.matrix.progress import ProgressReporter
 
 
 @pytest.fixture
@@ -26,7 +26,9 @@ def logged() -> list[tuple[str, dict[str, Any]]]:
 @pytest.fixture
 def progress(exchange: Exchange, logged: list[tuple[str, dict[str, Any]]]) -> ProgressReporter:
     """Return the progress of a room."""
-    return ProgressReporter("!room", exchange, EventLog(lambda _, name, fields: logged.append((name, fields))))
+    return ProgressReporter(
+        "matrix", "!room", exchange, EventLog(lambda _, name, fields: logged.append((name, fields)))
+    )
 
 
 def test_a_limit_without_a_time_makes_no_busy_loop(progress: ProgressReporter) -> None:
@@ -61,7 +63,7 @@ def test_one_failure_is_not_told_to_people(progress: ProgressReporter, exchange:
 
 def rows(exchange: Exchange) -> list[tuple[str, str, bool, bool]]:
     """Return what was reported of the room: its id, why events wait, whether they do, and whether that is for good."""
-    return [(row.room, row.problem, bool(row.since), row.stopped) for row in exchange.take()[0]]
+    return [(row.destination, row.problem, bool(row.since), row.stopped) for row in exchange.take()[0]]
 
 
 def test_an_outage_is_reported_once(progress: ProgressReporter, exchange: Exchange, logged: list[Any]) -> None:
@@ -78,10 +80,10 @@ def test_an_outage_is_reported_once(progress: ProgressReporter, exchange: Exchan
     progress.idle()
     assert rows(exchange) == [("!room", "", False, False)]
     assert logged == [
-        ("delivery.started", {"room": "!room"}),
-        ("delivery.waits", {"problem": "no answer", "retry_seconds": 1.0}),
-        ("delivery.waits", {"problem": "limit", "retry_seconds": 4.0}),
-        ("delivery.resumed", {}),
+        ("delivery.started", {"to": "matrix", "destination": "!room"}),
+        ("delivery.waits", {"to": "matrix", "problem": "no answer", "retry_seconds": 1.0}),
+        ("delivery.waits", {"to": "matrix", "problem": "limit", "retry_seconds": 4.0}),
+        ("delivery.resumed", {"to": "matrix"}),
     ]
 
 
@@ -90,7 +92,7 @@ def test_a_homeserver_is_well_again_after_a_minute_without_failure(
 ) -> None:
     """One event that was sent says little: the next one may fail again."""
     now = [1000.0]
-    monkeypatch.setattr("katod.matrix.progress.monotonic", lambda: now[0])
+    monkeypatch.setattr("katod.delivery.progress.monotonic", lambda: now[0])
     progress.wait(DeliveryError("limit"))
     exchange.take()
     for seconds in (30, 30, 1):
@@ -98,18 +100,18 @@ def test_a_homeserver_is_well_again_after_a_minute_without_failure(
         now[0] += seconds
         progress.sent()
     assert rows(exchange) == [("!room", "", False, False)]
-    assert logged[-1] == ("delivery.resumed", {})
+    assert logged[-1] == ("delivery.resumed", {"to": "matrix"})
 
 
 def test_what_was_sent_last_is_reported_when_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Though other reports are only read at times, so that a long recording does not wake the daemon at each event."""
     woken: list[int] = []
     exchange = Exchange(lambda: woken.append(1))
-    monkeypatch.setattr("katod.matrix.exchange._WAKE_EVERY", 3600.0)
+    monkeypatch.setattr("katod.delivery.exchange._WAKE_EVERY", 3600.0)
     exchange.report(())
     exchange.report(())
     before = len(woken)
-    ProgressReporter("!room", exchange, EventLog()).idle()
+    ProgressReporter("matrix", "!room", exchange, EventLog()).idle()
     assert (before, len(woken)) == (1, 2)
 
 
@@ -117,7 +119,7 @@ def test_an_end_is_reported(progress: ProgressReporter, exchange: Exchange, logg
     """With the reason, and that only other settings help."""
     progress.stop("the room is encrypted")
     assert rows(exchange) == [("!room", "the room is encrypted", True, True)]
-    assert logged == [("delivery.stopped", {"problem": "the room is encrypted"})]
+    assert logged == [("delivery.stopped", {"to": "matrix", "problem": "the room is encrypted"})]
 
 
 def test_what_became_of_a_recording_is_logged(
@@ -133,7 +135,7 @@ def test_what_became_of_a_recording_is_logged(
     progress.note(reader)
     progress.note(reader)
     assert logged == [
-        ("delivery.incomplete", {"output": 1, "problem": "gone"}), ("delivery.completed", {"output": 1}),
+        ("delivery.incomplete", {"to": "matrix", "output": 1, "problem": "gone"}), ("delivery.completed", {"to": "matrix", "output": 1}),
     ]  # fmt: skip
     assert exchange.take()[0] == [
         Progress(reader.recording, False, ""), Progress(reader.recording, False, "gone"),

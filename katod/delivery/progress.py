@@ -2,14 +2,14 @@
 
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 from katod.backoff import pause
+from katod.delivery.exchange import Exchange, OfferedRecording, Progress
+from katod.delivery.reader import RecordingReader
 from katod.errors import DeliveryError
 from katod.log import EventLog
-from katod.matrix.exchange import Exchange, OfferedRecording, Progress
-from katod.matrix.reader import RecordingReader
-from katod.store.rows import RoomRow
+from katod.store.rows import DestinationRow
 
 _FIRST_RETRY: Final = 1.0
 _LONGEST_RETRY: Final = 300.0
@@ -19,10 +19,11 @@ _SERIOUS: Final = 2  # failures in a row of one recording: the next try may just
 
 
 class ProgressReporter:
-    """The state of the room and of each recording, and what was reported of it."""
+    """The state of a destination and of each recording, and what was reported of it; `kind` names the delivery."""
 
-    def __init__(self, room: str, exchange: Exchange, log: EventLog) -> None:
-        self._room = room
+    def __init__(self, kind: str, destination: str, exchange: Exchange, log: EventLog) -> None:
+        self._kind = kind
+        self._destination = destination
         self._exchange = exchange
         self._log = log
         self._failures = 0
@@ -32,13 +33,13 @@ class ProgressReporter:
         self._noted: dict[int, tuple[int, bool, str]] = {}  # what was reported of each output last
 
     def started(self) -> None:
-        """The homeserver accepts the account; that events wait is over with the next one that is sent."""
+        """The server can be used; that something waits is over with the next that is sent."""
         if not self._since:
-            self._log.delivery_started(self._room)
-            self._exchange.report([RoomRow(self._room)], now=True)
+            self._log.delivery_started(self._kind, self._destination)
+            self._exchange.report([DestinationRow(self._destination)], now=True)
 
     def sent(self) -> None:
-        """One event was sent, or refused for good."""
+        """Something was sent, or refused for good."""
         self._failures = 0
         if self._since and monotonic() - self._failed_at > _CALM:
             self._resume()
@@ -51,8 +52,8 @@ class ProgressReporter:
 
     def _resume(self) -> None:
         self._since = ""
-        self._log.delivery_resumed()
-        self._exchange.report([RoomRow(self._room)], now=True)
+        self._log.delivery_resumed(self._kind)
+        self._exchange.report([DestinationRow(self._destination)], now=True)
 
     def wait(self, error: DeliveryError) -> float:
         """Return how long to wait after an error: as long as the server asks, but longer each time."""
@@ -63,28 +64,28 @@ class ProgressReporter:
         self._failed_at = monotonic()
         if not self._since or self._problem != error.what:
             self._since, self._problem = self._since or _now(), error.what
-            self._log.delivery_waits(error.what, wait)
-            self._exchange.report([RoomRow(self._room, self._since, error.what)], now=True)
+            self._log.delivery_waits(self._kind, error.what, wait)
+            self._exchange.report([DestinationRow(self._destination, self._since, error.what)], now=True)
         return wait
 
     def stop(self, problem: str) -> None:
         """Nothing is sent any more."""
-        self._log.delivery_stopped(problem)
-        row = RoomRow(self._room, self._since or _now(), problem, stopped=True)
+        self._log.delivery_stopped(self._kind, problem)
+        row = DestinationRow(self._destination, self._since or _now(), problem, stopped=True)
         self._exchange.report([row], now=True)
 
-    def note(self, reader: RecordingReader) -> None:
+    def note(self, reader: RecordingReader[Any]) -> None:
         """Report, once, whether all of a recording was sent, and why the rest cannot be."""
         if self._is_new(reader.recording, done=reader.done, problem=reader.problem):
             if reader.done:
-                self._log.delivery_completed(reader.recording.row.id)
+                self._log.delivery_completed(self._kind, reader.recording.row.id)
             elif reader.problem:
-                self._log.delivery_incomplete(reader.recording.row.id, reader.problem)
+                self._log.delivery_incomplete(self._kind, reader.recording.row.id, reader.problem)
             self._exchange.report([Progress(reader.recording, reader.done, reader.problem)], now=True)
 
     def postponed(self, recording: OfferedRecording, problem: str, wait: float, *, failures: int) -> None:
         """Something failed with one recording, so often in a row; the others are sent meanwhile."""
-        self._log.delivery_postponed(recording.row.id, problem, wait)
+        self._log.delivery_postponed(self._kind, recording.row.id, problem, wait)
         if failures >= _SERIOUS and self._is_new(recording, done=False, problem=problem):
             self._exchange.report([Progress(recording, False, problem)], now=True)
 

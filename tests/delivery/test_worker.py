@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
+from katod.delivery.exchange import Exchange, Progress, SentAlready, SentQuery, Stopping
+from katod.delivery.progress import ProgressReporter
+from katod.delivery.reader import SentFormat
+from katod.delivery.worker import Worker
 from katod.errors import DeliveryError, DeliveryStopped
 from katod.log import EventLog
-from katod.matrix import worker as workers
-from katod.matrix.exchange import Exchange, Progress, SentAlready, SentQuery, Stopping
-from katod.matrix.worker import Worker
-from katod.store.rows import RoomRow
+from katod.store.rows import DestinationRow
 from tests.looping import each
 
+FORM: SentFormat[Any] = SentFormat("matrix", lambda _text: iter(()), releases=True)
 Act = Callable[[], Any]
 
 
@@ -29,9 +31,9 @@ class Katod:
         self.exchange.pause = lambda seconds: self.call("pause", seconds)
         self.exchange.ask = self._asked
         self.exchange.end = lambda: self.did.append("end")
-        patch.setattr(workers, "Room", lambda *_: self)
         log = EventLog(lambda _, name, fields: self.logged.append((name, fields)))
-        self.worker = Worker("!room", lambda: self, self.exchange, log)  # type: ignore[arg-type,return-value]
+        progress = ProgressReporter("matrix", "!room", self.exchange, log)
+        self.worker = Worker(progress, lambda: self, FORM, self.exchange, log)  # type: ignore[arg-type,return-value]
         self.readers: Any = self.worker._readers
         self.accepted = 0
 
@@ -53,6 +55,10 @@ class Katod:
     def _asked(self, question: SentQuery) -> SentAlready:
         self.did.append(question)
         return SentAlready({}, {}, "last")
+
+    def open(self) -> None:
+        self.user()
+        self.check()
 
     def user(self) -> None:
         self.call("user")
@@ -108,7 +114,7 @@ def test_it_checks_the_account_and_the_room_before_it_sends(katod: Katod) -> Non
         "of", "send 2 False", "more", "wait 60", "close", "end",
     ]  # fmt: skip
     assert katod.names() == ["delivery.started"]
-    assert katod.reports() == [RoomRow("!room")]
+    assert katod.reports() == [DestinationRow("!room")]
     assert (katod.worker.name, katod.worker.daemon) == ("matrix", True)
 
 
@@ -148,7 +154,7 @@ def test_a_recording_that_fails_alone_waits_while_others_are_sent(katod: Katod) 
     assert done[:6] == ["user", "check", "of", "send 1 False", "check", "of"]
     assert katod.names() == ["delivery.started", "delivery.postponed", "delivery.postponed"]
     problems = [fields["problem"] for name, fields in katod.logged if name == "delivery.postponed"]
-    assert problems == ["the next event cannot be sent; katod tries again: no", "internal error: ValueError"]
+    assert problems == ["what is next cannot be sent; katod tries again: no", "internal error: ValueError"]
     reported = [one for one in katod.reports() if isinstance(one, Progress)]
     assert [(one.recording.row.id, one.done, one.problem) for one in reported] == [
         (1, False, "internal error: ValueError")
@@ -202,8 +208,8 @@ def test_what_cannot_go_on_stops_the_delivery(name: str, error: Exception, probl
         katod.offer(1)
         assert katod.run()[-2:] == ["close", "end"]
         [row] = [one for one in katod.reports() if one.stopped]
-        assert (row.room, row.problem, bool(row.since)) == ("!room", problem, True)
-        assert katod.logged[-1] == ("delivery.stopped", {"problem": problem})
+        assert (row.destination, row.problem, bool(row.since)) == ("!room", problem, True)
+        assert katod.logged[-1] == ("delivery.stopped", {"to": "matrix", "problem": problem})
 
 
 def test_what_was_sent_last_of_a_recording_is_asked(katod: Katod) -> None:

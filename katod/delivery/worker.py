@@ -1,32 +1,57 @@
 """The sending thread: it reads recordings by itself and makes one request at a time.
 
-An event is sent with a transaction that follows from its id. If the answer is lost, or katod ends before the ledger has
-it, the same transaction is sent again, and the server returns the event that it has.
+What is sent is known by an id that follows from katod's own ids. If an answer is lost, or katod ends before the ledger
+has it, the same is sent again, under the same id.
 """
 
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from typing import Generic, Protocol
 
+from katod.delivery.exchange import Exchange, OfferedRecording, SentQuery, Stopping
+from katod.delivery.progress import ProgressReporter
+from katod.delivery.reader import L, RecordingReader, SentFormat
+from katod.delivery.readers import Readers
 from katod.errors import DeliveryError, DeliveryStopped
 from katod.log import EventLog
-from katod.matrix.client import Client
-from katod.matrix.exchange import Exchange, OfferedRecording, SentQuery, Stopping
-from katod.matrix.progress import ProgressReporter
-from katod.matrix.readers import Readers
-from katod.matrix.room import Room
 
 
-class Worker(threading.Thread):
-    """Sends what the exchange offers to one room, until it is to end or the homeserver takes nothing any more."""
+class Destination(Protocol[L]):
+    """What recordings are sent to, over a connection that works."""
 
-    def __init__(self, room: str, connect: Callable[[], Client], exchange: Exchange, log: EventLog) -> None:
-        super().__init__(name="matrix", daemon=True)  # a request that hangs does not keep katod from ending
-        self._progress = ProgressReporter(room, exchange, log)
+    @property
+    def accepted(self) -> int:
+        """How many lines it took of this process."""
+
+    def open(self) -> None:
+        """Check that it can be used. Raises DeliveryStopped, DeliveryError."""
+
+    def check(self) -> None:
+        """Check that it takes anything now. Raises DeliveryStopped, DeliveryError."""
+
+    def send_some(self, reader: RecordingReader[L], *, quiet: bool) -> bool:
+        """Send the next lines of a recording; return whether there may be more. Raises DeliveryError, Stopping.
+
+        `quiet`: nothing has come for so long that the lines that wait for more can be sent, too.
+        """
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+class Worker(threading.Thread, Generic[L]):
+    """Sends what the exchange offers to one destination, until it is to end or nothing is taken any more."""
+
+    def __init__(
+        self, progress: ProgressReporter, connect: Callable[[], Destination[L]], form: SentFormat[L],
+        exchange: Exchange, log: EventLog,
+    ) -> None:  # fmt: skip
+        super().__init__(name=form.name, daemon=True)  # a request that hangs does not keep katod from ending
+        self._progress = progress
         self._connect = connect
         self._exchange = exchange
-        self._readers = Readers(log, self._last)
-        self._log = log
+        self._readers = Readers(form, log, self._last)
 
     def run(self) -> None:
         """Send until katod ends. An unexpected failure stops the delivery, and nothing else."""
@@ -42,58 +67,56 @@ class Worker(threading.Thread):
             self._exchange.end()
 
     def _run(self) -> None:
-        with closing(self._connect()) as client:
-            room = Room(client, self._exchange, self._progress, self._log)
+        with closing(self._connect()) as destination:
             is_checked = False
             while True:
                 try:
                     if not is_checked:
-                        client.user()
-                        room.check()
+                        destination.open()
                         self._progress.started()
                     is_checked = True
-                    self._send_all(room)
+                    self._send_all(destination)
                 except DeliveryStopped:
                     raise
                 except DeliveryError as error:
                     is_checked = error.wait is not None  # it only asked to wait
                     self._exchange.pause(self._progress.wait(error))
 
-    def _send_all(self, room: Room) -> None:
+    def _send_all(self, destination: Destination[L]) -> None:
         while True:
             offered = self._exchange.offered()
             self._readers.keep(offered)
-            more = [self._step(recording, room) for recording in offered.values()]
+            more = [self._step(recording, destination) for recording in offered.values()]
             if not any(more):
                 self._progress.idle()
                 self._exchange.wait(offered, self._readers.pause())
 
-    def _step(self, recording: OfferedRecording, room: Room) -> bool:
+    def _step(self, recording: OfferedRecording, destination: Destination[L]) -> bool:
         """Send some lines of a recording; return whether there is more to do. If it alone fails, the others are sent.
 
         Raises DeliveryError if nothing can be sent.
         """
         try:
-            return self._send_some(recording, room)
+            return self._send_some(recording, destination)
         except (Stopping, DeliveryStopped):
             raise
         except DeliveryError as error:
             if error.wait is not None:
                 raise
-            room.check()  # otherwise nothing can be sent
-            self._park(recording, f"the next event cannot be sent; katod tries again: {error.what}", reread=False)
+            destination.check()  # otherwise nothing can be sent
+            self._park(recording, f"what is next cannot be sent; katod tries again: {error.what}", reread=False)
         except Exception as error:  # noqa: BLE001 - what one session contains does not stop the others
             self._park(recording, _internal(error), reread=True)
         return False
 
-    def _send_some(self, recording: OfferedRecording, room: Room) -> bool:
+    def _send_some(self, recording: OfferedRecording, destination: Destination[L]) -> bool:
         """Send some lines of a recording; return whether there is more to do."""
         reader = self._readers.of(recording)
         if reader is None:
             return False
-        before = room.accepted
-        more = room.send_some(reader, quiet=self._readers.is_quiet(reader))
-        if room.accepted > before:
+        before = destination.accepted
+        more = destination.send_some(reader, quiet=self._readers.is_quiet(reader))
+        if destination.accepted > before:
             self._readers.resume(reader)
         if not more:
             self._readers.rest(reader)
@@ -104,7 +127,7 @@ class Worker(threading.Thread):
         self._progress.postponed(recording, problem, wait, failures=failures)
 
     def _last(self, recording: OfferedRecording) -> str:
-        """Return the transaction of the last event that was sent of a recording. Raises Stopping."""
+        """Return the transaction of the last line that was sent of a recording. Raises Stopping."""
         return self._exchange.ask(SentQuery(recording.session, recording.row.id)).last
 
 

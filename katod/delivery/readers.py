@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple
 
 from katod.backoff import pause
+from katod.delivery.exchange import OfferedRecording
+from katod.delivery.reader import L, RecordingReader, SentFormat
 from katod.log import EventLog
-from katod.matrix.exchange import OfferedRecording
-from katod.matrix.reader import RecordingReader
 
 _MOST: Final = 64 * 1024 * 1024  # bytes of memory for positions that are kept; others are found again by reading
 _LOOK_EVERY: Final = 30.0  # seconds, after which what could not be read is tried again
@@ -34,13 +34,14 @@ class RestingReader(NamedTuple):
         return is_due or (not self.failures and self.recording is not recording)
 
 
-class Readers:
+class Readers(Generic[L]):
     """Positions in recordings, as many as memory allows, and which of them rest."""
 
-    def __init__(self, log: EventLog, last: Callable[[OfferedRecording], str]) -> None:
+    def __init__(self, form: SentFormat[L], log: EventLog, last: Callable[[OfferedRecording], str]) -> None:
+        self._form = form
         self._log = log
-        self._last = last  # returns the transaction of the last event that was sent of a recording
-        self._readers: dict[int, RecordingReader] = {}
+        self._last = last  # returns the transaction of the last line that was sent of a recording
+        self._readers: dict[int, RecordingReader[L]] = {}
         self._rests: dict[int, RestingReader] = {}
 
     def keep(self, offered: dict[int, OfferedRecording]) -> None:
@@ -50,7 +51,7 @@ class Readers:
         for output in self._rests.keys() - offered.keys():
             del self._rests[output]
 
-    def of(self, recording: OfferedRecording) -> RecordingReader | None:
+    def of(self, recording: OfferedRecording) -> RecordingReader[L] | None:
         """Return a position in a recording; None if it rests, or others have to be sent first."""
         output = recording.row.id
         rest = self._rests.get(output)
@@ -61,11 +62,14 @@ class Readers:
             self._readers.pop(output, None)
             if not self._make_room():
                 return None
-            reader = self._readers[output] = RecordingReader(recording, self._log, self._last(recording))
+            reader = self._readers[output] = self._make(recording)
         reader.update(recording)
         return reader
 
-    def is_quiet(self, reader: RecordingReader) -> bool:
+    def _make(self, recording: OfferedRecording) -> RecordingReader[L]:
+        return RecordingReader(self._form, recording, self._log, self._last(recording))
+
+    def is_quiet(self, reader: RecordingReader[L]) -> bool:
         """Return whether a recording has been resting for so long that nothing more is expected of an answer."""
         rest = self._rests.get(reader.recording.row.id)
         is_same = rest is not None and rest.recording is reader.recording and not rest.failures
@@ -80,7 +84,7 @@ class Readers:
             weight -= self._readers.pop(output).weight
         return weight < _MOST
 
-    def rest(self, reader: RecordingReader) -> None:
+    def rest(self, reader: RecordingReader[L]) -> None:
         """Do nothing with a recording until it has more, and once after a while: for what cannot be read, or waits."""
         output, now = reader.recording.row.id, monotonic()
         before = self._rests.pop(output, None)
@@ -103,7 +107,7 @@ class Readers:
             self._readers.pop(output, None)
         return wait, failures + 1
 
-    def resume(self, reader: RecordingReader) -> None:
+    def resume(self, reader: RecordingReader[L]) -> None:
         """Note that something was sent of a recording: it does not rest any more, and what failed does not count."""
         self._rests.pop(reader.recording.row.id, None)
 

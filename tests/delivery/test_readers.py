@@ -5,10 +5,11 @@ from typing import Any, ClassVar
 
 import pytest
 
+from katod.delivery import readers as readers_
+from katod.delivery.exchange import OfferedRecording
+from katod.delivery.readers import Readers
 from katod.log import EventLog
-from katod.matrix import readers as readers_
-from katod.matrix.exchange import OfferedRecording
-from katod.matrix.readers import Readers
+from katod.matrix.kind import MATRIX_DELIVERY
 from katod.model import SessionKey
 
 
@@ -26,7 +27,7 @@ class FakeReader:
 
     made: ClassVar[list[tuple[int, str]]] = []
 
-    def __init__(self, recording: OfferedRecording, _log: EventLog, after: str) -> None:
+    def __init__(self, _form: Any, recording: OfferedRecording, _log: EventLog, after: str) -> None:
         self.recording, self.problem, self.weight = recording, "", 10
         self.made.append((recording.row.id, after))
 
@@ -47,9 +48,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def readers() -> Readers:
+def readers() -> Readers[Any]:
     """Return the positions in recordings of which `t<number>` was sent last."""
-    return Readers(EventLog(), lambda recording: f"t{recording.row.id}")
+    return Readers(MATRIX_DELIVERY.form, EventLog(), lambda recording: f"t{recording.row.id}")
 
 
 def offered(output: int, ranges: int = 1) -> OfferedRecording:

@@ -1,12 +1,15 @@
 """The lines of a recording, read from its session."""
 
+from typing import Any
+
 import pytest
 
 from katod.agents import AGENTS
+from katod.delivery.exchange import OfferedRecording
+from katod.delivery.reader import RecordingReader
 from katod.events import ASSISTANT_MESSAGE, USER_MESSAGE
 from katod.log import EventLog
-from katod.matrix.exchange import OfferedRecording
-from katod.matrix.reader import RecordingReader
+from katod.matrix.kind import MATRIX_DELIVERY
 from katod.model import Options, Range
 from katod.record.export import Stretch, replay
 from katod.record.follow import Limited
@@ -23,7 +26,7 @@ def session(world: World) -> Claude:
     return found
 
 
-def reader_of(session: Claude, *, start: str = "", end: str = "", after: str = "") -> RecordingReader:
+def reader_of(session: Claude, *, start: str = "", end: str = "", after: str = "") -> RecordingReader[Any]:
     """Return a position in a recording of a session, from an event up to another one."""
     identity = AGENTS["claude"].named(session.path)
     assert identity is not None
@@ -31,12 +34,11 @@ def reader_of(session: Claude, *, start: str = "", end: str = "", after: str = "
     row = OutputRow(
         1, 1, session.path.parent, session.path, "markdown", 1, Options(), head, ranges=[Range(start, end=end)]
     )
-    return RecordingReader(
-        OfferedRecording(1, identity.key, row, 0, (Limited(str(session.path), identity, None),)), EventLog(), after
-    )
+    offered = OfferedRecording(1, identity.key, row, 0, (Limited(str(session.path), identity, None),))
+    return RecordingReader(MATRIX_DELIVERY.form, offered, EventLog(), after)
 
 
-def read(reader: RecordingReader) -> list[str]:
+def read(reader: RecordingReader[Any]) -> list[str]:
     """Return the texts of all lines that can be read now."""
     found: list[str] = []
     while reader.read():
@@ -55,7 +57,7 @@ def test_a_missing_end_is_looked_for_once(session: Claude, monkeypatch: pytest.M
     assert (len(looks), reader.problem) == (1, "its session no longer has the place where it ended")
     session.append(session.says("later"))
     assert (reader.read(), len(looks)) == (False, 1)
-    monkeypatch.setattr("katod.matrix.reader.monotonic", lambda: 1e12)
+    monkeypatch.setattr("katod.delivery.reader.monotonic", lambda: 1e12)
     assert (reader.read(), len(looks)) == (False, 2)
     assert (reader_of(session, end="?").read(), len(looks)) == (False, 2)
 

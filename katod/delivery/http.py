@@ -1,0 +1,107 @@
+"""Requests to a server that recordings are delivered to: each is made once, without following redirects.
+
+What a server says is bounded in bytes and time. It is never shown or logged, but for its status.
+"""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+from katod.destinations import is_loopback
+from katod.errors import DeliveryError, DeliveryStopped, safe_message, with_extra
+from katod.smallfile import read_small
+
+_TIMEOUT: Final = 20.0  # seconds for a connection, and for each part of an answer
+_LONGEST: Final = 60.0  # seconds for a whole answer
+_LARGEST: Final = 1024 * 1024  # bytes of an answer
+_MOST_PATIENCE: Final = 3600.0  # seconds to wait at most before asking again, whatever the server says
+_PLAIN: Final = ("", "identity")
+
+
+class HttpAnswer(NamedTuple):
+    """The status of an answer, its body, and the header that says when to ask again."""
+
+    status: int
+    body: bytes
+    retry_after: str = ""
+
+    @property
+    def wait(self) -> float | None:
+        """How many seconds the server asks to wait, None if it does not say."""
+        said = self.retry_after
+        return bounded(float(said)) if said.isascii() and said.isdigit() else None
+
+
+def bounded(seconds: float) -> float:
+    """Return how long a server may make katod wait."""
+    return min(seconds, _MOST_PATIENCE)
+
+
+def require_httpx(extra: str) -> ModuleType:
+    """Return httpx. Raises DeliveryStopped if it is not installed, naming the extra that has it."""
+    try:
+        import httpx  # noqa: PLC0415 - in extras: only those who deliver recordings need it
+    except ImportError as error:
+        raise missing_extra(extra) from error
+    return httpx
+
+
+def missing_extra(extra: str) -> DeliveryStopped:
+    """Return the error for an extra that is not installed."""
+    return DeliveryStopped(f"the extra `{extra}` is not installed", hint=with_extra(extra))
+
+
+def read_private(path: Path, what: str, most: int) -> str:
+    """Return the ASCII text of a file that nobody else has access to; other text is empty. Raises DeliveryStopped."""
+    try:
+        return read_small(path.expanduser(), most, private=True).decode("ascii")
+    except OSError as error:
+        hint = "chmod 600 it" if "access to it" in (error.strerror or "") else ""
+        raise DeliveryStopped(f"the {what} cannot be used: {error.strerror}", hint=hint) from error
+    except UnicodeDecodeError:
+        return ""
+
+
+class HttpServer:
+    """A server at an address; `who` is what messages call it."""
+
+    def __init__(self, httpx: ModuleType, who: str, address: str, headers: Mapping[str, str]) -> None:
+        """Open nothing yet."""
+        self._httpx = httpx
+        self._who = who
+        self._http = httpx.Client(
+            base_url=address,
+            headers={**headers, "Accept-Encoding": "identity"},
+            timeout=_TIMEOUT,
+            follow_redirects=False,
+            trust_env=not is_loopback(address),  # a proxy is for other machines
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._http.close()
+
+    def ask(self, method: str, path: str, body: bytes = b"", kind: str = "") -> HttpAnswer:
+        """Return the answer to a request. Raises DeliveryError if there is none that can be read."""
+        headers = {"Content-Type": kind} if kind else {}
+        try:
+            with self._http.stream(method, path, content=body or None, headers=headers) as response:
+                if response.headers.get("Content-Encoding", "").strip().lower() not in _PLAIN:
+                    raise DeliveryError(f"{self._who}'s answer is compressed, which nobody asked for")
+                data = self._body(response.iter_raw())
+                return HttpAnswer(response.status_code, data, response.headers.get("Retry-After", ""))
+        except (self._httpx.HTTPError, self._httpx.InvalidURL, OSError) as error:
+            raise DeliveryError(f"{self._who} cannot be reached: {safe_message(error)}") from error
+
+    def _body(self, parts: Any) -> bytes:
+        """Return an answer as far as it is worth reading. Raises DeliveryError if it does not end in time."""
+        data, deadline = b"", time.monotonic() + _LONGEST
+        for part in parts:
+            data += part
+            if len(data) > _LARGEST:
+                raise DeliveryError(f"{self._who}'s answer is too large")
+            if time.monotonic() > deadline:
+                raise DeliveryError(f"{self._who}'s answer does not end")
+        return data

@@ -1,0 +1,33 @@
+"""What holds for every delivery: whether it is the one that is configured, and what of it is missing."""
+
+from collections.abc import Iterator
+
+from katod.doctor.case import Case
+from katod.doctor.findings import Finding, count, warning
+from katod.service.lock import holder
+
+
+def running(case: Case, kind: str, name: str) -> Iterator[Finding]:
+    """Yield that the katod that runs has other settings than the file; `name` is what a destination is called."""
+    if case.ledger is None or holder(case.state) is None:
+        return
+    now = case.ledger.deliveries.running(kind)
+    if now != case.settings.deliveries[kind].parts:
+        to = f"delivers to {now[0]}" if now else "delivers nothing"
+        what = f"`[{kind}]` is not in effect: katod started with other settings, and {to}"
+        advice = "restart katod, or send it SIGHUP to reload the configuration"
+        yield warning(f"{kind}.running", what, advice, **{name: now[0] if now else ""})
+
+
+def missing(case: Case, kind: str, who: str, what: str) -> Iterator[Finding]:
+    """Yield what a destination does not have of recordings: what `who` refused, and what cannot be sent any more."""
+    if case.ledger is None:
+        return
+    found = case.ledger.deliveries.summary(case.settings.deliveries[kind].destination)
+    if found.refused:
+        said = f"{who} refused {count(found.refused, what)}"
+        advice = "the log names them: `delivery.refused`, `delivery.rejected`"
+        yield warning(f"{kind}.refused", said, advice, **{f"{what}s": found.refused})
+    for output, why in found.problems:
+        said = f"recording {output} is not delivered completely: {why}"
+        yield warning(f"{kind}.incomplete", said, "its transcript is complete", id=output)

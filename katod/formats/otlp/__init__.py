@@ -1,0 +1,1 @@
+"""OpenTelemetry spans of a conversation: from events to lines of OTLP/JSON."""

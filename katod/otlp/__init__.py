@@ -1,0 +1,1 @@
+"""Sends the spans of recordings to a collector, if one is configured."""

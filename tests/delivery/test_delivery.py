@@ -1,0 +1,148 @@
+"""What the ledger has of a delivery: what is offered of it, and what is written of what was sent."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+from unittest import mock
+
+import pytest
+
+from katod.delivery import delivery as delivery_
+from katod.delivery.delivery import RecordingDelivery
+from katod.delivery.exchange import Exchange, Progress
+from katod.destinations import MatrixSettings
+from katod.log import EventLog
+from katod.matrix.kind import MATRIX_DELIVERY
+from katod.model import Options, Range, SessionKey
+from katod.store.rows import OutputRow
+from tests.looping import each
+from tests.support.parts import memory_ledger
+
+ROOM = "!room:localhost"
+
+
+class Known:
+    """A ledger that notes what is written to it, and a policy."""
+
+    def __init__(self) -> None:
+        self.wrote: list[Any] = []
+        self.deliveries = self
+        self.excluded: bool | OSError = False
+
+    def finish(self, *told: Any) -> None:
+        self.wrote.append(("finish", *told))
+
+    def note_problem(self, *told: Any) -> None:
+        self.wrote.append(("problem", *told))
+
+    def find_session(self, key: str) -> Any:
+        return SimpleNamespace(id=7) if key == "known" else None
+
+    def in_project(self, _cwd: str) -> "Known":
+        return self
+
+    def excludes(self, _cwd: str) -> bool:
+        if isinstance(self.excluded, OSError):
+            raise self.excluded
+        return self.excluded
+
+
+def of(known: Known) -> Any:
+    """Return a delivery with this ledger and policy."""
+    delivery = object.__new__(RecordingDelivery)
+    delivery.__dict__.update(_ledger=known, _policy=known, _to=SimpleNamespace(destination="!room"))
+    return delivery
+
+
+def offered(session: int, key: str) -> Any:
+    return SimpleNamespace(session=session, key=key, row=SimpleNamespace(id=3), last=5)
+
+
+def test_progress_is_written_as_it_is_reported() -> None:
+    """All of a recording was sent, or the rest cannot be."""
+    known = Known()
+    of(known)._progress(Progress(offered(7, "known"), True))
+    of(known)._progress(Progress(offered(7, "known"), False, "no end"))
+    assert known.wrote == [("finish", 3, "!room", 5), ("problem", 3, "!room", "no end")]
+
+
+def test_nothing_is_known_of_a_session_that_was_forgotten() -> None:
+    """Nor of another one under the same key."""
+    found = [of(Known())._is_known(offered(*one)) for one in ((7, "known"), (8, "known"), (7, "other"))]
+    assert found == [True, False, False]
+
+
+def test_a_project_is_not_sent_while_it_is_not_known_whether_it_is_excluded() -> None:
+    """Without a policy, or on a machine that is too busy to read what excludes it."""
+    known = Known()
+    found = []
+    for known.excluded in (False, True, OSError()):
+        found.append(of(known)._is_excluded("/p"))
+    delivery = of(known)
+    delivery._policy = None
+    assert [*found, delivery._is_excluded("/p")] == [False, True, True, True]
+
+
+@each("is_excluded", [False, True])
+def test_only_ranges_that_began_for_the_room_are_offered(is_excluded: bool) -> None:
+    """What was recorded before is not sent; nothing is of a project that is excluded now."""
+    ledger = memory_ledger()
+    session = ledger.add_session(SessionKey("claude", "s"))
+    head = {"key": ["claude", "s", ""], "metadata": {}}
+    ranges = (Range("a", end="b"), Range("c"))
+    row = OutputRow(0, session.id, Path("/o"), Path("/o/a.md"), "markdown", 1, Options(), head, ranges=ranges)
+    row = ledger.save_output(ledger.add_output(row))
+    ledger.deliveries.begin(row.id, 1, ROOM)
+    delivery: Any = object.__new__(RecordingDelivery)
+    delivery._ledger, delivery._to = ledger, SimpleNamespace(destination=ROOM)
+    delivery._is_excluded = lambda _cwd: is_excluded
+    offered = delivery._recording(row.id, session.id)
+    if is_excluded:
+        assert offered is None
+    else:
+        assert ([one.start for one in offered.row.ranges], offered.last) == (["c"], 1)
+
+
+class Thread:
+    """A thread that only says what it was started with."""
+
+    started: ClassVar[list[Any]] = []
+
+    def __init__(self, _progress: Any, _connect: Any, _form: Any, exchange: Exchange, _log: EventLog) -> None:
+        self.exchange = exchange
+
+    def start(self) -> None:
+        self.started.append(self.exchange)
+
+
+def test_a_thread_that_begins_is_offered_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what the one before it was still offered after the settings had changed."""
+    monkeypatch.setattr(delivery_, "Worker", Thread)
+    monkeypatch.setattr(Thread, "started", [])
+    ledger = memory_ledger()
+    session = ledger.add_session(SessionKey("claude", "s"))
+    head = {"key": ["claude", "s", ""], "metadata": {}}
+    row = OutputRow(0, session.id, Path("/o"), Path("/o/a.md"), "markdown", 1, Options(), head, ranges=[Range("a")])
+    ledger.deliveries.begin(ledger.save_output(ledger.add_output(row)).id, 0, ROOM)
+    policy: Any = Known()
+    policy.settings = SimpleNamespace(deliveries={"matrix": MatrixSettings("https://x", "/token", ROOM)})
+    room = RecordingDelivery(MATRIX_DELIVERY, ledger, lambda: None, EventLog())
+    room.use(policy)
+    room.use(policy)
+    room.look(at_once=True)
+    [first] = Thread.started
+    assert len(first._offered) == 1
+    first.is_over = True
+    room.look(at_once=True)
+    [_, second] = Thread.started
+    assert second._offered == first._offered
+
+
+@each("seconds, wait", [(0.0, 0.5), (0.04, 0.5), (0.06, 0.6), (2.0, 20.0)])
+def test_what_takes_long_is_done_less_often(seconds: float, wait: float) -> None:
+    """Looking for what is to be offered takes a tenth of the time, at most."""
+    ledger, times = memory_ledger(), iter([100.0, 100.0 + seconds])
+    room = RecordingDelivery(MATRIX_DELIVERY, ledger, lambda: None, EventLog())
+    with mock.patch.multiple(delivery_, monotonic=lambda: next(times), _OFFER_EVERY=0.5):
+        room._offer(Exchange(lambda: None))
+    assert room._offers.due - 100.0 - seconds == pytest.approx(wait)
