@@ -1,35 +1,43 @@
 """What another machine's part has of a session: its events, or only those that were recorded there."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from io import BufferedReader
 from itertools import groupby
-from tempfile import TemporaryFile
-from typing import Final, cast
+from typing import Final
 
 import orjson
 
-from katod.archive.manifest import WHOLE
 from katod.archive.parts import ArchivedSession
-from katod.errors import OutputUnreadable
+from katod.errors import OutputError, OutputUnreadable, SourceError
 from katod.events import TOOL_CALL
 from katod.formats.eventlines import is_event
 from katod.metadata import Replay
-from katod.record.export import read_katod
+from katod.record.export import look_ahead, read_katod
+from katod.write.whole import hasher
 
+_AT_ONCE: Final = 1024 * 1024
 _CALL: Final = f'"kind":"{TOOL_CALL}"'.encode()
 
 
 def events_of(found: ArchivedSession) -> Replay:
     """Yield the events of a session that has events. Raises OutputUnreadable, SourceError."""
-    with found.open() as lines:
-        yield from read_katod(lines, found.path)
+    with found.open_events() as lines:
+        yield from read_katod(lines, found.events_path)
+
+
+def title_of(found: ArchivedSession, events: Replay | None = None) -> str:
+    """Return what a session is called by its first events, or by those that are given; empty if they cannot be read."""
+    try:
+        begun = look_ahead(events or events_of(found))
+    except (OutputError, SourceError):
+        return ""  # what reads it says why
+    return begun.metadata.list_title if begun else ""
 
 
 def calls_with(found: ArchivedSession, words: Iterable[str]) -> bool:
     """Return whether a call in a session that has events contains one of these words. Raises OutputUnreadable."""
     written = [orjson.dumps(word)[1:-1] for word in words]
-    with found.open() as lines:
+    with found.open_events() as lines:
         return any(_CALL in line and any(word in line for word in written) for line in lines)
 
 
@@ -39,42 +47,48 @@ def recorded_parts(found: ArchivedSession) -> Iterator[Replay]:
     Raises OutputUnreadable, SourceError.
     """
     for _, lines in groupby(_recorded_lines(found), key=lambda numbered: numbered[0]):
-        yield read_katod((line for _, line in lines), found.path)
+        yield read_katod((line for _, line in lines), found.events_path)
 
 
-def recorded_file(found: ArchivedSession) -> BufferedReader:
-    """Return the file of a session with nothing but what was recorded of it, open for reading.
-
-    Raises OutputUnreadable.
-    """
-    if found.recorded == WHOLE:
-        return found.open()
-    with ExitStack() as stack:
-        file = stack.enter_context(TemporaryFile())
-        file.writelines(line for _, line in _recorded_lines(found))
-        file.seek(0)
-        stack.pop_all()  # whoever takes it closes it
-        return cast("BufferedReader", file)
+def recorded_events(found: ArchivedSession) -> Replay:
+    """Yield the events of all recorded parts. Raises OutputUnreadable, SourceError."""
+    return read_katod((line for _, line in _recorded_lines(found)), found.events_path)
 
 
 def _recorded_lines(found: ArchivedSession) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of the recorded parts, each with the number of its part. Raises OutputUnreadable."""
-    with found.open() as lines:
-        is_active = False
-        for number, (first, last) in enumerate(found.recorded):
+    """Yield the lines of the recorded parts, each with the number of its part.
+
+    The list says that of one file: nothing of another one is given, which may be newer than the list, or from somebody
+    else. Raises OutputUnreadable.
+    """
+    if not found.recorded.parts:
+        return
+    with found.open_events() as lines:
+        _require_same(lines, found)
+        lines.seek(0)
+        for number, (first, last) in enumerate(found.recorded.parts):
+            is_active = False
             for line in lines:
                 name = _id(line, found)
-                is_active = is_active or first in ("", name)
+                is_active = is_active or name == first
                 if is_active:
                     yield number, line
                 if is_active and name == last:
-                    is_active = False
                     break
 
 
+def _require_same(file: BufferedReader, found: ArchivedSession) -> None:
+    hashed = hasher()
+    while data := file.read(_AT_ONCE):
+        hashed.update(data)
+    if hashed.hexdigest() != found.digest:
+        what = "is not the file that the list describes: what was recorded of it is not known yet"
+        raise OutputUnreadable(what, path=found.events_path, hint="wait until the list has arrived, too")
+
+
 def _id(line: bytes, found: ArchivedSession) -> str:
-    """Return the id of the event in a line. Raises OutputUnreadable if there is none: nothing behind it is certain."""
+    """Return the id of the event in a line. Raises OutputUnreadable if there is none."""
     try:
         return str(orjson.loads(line)["id"]) if is_event(line) else ""
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise OutputUnreadable("has a line that is not a katod event", path=found.path) from None
+        raise OutputUnreadable("has a line that is not a katod event", path=found.events_path) from None

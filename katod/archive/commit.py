@@ -1,161 +1,307 @@
-"""`katod export --all --commit`: one commit of a machine's part to the git repository that it is in.
+"""`katod export --all --commit`: one commit of a folder of exports to the git repository that it is in.
 
-Only files that katod wrote, or deleted since, are in it, whatever else is staged. No hook, signature, filter or push.
+The commit is made of what katod wrote, and nothing else: git neither looks at the work tree nor at what is staged, so
+no hook, filter, merge driver or signature of the repository can run. Nothing is pushed.
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from katod.archive.manifest import MANIFEST, Manifest
-from katod.errors import GitError, KatodError, TargetRefused
+from katod.archive.manifest import MANIFEST, Entry, Manifest
+from katod.errors import GitError, GitFailed, KatodError
 from katod.formatspec import split_name
-from katod.gitcommand import run
+from katod.gitcommand import GitUse, Given, run
+from katod.smallfile import read_small
 from katod.write.output import OutputPath
 from katod.write.reading import open_plain
+from katod.write.whole import hasher
 
-_PATIENCE: Final = 300.0  # seconds for what looks at each file
+_PATIENCE: Final = 300.0  # seconds for what is about each file
 _LARGEST: Final = 256 * 1024 * 1024  # bytes of a list
+_PLAIN: Final = b"100644"
+_PICTURE: Final = re.compile(r"[0-9a-f]{16}(?:\.[A-Za-z0-9]{1,16})?")
 # What git keeps in its folder while it is at something that a commit would end, or be lost in.
 _BUSY: Final = {
-    "MERGE_HEAD": "a merge", "rebase-merge": "a rebase", "rebase-apply": "a rebase", "REVERT_HEAD": "a revert",
-    "CHERRY_PICK_HEAD": "a cherry-pick", "BISECT_START": "a bisection",
+    "MERGE_HEAD": "a merge", "SQUASH_MSG": "a merge", "rebase-merge": "a rebase", "rebase-apply": "a rebase",
+    "REVERT_HEAD": "a revert", "CHERRY_PICK_HEAD": "a cherry-pick", "BISECT_START": "a bisection",
+    "index.lock": "another git command",
 }  # fmt: skip
 
 
 class Commit(NamedTuple):
-    """A commit that was made: its short name, its branch, and how many files it has changed."""
+    """A commit that was made: its short name, its branch, how many files it has changed, and how many are ignored."""
 
     name: str
     branch: str
     files: int
+    ignored: int
+
+
+class _Place(NamedTuple):
+    """Where a folder is in its repository: the top of the work tree, git's own folder, and the path in between."""
+
+    top: Path
+    private: Path
+    below: str
 
 
 class ArchiveRepository:
-    """The repository that a folder of exports is in."""
+    """The repository that a folder of exports is in, or will be."""
 
     def __init__(self, root: Path) -> None:
         """Find it. Raises GitError if there is none, or it is one in which katod commits nothing."""
         self._root = root
-        found = run(root, "rev-parse", "--show-toplevel", "--absolute-git-dir", fails=True).decode("utf-8", "replace")
-        top, _, private = found.strip().partition("\n")
-        if not private or not root.is_relative_to(os.path.realpath(top)):
-            raise GitError("is not in a git repository", path=root, hint="run `git init` there, or omit --commit")
-        self._top = Path(top)
-        self._private = Path(private)
-
-    def require_rest(self) -> None:
-        """Raise GitError while something is going on in the repository, or no branch is checked out."""
-        for name, what in _BUSY.items():
-            if os.path.lexists(self._private / name):
-                raise GitError(
-                    f"{what} is in progress, so nothing was committed", path=self._top, hint="complete it first"
-                )
-        if not self._branch():
-            raise GitError("no branch is checked out, so nothing was committed", path=self._top, hint="check one out")
-        if run(self._root, "config", "--name-only", "--get-regexp", r"^hook\..*\.command$", fails=True):
-            what = "its configuration has hooks, which katod does not run, so nothing was committed"
-            raise GitError(what, path=self._top, hint="commit there yourself")
+        there = next(folder for folder in (root, *root.parents) if folder.is_dir())
+        self._place = _found(there, root)
 
     def commit(self, manifest: Manifest, message: str) -> Commit | None:
-        """Commit the files of a manifest as they are now, and that others are gone; None if nothing has changed.
+        """Commit the files of a manifest as katod wrote them, and that others are gone; None if nothing has changed.
 
         Raises GitError.
         """
-        self.require_rest()
-        present = sorted(_files(self._root, manifest))
-        gone = self._gone(present)
-        names = self._not_ignored([*present, *gone])
-        if not names:
+        branch = self._branch()
+        before = self._committed()
+        known = self._known(before)
+        new = dict(self._contents(manifest, before, known))
+        gone = {name for name in known if name not in new and not self._is_kept(name, manifest)} & set(before)
+        new, ignored = self._not_ignored(new)
+        changed = {name: path for name, path in new.items() if path is not None}
+        self._require_no_filter(changed)
+        if not changed and not gone:
             return None
-        self._require_no_filter(names)
-        self._run("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", given=_listed(names))
-        if not (changed := sorted(self._staged() & set(names))):
-            return None
-        options = ("--only", "--no-verify", "--no-gpg-sign", "--no-status", "--quiet", "--cleanup=verbatim")
-        listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
-        self._run("commit", *options, "-m", message, *listed, given=_listed(changed), named=True)
+        self._import(branch, changed, gone, message)
+        self._update_index(branch, {*changed, *gone})
         name = self._run("rev-parse", "--short", "HEAD").decode().strip()
-        return Commit(name, self._branch(), len(changed))
+        return Commit(name, branch, len(changed) + len(gone), ignored)
+
+    # -- what may be committed ----------------------------------------------------------------------------
 
     def _branch(self) -> str:
-        return run(self._root, "symbolic-ref", "-q", "--short", "HEAD", fails=True).decode("utf-8", "replace").strip()
+        """Return the branch that is checked out. Raises GitError while something is going on in the repository."""
+        for name, what in _BUSY.items():
+            if os.path.lexists(self._place.private / name):
+                raise self._refusal(f"{what} is in progress", "complete it first")
+        found = run(self._root, "symbolic-ref", "-q", "HEAD", fails=True).decode("utf-8", "replace").strip()
+        if not found.startswith("refs/heads/"):
+            raise self._refusal("no branch is checked out", "check one out")
+        if run(self._root, "config", "--name-only", "--get-regexp", r"^hook\..*\.command$", fails=True):
+            raise self._refusal("its configuration has hooks, which katod does not run", "commit there yourself")
+        return found.removeprefix("refs/heads/")
 
-    def _gone(self, present: Collection[str]) -> list[str]:
-        """Return the files that katod committed before, and that are not there now."""
-        data = run(self._root, "show", f"HEAD:./{MANIFEST}", fails=True)
-        try:
-            before = Manifest.read(data).names() if data else set()
-        except KatodError:  # of a later version
-            return []
-        candidates = before - set(present)
-        tracked = self._names("ls-files", "-z")
-        beside = {name for name in tracked if any(name.startswith(f"{folder}/") for folder in map(_folder, candidates))}
-        lost = (candidates & tracked) | (beside - set(present))
-        return sorted(name for name in lost if not os.path.lexists(self._root / name))
+    def _refusal(self, what: str, hint: str) -> GitError:
+        return GitError(f"{what}, so nothing was committed", path=self._place.top, hint=hint)
 
-    def _not_ignored(self, names: list[str]) -> list[str]:
-        """Return the files that the repository does not ignore, or already has."""
-        left = self._names("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-        return [name for name in names if name in left]
-
-    def _require_no_filter(self, names: list[str]) -> None:
-        """Raise GitError if a program would change what is committed: it would have to run, or be passed over."""
-        answer = self._run("check-attr", "-z", "--stdin", "filter", given=_listed(names)).decode("utf-8", "replace")
-        values = {value for value in answer.split("\0")[2::3] if value not in ("unspecified", "unset")}
-        if values:
-            what = f"its attributes set the filter {min(values)} for katod's files, so nothing was committed"
-            raise GitError(what, path=self._top, hint="commit them yourself: katod runs no filters")
-
-    def _staged(self) -> set[str]:
-        """Return what of the folder is staged; where nothing was committed yet, all of it."""
+    def _committed(self) -> dict[str, str]:
+        """Return the files of the folder in the last commit, with the hashes of their contents."""
         if not run(self._root, "rev-parse", "-q", "--verify", "HEAD^{commit}", fails=True):
-            return self._names("ls-files", "-z")
-        return self._names(
-            "diff-index", "--cached", "--name-only", "--relative", "--no-renames", "-z", "HEAD", "--", "."
+            return {}
+        rows = self._run("ls-tree", "-r", "-z", "HEAD").decode("utf-8", "surrogateescape").split("\0")
+        found = (row.partition("\t") for row in rows if row)
+        return {name: about.split(" ")[2] for about, _, name in found}
+
+    def _known(self, before: Mapping[str, str]) -> dict[str, Entry]:
+        """Return katod's own files in the last commit, by name, as the list says that is in it."""
+        if MANIFEST not in before:
+            return {}
+        try:
+            listed = Manifest.read(self._run("cat-file", "blob", before[MANIFEST], most=_LARGEST))
+        except KatodError as error:
+            raise self._refusal(f"the list in the last commit {error.what}", "commit there yourself") from error
+        known = {entry.name: entry for entry in listed.entries.values() if entry.name}
+        beside = {_assets(name): entry for name, entry in known.items()}
+        pictures = {name: beside[name.rpartition("/")[0]] for name in before if name.rpartition("/")[0] in beside}
+        return pictures | known
+
+    def _is_kept(self, name: str, manifest: Manifest) -> bool:
+        """Return whether a file of an earlier commit stays as it is there: its person changed it, or it cannot be read.
+
+        It goes if katod knows nothing of it any more and it is not there.
+        """
+        return name in manifest.names() or os.path.lexists(self._root / name)
+
+    def _contents(
+        self, manifest: Manifest, before: Mapping[str, str], known: Mapping[str, Entry]
+    ) -> Iterator[tuple[str, Path | None]]:
+        """Yield katod's files as it wrote them: None for one that the last commit has, else where it is."""
+        is_same = _is_blob(read_small(self._root / MANIFEST, _LARGEST, own=True), before.get(MANIFEST, ""))
+        yield MANIFEST, None if is_same else self._root / MANIFEST
+        for entry in manifest.entries.values():
+            name = entry.name
+            if not name or entry.edited:
+                continue
+            old = known.get(name)
+            if name in before and old is not None and old.digest == entry.digest:
+                yield name, None
+            elif _digest(self._root, entry.parts) == entry.digest:
+                yield name, self._root / name
+            for picture in _pictures(self._root, _assets(name)):
+                if picture in before:
+                    yield picture, None
+                elif _is_called_by_hash(self._root, picture):
+                    yield picture, self._root / picture
+
+    def _not_ignored(self, new: dict[str, Path | None]) -> tuple[dict[str, Path | None], int]:
+        """Return the files that the repository does not ignore, and how many it does. Raises GitError for the list."""
+        names = [name for name, path in new.items() if path is not None]
+        use = GitUse(_PATIENCE, literal=False)
+        answer = run(self._root, "check-ignore", "-z", "--stdin", given=_listed(names), fails=True, use=use)
+        ignored = set(filter(None, answer.decode("utf-8", "surrogateescape").split("\0")))
+        if MANIFEST in ignored:
+            raise self._refusal(f"it ignores {MANIFEST}, without which nobody can read the rest", "change .gitignore")
+        return {name: path for name, path in new.items() if name not in ignored}, len(ignored)
+
+    def _require_no_filter(self, names: Iterable[str]) -> None:
+        """Raise GitError if a program would change what is committed: it would have to run, or be passed over."""
+        arguments = ("check-attr", "-z", "--stdin", "filter")
+        answer = run(self._root, *arguments, given=_listed(names), use=GitUse(_PATIENCE, attributes=True))
+        rows = answer.decode("utf-8", "surrogateescape").split("\0")
+        values = {value for value in rows[2::3] if value not in ("unspecified", "unset")}
+        if values:
+            what = f"its attributes set the filter {min(values)} for katod's files"
+            raise self._refusal(what, "commit them yourself: katod runs no filters")
+
+    # -- the commit ---------------------------------------------------------------------------------------
+
+    def _import(self, branch: str, changed: Mapping[str, Path], gone: Iterable[str], message: str) -> None:
+        """Make the commit. Raises GitError, also if the branch has moved meanwhile."""
+        author, committer = (self._who(role) for role in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"))
+        parent = run(self._root, "rev-parse", "-q", "--verify", "HEAD^{commit}", fails=True).strip()
+        ref = f"refs/heads/{branch}".encode("utf-8", "surrogateescape")
+        head = [b"commit ", ref, b"\nauthor ", author, b"\ncommitter ", committer, b"\n", _data(message.encode())]
+        stream = [*head, b"from ", parent, b"\n"] if parent else head
+        stream += [b"D " + _quoted(self._in_repository(name)) + b"\n" for name in sorted(gone)]
+        self._run("fast-import", "--quiet", "--done", given=self._whole(stream, changed))
+
+    def _whole(self, head: list[bytes], changed: Mapping[str, Path]) -> Iterator[bytes]:
+        """Yield all that git is given, one file at a time: they may be large."""
+        yield b"".join(head)
+        for name in sorted(changed):
+            with open_plain(OutputPath(self._root, tuple(name.split("/")))) as file:
+                content = file.read()
+            yield b"M " + _PLAIN + b" inline " + _quoted(self._in_repository(name)) + b"\n" + _data(content)
+        yield b"done\n"
+
+    def _who(self, role: str) -> bytes:
+        try:
+            return run(self._root, "var", role, use=GitUse(named=True)).strip()
+        except GitFailed as error:
+            hint = "tell git: git config --global user.name and user.email"
+            raise GitError(
+                "who commits is not known, so nothing was committed", path=self._place.top, hint=hint
+            ) from error
+
+    def _update_index(self, branch: str, names: Iterable[str]) -> None:
+        """Have git's index agree with the commit about these files: what else is staged stays so."""
+        now = self._committed()
+        rows = (
+            b"%s %s\t%s" % (_PLAIN, now[name].encode(), _encoded(self._in_repository(name)))
+            if name in now
+            else b"0 " + b"0" * 40 + b"\t" + _encoded(self._in_repository(name))
+            for name in sorted(names)
         )
+        given = b"".join(row + b"\0" for row in rows)
+        try:
+            run(self._place.top, "update-index", "-z", "--index-info", given=given, use=GitUse(_PATIENCE))
+        except GitError as error:
+            what = f"was committed to {branch}, but git's index could not be updated: {error.what}"
+            raise GitError(what, path=self._place.top, hint="run `git reset` there") from error
 
-    def _names(self, *arguments: str) -> set[str]:
-        """Return the names that git answers with."""
-        return set(filter(None, self._run(*arguments).decode("utf-8", "surrogateescape").split("\0")))
+    def _in_repository(self, name: str) -> str:
+        return f"{self._place.below}/{name}" if self._place.below else name
 
-    def _run(self, *arguments: str, given: bytes = b"", named: bool = False) -> bytes:
-        return run(self._root, *arguments, given=given, patience=_PATIENCE, named=named)
-
-
-def _files(root: Path, manifest: Manifest) -> Iterator[str]:
-    """Yield the files of a folder that are katod's and as it wrote them, and its list."""
-    yield MANIFEST
-    for entry in manifest.entries.values():
-        if entry.name and not entry.edited and _is_plain(root, entry.parts):
-            yield entry.name
-            yield from _beside(root, _folder(entry.name))
+    def _run(self, *arguments: str, given: Given = b"", most: int = 0) -> bytes:
+        return run(self._root, *arguments, given=given, use=GitUse(_PATIENCE), most=most)
 
 
-def _beside(root: Path, folder: str) -> Iterator[str]:
-    """Yield the pictures in the folder of an export."""
+def _found(there: Path, root: Path) -> _Place:
+    """Return where a folder is in its repository. Raises GitError if it is in none, or in one that is not its own."""
+    try:
+        answer = run(there, "rev-parse", "--show-toplevel", "--absolute-git-dir").decode("utf-8", "surrogateescape")
+    except GitFailed as error:
+        if "not a git repository" not in error.what:
+            raise
+        raise GitError(
+            "is not in a git repository", path=root, hint="run `git init` there, or omit --commit"
+        ) from error
+    top, _, private = answer.rstrip("\n").partition("\n")
+    place = Path(os.path.realpath(top))
+    if not root.is_relative_to(place) or not _is_own(place / ".git", Path(private)):
+        what = f"is in the work tree of a repository that is elsewhere, {private}, so nothing is committed"
+        raise GitError(what, path=root, hint="commit there yourself")
+    below = str(root.relative_to(place))
+    return _Place(place, Path(private), "" if below == "." else below)
+
+
+def _is_own(mark: Path, private: Path) -> bool:
+    """Return whether git's folder is in the work tree, or belongs to a work tree that it knows itself."""
+    if mark.is_dir() and not mark.is_symlink():
+        return mark.samefile(private)
+    try:
+        back = (private / "gitdir").read_text("utf-8", "surrogateescape").strip()
+    except OSError:
+        return False
+    return os.path.realpath(back) == os.path.realpath(mark)
+
+
+def _digest(root: Path, parts: tuple[str, ...]) -> str:
+    """Return the hash of a regular file of this user, empty for anything else."""
+    try:
+        with open_plain(OutputPath(root, parts)) as file:
+            hashed = hasher()
+            while data := file.read(1 << 20):
+                hashed.update(data)
+            return hashed.hexdigest()
+    except (KatodError, OSError):
+        return ""
+
+
+def _pictures(root: Path, folder: str) -> Iterator[str]:
+    """Yield the files beside an export that are called like pictures."""
     try:
         with os.scandir(root / folder) as found:
             names = [entry.name for entry in found if entry.is_file(follow_symlinks=False)]
     except OSError:
         return
-    yield from (f"{folder}/{name}" for name in names)
+    yield from (f"{folder}/{name}" for name in names if _PICTURE.fullmatch(name))
 
 
-def _is_plain(root: Path, parts: tuple[str, ...]) -> bool:
-    """Return whether this is a regular file, and no link is on the way to it."""
+def _is_called_by_hash(root: Path, name: str) -> bool:
+    """Return whether a file is a picture that katod saved: it has the beginning of its hash as its name."""
     try:
-        open_plain(OutputPath(root, parts)).close()
-    except (KatodError, TargetRefused):
+        with open_plain(OutputPath(root, tuple(name.split("/")))) as file:
+            return sha256(file.read()).hexdigest().startswith(name.rpartition("/")[2].partition(".")[0])
+    except (KatodError, OSError):
         return False
-    return True
 
 
-def _folder(name: str) -> str:
+def _is_blob(content: bytes, name: str) -> bool:
+    """Return whether git calls a content by this name."""
+    whole = b"blob %d\0%s" % (len(content), content)
+    made = sha256(whole) if len(name) == 64 else sha1(whole, usedforsecurity=False)
+    return made.hexdigest() == name
+
+
+def _assets(name: str) -> str:
     """Return the folder for the pictures of an export."""
     return f"{split_name(name)[0]}.assets"
 
 
 def _listed(names: Iterable[str]) -> bytes:
-    return b"".join(name.encode("utf-8", "surrogateescape") + b"\0" for name in names)
+    return b"".join(_encoded(name) + b"\0" for name in names)
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
+
+
+def _data(content: bytes) -> bytes:
+    return b"data %d\n%s\n" % (len(content), content)
+
+
+def _quoted(name: str) -> bytes:
+    """Return a path as git's import takes it."""
+    return b'"' + _encoded(name).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'

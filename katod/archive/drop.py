@@ -1,14 +1,14 @@
 """Removes sessions from an export folder: their files, their entries in the manifest, and empty folders."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from katod.archive.folder import ExportFolder, opened
 from katod.archive.indexfile import update_index
-from katod.archive.manifest import INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest
+from katod.archive.manifest import INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest, RecordedParts
 from katod.errors import KatodError, OutputError
 from katod.formatspec import split_name
 from katod.model import SessionKey
@@ -52,6 +52,13 @@ def drop(root: Path, wanted: Wanted) -> list[Path]:
         with suppress(KatodError, OSError):  # what is superseded now is only about the index
             folder.compact()
     return left
+
+
+def unmark(folder: ExportFolder, recorded: Container[SessionKey]) -> None:
+    """Mark nothing as recorded any more but of these sessions: others were forgotten, or their transcripts are gone."""
+    for entry in list(folder.manifest.entries.values()):
+        if entry.recorded.parts and entry.slot[0] not in recorded:
+            folder.note(entry._replace(recorded=RecordedParts()))
 
 
 def _unlisted(folder: ExportFolder, entries: list[Entry]) -> list[Path]:

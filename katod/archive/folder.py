@@ -266,8 +266,10 @@ def is_inside(path: Path, folder: Path) -> bool:
 
 
 def require_allowed(folder: Path, outputs: Path, protected: tuple[Path, ...]) -> None:
-    """Raise TargetRefused for a folder that is or is in the output directory or one of the protected ones."""
-    if is_inside(folder, outputs):
+    """Raise TargetRefused for a link, and for a folder that is or is in the output directory or a protected one."""
+    if folder.is_symlink():
+        what = "is a symbolic link"
+    elif is_inside(folder, outputs):
         what = "is in the output directory, where your recordings are"
     elif any(is_inside(folder, place) for place in protected):
         what = "is in an agent's directory or katod's state directory"

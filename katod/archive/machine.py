@@ -1,4 +1,7 @@
-"""Which machine a folder of exports is of: the name that its person gives it, and what tells two of one name apart."""
+"""Which machine a part of a shared folder is of: a name that its person gives, and an id, as two may have one name.
+
+Both are in the name of its folder, so that no two machines ever write to one, whether they have met or not.
+"""
 
 import re
 from pathlib import Path
@@ -12,19 +15,21 @@ from katod.smallfile import create_small, read_small
 NAME: Final = "machine"  # in katod's state
 _LARGEST: Final = 1024
 _BYTES: Final = 16
+_IN_NAME: Final = 6  # digits of the id in the name of a folder
 _ID: Final = re.compile(r"[0-9a-f]{32}")
 _PRIVATE: Final = 0o600
 
 
 class Machine(NamedTuple):
-    """A name, as the person configured it, and an id made at random; both are empty for a folder of nobody's."""
+    """A name, as the person configured it, and an id made at random; both are empty for a folder that is not shared."""
 
     name: str = ""
     id: str = ""
 
-    def is_other(self, found: "Machine") -> bool:
-        """Return whether a folder is another machine's; one that names none is anybody's."""
-        return bool(found.id) and found.id != self.id
+    @property
+    def folder(self) -> str:
+        """The name of its folder."""
+        return f"{self.name}-{self.id[:_IN_NAME]}" if self.name else ""
 
 
 def this_machine(name: str, state: Path) -> Machine:

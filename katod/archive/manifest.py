@@ -8,13 +8,13 @@ that were not synced, with the end of one, or whole ones, behind them: what was 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 import orjson
 
 from katod.archive.machine import Machine
 from katod.errors import KatodError
-from katod.model import SessionKey
+from katod.model import SessionKey, Tools
 from katod.text import is_plain_name
 
 MANIFEST: Final = ".katod-export.jsonl"
@@ -24,15 +24,23 @@ _HEADER: Final = "katodExport"
 _BEGIN: Final = b'{"katodExport":'
 # What an entry consists of, in the order of its fields. There may be ten thousand of them: this is the fast way.
 _TYPES: Final = (str, str, str, str, str, list, str, int, int, str, str, str, str)
-_SAFE: Final = re.compile(r"[^./\0][^/\0]*(?:/[^./\0][^/\0]*)*")
+_SAFE: Final = re.compile(r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]*(?:/[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]*)*")
 # The files of a session as they were when it was read: path, size, mtime (ns), and two numbers that a copy changes.
 Sources = list[list[str | int]]
-# The parts of a session that were recorded: the ids of the first and the last event of each.
-RecordedParts = tuple[tuple[str, str], ...]
-WHOLE: Final[RecordedParts] = (("", ""),)  # all of it
 # Which line of the list counts: a session may be there once for each format.
 Slot = tuple[SessionKey, str]
 INDEX_SLOT: Final[Slot] = (SessionKey("", ""), "html")  # of the index, which is of no session
+
+
+class RecordedParts(NamedTuple):
+    """The parts of a session that its person had recorded, and what recordings of them show at least.
+
+    `parts` has the ids of the first and the last event of each.
+    """
+
+    parts: tuple[tuple[str, str], ...] = ()
+    tools: Tools = "full"
+    thinking: bool = True
 
 
 class Entry(NamedTuple):
@@ -41,7 +49,8 @@ class Entry(NamedTuple):
     `before` is the hash of the file that was about to be replaced: after a kill, one of the two is there. `edited`
     means that a person changed the file: size and time are then those of the changed file, the hash is katod's.
     `cwd` is known of a session that was read, even if nothing was made of it because its project is excluded.
-    `recorded` says which parts of it a person had recorded: of nothing else, programs for other agents learn.
+    `recorded` says which parts of it a person had recorded: of nothing else, programs for other agents learn. It holds
+    for the file of this hash alone.
     """
 
     slot: Slot
@@ -55,7 +64,7 @@ class Entry(NamedTuple):
     before: str = ""
     cwd: str = ""
     edited: bool = False
-    recorded: RecordedParts = ()
+    recorded: RecordedParts = RecordedParts()
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -102,10 +111,9 @@ class Manifest:
     def claim(self, machine: Machine) -> bool:
         """Make it the manifest of a machine; return whether it was nobody's. Raises KatodError if it is another's."""
         found = self.machine
-        if machine.is_other(found):
-            which = "another machine that is also called" if machine.id else "the machine"
-            hint = "give this one another name: `archive.machine`" if machine.id else "choose another folder"
-            raise KatodError(f"belongs to {which} {found.name}", hint=hint)
+        if found.id and found.id != machine.id:
+            hint = "choose another directory, or the one that this is in, if it is one of `archive.folders`"
+            raise KatodError(f"is the part of the machine {found.name}", hint=hint)
         self.machine = machine
         return found != machine
 
@@ -161,8 +169,8 @@ def entry_line(entry: Entry) -> bytes:
         row["cwd"] = entry.cwd
     if entry.edited:
         row["edited"] = True
-    if entry.recorded:
-        row["recorded"] = entry.recorded
+    if entry.recorded.parts:
+        row["recorded"] = entry.recorded._asdict()
     return orjson.dumps(row) + b"\n"
 
 
@@ -183,11 +191,17 @@ def _entry(row: dict[str, Any]) -> Entry:
         raise TypeError
     if "file" in row:
         _safe_name(file[0])
-    return Entry._make(((key, row["format"]), *values, "edited" in row, _recorded(row.get("recorded", []))))
+    return Entry._make(((key, row["format"]), *values, "edited" in row, _recorded(row.get("recorded"))))
 
 
-def _recorded(rows: list[list[str]]) -> RecordedParts:
-    return tuple((_of_type(first, str), _of_type(last, str)) for first, last in rows)
+def _recorded(row: dict[str, Any] | None) -> RecordedParts:
+    if row is None:
+        return RecordedParts()
+    parts = tuple((_of_type(first, str), _of_type(last, str)) for first, last in row["parts"])
+    tools = row["tools"]
+    if tools not in get_args(Tools):
+        raise ValueError
+    return RecordedParts(parts, tools, _of_type(row["thinking"], bool))
 
 
 def _of_type(value: Any, kind: type) -> Any:

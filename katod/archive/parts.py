@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Final
 
 from katod.agents import AGENTS
+from katod.archive.folders import known_folders
 from katod.archive.machine import Machine, known_id
-from katod.archive.manifest import INDEX_SLOT, MANIFEST, WHOLE, Entry, Manifest, RecordedParts
+from katod.archive.manifest import INDEX_SLOT, MANIFEST, Entry, Manifest, RecordedParts
 from katod.discover.found import FoundSession
 from katod.errors import KatodError, OutputUnreadable
 from katod.formatspec import FORMATS, MARKDOWN
 from katod.model import Identity, SessionKey, Stat
-from katod.text import is_plain_name
 from katod.write.output import OutputPath
 from katod.write.reading import open_plain
 
 JSONL: Final = FORMATS["jsonl"].name
-_HTML: Final = FORMATS["html"].name
 _LARGEST: Final = 256 * 1024 * 1024  # bytes of a list
 _MOST: Final = 1000  # machines in a folder
 
@@ -41,16 +40,21 @@ class ArchivedSession(FoundSession):
         form = entry.slot[1]
         self._entries[form] = entry
         if form == JSONL:
-            path = self.root / entry.name
-            self.files = [(str(path), Identity(self.key), Stat(entry.size, entry.mtime_ns, 0, 0))]
+            path = str(self.root / entry.name)
+            self.files = [(path, Identity(self.key), _stat(path))]
 
     @property
     def exported(self) -> Callable[[], BufferedReader] | None:
         """What opens its events, if they can be read."""
-        return self.open if self.has_events else None
+        return self.open_events if self.has_events else None
 
     @property
     def changed_ns(self) -> int:
+        """When it changed on its machine, as far as that was exported (ns)."""
+        return max(map(_changed, self._entries.values())) or self.exported_ns
+
+    @property
+    def exported_ns(self) -> int:
         """When the last of its files was written (ns)."""
         return max(entry.mtime_ns for entry in self._entries.values())
 
@@ -65,34 +69,58 @@ class ArchivedSession(FoundSession):
         return next((entry.cwd for entry in self._entries.values() if entry.cwd), "")
 
     @property
+    def recorded(self) -> RecordedParts:
+        """Which parts of its events were recorded."""
+        return self._entries[JSONL].recorded if self.has_events else RecordedParts()
+
+    @property
+    def events_path(self) -> Path:
+        """The file with its events. Only of a session that has events."""
+        return self.root / self._entries[JSONL].name
+
+    @property
+    def digest(self) -> str:
+        """The hash of that file, as its list says."""
+        return self._entries[JSONL].digest
+
+    def open_events(self) -> BufferedReader:
+        """Return that file, open for reading. Raises OutputUnreadable."""
+        return open_plain(OutputPath(self.root, self._entries[JSONL].parts))
+
+    @property
     def path(self) -> Path:
-        """The file that shows it best: with its events, else as text."""
+        """The file that shows it best: its events, unless another one has more of it."""
         return self.root / self._best.name
 
     @property
     def form(self) -> str:
-        """The format of that file."""
+        """The format of the file that shows it best."""
         return self._best.slot[1]
 
-    @property
-    def file_size(self) -> int:
-        """The size of that file, in bytes."""
-        return self._best.size
-
-    @property
-    def recorded(self) -> RecordedParts:
-        """Which parts of its events were recorded; without events, the whole if all of it was."""
-        recorded = self._best.recorded
-        return recorded if self.has_events or recorded == WHOLE else ()
-
     def open(self) -> BufferedReader:
-        """Return that file, open for reading. Raises OutputUnreadable."""
+        """Return the file that shows it best, open for reading. Raises OutputUnreadable."""
         return open_plain(OutputPath(self.root, self._best.parts))
 
     @property
     def _best(self) -> Entry:
-        order = (JSONL, MARKDOWN, _HTML, *self._entries)
-        return next(self._entries[form] for form in order if form in self._entries)
+        newest = max(self._entries.values(), key=lambda entry: entry.mtime_ns)
+        as_new = {form: entry for form, entry in self._entries.items() if entry.sources == newest.sources}
+        return next((as_new[form] for form in (JSONL, MARKDOWN) if form in as_new), newest)
+
+
+def _changed(entry: Entry) -> int:
+    """Return when a session changed that was exported; 0 if the list does not say that."""
+    times = [source[2] for source in entry.sources if isinstance(source, list) and len(source) > 2]
+    return max((time for time in times if isinstance(time, int)), default=0)
+
+
+def _stat(path: str) -> Stat:
+    """Return what changes with a file; of one that is not there, nothing."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return Stat(0, 0, 0, 0)
+    return Stat(status.st_size, status.st_mtime_ns, 0, 0)
 
 
 class SharedPart:
@@ -114,8 +142,8 @@ class SharedPart:
             manifest = Manifest.read(file.read(_LARGEST))
         part = cls(root, manifest.machine, manifest.damaged)
         for slot, entry in manifest.entries.items():
-            if entry.name and slot != INDEX_SLOT and slot[0].agent in AGENTS:
-                part._session(slot[0]).add(entry)
+            if entry.name and slot != INDEX_SLOT and slot[0].agent in AGENTS and slot[1] in FORMATS:
+                part._take(slot[0], entry)
         return part
 
     @property
@@ -123,45 +151,49 @@ class SharedPart:
         """What people call the machine: a folder that names none is called by its own name."""
         return self.machine.name or self.root.name
 
-    def _session(self, key: SessionKey) -> ArchivedSession:
+    def _take(self, key: SessionKey, entry: Entry) -> None:
+        if not str(key).isprintable():
+            self.damaged += 1
+            return
         if key not in self.sessions:
             self.sessions[key] = ArchivedSession(key, self.name, self.root)
-        return self.sessions[key]
+        self.sessions[key].add(entry)
 
 
 class SharedFolders:
-    """The parts in some folders. What cannot be read is noted in `problems`, by its path.
+    """The parts in some folders. What cannot be read is noted in `problems`, by its path."""
 
-    `own` is the id of this machine, whose part is one of them, too: it may have what an agent has deleted here.
-    """
-
-    def __init__(self, folders: Iterable[Path], own: str) -> None:
+    def __init__(self, folders: Iterable[Path], is_own: Callable[["SharedPart"], bool] = lambda _: False) -> None:
+        """`is_own` says whether a part is this machine's: it may have what an agent has deleted here."""
         self.problems: dict[str, str] = {}
-        self._own = own
         self.parts = [part for folder in folders for part in self._parts(folder)]
+        self.others = [part for part in self.parts if not is_own(part)]
         self._note_twins()
 
-    @property
-    def others(self) -> list[SharedPart]:
-        """The parts of other machines."""
-        return [part for part in self.parts if not self._own or part.machine.id != self._own]
+    def sessions(
+        self, without: Container[SessionKey] = (), *, others: bool = False, recorded: bool = False
+    ) -> list[ArchivedSession]:
+        """Return the sessions of all parts, or of `others` alone, each once, as it was exported last; `without` some.
 
-    def sessions(self, without: Container[SessionKey] = (), *, others: bool = False) -> list[ArchivedSession]:
-        """Return the sessions of all parts, or of `others` alone, each once, as it was written last; `without` some."""
+        With `recorded`, only those of which something was recorded.
+        """
         newest: dict[SessionKey, ArchivedSession] = {}
         for part in self.others if others else self.parts:
             for key, found in part.sessions.items():
-                if key not in without and (key not in newest or newest[key].changed_ns < found.changed_ns):
+                is_wanted = key not in without and (not recorded or found.recorded.parts)
+                if is_wanted and (key not in newest or newest[key].exported_ns < found.exported_ns):
                     newest[key] = found
         return list(newest.values())
 
     def _parts(self, folder: Path) -> Iterator[SharedPart]:
         try:
-            roots = list(_roots(folder))
+            roots = list(candidates(folder))
         except OSError as error:
             self.problems[str(folder)] = f"cannot be read: {error.strerror}"
             return
-        for root in roots:
+        if len(roots) > _MOST:
+            self.problems[str(folder)] = f"has more than {_MOST:,} machines: the others are not read"
+        for root in roots[:_MOST]:
             try:
                 part = SharedPart.read(root)
             except KatodError as error:
@@ -177,7 +209,7 @@ class SharedFolders:
             self.problems[str(part.root / MANIFEST)] = f"{lines} damaged: these sessions are not read"
 
     def _note_twins(self) -> None:
-        """Note two machines that have one name: their sessions are read, but nobody can tell which is which."""
+        """Note two machines that have one name: their sessions are read, but people cannot tell which is which."""
         ids: dict[str, str] = {}
         for part in self.parts:
             machine = part.machine
@@ -187,16 +219,19 @@ class SharedFolders:
 
 def shared_folders(folders: Iterable[str], state: Path) -> SharedFolders:
     """Return the parts in the folders of the configuration."""
-    paths = [Path(os.path.realpath(os.path.expanduser(folder))) for folder in folders]
-    return SharedFolders(paths, known_id(state) if paths else "")
+    paths = [real_path(folder) for folder in folders]
+    own, written = known_id(state) if paths else "", known_folders(state) if paths else []
+    return SharedFolders(paths, lambda part: part.machine.id == own if part.machine.id else part.root in written)
 
 
-def _roots(folder: Path) -> Iterator[Path]:
+def real_path(folder: str) -> Path:
+    """Return where a folder of the configuration is."""
+    return Path(os.path.realpath(os.path.expanduser(folder)))
+
+
+def candidates(folder: Path) -> Iterator[Path]:
     """Yield a folder and those right below it that have a list of exports. Raises OSError."""
     with os.scandir(folder) as entries:
-        found = [entry.name for entry in entries if is_plain_name(entry.name) and entry.is_dir(follow_symlinks=False)]
-    yield from filter(_has_list, (folder, *(folder / name for name in sorted(found)[:_MOST])))
-
-
-def _has_list(folder: Path) -> bool:
-    return os.path.lexists(folder / MANIFEST)
+        found = [entry.name for entry in entries if entry.name[0] != "." and entry.is_dir(follow_symlinks=False)]
+    below = (folder / name for name in sorted(found) if name.isprintable())
+    yield from (root for root in (folder, *below) if os.path.lexists(root / MANIFEST))

@@ -1,5 +1,6 @@
 """What to do for each session, given its entry in the manifest and the state of its file. Pure."""
 
+from hashlib import blake2b
 from typing import Literal, NamedTuple
 
 from katod.archive.manifest import Entry, Slot, Sources
@@ -57,6 +58,20 @@ def decide(entry: Entry, sources: Sources, made: str, state: State) -> Step:
     if state == "same" and (is_current(entry, sources, made) or _is_rest(sources, entry.sources)):
         return "keep"
     return "replace"
+
+
+def empty(task: Task) -> Entry:
+    """Return what is noted of a session of which no file was made: neither its files nor its project are named."""
+    return Entry(task.slot, _mark(task.made, task.sources))
+
+
+def is_known_empty(entry: Entry, sources: Sources, made: str) -> bool:
+    """Return whether nothing was in a session, and nothing has changed since."""
+    return entry.made == _mark(made, sources)
+
+
+def _mark(made: str, sources: Sources) -> str:
+    return blake2b(repr((made, sources)).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def is_current(entry: Entry, sources: Sources, made: str) -> bool:

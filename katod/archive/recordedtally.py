@@ -1,61 +1,89 @@
 """Which parts of a session its person had recorded: so much of it, and no more, is for other agents. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from katod import events as ev
-from katod.archive.manifest import WHOLE, RecordedParts
+from katod.archive.manifest import RecordedParts
 from katod.events import Event
 from katod.formats.lines import Lines
 from katod.metadata import Replay, SessionMetadata
+from katod.model import Tools
 from katod.record.ranges import RangePrinter
 from katod.store.rows import OutputRow
 
-# What says nothing of a conversation: it is recorded as a whole if only such events are outside of its recordings.
-_BESIDE: Final = frozenset({ev.SESSION_START, ev.SESSION_END, ev.TURN_START, ev.TURN_END, ev.CONFIG_CHANGE})
+_ORDER: Final[tuple[Tools, ...]] = ("none", "summary", "full")
+_Part = tuple[int, str, int, str]  # number and id of the first event, and of the last one
 
 
 class RecordedTally:
     """Notes which events are within recordings while they pass."""
 
-    def __init__(self, outputs: Iterable[OutputRow]) -> None:
-        self._printers = [_printer(output) for output in outputs]
-        self._parts: list[tuple[str, str]] = []
-        self._is_within = False  # whether the last event was
-        self._is_whole = bool(self._printers)
+    def __init__(self, outputs: Sequence[OutputRow]) -> None:
+        self._outputs = outputs
+        self._followed = [_FollowedRanges(output) for output in outputs]
+        self._number = 0
 
     def over(self, events: Replay) -> Iterator[tuple[Event, SessionMetadata]]:
         """Yield the events."""
-        if not self._printers:
+        if not self._followed:
             yield from events
             return
         for event, metadata in events:
-            self._take(event, metadata)
+            self._number += 1
+            for one in self._followed:
+                one.take(self._number, event, metadata)
             yield event, metadata
 
     @property
-    def parts(self) -> RecordedParts:
+    def recorded(self) -> RecordedParts:
         """The recorded parts of what has passed."""
-        return WHOLE if self._is_whole and self._parts else tuple(self._parts)
+        united = _united(part for one in self._followed for part in one.parts())
+        if not united:
+            return RecordedParts()
+        parts = tuple((first, last) for _, first, _, last in united)
+        shown = [(output.options, each) for output in self._outputs for each in output.ranges]
+        options = [given.with_switches(dict(each.switches)) for given, each in shown]
+        tools = min((one.tools for one in options), key=_ORDER.index)
+        return RecordedParts(parts, tools, all(one.thinking for one in options))
 
-    def _take(self, event: Event, metadata: SessionMetadata) -> None:
-        within = [_has(printer, event, metadata) for printer in self._printers]  # each has to see each event
-        is_within = any(within)
+
+class _FollowedRanges:
+    """The parts of a session that one recording has."""
+
+    def __init__(self, output: OutputRow) -> None:
+        self._printer = RangePrinter("jsonl", output.options, output.ranges, printer=_Silent())
+        self._parts: list[_Part] = []
+        self._is_within = False  # whether the last event was
+
+    def take(self, number: int, event: Event, metadata: SessionMetadata) -> None:
+        """Take the next event."""
+        is_within = self._printer.has(event)
+        self._printer.take(event, metadata)
         if is_within:
-            first = self._parts.pop()[0] if self._is_within else event.id
-            self._parts.append((first, event.id))
-        self._is_whole = self._is_whole and (is_within or event.kind in _BESIDE)
-        self._is_within = is_within
+            first = self._parts.pop()[:2] if self._is_within else (number, event.id)
+            self._parts.append((*first, number, event.id))
+        self._is_within = is_within and self._printer.active
+
+    def parts(self) -> list[_Part]:
+        """Return the parts so far.
+
+        A range of which the end did not come is none: the agent has dropped its records, and what follows is not of it.
+        """
+        printer = self._printer
+        is_lost = printer.active and bool(printer.ranges[printer.index].end or printer.ranges[printer.index].until)
+        return self._parts[:-1] if is_lost else self._parts
 
 
-def _printer(output: OutputRow) -> RangePrinter:
-    return RangePrinter("jsonl", output.options, output.ranges, printer=_Silent())
-
-
-def _has(printer: RangePrinter, event: Event, metadata: SessionMetadata) -> bool:
-    is_within = printer.has(event)
-    printer.take(event, metadata)
-    return is_within
+def _united(parts: Iterable[_Part]) -> list[_Part]:
+    """Return the parts of several recordings, those that overlap or follow one another as one."""
+    united: list[_Part] = []
+    for part in sorted(parts):
+        before = united[-1] if united else None
+        if before is None or part[0] > before[2] + 1:
+            united.append(part)
+        elif part[2] > before[2]:
+            united[-1] = (*before[:2], *part[2:])
+    return united
 
 
 class _Silent(Lines):

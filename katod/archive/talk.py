@@ -116,7 +116,7 @@ class ReadTalk:
     def said(self) -> Said:
         """Return what was said so far."""
         tally = self._tally
-        said, recorded = self._said.text, self._recorded.parts
+        said, recorded = self._said.text, self._recorded.recorded
         return Said(said, self.metadata.cwd, recorded, tally.spoken > 0, tally.unknown > 0, tally.problem)
 
     def spooled(self) -> "Done[tuple[SessionMetadata, Said]] | None":

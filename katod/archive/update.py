@@ -12,7 +12,7 @@ from katod.archive.excluded import Exclusion
 from katod.archive.folder import ExportFolder
 from katod.archive.indexfile import update_index
 from katod.archive.manifest import INDEX, INDEX_SLOT, Sources
-from katod.archive.plan import Outcome, Task, decide, is_current
+from katod.archive.plan import Outcome, Task, decide, is_known_empty
 from katod.discover.found import FoundSession
 from katod.errors import KatodError, OutputError, SourceGone
 from katod.formatspec import FORMATS
@@ -153,7 +153,7 @@ def _task(folder: ExportFolder, found: FoundSession, form: str, made: str, exclu
     if entry is not None and exclusion.covers(slot, entry.cwd):
         return Task(found, slot, sources, made, "exclude", entry)
     if entry is None or not entry.name:
-        is_known = entry is not None and is_current(entry, sources, made)
+        is_known = entry is not None and is_known_empty(entry, sources, made)
         return Task(found, slot, sources, made, "keep" if is_known else "write", entry)
     look = folder.look(entry)  # which may correct the entry
     step = decide(entry, sources, made, look.state)

@@ -6,7 +6,7 @@ from katod.archive.excluded import Exclusion
 from katod.archive.folder import ExportFolder
 from katod.archive.manifest import Entry
 from katod.archive.naming import ExportNaming
-from katod.archive.plan import Outcome, Task
+from katod.archive.plan import Outcome, Task, empty
 from katod.archive.talk import Rendering, Said, SpooledTalk, Talk
 from katod.archive.tally import has_less
 from katod.formatspec import FORMATS
@@ -150,7 +150,8 @@ class Writer:
     def _nothing(self, task: Task) -> Outcome:
         """Note that a session is empty. A file that was made of it when it was not stays."""
         before = task.entry or Entry(task.slot)
-        self._folder.note(before._replace(made=task.made, sources=task.sources))
+        noted = before._replace(made=task.made, sources=task.sources) if before.name else empty(task)
+        self._folder.note(noted)
         return "unchanged" if before.name else "empty"
 
     def _excluded(self, task: Task, talk: Talk) -> Outcome:

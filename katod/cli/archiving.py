@@ -11,10 +11,12 @@ from typing import Any, Final
 import click
 
 from katod.archive.commit import ArchiveRepository, Commit
+from katod.archive.drop import unmark
 from katod.archive.folder import ExportFolder, opened, require_allowed
 from katod.archive.folders import remember
-from katod.archive.machine import this_machine
+from katod.archive.machine import Machine, this_machine
 from katod.archive.manifest import INDEX
+from katod.archive.parts import real_path
 from katod.archive.plan import Outcome, Task
 from katod.archive.update import Result, bring_up_to_date
 from katod.cli.context import Context
@@ -51,13 +53,14 @@ def export_everything(
     form = format_name or MARKDOWN
     require_page(form, base)
     options = replace(policy.export_options(form, thinking=thinking, tools=tools, redact=redact), base=base)
-    machine = this_machine(context.settings.archive.machine, context.state)
-    root = Path(os.path.realpath(with_home(output))) / machine.name
+    machine, root = _place(context, Path(os.path.realpath(with_home(output))))
     require_allowed(root, policy.output_directory, policy.protected)
+    repository = ArchiveRepository(root) if commit else None
     with opened(root, machine) as folder:
         _say_aside(folder)
-        repository = ArchiveRepository(root) if commit else None
-        sessions = context.found(with_words=True, with_outputs=True).values()
+        outputs = context.outputs()
+        sessions = context.found(with_words=True, outputs=outputs).values()
+        unmark(folder, {key for key, _ in outputs})
         result = bring_up_to_date(folder, sessions, policy, form, options, _progress)
         committed = _committed(repository, folder, result) if repository else None
     with suppress(OSError):  # it is only needed to forget
@@ -67,6 +70,14 @@ def export_everything(
     _print(result, root)
     _print_commit(committed)
     _require_complete(result, len(sessions))
+
+
+def _place(context: Context, output: Path) -> tuple[Machine, Path]:
+    """Return which machine's part of a directory is written, and where; nobody's if it is not a shared one."""
+    archive = context.settings.archive
+    is_shared = output in map(real_path, archive.folders)
+    machine = this_machine(archive.machine if is_shared else "", context.state)
+    return machine, output / machine.folder
 
 
 def _policy(context: Context) -> Policy:
@@ -96,6 +107,8 @@ def _print_commit(committed: Commit | GitError | None) -> None:
     if committed is not None:
         files = "1 file" if committed.files == 1 else f"{committed.files:,} files"
         say(f"committed {files} to {committed.branch}: {committed.name}")
+        if committed.ignored:
+            say(f"not committed, because the repository ignores them: {committed.ignored:,}")
 
 
 def _committed(repository: ArchiveRepository, folder: ExportFolder, result: Result) -> Commit | GitError | None:
@@ -103,7 +116,7 @@ def _committed(repository: ArchiveRepository, folder: ExportFolder, result: Resu
     done = ", ".join(f"{outcome} {result.counts[outcome]:,}" for outcome in _DONE if result.counts[outcome])
     try:
         return repository.commit(
-            folder.manifest, ": ".join(filter(None, ("katod", folder.manifest.machine.name, done)))
+            folder.manifest, ": ".join(filter(None, ("katod", folder.manifest.machine.name, done or "update")))
         )
     except GitError as error:
         return error

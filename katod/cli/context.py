@@ -1,7 +1,7 @@
 """What all commands share: settings, state directory, ledger, the meaning of SESSION."""
 
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from katod.discover.roots import Root, find_roots
 from katod.errors import ConfigError, LedgerError
 from katod.log import EventLog
 from katod.model import SessionKey
+from katod.record.outputfile import is_as_written
 from katod.store.collections import Tombstones
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, PersonalRow
@@ -80,19 +81,25 @@ class Context:
             if ledger is not None:
                 ledger.close()
 
-    def found(self, *, with_words: bool = False, with_outputs: bool = False) -> dict[SessionKey, FoundSession]:
-        """Return every session on disk; `with_words` of its person, and `with_outputs`, if they are wanted."""
+    def found(
+        self, *, with_words: bool = False, outputs: Iterable[tuple[SessionKey, OutputRow]] = ()
+    ) -> dict[SessionKey, FoundSession]:
+        """Return every session on disk; `with_words`, also with what its person says of it; each with its outputs."""
         found = find_sessions(self._roots_to_read(), self.problems, self._said() if with_words else {})
-        for key, output in self._outputs() if with_outputs else ():
+        for key, output in outputs:
             if key in found:
                 found[key].note(output)
         return found
 
-    def _outputs(self) -> list[tuple[SessionKey, OutputRow]]:
-        """Return all recordings and copies that have been made, nothing if the ledger cannot be read."""
+    def outputs(self) -> list[tuple[SessionKey, OutputRow]]:
+        """Return the recordings and copies whose files are as katod wrote them, none if the ledger cannot be read.
+
+        What a person took out of a transcript, or deleted as a whole, is for nobody else.
+        """
         with suppress(LedgerError), self.reading() as ledger:
             keys = {row.id: row.key for row in ledger.sessions()} if ledger else {}
-            return [(keys[row.session], row) for row in ledger.outputs() if row.made] if ledger else []
+            rows = [row for row in ledger.outputs() if row.made and row.held is None] if ledger else []
+            return [(keys[row.session], row) for row in rows if is_as_written(row)]
         return []
 
     def _said(self) -> dict[SessionKey, PersonalRow]:
@@ -111,10 +118,14 @@ class Context:
         if not self.shared.parts:
             return []
         found = self.shared.sessions(without, others=others)
-        with suppress(LedgerError), self.reading() as ledger:
-            forgotten = ledger.tombstones if ledger and ledger.has_tombstones() else Tombstones(())
-            return [one for one in found if not forgotten.covers(one.key)]
-        return []  # without the ledger, nobody knows what was forgotten
+        try:
+            with self.reading() as ledger:
+                forgotten = ledger.tombstones if ledger and ledger.has_tombstones() else Tombstones(())
+                return [one for one in found if not forgotten.covers(one.key)]
+        except LedgerError as error:
+            what = f"{error.what}: what was forgotten is not known, so no session of another machine is shown"
+            self.shared.problems[str(error.path)] = what
+            return []
 
     def look(self) -> None:
         """Note the folders that cannot be read and those that are not understood; cheaper than `found`."""

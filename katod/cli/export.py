@@ -63,7 +63,7 @@ def _checked_base(_ctx: click.Context, _param: click.Parameter, base: str | None
 @click.option(
     "--commit",
     is_flag=True,
-    help="With --all: commit what katod wrote to the git repository of the directory. No hooks, nothing is pushed.",
+    help="With --all: commit what katod wrote to the git repository of the directory. Hooks do not run; nothing is pushed.",
 )
 @content_options
 @click.pass_obj
@@ -77,10 +77,9 @@ def export(context: Context, /, what: str | None, everything: bool, commit: bool
 
     With --all, katod writes all sessions that are new or have changed since the last run, under names like those of
     recordings. It does not touch files that you changed, and deletes nothing. The file `.katod-export.jsonl` in the
-    directory lists what was written from which session. With -f html, `index.html` there leads to all pages. If this
-    machine has a name (`archive.machine`), all of that is in a subdirectory of this name: so machines share a directory
-    without ever changing each other's files. With --commit, one commit of the run is made, on the branch that is
-    checked out, of katod's own files alone.
+    directory lists what was written from which session. With -f html, `index.html` there leads to all pages. In a
+    directory that machines share (`archive.folders`), each of them writes to a subdirectory of its own. With --commit,
+    katod commits what it wrote to the branch that is checked out, and nothing else.
     """
     if sum((what is not None, options["recording"] is not None, everything)) > 1:
         raise click.UsageError("give at most one of SESSION, FILE, --recording and --all")

@@ -42,6 +42,7 @@ from katod.record.export import (
 from katod.record.policy import Policy
 from katod.record.ranges import recorded
 from katod.record.reading import opened
+from katod.shell import pasted
 from katod.store.rows import OutputRow
 
 
@@ -159,7 +160,7 @@ def require_events(found: ArchivedSession) -> None:
     """Raise SelectionError for a session of which there is only the text."""
     if not found.has_events:
         what = f"the machine {found.machine} exported only its text, as {found.path.name}"
-        raise SelectionError(what, path=str(found.key), hint=f"`katod show {found.key}` shows it")
+        raise SelectionError(what, path=str(found.key), hint=f"`katod show {pasted(str(found.key))}` shows it")
 
 
 def _file(context: Context, path: Path) -> Replay:

@@ -3,12 +3,14 @@
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import click
 
-from katod.archive.drop import copies_in, drop
+from katod.archive.drop import copies_in, drop, unmark
+from katod.archive.folder import opened
 from katod.archive.folders import known_folders
 from katod.archive.manifest import MANIFEST
 from katod.cli.context import Context
@@ -56,7 +58,10 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
         return
     _ask(context, key, WITH_OUTPUTS if outputs else "")
     say(f"{key} is forgotten")
-    left = [*(row.path for row in remains.outputs if os.path.lexists(row.path)), *copies.delete()] if outputs else []
+    if not outputs:
+        copies.unmark()
+        return
+    left = [*(row.path for row in remains.outputs if os.path.lexists(row.path)), *copies.delete()]
     if left:
         raise KatodError(
             f"not deleted: {', '.join(map(str, left))}", hint="delete these files yourself if you no longer need them"
@@ -84,6 +89,13 @@ class Copies:
                     yield f"  the copy {root / entry.name} {'is deleted' if outputs else 'stays'}"
         for root in self._gone:
             yield f"  copies in {root} stay: `katod export --all` wrote there, but its list is not there now"
+
+    def unmark(self) -> None:
+        """Mark nothing of the session as recorded any more: other machines give it to no program then."""
+        for root in self._found:
+            with suppress(KatodError, OSError), opened(root) as folder:  # the next export does it
+                unmark(folder, {slot[0] for slot in folder.manifest.entries if not self._is_of(slot[0])})
+                folder.compact()
 
     def delete(self) -> list[Path]:
         """Delete the copies, and what is said of them; return those that stay."""

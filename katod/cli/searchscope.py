@@ -179,9 +179,18 @@ class SearchScope:
 
 def _archived(found: ArchivedSession, about: TranscriptHead) -> Described:
     """Return the displayed form of a session that another machine shares."""
-    key, path = found.key, str(found.path)
-    title, project = about.title or found.path.stem, found.cwd or about.project
+    key, path, project = found.key, str(found.path), found.cwd or about.project
+    title = about.title or _title_of(found) or found.path.stem
     return Described(key.agent, str(key), title, project, f"katod show {pasted(str(key))}", path, found.machine)
+
+
+def _title_of(found: ArchivedSession) -> str:
+    """Return what a session is called by its first events, empty if it has none that can be read."""
+    if not found.has_events:
+        return ""
+    from katod.archive.archived import title_of  # noqa: PLC0415 - it loads the formats
+
+    return title_of(found)
 
 
 def words_of(row: PersonalRow) -> str:

@@ -19,6 +19,7 @@ from katod.discover.found import FoundSession
 from katod.errors import LedgerError, NoSuchSession, NothingHere, SelectionError
 from katod.model import SessionKey
 from katod.rescue.names import saved_keys, transcript_of
+from katod.shell import pasted
 from katod.store.rows import OutputRow
 
 LATEST: Final = "latest"
@@ -52,17 +53,18 @@ def select_anywhere(context: Context, text: str) -> FoundSession:
     try:
         return select(context, text)
     except NoSuchSession:
-        found = archived_as(context, text)
-        if found is None:
+        found = _archived_as(context, text)
+        if not found:
             raise
-        return found
+        if len(found) > 1:
+            raise _several([one.key for one in found], text) from None
+        return found[0]
 
 
-def archived_as(context: Context, text: str) -> ArchivedSession | None:
-    """Return the session of a shared folder that a text selects, None if that is none or more than one."""
+def _archived_as(context: Context, text: str) -> list[ArchivedSession]:
+    """Return the sessions of shared folders that a text selects."""
     found = {one.key: one for one in context.archived()}
-    keys = matching_keys(found, text)
-    return found[keys[0]] if len(keys) == 1 else None
+    return [found[key] for key in matching_keys(found, text)]
 
 
 def select_recorded(context: Context, text: str, *, to_stop: bool) -> SessionKey:
@@ -272,8 +274,13 @@ def _matching(context: Context, sessions: Iterable[FoundSession], text: str) -> 
         closed = "".join(f"; {folder}: {problem}" for folder, problem in context.problems.items())
         hint = _saved(_rescued(text)) or _elsewhere(context, text) or _LIST
         raise NoSuchSession(f"no session matches {text!r}{closed}", hint=hint)
-    some = ", ".join(str(session.key) for session in chosen[:3]) + (", …" if len(chosen) > 3 else "")
-    raise SelectionError(f"{len(chosen)} sessions match {text!r}: {some}", hint="type more of the id")
+    raise _several([session.key for session in chosen], text)
+
+
+def _several(keys: list[SessionKey], text: str) -> SelectionError:
+    """Return the error for a text that selects more than one session."""
+    some = ", ".join(map(str, keys[:3])) + (", …" if len(keys) > 3 else "")
+    return SelectionError(f"{len(keys)} sessions match {text!r}: {some}", hint="type more of the id")
 
 
 def _rescued(text: str) -> list[SessionKey]:
@@ -292,8 +299,12 @@ def _saved(keys: list[SessionKey]) -> str:
 
 def _elsewhere(context: Context, text: str) -> str:
     """Return what to do about a session that only a shared folder has; empty if none has it."""
-    found = archived_as(context, text)
-    return f"the machine {found.machine} has it: `katod show {found.key}` reads it here" if found else ""
+    found = _archived_as(context, text)
+    if not found:
+        return ""
+    if len(found) > 1:
+        return f"{len(found)} sessions of other machines match: type more of the id"
+    return f"the machine {found[0].machine} has it: `katod show {pasted(str(found[0].key))}` reads it here"
 
 
 def _best(matches: list[FoundSession], text: str) -> list[FoundSession]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
@@ -12,6 +11,7 @@ from katod.cli.exporting import events_of, options_of
 from katod.cli.selection import only_recording, outputs_of, recording_named, select_anywhere
 from katod.config import with_home
 from katod.errors import OutputUnreadable, SelectionError
+from katod.formats.redact.redactor import redact
 from katod.formatspec import FORMATS
 from katod.record.export import render_all
 from katod.record.reading import opened, opened_text
@@ -37,8 +37,8 @@ class ReadTranscript(NamedTuple):
 
     def markdown(self, context: Context, content: dict[str, Any]) -> Iterator[str]:
         """Yield it as Markdown, piece by piece: its file as it is, unless other content is wanted."""
-        if self.archived is not None and not self.archived.has_events and self.archived.path.suffix == MARKDOWN:
-            return _pieces(TextIOWrapper(self.archived.open(), encoding="utf-8", errors="replace"))
+        if self.archived is not None and self.archived.form == FORMATS["markdown"].name:
+            return iter([_text_of(self.archived, is_redacted=content["redact"])])
         own = self.own(content)
         return self._read(own) if own and own.suffix == MARKDOWN else self.rendered(context, "markdown", content)[1]
 
@@ -76,6 +76,13 @@ def transcript(context: Context, what: str, *, recorded: bool = False) -> ReadTr
         return ReadTranscript(str(found.key), archived=found)
     rows = outputs_of(context, found.key) if recorded else []
     return _of_row(rows[-1]) if rows else ReadTranscript(str(found.key))
+
+
+def _text_of(archived: ArchivedSession, *, is_redacted: bool) -> str:
+    """Return the text that another machine shares: it need not have been redacted there."""
+    with archived.open() as file:
+        text = file.read().decode("utf-8", "replace")
+    return redact(text) if is_redacted else text
 
 
 def _pieces(file: TextIO) -> Iterator[str]:

@@ -22,6 +22,7 @@ from katod.model import SessionKey
 from katod.record.export import Stretch, read_katod, render_all, replay
 from katod.record.ranges import head_metadata, recorded
 from katod.record.reading import opened, opened_text
+from katod.search.query import Query
 from katod.search.transcriptfiles import TranscriptFile, existing
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SourceRow
@@ -72,8 +73,11 @@ class GivenRecording(Protocol):
         """When the session began (ISO 8601), empty if that is not known."""
 
     @property
-    def searched(self) -> TranscriptFile | None:
-        """What is searched of it, None if it has a form in which no words are found."""
+    def is_searched(self) -> bool:
+        """Whether the words in it can be found: not in forms for machines."""
+
+    def place(self, query: Query) -> TranscriptFile | None:
+        """Return what is searched of it, None if there is nothing, or certainly nothing with all words."""
 
     def text(self) -> Iterator[str]:
         """Yield it as Markdown, without secrets, piece by piece. Raises KatodError."""
@@ -123,9 +127,13 @@ class RecordedSession(NamedTuple):
         return about.started or about.time
 
     @property
-    def searched(self) -> TranscriptFile | None:
-        """What is searched of it, None if it has a form for machines."""
-        return next(existing([self.row]), None) if FORMATS[self.row.format].in_chat else None
+    def is_searched(self) -> bool:
+        """Whether the words in it can be found: not in forms for machines."""
+        return FORMATS[self.row.format].in_chat
+
+    def place(self, _query: Query) -> TranscriptFile | None:
+        """Return its transcript, if words can be found in it."""
+        return next(existing([self.row]), None) if self.is_searched else None
 
     def text(self) -> Iterator[str]:
         """Yield its transcript as Markdown, without secrets, piece by piece. Raises KatodError."""

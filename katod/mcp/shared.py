@@ -1,25 +1,29 @@
-"""Recordings of other machines, in the folders that they share: what their lists mark as recorded, and nothing else."""
+"""Recordings of other machines, in the folders that they share: what their lists mark as recorded, and nothing else.
+
+They are printed again with the options that they were recorded with, as this machine does with its own in JSONL.
+"""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
+from io import BufferedReader
 from pathlib import Path
-from typing import ClassVar, Final
+from tempfile import TemporaryFile
+from typing import ClassVar, cast
 
-from katod.archive.archived import recorded_file
-from katod.archive.manifest import WHOLE
+from katod.archive.archived import recorded_events
 from katod.archive.parts import ArchivedSession, shared_folders
 from katod.errors import KatodError
-from katod.formats.redact.redactor import redact
-from katod.formatspec import FORMATS, MARKDOWN
+from katod.formatspec import MARKDOWN
 from katod.mcp.pages import shown
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
-from katod.record.export import look_ahead, read_katod, render_all
+from katod.record.export import look_ahead, render_all
+from katod.search.outputs import search_transcript
+from katod.search.query import Query
 from katod.search.transcriptfiles import TranscriptFile
 from katod.store.collections import Tombstones
 from katod.store.ledger import Ledger
-
-_OPTIONS: Final = Options(tools="summary", redact=True, attachments="name")
 
 
 class SharedRecording:
@@ -27,6 +31,7 @@ class SharedRecording:
 
     number: ClassVar = 0
     is_open: ClassVar = False
+    is_searched: ClassVar = True
 
     def __init__(self, found: ArchivedSession) -> None:
         self._found = found
@@ -44,12 +49,12 @@ class SharedRecording:
 
     @property
     def size(self) -> int:
-        """The size of its file, in bytes."""
-        return self._found.file_size
+        """The size of the file with its events, in bytes."""
+        return self._found.size
 
     @property
     def changed_ns(self) -> int:
-        """When its file was written."""
+        """When the session changed on its machine."""
         return self._found.changed_ns
 
     @property
@@ -60,45 +65,52 @@ class SharedRecording:
     @property
     def title(self) -> str:
         """What it is called, without secrets: what was not recorded has no say."""
-        named = self._found.path.stem if self._found.recorded == WHOLE else str(self.key)
-        return shown(self._metadata.best_title) or named
+        return shown(self._metadata.best_title) or str(self.key)
 
     @property
     def since(self) -> str:
         """When it began (ISO 8601), empty if that is not known."""
         return self._metadata.started or self._metadata.time
 
-    @property
-    def searched(self) -> TranscriptFile | None:
-        """What is searched of it, None if it has a form in which no words are found."""
-        if not FORMATS[self._found.form].in_chat:
-            return None
-        return TranscriptFile(self._found.path, self.changed_ns, partial(recorded_file, self._found))
+    def place(self, query: Query) -> TranscriptFile | None:
+        """Return what is searched of it: its text; None if its events certainly do not have all words."""
+        events = TranscriptFile(self._found.events_path, self.changed_ns, self._found.open_events)
+        try:
+            _, hits = search_transcript(events, query)
+            has_hits = any(True for _ in hits)
+        except KatodError:
+            has_hits = True  # the search says why it cannot be read
+        return TranscriptFile(self._found.events_path, self.changed_ns, partial(self._printed)) if has_hits else None
 
     def text(self) -> Iterator[str]:
         """Yield it as Markdown, without secrets. Raises KatodError."""
-        with recorded_file(self._found) as lines:
-            if self._found.has_events:
-                yield from render_all(read_katod(lines, self._found.path), MARKDOWN, _OPTIONS)
-                return
-            yield redact(lines.read().decode("utf-8", "replace"))
+        recorded = self._found.recorded
+        options = Options(tools=recorded.tools, thinking=recorded.thinking, redact=True, attachments="name")
+        return render_all(recorded_events(self._found), MARKDOWN, options)
+
+    def _printed(self) -> BufferedReader:
+        """Return its text as a file. Raises KatodError."""
+        with ExitStack() as stack:
+            file = stack.enter_context(TemporaryFile())
+            file.writelines(piece.encode("utf-8", "replace") for piece in self.text())
+            file.seek(0)
+            stack.pop_all()  # whoever takes it closes it
+            return cast("BufferedReader", file)
 
     @property
     def _metadata(self) -> SessionMetadata:
-        """What its first recorded events say of it; nothing if they cannot be read."""
+        """What its first recorded events say of it; nothing if they cannot be read, which is said when they are."""
         if self._about is None:
-            self._about = SessionMetadata(self.key)
             try:
-                with recorded_file(self._found) as lines:
-                    begun = look_ahead(read_katod(lines, self._found.path)) if self._found.has_events else None
-                self._about = begun.metadata if begun else self._about
-            except (KatodError, OSError):
-                pass  # why it cannot be read is said when it is
+                begun = look_ahead(recorded_events(self._found))
+            except KatodError:
+                begun = None
+            self._about = begun.metadata if begun else SessionMetadata(self.key)
         return self._about
 
 
 def shared_recordings(state: Path, folders: tuple[str, ...], ledger: Ledger | None) -> list[SharedRecording]:
     """Return what other machines recorded, but for sessions that were forgotten here."""
     forgotten = ledger.tombstones if ledger and ledger.has_tombstones() else Tombstones(())
-    found = shared_folders(folders, state).sessions(others=True)
-    return [SharedRecording(one) for one in found if one.recorded and not forgotten.covers(one.key)]
+    found = shared_folders(folders, state).sessions(others=True, recorded=True)
+    return [SharedRecording(one) for one in found if not forgotten.covers(one.key)]

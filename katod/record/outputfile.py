@@ -15,6 +15,14 @@ def is_reverted(row: OutputRow) -> bool:
         return False
 
 
+def is_as_written(row: OutputRow) -> bool:
+    """Return whether an output is there, and as katod left it: nobody has added to it, or taken anything away."""
+    try:
+        return detect_change(output_path(row), last_fingerprint(row)).change == "same"
+    except OutputError:
+        return False
+
+
 def output_path(row: OutputRow) -> OutputPath:
     """Return where an output is."""
     return OutputPath(row.root, row.parts, "" if row.marker == UNMARKED else row.marker)

@@ -95,7 +95,7 @@ class EditCollector:
         """Take the edits of sessions that other machines share: those that were recorded there, or all."""
         for found in sessions:
             try:
-                if found.has_events and (everything or found.recorded) and calls_with(found, self._names):
+                if found.has_events and (everything or found.recorded.parts) and calls_with(found, self._names):
                     for events in [events_of(found)] if everything else recorded_parts(found):
                         self._take_events(events, found.key)
             except (SourceError, OutputUnreadable) as error:

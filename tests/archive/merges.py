@@ -103,7 +103,7 @@ def play(folder, seed, merges):
         meeting.step()
     first, *others = meeting.end()
     assert all(other == first for other in others)
-    assert {name.partition("/")[0] for name in first} <= set(NAMES)
+    assert {name.partition("-")[0] for name in first} <= set(NAMES)
     return meeting.done | Counter(files=len(first))
 
 

@@ -3,8 +3,8 @@
 import orjson
 import pytest
 
-from katod.archive.archived import calls_with, events_of, recorded_file, recorded_parts
-from katod.archive.manifest import MANIFEST, WHOLE
+from katod.archive.archived import calls_with, events_of, recorded_events, recorded_parts
+from katod.archive.manifest import MANIFEST
 from katod.archive.parts import shared_folders
 from katod.errors import OutputUnreadable
 from tests.cli.test_why import edited, git, runs
@@ -19,7 +19,7 @@ FIRST, INSIDE, AFTER = "the lantern", "the basket", "the umbrella"
 def laptop(tmp_path):
     """Return a machine with a session of which the middle is recorded."""
     laptop = Machine("laptop", tmp_path)
-    make = laptop.claude()
+    laptop.talk = make = laptop.claude()
     make.say(user(FIRST), says("It is blue."), user(f"::start\n{INSIDE}"), says("It is red."), user("::stop"))
     make.say(user(AFTER), says("It is green."))
     laptop.once()
@@ -32,18 +32,24 @@ def shared(machine):
     return found
 
 
+def said(events):
+    return [event.payload.get("text", "") for event, _ in events]
+
+
+def file_of(machine):
+    [path] = [path for path in machine.part.rglob("*.jsonl") if path.name != MANIFEST]
+    return path
+
+
 def test_of_a_session_the_recorded_part_is_given(laptop):
-    """To the line, whichever way it is read; the rest of the file is not."""
+    """To the event; the rest of the file is not."""
     found = shared(laptop)
-    with recorded_file(found) as file:
-        text = file.read()
-    assert INSIDE.encode() in text
-    assert not any(word.encode() in text for word in (FIRST, AFTER, "blue", "green"))
-    [part] = [list(events) for events in recorded_parts(found)]
-    said = [event.payload.get("text", "") for event, _ in part]
-    assert [words for words in said if words.startswith(("the", "It"))] == [INSIDE, "It is red."]
-    assert sum(1 for _ in events_of(found)) > len(said)
-    laptop.claude().say(user(f"::start again\n{FIRST} once more"), says("Still blue."))
+    [part] = [said(events) for events in recorded_parts(found)]
+    assert [words for words in part if words.startswith(("the", "It"))] == [INSIDE, "It is red."]
+    assert part == said(recorded_events(found))
+    assert not any(word in text for text in part for word in (FIRST, AFTER, "blue", "green"))
+    assert len(said(events_of(found))) > len(part)
+    laptop.talk.say(user(f"::start again\n{FIRST} once more"), says("Still blue."))
     laptop.once()
     laptop.share()
     assert len([list(part) for part in recorded_parts(shared(laptop))]) == 2
@@ -55,30 +61,59 @@ def test_a_list_that_says_nothing_of_recordings_gives_nothing(laptop):
     rows = [orjson.loads(line) for line in path.read_bytes().splitlines()]
     path.write_bytes(b"".join(orjson.dumps({k: v for k, v in row.items() if k != "recorded"}) + b"\n" for row in rows))
     found = shared(laptop)
-    assert found.recorded == ()
-    assert list(recorded_parts(found)) == []
+    assert found.recorded.parts == ()
+    assert said(recorded_events(found)) == []
 
 
-def test_a_session_that_was_recorded_as_a_whole_is_given_as_a_whole(tmp_path):
-    """In Markdown, too, of which no part could be told; with the recording, its export is renewed."""
-    laptop = Machine("laptop", tmp_path)
-    laptop.configure(auto=True)
-    laptop.claude().say(user(FIRST), says("It is blue."))
+def test_of_another_file_than_the_list_describes_nothing_is_given(laptop):
+    """It may have arrived before its list, or lack the line at which a part ends; what it has is shown to its person."""
+    before = (laptop.part / MANIFEST).read_bytes()
+    laptop.talk.say(user("something private"), says("yes"))
     laptop.once()
-    for form in ("markdown", "jsonl"):
-        laptop.share(form)
-        assert shared(laptop).recorded == WHOLE
-        with recorded_file(shared(laptop)) as file:
-            assert FIRST.encode() in file.read()
+    laptop.share()
+    path = file_of(laptop)
+    new = path.read_bytes()
+    (laptop.part / MANIFEST).write_bytes(before)
+    with pytest.raises(OutputUnreadable, match="is not the file that the list describes"):
+        said(recorded_events(shared(laptop)))
+    assert "something private" in said(events_of(shared(laptop)))
+    lines = new.splitlines(keepends=True)
+    for number in range(len(lines)):
+        path.write_bytes(b"".join(lines[:number] + lines[number + 1 :]))
+        with pytest.raises(OutputUnreadable):
+            said(recorded_events(shared(laptop)))
 
 
-def test_a_transcript_of_which_a_part_was_recorded_is_not_given(tmp_path):
-    """Where it begins in the text is not known."""
+def test_a_recording_that_its_agent_has_cut_off_is_not_given(tmp_path):
+    """Where `::stop` was, nobody knows: what follows must not count as recorded."""
     laptop = Machine("laptop", tmp_path)
-    laptop.claude().say(user(FIRST), says("It is blue."), user(f"::start\n{INSIDE}"), says("It is red."))
+    make = laptop.claude().say(user(f"::start\n{INSIDE}"), says("It is red."))
+    kept = make.path.read_bytes()
+    make.say(user("::stop"), says("ok"))
     laptop.once()
-    laptop.share("markdown")
-    assert shared(laptop).recorded == ()
+    make.path.write_bytes(kept)
+    make.say(user(AFTER), says("It is green."))
+    laptop.once()
+    laptop.share()
+    assert AFTER in said(events_of(shared(laptop)))
+    assert AFTER not in said(recorded_events(shared(laptop)))
+
+
+@pytest.mark.parametrize("change", ["deleted", "edited", "forgotten"])
+def test_what_its_person_takes_back_is_not_given(laptop, change):
+    """A transcript that is gone, or was changed, and a session that was forgotten."""
+    assert shared(laptop).recorded.parts
+    [row] = laptop.outputs()
+    if change == "deleted":
+        row.path.unlink()
+    elif change == "edited":
+        row.path.write_text(row.path.read_text().replace("It is red.", "…"))
+    else:
+        laptop.cli("forget", SESSION, "--yes")
+        assert shared(laptop).recorded.parts == ()
+        laptop.claude().path.unlink()
+    laptop.share()
+    assert shared(laptop).recorded.parts == ()
 
 
 def test_what_is_recorded_later_is_noted_with_the_next_export(tmp_path):
@@ -87,33 +122,36 @@ def test_what_is_recorded_later_is_noted_with_the_next_export(tmp_path):
     laptop.claude().say(user(FIRST), says("It is blue."))
     laptop.once()
     assert laptop.share() == "wrote 1\n"
-    assert shared(laptop).recorded == ()
+    assert shared(laptop).recorded.parts == ()
     laptop.cli("export", SESSION, "-o", str(tmp_path / "copy.md"))  # katod is not asked to record it
     assert laptop.share() == "unchanged 1\n"
     laptop.cli("capture", SESSION, "all")
     laptop.once()
     assert laptop.share() == "unchanged 1\n"
-    assert shared(laptop).recorded == WHOLE
+    assert FIRST in said(recorded_events(shared(laptop)))
 
 
-def test_a_line_that_is_no_event_ends_what_is_given(laptop):
-    """Nothing behind it is certain to have been recorded."""
-    found = shared(laptop)
-    data = found.path.read_bytes().splitlines(keepends=True)
-    found.path.write_bytes(b"".join([data[0], b'{"schema":"katod.event/1","id":\n', *data[1:]]))
-    with pytest.raises(OutputUnreadable, match="not a katod event"):
-        list(recorded_parts(found))
+def test_a_recording_counts_on_whichever_machine_it_was_made(laptop, tmp_path):
+    """A copy of the session that another machine exports later, unrecorded, does not hide it."""
+    server = Machine("server", tmp_path)
+    copy = server.claude()
+    copy.path.write_bytes(laptop.claude().path.read_bytes())
+    server.share()
+    folders = shared_folders([str(laptop.shared)], tmp_path / "nothing")
+    [found] = folders.sessions(recorded=True)
+    assert (found.machine, INSIDE in said(recorded_events(found))) == ("laptop", True)
 
 
 def test_an_excluded_project_leaves_no_trace_in_a_shared_folder(tmp_path):
-    """Neither its path nor its sessions: others read the list."""
+    """Neither its path nor what was said: others read the list. Nor does one of which nothing was said."""
     laptop = Machine("laptop", tmp_path)
     laptop.claude().say(user(FIRST), says("It is blue."))
+    laptop.claude(OTHER, folder="-home-me-app").append({"type": "file-history-snapshot", "messageId": "m"})
     laptop.configure(exclude=["/home/me/*"])
-    assert laptop.share() == "excluded 1\n"
-    left = [path for path in laptop.shared.rglob("*") if path.is_file()]
-    assert not any(b"/home/me" in path.read_bytes() or SESSION.encode() in path.read_bytes() for path in left)
-    assert laptop.share() == "excluded 1\n"
+    assert laptop.share() == "empty 1, excluded 1\n"
+    left = b"".join(path.read_bytes() for path in laptop.shared.rglob("*") if path.is_file())
+    assert not any(word in left for word in (b"/home/me", b"home-me", SESSION.encode(), FIRST.encode()))
+    assert laptop.share() == "empty 1, excluded 1\n"
 
 
 @pytest.mark.parametrize(

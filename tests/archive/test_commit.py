@@ -1,6 +1,7 @@
 """A commit of what was exported: katod's files alone, and nothing of the repository's own runs."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -50,7 +51,7 @@ def test_a_run_makes_one_commit_and_none_if_nothing_changed(laptop):
     """Of the exports and their list; the message says what was done."""
     assert commit(laptop).splitlines()[-1].startswith("committed 2 files to main: ")
     [transcript] = [path.relative_to(laptop.shared) for path in laptop.part.rglob("*.md")]
-    assert committed(laptop) == {str(transcript), f"laptop/{MANIFEST}"}
+    assert committed(laptop) == {str(transcript), f"{laptop.part.name}/{MANIFEST}"}
     assert git(laptop.shared, "log", "--format=%s") == "katod: laptop: wrote 1\n"
     assert commit(laptop) == "unchanged 1\n"
     laptop.talk.say(user("and the basket"), says("It is red."))
@@ -65,10 +66,13 @@ def test_nothing_else_is_committed_whatever_is_staged(laptop):
     (laptop.shared / "notes.txt").write_text("mine")
     (laptop.part / "app").mkdir(parents=True)
     (laptop.part / "app" / "own.md").write_text("mine, too")
-    git(laptop.shared, "add", "notes.txt", "laptop/app/own.md")
+    git(laptop.shared, "add", "notes.txt", f"{laptop.part.name}/app/own.md")
     commit(laptop)
     assert not any("notes" in name or "own" in name for name in committed(laptop))
-    assert git(laptop.shared, "status", "--porcelain").splitlines() == ["A  laptop/app/own.md", "A  notes.txt"]
+    assert git(laptop.shared, "status", "--porcelain").splitlines() == [
+        f"A  {laptop.part.name}/app/own.md",
+        "A  notes.txt",
+    ]
 
 
 def test_what_a_person_changed_is_left_to_them(laptop):
@@ -81,6 +85,64 @@ def test_what_a_person_changed_is_left_to_them(laptop):
     assert "my own note" not in git(laptop.shared, "log", "-p")
 
 
+def test_what_a_person_changed_is_left_to_them_whichever_format_is_exported(laptop):
+    """Also what this run did not look at, and files that they put beside an export."""
+    laptop.talk.say(user("look"))
+    laptop.cli("export", "--all", "-o", str(laptop.shared))
+    [transcript] = laptop.part.rglob("*.md")
+    transcript.write_text(f"{transcript.read_text()}my own note\n")
+    beside = transcript.parent / f"{transcript.stem}.assets"
+    beside.mkdir()
+    for name in (".env", "passwords.txt", "0123456789abcdef.png"):
+        (beside / name).write_text("my secret")
+    laptop.cli("export", "--all", "-f", "jsonl", "-o", str(laptop.shared), "--commit")
+    assert not re.search("my own note|my secret", git(laptop.shared, "log", "-p"))
+    assert len(committed(laptop)) == 2
+
+
+def test_a_list_that_did_not_change_is_not_committed_again(laptop):
+    """Nor anything else, whatever became of the work tree meanwhile."""
+    commit(laptop)
+    first = git(laptop.shared, "rev-parse", "HEAD")
+    assert "committed" not in commit(laptop)
+    assert git(laptop.shared, "rev-parse", "HEAD") == first
+
+
+def test_a_repository_within_the_folder_changes_nothing(laptop):
+    """Exports are committed to the one that the folder is in."""
+    commit(laptop)
+    [transcript] = laptop.part.rglob("*.md")
+    git(transcript.parent, "init", "-q")
+    laptop.talk.say(user("and the basket"), says("It is red."))
+    assert "committed 2 files" in commit(laptop)
+
+
+def test_a_mark_that_leads_to_another_repository_is_not_followed(laptop, tmp_path):
+    """A file called `.git` may come with the folder; that of a work tree of its own repository is one."""
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q", "-b", "main")
+    git(other, "commit", "-q", "--allow-empty", "-m", "mine")
+    shutil.rmtree(laptop.shared / ".git")
+    (laptop.shared / ".git").write_text(f"gitdir: {other / '.git'}\n")
+    commit(laptop, code=1)
+    assert "is in the work tree of a repository that is elsewhere" in laptop.said
+    assert git(other, "log", "--format=%s") == "mine\n"
+    (laptop.shared / ".git").unlink()
+    shutil.rmtree(laptop.part, ignore_errors=True)
+    laptop.shared.rmdir()
+    git(other, "worktree", "add", "-q", str(laptop.shared))
+    assert "committed 2 files to shared" in commit(laptop)
+
+
+def test_what_git_says_is_passed_on(laptop):
+    """A damaged configuration is no missing repository."""
+    (laptop.shared / ".git" / "config").write_text("[half\n")
+    commit(laptop, code=1)
+    assert "bad config" in laptop.said
+    assert not laptop.part.exists()
+
+
 def test_what_was_forgotten_is_gone_with_the_next_commit(laptop):
     """With its list; the history of a repository is its person's."""
     laptop.session(2).say(user("words"), says("more"))
@@ -90,7 +152,7 @@ def test_what_was_forgotten_is_gone_with_the_next_commit(laptop):
     (laptop.session(2).path).unlink()
     commit(laptop)
     assert git(laptop.shared, "ls-files").count(".md") == 1
-    assert "00000002" not in git(laptop.shared, "show", f"HEAD:laptop/{MANIFEST}")
+    assert "00000002" not in git(laptop.shared, "show", f"HEAD:{laptop.part.name}/{MANIFEST}")
 
 
 def test_pictures_are_committed_with_their_transcript(laptop):
@@ -102,7 +164,16 @@ def test_pictures_are_committed_with_their_transcript(laptop):
     assert [name for name in committed(laptop) if ".assets/" in name]
 
 
-BUSY = ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_START"]
+BUSY = [
+    "MERGE_HEAD",
+    "SQUASH_MSG",
+    "index.lock",
+    "rebase-merge",
+    "rebase-apply",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_START",
+]
 
 
 @pytest.mark.whole
@@ -117,9 +188,9 @@ def test_a_repository_at_work_is_left_alone_and_named(tmp_path_factory, monkeypa
     git(laptop.shared, "init", "-q", "-b", "main")
     (laptop.shared / ".git" / name).write_text("")
     assert commit(laptop, code=1) == "wrote 1\n"
-    assert f"{laptop.shared}: a " in laptop.said
+    assert f"{laptop.shared}: a" in laptop.said
     assert "in progress, so nothing was committed" in laptop.said
-    assert git(laptop.shared, "status", "--porcelain") == "?? laptop/\n"
+    assert git(laptop.shared, "status", "--porcelain") == f"?? {laptop.part.name}/\n"
     (laptop.shared / ".git" / name).unlink()
     assert "committed 2 files" in commit(laptop)
 
@@ -159,7 +230,19 @@ def test_nothing_of_a_repository_runs(laptop, tmp_path):
     git(laptop.shared, "config", "trailer.x.command", str(program))
     git(laptop.shared, "config", "gc.auto", "1")
     assert "committed 2 files" in commit(laptop)
+    (laptop.shared / "photo.bin").write_text("a")
+    git(laptop.shared, "add", "photo.bin")
+    git(laptop.shared, "-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
+        "commit", "-qm", "mine", "--no-verify")  # fmt: skip
+    ran.unlink(missing_ok=True)
     git(laptop.shared, "config", "filter.secret.clean", str(program))
+    git(laptop.shared, "config", "merge.evil.driver", str(program))
+    (laptop.shared / ".git" / "rr-cache").mkdir()
+    (laptop.shared / ".gitattributes").write_text("*.bin filter=secret\n* merge=evil\n")
+    os.utime(laptop.shared / "photo.bin", (1, 1))
+    laptop.talk.say(user("first"), says("yes"))
+    assert "committed 2 files" in commit(laptop)
+    assert not ran.exists()
     (laptop.shared / ".gitattributes").write_text("*.md filter=secret\n")
     laptop.talk.say(user("and the basket"), says("It is red."))
     commit(laptop, code=1)
@@ -172,10 +255,17 @@ def test_nothing_of_a_repository_runs(laptop, tmp_path):
 
 
 def test_what_a_repository_ignores_is_not_committed(laptop):
-    """Its person decides."""
+    """Its person decides, and is told; without the list, nobody could read the rest."""
     (laptop.shared / ".gitignore").write_text("*.md\n")
-    commit(laptop)
-    assert committed(laptop) == {f"laptop/{MANIFEST}"}
+    assert "not committed, because the repository ignores them: 1" in commit(laptop)
+    assert committed(laptop) == {f"{laptop.part.name}/{MANIFEST}"}
+
+
+def test_a_repository_that_ignores_the_list_is_left_alone(laptop):
+    """Without it, nobody can read the rest."""
+    (laptop.shared / ".gitignore").write_text(".*\n")
+    commit(laptop, code=1)
+    assert f"it ignores {MANIFEST}" in laptop.said
 
 
 def test_a_link_in_the_place_of_an_export_is_not_committed(laptop, tmp_path):
@@ -195,7 +285,7 @@ def test_who_commits_has_to_be_known(laptop, monkeypatch):
     for name in WHO:
         monkeypatch.delenv(name)
     commit(laptop, code=1)
-    assert "`git commit`: " in laptop.said
+    assert "who commits is not known" in laptop.said
     assert list(laptop.part.rglob("*.md"))
 
 
@@ -219,6 +309,7 @@ def test_my_laptop_died_my_other_machine_has_it(laptop, tmp_path):
     git(laptop.shared, "init", "-q", "--bare", "-b", "main", str(tmp_path / "remote.git"))
     laptop.cli("export", "--all", "-f", "jsonl", "-o", str(laptop.shared), "--commit")
     git(laptop.shared, "push", "-q", str(tmp_path / "remote.git"), "main")
+    part = laptop.part.name
     shutil.rmtree(laptop.home)
     shutil.rmtree(laptop.shared)
     desktop = Machine("desktop", tmp_path)
@@ -234,4 +325,4 @@ def test_my_laptop_died_my_other_machine_has_it(laptop, tmp_path):
     desktop.session(2).say(user(f"::start\n{desktop.cli('handoff', session)}"), says("I go on."))
     desktop.once()
     desktop.cli("export", "--all", "-f", "jsonl", "-o", str(desktop.shared), "--commit")
-    assert {path.name for path in desktop.shared.iterdir()} == {".git", "laptop", "desktop"}
+    assert {path.name for path in desktop.shared.iterdir()} == {".git", part, desktop.part.name}

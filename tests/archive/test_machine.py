@@ -43,23 +43,27 @@ def test_the_list_says_whose_folder_it_is(tmp_path):
     assert b"machine" not in (tmp_path / "all" / MANIFEST).read_bytes()
 
 
-def test_two_machines_of_one_name_never_write_to_one_folder(tmp_path):
-    """The second one is told, and nothing is changed; a machine that was renamed may go on."""
+def test_a_machine_never_writes_to_the_part_of_another(tmp_path):
+    """It is told, and nothing is changed; a machine that was renamed may go on."""
     with opened(tmp_path, LAPTOP) as folder:
         publish(folder, "a.md", b"one")
     before = (tmp_path / MANIFEST).read_bytes()
-    with (
-        pytest.raises(OutputError, match="another machine that is also called laptop") as caught,
-        opened(tmp_path, Machine("laptop", "b" * 32)),
-    ):
-        pass
-    assert "archive.machine" in caught.value.hint
-    with pytest.raises(OutputError, match="belongs to the machine laptop"), opened(tmp_path, Machine()):
-        pass
+    for other in (Machine("laptop", "b" * 32), Machine()):
+        with pytest.raises(OutputError, match="is the part of the machine laptop") as caught, opened(tmp_path, other):
+            pass
+        assert "archive.folders" in caught.value.hint
     assert (tmp_path / MANIFEST).read_bytes() == before
     with opened(tmp_path, LAPTOP._replace(name="desktop")) as folder:
         folder.compact()
     assert Manifest.read((tmp_path / MANIFEST).read_bytes()).machine.name == "desktop"
+
+
+def test_no_two_machines_have_a_folder_of_one_name(tmp_path):
+    """Whether they have met or not."""
+    one, two = (this_machine("laptop", tmp_path / name) for name in "ab")
+    assert one.folder != two.folder
+    assert one.folder == f"laptop-{one.id[:6]}"
+    assert Machine().folder == ""
 
 
 def test_a_folder_of_exports_from_before_becomes_that_of_its_machine(tmp_path):

@@ -193,7 +193,7 @@ def test_two_machines_of_one_name_are_said(laptop, tmp_path):
     other = Machine("laptop", tmp_path / "elsewhere")
     other.session(2).say(user("words"))
     other.share()
-    found = SharedFolders([laptop.shared, other.shared], "")
+    found = SharedFolders([laptop.shared, other.shared])
     assert len(found.sessions()) == 2
     assert found.problems == {str(other.part): "is of another machine that is also called laptop"}
 

@@ -1,11 +1,10 @@
 """Which parts of a session were recorded: exactly the events that its recordings have."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from katod import events as ev
-from katod.archive.manifest import WHOLE
+from katod.archive.manifest import RecordedParts
 from katod.archive.recordedtally import RecordedTally
 from katod.events import Event, SessionRef
 from katod.metadata import SessionMetadata
@@ -17,30 +16,30 @@ REF = SessionRef("claude", "s")
 METADATA = SessionMetadata(SessionKey("claude", "s"))
 
 
-def events(count):
-    return [Event(f"e{number}", ev.USER_MESSAGE, REF, {"text": "hi"}, {}) for number in range(count)]
+def events(*numbers):
+    return [Event(f"e{number}", ev.USER_MESSAGE, REF, {"text": "hi"}, {}) for number in numbers]
 
 
-def output(*ranges):
+def output(*ranges, options=None):
     """Return a recording with these ranges: the number of the event that begins each, and of the one that ends it."""
     made = tuple(
         Range(start=f"e{first}", inclusive=True, end="" if last is None else f"e{last}") for first, last in ranges
     )
     head = {"key": ("claude", "s", ""), "metadata": {}}
-    return OutputRow(1, 1, None, None, "markdown", 1, Options(), head, ranges=made)
+    return OutputRow(1, 1, None, None, "markdown", 1, options or Options(), head, ranges=made)
 
 
-def parts(outputs, found):
+def recorded(outputs, found):
     tally = RecordedTally(outputs)
     for _ in tally.over((event, METADATA) for event in found):
         pass
-    return tally.parts
+    return tally.recorded
 
 
-def within(found, recorded):
+def within(found, parts):
     """Return the ids of the events in these parts."""
     names, inside = [event.id for event in found], []
-    for first, last in names and [(names[0], names[-1])] if recorded == WHOLE else recorded:
+    for first, last in parts:
         inside += names[names.index(first) : names.index(last) + 1]
     return inside
 
@@ -54,7 +53,7 @@ def recordings(draw):
         places = sorted(draw(st.sets(st.integers(0, count - 1), max_size=6)))
         pairs = list(zip(places[::2], places[1::2], strict=False))
         outputs.append([*pairs, (places[-1], None)] if len(places) % 2 else pairs)
-    return count, outputs
+    return count, [ranges for ranges in outputs if ranges]
 
 
 @examples(20, 1000)
@@ -62,26 +61,44 @@ def recordings(draw):
 def test_the_parts_are_what_any_of_the_recordings_has(case):
     """Whatever they have in common, and however often one ends and begins again."""
     count, ranges = case
-    found = events(count)
+    found = events(*range(count))
     expected = {
         number
         for some in ranges
         for first, last in some
         for number in range(first, count if last is None else last + 1)
     }
-    assert within(found, parts([output(*some) for some in ranges if some], found)) == [
-        f"e{n}" for n in sorted(expected)
-    ]
+    parts = recorded([output(*some) for some in ranges], found).parts
+    assert within(found, parts) == [f"e{number}" for number in sorted(expected)]
+    assert list(parts) == sorted(set(parts), key=parts.index)
+
+
+@examples(20, 1000)
+@given(recordings(), st.sets(st.integers(0, 11), max_size=4))
+def test_nothing_is_recorded_that_a_recording_does_not_have_whatever_its_agent_drops(case, dropped):
+    """A range of which the end is gone is none: nobody knows where it ended."""
+    count, ranges = case
+    found = events(*(number for number in range(count) if number not in dropped))
+    expected = {
+        number
+        for some in ranges
+        for first, last in some
+        for number in range(first, count if last is None else last + 1)
+    }
+    parts = recorded([output(*some) for some in ranges], found).parts
+    assert set(within(found, parts)) <= {f"e{number}" for number in expected}
 
 
 def test_nothing_is_recorded_of_a_session_without_recordings():
     """Its events pass all the same."""
-    assert parts([], events(3)) == ()
-    assert parts([output((2, None))], events(2)) == ()
+    assert recorded([], events(*range(3))) == RecordedParts()
+    assert recorded([output((2, None))], events(0, 1)) == RecordedParts()
 
 
-@pytest.mark.parametrize(("kind", "recorded"), [(ev.SESSION_START, WHOLE), (ev.USER_MESSAGE, (("e1", "e2"),))])
-def test_a_session_of_which_all_that_was_said_is_recorded_counts_as_a_whole(kind, recorded):
-    """What only says how it began may be outside."""
-    found = [events(1)[0]._replace(kind=kind), *events(3)[1:]]
-    assert parts([output((1, None))], found) == recorded
+def test_what_is_shown_is_what_each_of_the_recordings_shows():
+    """Of tools and thinking, the least."""
+    all_of_it = Options(tools="full", thinking=True)
+    found = events(*range(4))
+    assert recorded([output((0, None), options=all_of_it)], found)[1:] == ("full", True)
+    less = output((2, None), options=Options(tools="none", thinking=False))
+    assert recorded([output((0, None), options=all_of_it), less], found)[1:] == ("none", False)

@@ -1,12 +1,15 @@
 """Other agents read what other machines recorded, and nothing else of what they share."""
 
+import os
+
 import pytest
 
+from katod.archive.manifest import MANIFEST
 from katod.mcp.recordings import Library
 from katod.mcp.tools import list_sessions, read_session, search_sessions
 from tests.mcp.test_tools import error, everything
 from tests.support.machines import Machine
-from tests.support.records import SESSION, Codex, says, user
+from tests.support.records import SESSION, Codex, calls, result, says, user
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 ID = f"claude:{SESSION}"
@@ -68,18 +71,48 @@ def test_what_cannot_be_read_is_said_when_it_is(library, laptop):
     assert row["title"] == ID
     said = error(read_session, library, session=ID)
     assert "no longer exists" in said
-    assert search_sessions(library, query="basket").facts["not_searched"] == [0]
+    assert search_sessions(library, query="basket").facts["not_searched_elsewhere"] == [ID]
 
 
-def test_a_transcript_of_a_session_that_was_recorded_as_a_whole_is_given_as_text(tmp_path):
-    """Without its secrets; where there are no events, it is called like its file."""
+def test_a_recording_shows_what_it_shows_on_its_own_machine(tmp_path):
+    """Without tools, neither calls nor their results can be read or found."""
+    laptop, desktop = Machine("laptop", tmp_path), Machine("desktop", tmp_path)
+    make = laptop.claude()
+    make.say(user("::start -tools\nrun it"), calls("c1", "make quagga"), result("c1", "zanzibar"), says("Done."))
+    laptop.once()
+    laptop.share()
+    library = Library(desktop.state, (str(laptop.shared),))
+    read = read_session(library, session=ID, recording=0).text
+    assert "Done." in read
+    assert not any(word in read for word in ("quagga", "zanzibar"))
+    for word in ("quagga", "zanzibar"):
+        assert search_sessions(library, query=word).facts["found"] == []
+    assert search_sessions(library, query="Done").facts["found"]
+
+
+def test_of_transcripts_nothing_is_given(tmp_path):
+    """Which parts of a text were recorded, nobody knows."""
     laptop, desktop = Machine("laptop", tmp_path), Machine("desktop", tmp_path)
     laptop.configure(auto=True)
-    laptop.claude().say(user(f"the lantern {TOKEN}"), says("It is blue."))
+    laptop.claude().say(user("the lantern"), says("It is blue."))
     laptop.once()
-    laptop.cli("export", "--all", "--no-redact", "-o", str(laptop.shared))
+    laptop.share("markdown")
     library = Library(desktop.state, (str(laptop.shared),))
-    read = read_session(library, session=ID)
-    assert "It is blue." in read.text
-    assert TOKEN not in everything(read)
-    assert "the-lantern" in list_sessions(library).facts["sessions"][0]["title"]
+    assert list_sessions(library).facts["sessions"] == []
+
+
+def test_a_list_of_a_later_katod_may_have_formats_that_are_not_known(library, laptop):
+    """The rest of it is read."""
+    path = laptop.part / MANIFEST
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines, lines[-1].replace(b'"format":"jsonl"', b'"format":"from-the-future"')]))
+    assert search_sessions(library, query="basket").facts["found"]
+
+
+def test_a_session_is_as_old_as_on_its_own_machine(library, laptop):
+    """However lately it was exported."""
+    os.utime(laptop.claude().path, (1_600_000_000, 1_600_000_000))
+    laptop.share()
+    [row] = list_sessions(library).facts["sessions"]
+    assert row["changed"].startswith("2020-09-13")
+    assert list_sessions(library, since="today").facts["sessions"] == []

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from katod.archive.machine import this_machine
 from tests.support.world import World
 
 
@@ -22,7 +23,7 @@ class Machine(World):
     @property
     def part(self) -> Path:
         """Its part of the shared folder."""
-        return self.shared / self.name
+        return self.shared / this_machine(self.name, self.state).folder
 
     def share(self, form: str = "jsonl") -> str:
         """Export everything."""

@@ -1,10 +1,8 @@
 """The pages of what other machines share: a list, and each session. Nothing of it is live, or can be changed."""
 
-import os
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, closing
-from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
@@ -14,18 +12,17 @@ from starlette.routing import Route
 
 from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
-from katod.archive.archived import recorded_file
+from katod.archive.archived import events_of, recorded_events, title_of
 from katod.archive.manifest import MANIFEST
-from katod.archive.parts import ArchivedSession, SharedFolders, shared_folders
+from katod.archive.parts import ArchivedSession, SharedFolders, candidates, real_path, shared_folders
 from katod.errors import KatodError
 from katod.formats.redact.redactor import redact
 from katod.formats.stream import bridge
 from katod.formats.text.markup import NOTHING, Markup
 from katod.formatspec import MARKDOWN
-from katod.metadata import SessionMetadata
+from katod.metadata import Replay
 from katod.model import Options
 from katod.paths import name_of
-from katod.record.export import look_ahead, read_katod
 from katod.serve.feed.hub import Hub
 from katod.serve.feed.tail import SentMessage
 from katod.serve.http import html_response
@@ -53,7 +50,7 @@ class SharedSessions:
         self._state = state
         self._everything = everything
         self._say = redact if redacted else str
-        self._shared = SharedFolders((), "")
+        self._shared = SharedFolders(())
         self._signature: Numbers | None = None
         self._titles: dict[tuple[str, int], str] = {}
 
@@ -85,18 +82,17 @@ class SharedSessions:
 
     def printed(self, found: ArchivedSession, printer: PagePrinter) -> Iterator[SentMessage]:
         """Yield the HTML of the events of a session. Raises KatodError."""
-        with self._opened(found) as lines:
-            made = (printer.printed(event, metadata) for event, metadata in read_katod(lines, found.path))
-            yield from (one for one in made if one is not None)
+        made = (printer.printed(event, metadata) for event, metadata in self._events(found))
+        yield from (one for one in made if one is not None)
 
     def text(self, found: ArchivedSession) -> str:
         """Return the text of a session without events. Raises KatodError."""
-        with self._opened(found) as file:
+        with found.open() as file:
             return self._say(file.read().decode("utf-8", "replace"))
 
     def _sessions(self) -> list[ArchivedSession]:
         self._look()
-        found = [one for one in self._shared.sessions(others=True) if self._everything or one.recorded]
+        found = self._shared.sessions(others=True, recorded=not self._everything)
         ledger = Ledger.read(self._state)
         if ledger is None:
             return found
@@ -111,25 +107,25 @@ class SharedSessions:
 
     def _now(self) -> Numbers:
         """Return what differs once a list has changed, or there is another one."""
-        lists = (part.root / MANIFEST for part in self._shared.parts)
-        return numbers_of([*map(os.path.expanduser, self._folders), *lists])
+        roots = [root for folder in self._folders for root in _candidates(real_path(folder))]
+        return numbers_of([*map(real_path, self._folders), *(root / MANIFEST for root in roots)])
 
     def _title(self, found: ArchivedSession) -> str:
         known = str(found.path), found.changed_ns
         if known not in self._titles:
-            self._titles[known] = self._say(one_line(self._about(found).list_title or str(found.key), _TITLE))
+            title = title_of(found, self._events(found)) if found.has_events else found.path.stem
+            self._titles[known] = self._say(one_line(title or str(found.key), _TITLE))
         return self._titles[known]
 
-    def _about(self, found: ArchivedSession) -> SessionMetadata:
-        try:
-            with self._opened(found) as lines:
-                begun = look_ahead(read_katod(lines, found.path)) if found.has_events else None
-        except KatodError:
-            begun = None  # its page says why it cannot be read
-        return begun.metadata if begun else SessionMetadata(found.key)
+    def _events(self, found: ArchivedSession) -> Replay:
+        return events_of(found) if self._everything else recorded_events(found)
 
-    def _opened(self, found: ArchivedSession) -> BufferedReader:
-        return found.open() if self._everything else recorded_file(found)
+
+def _candidates(folder: Path) -> list[Path]:
+    try:
+        return list(candidates(folder))
+    except OSError:
+        return []  # reading it says why
 
 
 class MachinePages:

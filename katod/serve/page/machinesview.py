@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.serve.page.frame import closing, framed, opening
@@ -26,7 +27,7 @@ class SharedRow(NamedTuple):
     @property
     def address(self) -> str:
         """Where it is shown."""
-        return f"/machines/{self.machine}/{self.name}"
+        return f"/machines/{quote(self.machine, safe='')}/{self.name}"
 
 
 class SharedList(NamedTuple):
