@@ -169,7 +169,7 @@ IMPURE = {
     "gitcommand": "katod.gitcommand",
     "delivery": ".delivery .exchange .http .progress .reader .readers .worker",
     "matrix": ".room",
-    "mcp": ".recordings .server",
+    "mcp": ".recordings .server .shared",
     "seal": ".keys",
     "serve": (
         ".access.guard .access.token .address .app .index.changes .index.entry .index.sessions .page.listwatch .page.machines .page.pages .page.recording .page.search .page.sessionlist .page.streams .page.trigrams"

@@ -41,7 +41,7 @@ class Commit(NamedTuple):
     ignored: int
 
 
-class _Place(NamedTuple):
+class _WorkTree(NamedTuple):
     """Where a folder is in its repository: the top of the work tree, git's own folder, and the path in between."""
 
     top: Path
@@ -56,7 +56,7 @@ class ArchiveRepository:
         """Find it. Raises GitError if there is none, or it is one in which katod commits nothing."""
         self._root = root
         there = next(folder for folder in (root, *root.parents) if folder.is_dir())
-        self._place = _found(there, root)
+        self._tree = _found(there, root)
 
     def commit(self, manifest: Manifest, message: str) -> Commit | None:
         """Commit the files of a manifest as katod wrote them, and that others are gone; None if nothing has changed.
@@ -83,7 +83,7 @@ class ArchiveRepository:
     def _branch(self) -> str:
         """Return the branch that is checked out. Raises GitError while something is going on in the repository."""
         for name, what in _BUSY.items():
-            if os.path.lexists(self._place.private / name):
+            if os.path.lexists(self._tree.private / name):
                 raise self._refusal(f"{what} is in progress", "complete it first")
         found = run(self._root, "symbolic-ref", "-q", "HEAD", fails=True).decode("utf-8", "replace").strip()
         if not found.startswith("refs/heads/"):
@@ -93,7 +93,7 @@ class ArchiveRepository:
         return found.removeprefix("refs/heads/")
 
     def _refusal(self, what: str, hint: str) -> GitError:
-        return GitError(f"{what}, so nothing was committed", path=self._place.top, hint=hint)
+        return GitError(f"{what}, so nothing was committed", path=self._tree.top, hint=hint)
 
     def _committed(self) -> dict[str, str]:
         """Return the files of the folder in the last commit, with the hashes of their contents."""
@@ -130,19 +130,23 @@ class ArchiveRepository:
         is_same = _is_blob(read_small(self._root / MANIFEST, _LARGEST, own=True), before.get(MANIFEST, ""))
         yield MANIFEST, None if is_same else self._root / MANIFEST
         for entry in manifest.entries.values():
-            name = entry.name
-            if not name or entry.edited:
-                continue
-            old = known.get(name)
-            if name in before and old is not None and old.digest == entry.digest:
-                yield name, None
-            elif _digest(self._root, entry.parts) == entry.digest:
-                yield name, self._root / name
-            for picture in _pictures(self._root, _assets(name)):
-                if picture in before:
-                    yield picture, None
-                elif _is_called_by_hash(self._root, picture):
-                    yield picture, self._root / picture
+            if entry.name and not entry.edited:
+                yield from self._content(entry, known.get(entry.name), before)
+                yield from self._beside(entry, before)
+
+    def _content(self, entry: Entry, old: Entry | None, before: Mapping[str, str]) -> Iterator[tuple[str, Path | None]]:
+        name = entry.name
+        if name in before and old is not None and old.digest == entry.digest:
+            yield name, None
+        elif _digest(self._root, entry.parts) == entry.digest:
+            yield name, self._root / name
+
+    def _beside(self, entry: Entry, before: Mapping[str, str]) -> Iterator[tuple[str, Path | None]]:
+        for picture in _pictures(self._root, _assets(entry.name)):
+            if picture in before:
+                yield picture, None
+            elif _is_called_by_hash(self._root, picture):
+                yield picture, self._root / picture
 
     def _not_ignored(self, new: dict[str, Path | None]) -> tuple[dict[str, Path | None], int]:
         """Return the files that the repository does not ignore, and how many it does. Raises GitError for the list."""
@@ -191,7 +195,7 @@ class ArchiveRepository:
         except GitFailed as error:
             hint = "tell git: git config --global user.name and user.email"
             raise GitError(
-                "who commits is not known, so nothing was committed", path=self._place.top, hint=hint
+                "who commits is not known, so nothing was committed", path=self._tree.top, hint=hint
             ) from error
 
     def _update_index(self, branch: str, names: Iterable[str]) -> None:
@@ -205,19 +209,19 @@ class ArchiveRepository:
         )
         given = b"".join(row + b"\0" for row in rows)
         try:
-            run(self._place.top, "update-index", "-z", "--index-info", given=given, use=GitUse(_PATIENCE))
+            run(self._tree.top, "update-index", "-z", "--index-info", given=given, use=GitUse(_PATIENCE))
         except GitError as error:
             what = f"was committed to {branch}, but git's index could not be updated: {error.what}"
-            raise GitError(what, path=self._place.top, hint="run `git reset` there") from error
+            raise GitError(what, path=self._tree.top, hint="run `git reset` there") from error
 
     def _in_repository(self, name: str) -> str:
-        return f"{self._place.below}/{name}" if self._place.below else name
+        return f"{self._tree.below}/{name}" if self._tree.below else name
 
     def _run(self, *arguments: str, given: Given = b"", most: int = 0) -> bytes:
         return run(self._root, *arguments, given=given, use=GitUse(_PATIENCE), most=most)
 
 
-def _found(there: Path, root: Path) -> _Place:
+def _found(there: Path, root: Path) -> _WorkTree:
     """Return where a folder is in its repository. Raises GitError if it is in none, or in one that is not its own."""
     try:
         answer = run(there, "rev-parse", "--show-toplevel", "--absolute-git-dir").decode("utf-8", "surrogateescape")
@@ -233,7 +237,7 @@ def _found(there: Path, root: Path) -> _Place:
         what = f"is in the work tree of a repository that is elsewhere, {private}, so nothing is committed"
         raise GitError(what, path=root, hint="commit there yourself")
     below = str(root.relative_to(place))
-    return _Place(place, Path(private), "" if below == "." else below)
+    return _WorkTree(place, Path(private), "" if below == "." else below)
 
 
 def _is_own(mark: Path, private: Path) -> bool:

@@ -63,7 +63,7 @@ def _checked_base(_ctx: click.Context, _param: click.Parameter, base: str | None
 @click.option(
     "--commit",
     is_flag=True,
-    help="With --all: commit what katod wrote to the git repository of the directory. Hooks do not run; nothing is pushed.",
+    help="With --all: commit what katod wrote to the git repository of the directory. No hook runs; nothing is pushed.",
 )
 @content_options
 @click.pass_obj

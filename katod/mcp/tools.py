@@ -1,7 +1,7 @@
 """The three tools: what they take, and what they answer. They only read, and whatever they return has a bound."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -120,15 +120,21 @@ def search_sessions(
         raise SelectionError("the query has no words", hint="give words that occur in one message")
     found = of_session(recordings(library), session) if session else recordings(library)
     chosen = [one for one in found if wanted.wants(one)]
-    possible = [(one, one.place(words)) for one in chosen]
-    places = {place.path: (one, place) for one, place in possible if place is not None}
+    places = dict(_places(chosen, words))
     terms = Terms(wanted.oldest, said=said, most=begin + FOUND, each=_EACH, width=_WIDTH, redacted=True)
     job = Search(words, terms)
-    matches = job.run(place for _, place in places.values())[begin:]
-    read = {path: one for path, (one, _) in places.items()}
+    matches = job.run(places)[begin:]
+    read = {place.path: one for place, one in places.items()}
     facts = {"found": [_hits(match, read) for match in matches], **_missed(chosen, read, job)}
     facts |= {} if matches else {"hint": _FEWER}
     return ToolResult(facts | _after(begin + FOUND, more=not job.is_complete and begin + FOUND <= _FURTHEST))
+
+
+def _places(chosen: list[GivenRecording], words: Query) -> Iterator[tuple[TranscriptFile, GivenRecording]]:
+    """Yield what is searched of recordings, with each."""
+    for one in chosen:
+        if (place := one.place(words)) is not None:
+            yield place, one
 
 
 def _missed(chosen: list[GivenRecording], read: dict[Path, GivenRecording], job: Search) -> dict[str, Any]:

@@ -56,6 +56,7 @@ OPENS = {
     "katod.archive.drop": "the list in a directory of exports",
     "katod.archive.folder": "the directory of exports",
     "katod.archive.machine": "the id of this machine",
+    "katod.archive.commit": "the list in a directory of exports, and what git knows of a work tree",
     "katod.archive.folders": "the directories of exports",
 }
 # These open what they are for: session files, and files that katod writes.
