@@ -17,12 +17,13 @@ from katod.archive.manifest import INDEX
 from katod.archive.plan import Outcome, Task
 from katod.archive.update import Result, bring_up_to_date
 from katod.cli.context import Context
-from katod.cli.formatchoice import require_page
+from katod.cli.formatchoice import TABLES, require_page
 from katod.cli.printing import say
 from katod.config import with_home
 from katod.errors import KatodError
 from katod.formatspec import MARKDOWN
 from katod.record.policy import Policy
+from katod.tables.address import S3
 
 _ORDER: Final[tuple[Outcome, ...]] = ("wrote", "updated", "unchanged", "empty", "excluded", "left alone", "failed")
 _LEFT: Final = "left alone, because you changed them (move or delete a file to have it written again):"
@@ -33,7 +34,6 @@ def export_everything(
     *,
     format_name: str | None,
     output: str,
-    purpose: str | None,
     base: str,
     thinking: bool,
     tools: Any,
@@ -42,8 +42,8 @@ def export_everything(
     """Bring the folder `output` up to date. Raises UsageError for options that are for one session, and KatodError."""
     if output == "-":
         raise click.UsageError("--all needs a directory: add -o DIRECTORY")
-    if purpose is not None:
-        raise click.UsageError("--for exports one session and cannot be combined with --all")
+    if output.startswith(S3):
+        raise click.UsageError(f"only tables are written to a bucket: add -f {TABLES}")
     with context.reading() as ledger:
         known = ledger.projects.worktrees if ledger else {}
     policy = Policy.here(context.settings, context.roots(), context.state, worktrees=known)
@@ -60,7 +60,7 @@ def export_everything(
                 err=True,
             )
         sessions = context.found(with_words=True).values()
-        result = bring_up_to_date(folder, sessions, policy, form, options, _progress)
+        result = bring_up_to_date(folder, sessions, policy, form, options, progress)
     with suppress(OSError):  # it is only needed to forget
         remember(context.state, root)
     for path, problem in context.problems.items():
@@ -85,7 +85,8 @@ def _print(result: Result, root: Path) -> None:
         say(f"  {root / name}")
 
 
-def _progress(tasks: list[Task]) -> Iterable[Task]:
+def progress(tasks: list[Task]) -> Iterable[Task]:
+    """Yield the tasks, with a bar on a terminal."""
     if not sys.stderr.isatty():
         return tasks
     from rich.console import Console  # noqa: PLC0415 - only needed on a terminal

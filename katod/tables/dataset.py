@@ -1,0 +1,163 @@
+"""What katod knows of a data set, in its own state: which rows were made of what, and how their files were left.
+
+It is the list of an export folder (`archive`), with its lock: an entry for each session, whose name is its partition,
+and one for each file. Nothing in it changes until something has to be written.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from katod import durable
+from katod.archive.folder import ExportFolder, opened
+from katod.archive.machine import Machine
+from katod.archive.manifest import MANIFEST, Entry, Slot
+from katod.errors import AlreadyRunning, OutputError
+from katod.model import SessionKey
+from katod.smallfile import read_small, write_small
+from katod.tables.address import Partition
+from katod.tables.schema import TABLES, VERSION, TableSpec
+from katod.write.whole import FileStamp
+
+FOLDER: Final = "tables"  # in katod's state
+_ADDRESS: Final = "address"
+_LARGEST: Final = 16 * 1024
+_FORM: Final = "tables"
+_FORGOTTEN: Final = "forgotten"  # what such an entry is made of
+_MADE: Final = str(VERSION)
+_PRIVATE: Final = 0o700
+
+
+class DataSet:
+    """A locked data set. The rows of a session are in the partition that its entry names, whatever a file says."""
+
+    def __init__(self, address: str, machine: Machine, folder: ExportFolder) -> None:
+        self.address = address
+        self.machine = machine
+        self.folder = folder
+        self._entries = folder.manifest.entries
+
+    @property
+    def state(self) -> Path:
+        """The directory of what katod knows of it."""
+        return self.folder.root
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether what is known is all that was ever noted: not if that is lost, or a part of it was damaged."""
+        return not self.folder.aside and any(not key.agent for key, _ in self._entries)
+
+    @staticmethod
+    def slot(key: SessionKey) -> Slot:
+        """Return where the entry of a session is."""
+        return key, _FORM
+
+    def session(self, key: SessionKey) -> Entry | None:
+        """Return the entry of a session."""
+        return self._entries.get((key, _FORM))
+
+    def sessions(self) -> Iterator[Entry]:
+        """Yield the entries of all sessions."""
+        yield from (entry for (key, _), entry in self._entries.items() if key.agent)
+
+    def partitions(self) -> set[Partition]:
+        """Return the partitions of which there are files."""
+        return {Partition.named(key.id) for key, _ in self._entries if not key.agent}
+
+    def part(self, partition: Partition, table: TableSpec) -> Entry:
+        """Return the entry of a file; an empty one if there is none."""
+        slot = SessionKey("", str(partition)), table.name
+        return self._entries.get(slot) or Entry(slot)
+
+    def name(self, partition: Partition, table: TableSpec) -> str:
+        """Return the name of a file."""
+        return partition.part(table, self.machine.name)
+
+    def is_noted(self, partition: Partition, table: TableSpec) -> bool:
+        """Return whether a file was left complete, under its present name and as this version writes it."""
+        entry = self.part(partition, table)
+        return entry.made == _MADE and entry.name == self.name(partition, table)
+
+    def stamp(self, partition: Partition, table: TableSpec) -> FileStamp:
+        """Return the stamp of a file as it was left."""
+        entry = self.part(partition, table)
+        return FileStamp(entry.size, entry.mtime_ns)
+
+    def note(self, entry: Entry) -> None:
+        """Note what is known of a session. Raises OSError."""
+        self.folder.note(entry)
+
+    def begin(self, partition: Partition) -> None:
+        """Note that the files of a partition are about to be written: until they are noted, none counts as complete."""
+        for table in TABLES:
+            entry = self.part(partition, table)
+            self.folder.note(entry._replace(made="", name=entry.name or self.name(partition, table)))
+
+    def end(self, partition: Partition, table: TableSpec, stamp: FileStamp, digest: str = "") -> None:
+        """Note a complete file; `digest` is that of its rows, if they are compared with new ones."""
+        name = self.name(partition, table)
+        entry = self.part(partition, table)._replace(made=_MADE, name=name, digest=digest)
+        self.folder.note(entry._replace(size=stamp.size, mtime_ns=stamp.mtime_ns))
+
+    def leave(self, partition: Partition) -> None:
+        """Note that a partition has no files any more."""
+        parts = [self.part(partition, table) for table in TABLES]
+        self.folder.drop([entry for entry in parts if entry.slot in self._entries])
+
+    def forget(self, key: SessionKey) -> None:
+        """Note that the rows of a session have to go; until they are gone, that is all that is known of it."""
+        entry = self._entries[key, _FORM]
+        self.folder.note(Entry(entry.slot, _FORGOTTEN, name=entry.name))
+
+    def drop_forgotten(self) -> None:
+        """Drop the entries of sessions whose rows are gone."""
+        gone = [entry for entry in self.sessions() if entry.made == _FORGOTTEN and not entry.name]
+        self.folder.drop(gone)
+
+    def save(self) -> None:
+        """Rewrite the list with only the lines that count. Raises OutputError."""
+        try:
+            self.folder.compact()
+        except OSError as error:
+            raise OutputError(f"cannot be written: {error.strerror}", path=self.state / MANIFEST) from error
+
+
+def is_forgotten(entry: Entry) -> bool:
+    """Return whether the rows of a session have to go as it was forgotten."""
+    return entry.made == _FORGOTTEN
+
+
+@contextmanager
+def opened_set(state: Path, address: str, machine: Machine) -> Iterator[DataSet]:
+    """Lock what is known of a data set, nothing at first. Raises AlreadyRunning or OutputError."""
+    root = state / FOLDER / blake2b(address.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+    try:
+        durable.make_folders(root, _PRIVATE)
+        if _address_in(root) != address:
+            write_small(root / _ADDRESS, address.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror}", path=root) from error
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(opened(root))
+        except AlreadyRunning as error:
+            raise AlreadyRunning("another katod is writing this data set", path=address, hint=error.hint) from None
+        yield DataSet(address, machine, folder)
+
+
+def known_sets(state: Path) -> list[tuple[str, Path]]:
+    """Return the address of each data set that katod wrote, and where what is known of it is."""
+    try:
+        names = sorted(path.name for path in (state / FOLDER).iterdir())
+    except OSError:
+        return []
+    roots = [state / FOLDER / name for name in names]
+    return [(address, root) for root in roots if (address := _address_in(root))]
+
+
+def _address_in(root: Path) -> str:
+    with suppress(OSError):
+        return read_small(root / _ADDRESS, _LARGEST, own=True).decode("utf-8", "surrogateescape")
+    return ""

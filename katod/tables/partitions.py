@@ -1,0 +1,149 @@
+"""Rewrites the files of one partition: rows that stay, without those that go, and those that are new. Loads pyarrow."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+from katod.archive.manifest import Entry
+from katod.model import SessionKey
+from katod.tables.address import Partition
+from katod.tables.columns import PartWriter, PresentPart, batches_of
+from katod.tables.dataset import DataSet
+from katod.tables.place import PartDraft, Place
+from katod.tables.plan import is_left
+from katod.tables.schema import OF_EVENTS, SESSIONS, TABLES, USAGE, TableSpec
+from katod.tables.staging import RowChunk, RowSpool
+from katod.write.whole import FileStamp
+
+
+class NewRows(NamedTuple):
+    """What is to be noted of a session once its rows are in their files, and where these are."""
+
+    entry: Entry
+    chunks: tuple[RowChunk, ...]
+
+
+class PartitionWriter:
+    """Writes partitions of a data set. A file of another machine, or of no katod, stays as it is: OutputError."""
+
+    def __init__(self, data: DataSet, place: Place) -> None:
+        self._data = data
+        self._place = place
+
+    def require_own(self, partition: Partition) -> None:
+        """Raise OutputError if some file of a partition is not as katod left it, and may not be replaced."""
+        for table in TABLES:
+            if is_left(self._data, self._place, partition, table):
+                continue
+            for name in self._names(partition, table):
+                with self._place.opened(name) as file:
+                    if file is not None:
+                        self._part(table, file, name)
+
+    def is_left(self, partition: Partition) -> bool:
+        """Return whether the rows of all sessions are still in the files, as far as stamps say."""
+        return all(is_left(self._data, self._place, partition, table) for table in OF_EVENTS)
+
+    def is_there(self, partition: Partition) -> bool:
+        """Return whether a partition has a file of sessions."""
+        return any(self._place.stamp(name) is not None for name in self._names(partition, SESSIONS))
+
+    def rewrite(self, partition: Partition, new: dict[str, NewRows], spool: RowSpool) -> None:
+        """Write all files of a partition but that of the usage, with these sessions. Raises OutputError or OSError.
+
+        Until they are noted as complete, the next run writes them again: a kill loses nothing, and doubles nothing.
+        """
+        self._data.begin(partition)
+        stays = self._staying(partition, new)
+        stamps: dict[TableSpec, FileStamp] = {}
+        for table in OF_EVENTS:
+            batches = (batch for rows in new.values() for batch in spool.batches(table, rows.chunks))
+            stamp = self._write(partition, table, stays, batches)
+            if stamp is None:
+                self._remove(partition)
+                return
+            stamps[table] = stamp
+        for rows in new.values():
+            self._data.note(rows.entry)
+        for table, stamp in stamps.items():
+            self._data.end(partition, table, stamp)
+
+    def rewrite_usage(self, partition: Partition, rows: Iterable[dict[str, Any]], known: set[str], digest: str) -> None:
+        """Write the usage of a partition; rows of sessions that are not `known` now stay as they are."""
+        stamp = self._write(partition, USAGE, self._staying(partition, known), batches_of(USAGE, rows))
+        if stamp is not None:
+            self._data.end(partition, USAGE, stamp, digest)
+
+    def present_sessions(self, name: str) -> Iterator[tuple[SessionKey, str | None]]:
+        """Yield each session of a file of sessions, and its project. Raises OutputError if it is not this machine's."""
+        with self._place.opened(name) as file:
+            if file is not None:
+                for session, *key, project in self._part(SESSIONS, file, name).values(
+                    "session", "id", "subagent", "project"
+                ):
+                    yield SessionKey(session.partition(":")[0], key[0], key[1] or ""), project
+
+    def _part(self, table: TableSpec, file: Any, name: str) -> PresentPart:
+        """Return a file that may be replaced. Raises OutputError for any other."""
+        part = PresentPart(table, file, self._place.address(name))
+        part.require_own(self._data.machine)
+        return part
+
+    def _staying(self, partition: Partition, without: Iterable[str]) -> Callable[[str], bool]:
+        """Return what says whether the rows of a session that are in a file stay there.
+
+        They go if there are new ones, or if the session is in another partition, or in none, as far as is known.
+        """
+        gone = set(without)
+        elsewhere = {str(entry.slot[0]) for entry in self._data.sessions() if entry.name != str(partition)}
+        return lambda session: session not in gone and session not in elsewhere
+
+    def _write(
+        self, partition: Partition, table: TableSpec, stays: Callable[[str], bool], new: Iterator[Any]
+    ) -> FileStamp | None:
+        """Write one file and return its stamp; None for one of sessions without any, which is not written."""
+        name = self._data.name(partition, table)
+        expected = self._place.stamp(name)
+        with self._place.draft() as draft:
+            if not self._fill(draft, partition, table, stays, new) and table is SESSIONS:
+                return None
+            stamp = draft.publish(name, expected)
+        for old in self._names(partition, table):
+            if old != name and self._place.stamp(old) is not None:
+                self._place.remove(old)
+        return stamp
+
+    def _fill(
+        self, draft: PartDraft, partition: Partition, table: TableSpec, stays: Callable[[str], bool], new: Iterator[Any]
+    ) -> int:
+        """Write the rows of one file, and return how many there are."""
+        with PartWriter(draft.write, table, self._data.machine) as writer:
+            for batch in chain(self._present(partition, table, stays), new):
+                writer.take(batch)
+        return writer.rows
+
+    def _present(self, partition: Partition, table: TableSpec, stays: Callable[[str], bool]) -> Iterator[Any]:
+        """Yield the rows that stay; those of a session are taken from one file."""
+        passed = set[str]()
+        for name in self._names(partition, table):
+            here = set[str]()
+            with self._place.opened(name) as file:
+                part = self._part(table, file, name) if file is not None else None
+                for batch in part.rows(lambda one: stays(one) and one not in passed) if part is not None else ():  # noqa: B023
+                    here.update(batch.column("session").unique().to_pylist())
+                    yield batch
+            passed |= here
+
+    def _names(self, partition: Partition, table: TableSpec) -> list[str]:
+        """Return the names of the files that have the rows: another one, too, if the machine was called otherwise."""
+        return list(
+            dict.fromkeys(filter(None, (self._data.name(partition, table), self._data.part(partition, table).name)))
+        )
+
+    def _remove(self, partition: Partition) -> None:
+        """Remove the files of a partition that has no session any more."""
+        for table in TABLES:
+            for name in self._names(partition, table):
+                if self._place.stamp(name) is not None:
+                    self._place.remove(name)
+        self._data.leave(partition)
