@@ -4,7 +4,7 @@ It is the list of an export folder (`archive`), with its lock: an entry for each
 and one for each file. Nothing in it changes until something has to be written.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -110,6 +110,14 @@ class DataSet:
         """Note that the rows of a session have to go; until they are gone, that is all that is known of it."""
         entry = self._entries[key, _FORM]
         self.folder.note(Entry(entry.slot, _FORGOTTEN, name=entry.name))
+
+    def take_out(self, entries: Collection[Entry]) -> None:
+        """Note that the rows of sessions go, before their partitions are written: they are in none from here on."""
+        for partition in sorted({Partition.named(entry.name) for entry in entries}):
+            self.begin(partition)
+        for entry in entries:
+            kept = Entry(entry.slot, cwd=entry.cwd)
+            self.folder.note(kept._replace(made=_FORGOTTEN) if is_forgotten(entry) else kept)
 
     def drop_forgotten(self) -> None:
         """Drop the entries of sessions whose rows are gone."""

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from katod.archive.drop import copies_in
 from katod.archive.machine import Machine
-from katod.errors import KatodError
 from katod.model import SessionKey
 from katod.store.usagecache import forget_usage
 from katod.tables.address import S3, Partition, bucket_address
@@ -35,17 +34,18 @@ def drop_rows(state: Path, machine: Machine, rows: KnownRows) -> None:
     """
     with opened_set(state, rows.address, machine) as data:
         entries = [entry for key in rows.sessions if (entry := data.session(key)) is not None and entry.name]
-        partitions = sorted({Partition.named(entry.name) for entry in entries})
         for entry in entries:
             data.forget(entry.slot[0])
         data.save()  # from here on, nothing else is known of them
         forget_usage(data.state, rows.sessions)
         require_extra()
         place = place_of(_where(rows.address), data)
-        from katod.tables.writer import TablesWriter  # noqa: PLC0415 - loads pyarrow
+        from katod.tables.partitions import PartitionWriter  # noqa: PLC0415 - loads pyarrow
 
-        for partition in partitions:
-            without(data, place, partition)
+        writer = PartitionWriter(data, place)
+        for name in sorted({entry.name for entry in entries}):
+            gone = [one for key in rows.sessions if (one := data.session(key)) is not None and one.name == name]
+            writer.drop(Partition.named(name), gone)
         data.drop_forgotten()
         data.save()
 

@@ -1,6 +1,6 @@
 """Rewrites the files of one partition: rows that stay, without those that go, and those that are new. Loads pyarrow."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -67,6 +67,24 @@ class PartitionWriter:
             self._data.note(rows.entry)
         for table, stamp in stamps.items():
             self._data.end(partition, table, stamp)
+
+    def drop(self, partition: Partition, entries: Collection[Entry]) -> None:
+        """Write a partition without the rows of these sessions. Raises KatodError or OSError.
+
+        If it was not as katod left it, the next run writes it once more, with what it lacks.
+        """
+        was_left = self.is_left(partition)
+        self.require_own(partition)
+        self._data.take_out(entries)
+        spool = RowSpool()
+        try:
+            self.rewrite(partition, {}, spool)
+        finally:
+            spool.close()
+        if partition in self._data.partitions():
+            self.rewrite_usage(partition, (), {str(entry.slot[0]) for entry in entries}, "")
+        if not was_left:
+            self._data.begin(partition)
 
     def rewrite_usage(self, partition: Partition, rows: Iterable[dict[str, Any]], known: set[str], digest: str) -> None:
         """Write the usage of a partition; rows of sessions that are not `known` now stay as they are."""

@@ -28,7 +28,7 @@ class TablesPlan:
     tasks: list[Task] = field(default_factory=list)
     left: dict[Partition, list[Task]] = field(default_factory=lambda: defaultdict(list))
     stale: set[Partition] = field(default_factory=set)  # some of their files are gone, changed, or half written
-    without: dict[SessionKey, Entry] = field(default_factory=dict)  # whose rows have to go
+    without: list[Entry] = field(default_factory=list)  # of the sessions whose rows have to go
     needs_usage: bool = False  # the file of some partition alone is not as it was left
 
     @property
@@ -57,7 +57,7 @@ def planned(
             result.fail(session, error)
     for entry in data.sessions():
         if entry.name and (is_forgotten(entry) or exclusion.covers(entry.slot, entry.cwd)):
-            plan.without[entry.slot[0]] = entry
+            plan.without.append(entry)
     return plan
 
 

@@ -94,23 +94,14 @@ class TablesWriter:
 
     def _take_out(self) -> None:
         """Note of which sessions the rows have to go; it is done when their partitions are written."""
-        gone = [*self._plan.without.items(), *self._recovered()]
-        for partition in {Partition.named(entry.name) for _, entry in gone}:
-            self._plan.stale.add(partition)
-            self._data.begin(partition)
-        for key, entry in gone:
-            kept = Entry(self._data.slot(key), cwd=entry.cwd)
-            self._data.note(kept._replace(made=entry.made) if is_forgotten(entry) else kept)
+        gone = [*self._plan.without, *self._recovered()]
+        self._plan.stale.update(Partition.named(entry.name) for entry in gone)
+        self._data.take_out(gone)
 
-    def _recovered(self) -> list[tuple[SessionKey, Entry]]:
+    def _recovered(self) -> list[Entry]:
         """Return the sessions of excluded projects that were found in the files."""
-        known = self._plan.without
         entries = [entry for entry in self._data.sessions() if entry.name and not entry.made]
-        return [
-            (entry.slot[0], entry)
-            for entry in entries
-            if entry.slot[0] not in known and self._exclusion.covers(entry.slot, entry.cwd)
-        ]
+        return [entry for entry in entries if self._exclusion.covers(entry.slot, entry.cwd)]
 
     def _take(self, task: Task, read: StagedRows | None) -> None:
         """Read a session, unless it was read, and keep its rows until its partition is written."""
