@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
-from urllib.parse import urlsplit
 
 from pyarrow import fs
 
@@ -20,7 +19,8 @@ _CONNECT: Final = 5  # seconds
 _SILENCE: Final = 15  # seconds in which nothing arrives
 _TRIES: Final = 2
 _PIECE: Final = 1024 * 1024  # bytes that are read at once
-_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_SERVER: Final = re.compile(r"(https?)://((?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?)/?", re.IGNORECASE)
 _CODE: Final = re.compile(r"AWS Error ([A-Z][A-Z_0-9]*)")
 _STATUS: Final = re.compile(r"HTTP status (\d{3})")
 _REFUSED: Final = (
@@ -75,18 +75,19 @@ def _endpoint(environment: Mapping[str, str], address: BucketAddress) -> tuple[s
     given = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL") or ""
     if not given:
         return "https", None
-    try:
-        url = urlsplit(given)
-        host, port = url.hostname or "", url.port
-    except ValueError:
-        url, host, port = urlsplit(""), "", None
+    scheme, host = _server(given)
     hint = "such as https://storage.example.com; http only for this machine"
-    if url.scheme not in ("http", "https") or not host or url.username or url.path.strip("/") or url.query:
+    if not host:
         raise TablesError("AWS_ENDPOINT_URL is not the address of a server", path=str(address), hint=hint)
-    if url.scheme == "http" and host not in _LOOPBACK:
+    if scheme == "http" and host.rpartition(":")[0] not in _LOOPBACK and host not in _LOOPBACK:
         raise TablesError("AWS_ENDPOINT_URL is not encrypted", path=str(address), hint=hint)
-    shown = f"[{host}]" if ":" in host else host
-    return url.scheme, f"{shown}:{port}" if port else shown
+    return scheme, host
+
+
+def _server(given: str) -> tuple[str, str]:
+    """Return the scheme and the host, with its port, of an address that has nothing else; empty for any other."""
+    found = _SERVER.fullmatch(given)
+    return (found[1].lower(), found[2].lower()) if found else ("", "")
 
 
 class BucketPlace:

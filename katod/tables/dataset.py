@@ -58,6 +58,11 @@ class DataSet:
         """Return the entry of a session."""
         return self._entries.get((key, _FORM))
 
+    def known(self, key: SessionKey) -> Entry | None:
+        """Return what is known of a session, nothing if it was forgotten."""
+        entry = self.session(key)
+        return None if entry is None or is_forgotten(entry) else entry
+
     def sessions(self) -> Iterator[Entry]:
         """Yield the entries of all sessions."""
         yield from (entry for (key, _), entry in self._entries.items() if key.agent)

@@ -9,7 +9,7 @@ from katod.model import SessionKey
 from katod.tables.address import Partition
 from katod.tables.columns import PartWriter, PresentPart, batches_of
 from katod.tables.dataset import DataSet
-from katod.tables.place import PartDraft, Place
+from katod.tables.place import PartDraft, TablesPlace
 from katod.tables.plan import is_left
 from katod.tables.schema import OF_EVENTS, SESSIONS, TABLES, USAGE, TableSpec
 from katod.tables.staging import RowChunk, RowSpool
@@ -26,7 +26,7 @@ class NewRows(NamedTuple):
 class PartitionWriter:
     """Writes partitions of a data set. A file of another machine, or of no katod, stays as it is: OutputError."""
 
-    def __init__(self, data: DataSet, place: Place) -> None:
+    def __init__(self, data: DataSet, place: TablesPlace) -> None:
         self._data = data
         self._place = place
 

@@ -16,7 +16,7 @@ from katod.write.whole import FileStamp, UnfinishedFile, drafted, stamp_at
 
 _DRAFT: Final = ".katod-tables-{}.tmp"
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_DEEPEST: Final = 3  # folders below that of a table: machine, agent, month
+_DEEPEST: Final = 4  # folders above a file: of the table, the machine, the agent and the month
 
 
 class PartDraft(Protocol):
@@ -32,7 +32,7 @@ class PartDraft(Protocol):
         """
 
 
-class Place(Protocol):
+class TablesPlace(Protocol):
     """Where the files are. Errors that concern all of them are `TablesError`, those of one `OutputError`."""
 
     def address(self, name: str) -> str:

@@ -14,7 +14,7 @@ from katod.errors import KatodError
 from katod.model import Options, SessionKey
 from katod.tables.address import Partition
 from katod.tables.dataset import DataSet, is_forgotten
-from katod.tables.place import Place
+from katod.tables.place import TablesPlace
 from katod.tables.schema import OF_EVENTS, USAGE, VERSION, TableSpec
 
 
@@ -39,7 +39,7 @@ class TablesPlan:
 
 def planned(
     data: DataSet,
-    place: Place | None,
+    place: TablesPlace | None,
     sessions: Iterable[FoundSession],
     options: Options,
     exclusion: Exclusion,
@@ -61,7 +61,7 @@ def planned(
     return plan
 
 
-def _look_at_parts(data: DataSet, place: Place | None, plan: TablesPlan) -> None:
+def _look_at_parts(data: DataSet, place: TablesPlace | None, plan: TablesPlan) -> None:
     for partition in data.partitions():
         if not all(is_left(data, place, partition, table) for table in OF_EVENTS):
             plan.stale.add(partition)
@@ -69,7 +69,7 @@ def _look_at_parts(data: DataSet, place: Place | None, plan: TablesPlan) -> None
             plan.needs_usage = True
 
 
-def is_left(data: DataSet, place: Place | None, partition: Partition, table: TableSpec) -> bool:
+def is_left(data: DataSet, place: TablesPlace | None, partition: Partition, table: TableSpec) -> bool:
     """Return whether a file is as katod left it, as far as is known without a place to look at it."""
     if not data.is_noted(partition, table):
         return False
@@ -85,22 +85,18 @@ def _order(session: FoundSession, found: dict[SessionKey, FoundSession]) -> tupl
 def _plan(
     data: DataSet, session: FoundSession, made: str, exclusion: Exclusion, plan: TablesPlan, result: Result
 ) -> None:
-    entry = data.session(session.key)
-    if entry is not None and is_forgotten(entry):
-        entry = None
+    entry = data.known(session.key)
     task = Task(session, data.slot(session.key), sources_of(session), made, "write", entry)
     if entry is not None and exclusion.covers(task.slot, entry.cwd):
         result.count("excluded")
-        return
-    if entry is None or decide(entry, task.sources, made, "same") != "keep":
+    elif entry is None or decide(entry, task.sources, made, "same") != "keep":
         plan.tasks.append(task)
-        return
-    partition = Partition.named(entry.name) if entry.name else None
-    if partition in plan.stale:
+    elif not entry.name:
+        result.count("empty")
+    elif (partition := Partition.named(entry.name)) in plan.stale:
         plan.tasks.append(task)
-        return
-    result.count("unchanged" if entry.name else "empty")
-    if partition is not None:
+    else:
+        result.count("unchanged")
         plan.left[partition].append(task)
 
 

@@ -48,7 +48,9 @@ def staged(task: Task, *, hide: bool) -> StagedRows:
     """Read a session. Raises KatodError or OSError."""
     file = TemporaryFile()  # noqa: SIM115 - whoever takes it closes it
     try:
-        return Done(_Stage(task, file, hide=hide).read(), file)
+        read = _Stage(task, file, hide=hide).read()
+        file.seek(0)  # and all of it is written: another process may have the file next
+        return Done(read, file)
     except BaseException:
         file.close()
         raise
@@ -103,7 +105,6 @@ class RowSpool:
         """Add the rows of a session, and return where they are. Raises OSError if the disk is full."""
         assert read.file is not None
         begin = self._file.seek(0, 2)
-        read.file.seek(0)
         copyfileobj(read.file, self._file, _PIECE)
         self.size = self._file.tell()
         return tuple(chunk._replace(begin=chunk.begin + begin) for chunk in read.value.chunks)

@@ -15,7 +15,7 @@ from katod.model import Options
 from katod.record.policy import Policy
 from katod.tables.address import BucketAddress
 from katod.tables.dataset import DataSet
-from katod.tables.place import DirectoryPlace, Place
+from katod.tables.place import DirectoryPlace, TablesPlace
 from katod.tables.plan import TablesPlan, planned
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _write(work: _Work, result: Result, progress: Progress) -> None:
     data, hide = work.data, work.run.options.redact
     tasks = work.plan.tasks
     used = counted_usage(data, work.found, work.run.state, work.run.zone)
-    result.notes += [f"{path}: {what}" for path, what in used.problems.items()]
+    result.notes.extend(f"{path}: {what}" for path, what in used.problems.items())
     sizes, held = [task.found.size for task in tasks], data.folder.descriptors
     with done_elsewhere(lambda number: _staged(tasks[number], hide=hide), sizes, _MUCH, held) as read:
         from katod.tables.writer import TablesWriter  # noqa: PLC0415 - loads pyarrow
@@ -96,7 +96,7 @@ def require_extra() -> None:
         raise TablesError("-f parquet needs the package pyarrow, which is not installed", hint=with_extra("tables"))
 
 
-def place_of(where: Where, data: DataSet) -> Place:
+def place_of(where: Where, data: DataSet) -> TablesPlace:
     """Return where the files are. Raises TablesError if a bucket does not answer."""
     if isinstance(where, Path):
         return DirectoryPlace(where, data.machine)

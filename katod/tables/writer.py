@@ -13,9 +13,9 @@ from katod.archive.update import Result, line_of, require_disk
 from katod.errors import KatodError, OutputError, SourceGone, TablesError
 from katod.model import SessionKey
 from katod.tables.address import Partition, folder_of, partition_of
-from katod.tables.dataset import DataSet, is_forgotten
+from katod.tables.dataset import DataSet
 from katod.tables.partitions import NewRows, PartitionWriter
-from katod.tables.place import Place
+from katod.tables.place import TablesPlace
 from katod.tables.plan import TablesPlan, is_left
 from katod.tables.schema import SESSIONS, USAGE
 from katod.tables.staging import RowSpool, StagedRows, StagedSession, staged
@@ -29,7 +29,7 @@ class TablesWriter:
     """Brings the files of a data set up to date."""
 
     def __init__(
-        self, data: DataSet, place: Place, plan: TablesPlan, exclusion: Exclusion, result: Result, *, hide: bool
+        self, data: DataSet, place: TablesPlace, plan: TablesPlan, exclusion: Exclusion, result: Result, *, hide: bool
     ) -> None:
         self._data = data
         self._place = place
@@ -40,6 +40,7 @@ class TablesWriter:
         self._partitions = PartitionWriter(data, place)
         self._spool = RowSpool()
         self._new: dict[Partition, dict[str, NewRows]] = defaultdict(dict)
+        self._whole = set[Partition]()  # that have all rows, although it is noted that they are about to be written
         self._cwds: dict[SessionKey, str] = {}
 
     def write(self, tasks: Iterable[tuple[int, Task]], read: Callable[[int], StagedRows | None]) -> None:
@@ -95,8 +96,15 @@ class TablesWriter:
     def _take_out(self) -> None:
         """Note of which sessions the rows have to go; it is done when their partitions are written."""
         gone = [*self._plan.without, *self._recovered()]
-        self._plan.stale.update(Partition.named(entry.name) for entry in gone)
+        for entry in gone:
+            self._note_change(Partition.named(entry.name))
         self._data.take_out(gone)
+
+    def _note_change(self, partition: Partition) -> None:
+        """Note that a partition has to be written without some of its rows, whether or not it was left complete."""
+        self._plan.stale.add(partition)
+        if self._partitions.is_left(partition):
+            self._whole.add(partition)
 
     def _recovered(self) -> list[Entry]:
         """Return the sessions of excluded projects that were found in the files."""
@@ -117,8 +125,7 @@ class TablesWriter:
 
     def _keep(self, task: Task, read: StagedRows) -> None:
         key, said = task.found.key, read.value
-        before = self._data.session(key)
-        before = None if before is None or is_forgotten(before) else before
+        before = self._data.known(key)
         self._cwds[key] = said.cwd
         if said.problem:
             self._result.notes.append(f"{key}: {said.problem}")
@@ -131,7 +138,7 @@ class TablesWriter:
         if self._stays(task, entry, before, said):
             return
         if before is not None and before.name not in ("", entry.name):
-            self._plan.stale.add(Partition.named(before.name))
+            self._note_change(Partition.named(before.name))
             self._data.begin(Partition.named(before.name))
         self._new[partition][str(key)] = NewRows(entry, self._spool.take(read))
 
@@ -172,7 +179,7 @@ class TablesWriter:
     def _rewrite(self, partition: Partition) -> None:
         """Write a partition. If its files are not as they were left, so are its other sessions."""
         with self._guarding(partition):
-            if not self._partitions.is_left(partition):
+            if partition not in self._whole and not self._partitions.is_left(partition):
                 self._partitions.require_own(partition)
                 self._read_rest(partition)
             new = self._new.pop(partition, {})
