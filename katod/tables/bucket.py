@@ -31,7 +31,7 @@ _MISSING: Final = ("there is no such bucket", "create it, or name another one")
 _UNREACHABLE: Final = ("the server does not answer", "check the network and AWS_ENDPOINT_URL, and run it again")
 _BUSY: Final = ("the server takes nothing now", "run it again later: it continues where it stopped")
 _FULL: Final = ("the server has no space left", "make space, and run it again: it continues where it stopped")
-_OTHER: Final = ("the server refuses a request", "check AWS_ENDPOINT_URL and AWS_REGION, and run it again")
+_OTHER: Final = ("the server refuses a request", "check the credentials, AWS_ENDPOINT_URL and AWS_REGION")
 _MEANINGS: Final = {
     **dict.fromkeys(
         ("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "INVALID_CLIENT_TOKEN_ID", "INVALID_SIGNATURE",

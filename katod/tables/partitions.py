@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from katod.archive.manifest import Entry
 from katod.model import SessionKey
+from katod.errors import OutputError
 from katod.tables.address import Partition
 from katod.tables.columns import PartWriter, PresentPart, batches_of
 from katod.tables.dataset import DataSet
@@ -73,6 +74,9 @@ class PartitionWriter:
 
         If it was not as katod left it, the next run writes it once more, with what it lacks.
         """
+        if not self.is_there(partition):
+            path = self._place.address(self._data.name(partition, SESSIONS))
+            raise OutputError("is not there now", path=path, hint="is its disk mounted?")
         was_left = self.is_left(partition)
         self.require_own(partition)
         self._data.take_out(entries)

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import IO, Any, Final, Protocol
 
 from katod.archive.machine import Machine
-from katod.errors import OutputError, TargetRefused
+from katod.errors import OutputError, TablesError, TargetRefused
 from katod.tables.address import PART
 from katod.write.output import OutputPath
 from katod.write.remove import remove_empty, remove_output
 from katod.write.safe import make_root, open_parent, open_to_read
-from katod.write.whole import FileStamp, UnfinishedFile, drafted, stamp_at
+from katod.write.whole import FileStamp, UnfinishedFile, drafted, remove_draft, stamp_at
 
 _DRAFT: Final = ".katod-tables-{}.tmp"
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -85,11 +85,27 @@ class DirectoryPlace:
         with open(fd, "rb") as file:
             yield file
 
+    def tidy(self) -> None:
+        """Remove a draft: a complete one may be a second name of a file. Raises TablesError or TargetRefused."""
+        try:
+            fd = os.open(self._root, _FOLDER)
+        except FileNotFoundError:
+            return  # there is no directory yet
+        except OSError as error:
+            raise TablesError(f"cannot be used: {error.strerror}", path=self._root) from error
+        try:
+            remove_draft(fd, self._draft)
+        finally:
+            os.close(fd)
+
     @contextmanager
     def draft(self) -> Iterator["_DirectoryDraft"]:
-        """Yield an empty draft. Raises OutputError or OSError."""
-        make_root(self._root)
-        fd = os.open(self._root, _FOLDER)
+        """Yield an empty draft. Raises TablesError or OSError."""
+        try:
+            make_root(self._root)
+            fd = os.open(self._root, _FOLDER)
+        except OSError as error:
+            raise TablesError(f"cannot be used: {error.strerror}", path=self._root) from error
         try:
             with drafted(fd, self._draft) as draft:
                 yield _DirectoryDraft(self._root, draft)

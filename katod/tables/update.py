@@ -99,7 +99,9 @@ def require_extra() -> None:
 def place_of(where: Where, data: DataSet) -> TablesPlace:
     """Return where the files are. Raises TablesError if a bucket does not answer."""
     if isinstance(where, Path):
-        return DirectoryPlace(where, data.machine)
+        place = DirectoryPlace(where, data.machine)
+        place.tidy()  # before anything is read there
+        return place
     from katod.tables.bucket import connected  # noqa: PLC0415 - an extra, and slow to load
 
     return connected(where, environ)
