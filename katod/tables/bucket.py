@@ -22,6 +22,7 @@ _PIECE: Final = 1024 * 1024  # bytes that are read at once
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _SERVER: Final = re.compile(r"(https?)://((?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?)/?", re.IGNORECASE)
 _CODE: Final = re.compile(r"AWS Error ([A-Z][A-Z_0-9]*)")
+_NAME: Final = re.compile(r"Unable to parse ExceptionName: (\w+)")  # of a server that knows more errors than the client
 _STATUS: Final = re.compile(r"HTTP status (\d{3})")
 _REFUSED: Final = (
     "the credentials are refused",
@@ -42,6 +43,10 @@ _MEANINGS: Final = {
     "NO_SUCH_BUCKET": _MISSING,
     **dict.fromkeys(("NETWORK_CONNECTION", "REQUEST_TIMEOUT"), _UNREACHABLE),
     **dict.fromkeys(("INTERNAL_FAILURE", "SERVICE_UNAVAILABLE", "SLOW_DOWN", "THROTTLING"), _BUSY),
+}  # fmt: skip
+_NAMES: Final = {
+    "ExpiredToken": _REFUSED, "InvalidToken": _REFUSED, "TokenRefreshRequired": _REFUSED, "QuotaExceeded": _FULL,
+    "XMinioStorageFull": _FULL, "XMinioAdminBucketQuotaExceeded": _FULL,
 }  # fmt: skip
 _STATUSES: Final = {"401": _REFUSED, "403": _REFUSED, "404": _MISSING, "429": _BUSY, "503": _BUSY, "507": _FULL}
 
@@ -188,9 +193,10 @@ class BucketPlace:
 
 def _meaning(text: str) -> tuple[str, str]:
     """Return what an error means, and what to do, by the code that the client gives it."""
-    code, status = _CODE.search(text), _STATUS.search(text)
-    known = _MEANINGS.get(code[1]) if code else None
-    return known or _STATUSES.get(status[1] if status else "", _OTHER)
+    for form, meanings in ((_CODE, _MEANINGS), (_NAME, _NAMES), (_STATUS, _STATUSES)):
+        if (found := form.search(text)) and found[1] in meanings:
+            return meanings[found[1]]
+    return _OTHER
 
 
 class _BucketDraft:

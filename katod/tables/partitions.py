@@ -5,8 +5,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from katod.archive.manifest import Entry
-from katod.model import SessionKey
 from katod.errors import OutputError
+from katod.model import SessionKey
 from katod.tables.address import Partition
 from katod.tables.columns import PartWriter, PresentPart, batches_of
 from katod.tables.dataset import DataSet

@@ -174,7 +174,7 @@ def test_what_goes_wrong_is_one_line(world, two, server, bucket, export, name):
     assert line.startswith(f"{PLACE}: {what}")
     assert not [word for word in (SAID, *KEYS.values()) if word in line]
     assert objects(bucket) == before
-    assert export(server) == "updated 1, unchanged 1"
+    assert export(server) in ("updated 1, unchanged 1", "updated 2")  # if its month was being written, all of that
 
 
 def test_a_bucket_that_is_not_there(world, two, server, export):

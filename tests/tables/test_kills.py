@@ -83,7 +83,7 @@ def test_a_killed_run_is_completed_by_the_next_one(world, tables, two, story, tm
             killed(tables, monkeypatch, last)
         tables.export()
         assert tables.content() == expected, moment
-        assert not [path for path in tables.root.rglob("*.tmp")]
+        assert not list(tables.root.rglob("*.tmp"))
         stamps = tables.stamps()
         tables.export()
         assert tables.stamps() == stamps

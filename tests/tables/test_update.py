@@ -8,12 +8,12 @@ import sys
 import pytest
 
 from katod import processes
+from katod.agents.claude.adapter import ClaudeAdapter
 from katod.archive.machine import NAME as MACHINE
 from katod.archive.manifest import MANIFEST
 from katod.tables import update
-from tests.support.records import SESSION, Claude
-from tests.support.records.base import says, user
-from katod.agents.claude.adapter import ClaudeAdapter
+from tests.support.records import Claude
+from tests.support.records.base import user
 from tests.tables.dataset import TABLES
 
 pytestmark = pytest.mark.slow
@@ -97,7 +97,9 @@ def test_an_answer_counts_once_even_if_the_first_session_that_had_it_is_gone(wor
     one, fork = Claude(world), world.session(2)
     shared = one.says("a", message={"id": "msg_0123456789abcdef_1"})
     one.append(one.user("hi"), shared)
-    fork.append(fork.user("hi"), shared | {"sessionId": fork.session}, fork.says("b", message={"id": "msg_0123456789abcdef_2"}))
+    fork.append(
+        fork.user("hi"), shared | {"sessionId": fork.session}, fork.says("b", message={"id": "msg_0123456789abcdef_2"})
+    )
     tables.export()
     used = sorted((row["session"], row["answers"]) for row in tables.rows("usage"))
     assert [answers for _, answers in used] == [1, 1]
@@ -366,7 +368,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(world, tables, two, monkeypa
     assert "No space left on device" in world.said
     assert len(world.said.splitlines()) == 1
     assert tables.stamps() == before
-    assert tables.export() == "updated 1, unchanged 1" or tables.export() == "unchanged 2"
+    assert tables.export() == "updated 2"  # all of a month that was being written
     assert tables.words()[ONE][-1] == "more"
 
 
@@ -374,7 +376,6 @@ def test_a_title_of_its_person_is_the_title(world, tables, two):
     """Given later, it is written with the next run."""
     tables.export()
     world.once()
-    world.cli("rename", SESSION if False else two[0].session, "My own title")
+    world.cli("rename", two[0].session, "My own title")
     assert tables.export() == "updated 1, unchanged 1"
     assert "My own title" in {row["title"] for row in tables.rows("sessions")}
-    assert says
