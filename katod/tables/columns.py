@@ -173,13 +173,19 @@ class PresentPart:
         """Yield the rows of the sessions that are wanted, in batches. Raises OutputError if the file is damaged."""
         schema = schema_of(self._table)
         try:
-            for batch in self._file.iter_batches(_READ_ROWS, use_threads=False):
-                kept = [name for name in batch.column("session").unique().to_pylist() if name and wanted(name)]
-                rows = batch.filter(pc.is_in(batch.column("session"), value_set=pa.array(kept, pa.string())))
-                if rows.num_rows:
-                    yield _as_now(rows, schema)
+            for group in range(self._file.num_row_groups):
+                names = self._file.read_row_group(group, ["session"], use_threads=False).column(0).unique().to_pylist()
+                kept = pa.array([name for name in names if name and wanted(name)], pa.string())
+                if len(kept):  # most of what goes is in groups of its own, which need not be read
+                    yield from (_as_now(rows, schema) for rows in self._kept(group, kept))
         except (pa.ArrowException, OSError, KeyError) as error:
             raise self._not_katods() from error
+
+    def _kept(self, group: int, sessions: Any) -> Iterator[Any]:
+        for batch in self._file.iter_batches(_READ_ROWS, row_groups=[group], use_threads=False):
+            rows = batch.filter(pc.is_in(batch.column("session"), value_set=sessions))
+            if rows.num_rows:
+                yield rows
 
     def values(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """Yield the values of some columns, row by row. Raises OutputError if the file is damaged."""
