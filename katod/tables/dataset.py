@@ -4,7 +4,7 @@ It is the list of an export folder (`archive`), with its lock: an entry for each
 and one for each file. Nothing in it changes until something has to be written.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -25,7 +25,9 @@ FOLDER: Final = "tables"  # in katod's state
 _ADDRESS: Final = "address"
 _LARGEST: Final = 16 * 1024
 _FORM: Final = "tables"
-_FORGOTTEN: Final = "forgotten"  # what such an entry is made of
+# What the entry of a session is made of whose rows have to go, and are still in the files of its partition.
+_FORGOTTEN: Final = "forgotten"
+_EXCLUDED: Final = "excluded"
 _MADE: Final = str(VERSION)
 _PRIVATE: Final = 0o700
 
@@ -116,18 +118,17 @@ class DataSet:
         entry = self._entries[key, _FORM]
         self.folder.note(Entry(entry.slot, _FORGOTTEN, name=entry.name))
 
-    def take_out(self, entries: Collection[Entry]) -> None:
-        """Note that the rows of sessions go, before their partitions are written: they are in none from here on."""
-        for partition in sorted({Partition.named(entry.name) for entry in entries}):
-            self.begin(partition)
-        for entry in entries:
-            kept = Entry(entry.slot, cwd=entry.cwd)
-            self.folder.note(kept._replace(made=_FORGOTTEN) if is_forgotten(entry) else kept)
+    def exclude(self, entry: Entry) -> None:
+        """Note that the rows of a session have to go, as its project is excluded."""
+        self.folder.note(Entry(entry.slot, _EXCLUDED, name=entry.name, cwd=entry.cwd))
 
-    def drop_forgotten(self) -> None:
-        """Drop the entries of sessions whose rows are gone."""
-        gone = [entry for entry in self.sessions() if entry.made == _FORGOTTEN and not entry.name]
-        self.folder.drop(gone)
+    def settle(self, partition: Partition) -> None:
+        """Note that the files of a partition are without the rows that had to go."""
+        gone = [entry for entry in self.sessions() if is_going(entry) and entry.name == str(partition)]
+        self.folder.drop([entry for entry in gone if is_forgotten(entry)])
+        for entry in gone:
+            if not is_forgotten(entry):
+                self.folder.note(Entry(entry.slot, cwd=entry.cwd))
 
     def save(self) -> None:
         """Rewrite the list with only the lines that count. Raises OutputError."""
@@ -135,6 +136,11 @@ class DataSet:
             self.folder.compact()
         except OSError as error:
             raise OutputError(f"cannot be written: {error.strerror}", path=self.state / MANIFEST) from error
+
+
+def is_going(entry: Entry) -> bool:
+    """Return whether the rows of a session have to go."""
+    return entry.made in (_FORGOTTEN, _EXCLUDED)
 
 
 def is_forgotten(entry: Entry) -> bool:

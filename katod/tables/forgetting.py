@@ -46,7 +46,6 @@ def drop_rows(state: Path, machine: Machine, rows: KnownRows) -> None:
         for name in sorted({entry.name for entry in entries}):
             gone = [one for key in rows.sessions if (one := data.session(key)) is not None and one.name == name]
             writer.drop(Partition.named(name), gone)
-        data.drop_forgotten()
         data.save()
 
 

@@ -9,7 +9,7 @@ from katod.errors import OutputError
 from katod.model import SessionKey
 from katod.tables.address import Partition
 from katod.tables.columns import PartWriter, PresentPart, batches_of
-from katod.tables.dataset import DataSet
+from katod.tables.dataset import DataSet, is_going
 from katod.tables.place import PartDraft, TablesPlace
 from katod.tables.plan import is_left
 from katod.tables.schema import OF_EVENTS, SESSIONS, TABLES, USAGE, TableSpec
@@ -62,10 +62,12 @@ class PartitionWriter:
             stamp = self._write(partition, table, stays, batches)
             if stamp is None:
                 self._remove(partition)
+                self._data.settle(partition)
                 return
             stamps[table] = stamp
         for rows in new.values():
             self._data.note(rows.entry)
+        self._data.settle(partition)
         for table, stamp in stamps.items():
             self._data.end(partition, table, stamp)
 
@@ -79,7 +81,6 @@ class PartitionWriter:
             raise OutputError("is not there now", path=path, hint="is its disk mounted?")
         was_left = self.is_left(partition)
         self.require_own(partition)
-        self._data.take_out(entries)
         spool = RowSpool()
         try:
             self.rewrite(partition, {}, spool)
@@ -117,7 +118,8 @@ class PartitionWriter:
         They go if there are new ones, or if the session is in another partition, or in none, as far as is known.
         """
         gone = set(without)
-        elsewhere = {str(entry.slot[0]) for entry in self._data.sessions() if entry.name != str(partition)}
+        own = str(partition)
+        elsewhere = {str(entry.slot[0]) for entry in self._data.sessions() if entry.name != own or is_going(entry)}
         return lambda session: session not in gone and session not in elsewhere
 
     def _write(

@@ -13,7 +13,7 @@ from katod.discover.found import FoundSession
 from katod.errors import KatodError
 from katod.model import Options, SessionKey
 from katod.tables.address import Partition
-from katod.tables.dataset import DataSet, is_forgotten
+from katod.tables.dataset import DataSet, is_going
 from katod.tables.place import TablesPlace
 from katod.tables.schema import OF_EVENTS, USAGE, VERSION, TableSpec
 
@@ -56,7 +56,7 @@ def planned(
         except (KatodError, OSError) as error:
             result.fail(session, error)
     for entry in data.sessions():
-        if entry.name and (is_forgotten(entry) or exclusion.covers(entry.slot, entry.cwd)):
+        if entry.name and (is_going(entry) or exclusion.covers(entry.slot, entry.cwd)):
             plan.without.append(entry)
     return plan
 

@@ -81,7 +81,6 @@ def _write(work: _Work, result: Result, progress: Progress) -> None:
         writer.write(enumerate(progress(tasks)), read)
     rows = CountedRows(data, used, work.exclusion, hide=hide)
     writer.write_usage(rows.rows(), rows.known)
-    data.drop_forgotten()
 
 
 def _staged(task: Task, *, hide: bool) -> "StagedRows":

@@ -13,7 +13,7 @@ from katod.archive.update import Result, line_of, require_disk
 from katod.errors import KatodError, OutputError, SourceGone, TablesError
 from katod.model import SessionKey
 from katod.tables.address import Partition, folder_of, partition_of
-from katod.tables.dataset import DataSet
+from katod.tables.dataset import DataSet, is_going
 from katod.tables.partitions import NewRows, PartitionWriter
 from katod.tables.place import TablesPlace
 from katod.tables.plan import TablesPlan, is_left
@@ -41,6 +41,7 @@ class TablesWriter:
         self._spool = RowSpool()
         self._new: dict[Partition, dict[str, NewRows]] = defaultdict(dict)
         self._whole = set[Partition]()  # that have all rows, although it is noted that they are about to be written
+        self._refused = set[Partition]()
         self._cwds: dict[SessionKey, str] = {}
 
     def write(self, tasks: Iterable[tuple[int, Task]], read: Callable[[int], StagedRows | None]) -> None:
@@ -72,12 +73,12 @@ class TablesWriter:
             entry = self._data.session(key)
             if entry is not None and entry.name:
                 found[Partition.named(entry.name)] += rows[key]
-        for partition in sorted(self._data.partitions()):
+        for partition in sorted(self._data.partitions() - self._refused):
             digest = digest_of(found[partition])
             is_same = is_left(self._data, self._place, partition, USAGE)
             if is_same and self._data.part(partition, USAGE).digest == digest:
                 continue
-            with self._guarding():
+            with self._guarding(partition):
                 self._partitions.require_own(partition)
                 self._partitions.rewrite_usage(partition, found[partition], known, digest)
 
@@ -97,14 +98,20 @@ class TablesWriter:
         """Note of which sessions the rows have to go; it is done when their partitions are written."""
         gone = [*self._plan.without, *self._recovered()]
         for entry in gone:
-            self._note_change(Partition.named(entry.name))
-        self._data.take_out(gone)
+            self._take_away(entry)
+
+    def _take_away(self, entry: Entry) -> None:
+        """Note that the rows of a session have to go."""
+        self._note_change(Partition.named(entry.name))
+        if not is_going(entry):
+            self._data.exclude(entry)
 
     def _note_change(self, partition: Partition) -> None:
-        """Note that a partition has to be written without some of its rows, whether or not it was left complete."""
+        """Note that a partition has to be written without some of its rows, although it was left complete."""
         self._plan.stale.add(partition)
         if self._partitions.is_left(partition):
             self._whole.add(partition)
+            self._data.begin(partition)
 
     def _recovered(self) -> list[Entry]:
         """Return the sessions of excluded projects that were found in the files."""
@@ -131,7 +138,10 @@ class TablesWriter:
             self._result.notes.append(f"{key}: {said.problem}")
         if self._is_excluded(key, said):
             self._result.count("excluded")
-            self._data.note(Entry(task.slot, cwd=said.cwd))
+            if before is not None and before.name:
+                self._take_away(before._replace(cwd=said.cwd))
+            else:
+                self._data.note(Entry(task.slot, cwd=said.cwd))
             return
         partition = Partition(key.agent, said.month)
         entry = Entry(task.slot, task.made, task.sources, str(partition), said=said.said, cwd=said.cwd)
@@ -139,7 +149,6 @@ class TablesWriter:
             return
         if before is not None and before.name not in ("", entry.name):
             self._note_change(Partition.named(before.name))
-            self._data.begin(Partition.named(before.name))
         self._new[partition][str(key)] = NewRows(entry, self._spool.take(read))
 
     def _is_excluded(self, key: SessionKey, said: StagedSession) -> bool:
@@ -174,7 +183,8 @@ class TablesWriter:
 
     def _left_over(self) -> list[Partition]:
         """Return the partitions that have to be written although no session of theirs is new."""
-        return sorted(partition for partition in self._plan.stale if not self._partitions.is_left(partition))
+        left = (partition for partition in self._plan.stale - self._refused if not self._partitions.is_left(partition))
+        return sorted(left)
 
     def _rewrite(self, partition: Partition) -> None:
         """Write a partition. If its files are not as they were left, so are its other sessions."""
@@ -194,7 +204,7 @@ class TablesWriter:
             self._take(task, None)
 
     @contextmanager
-    def _guarding(self, partition: Partition | None = None) -> Iterator[None]:
+    def _guarding(self, partition: Partition) -> Iterator[None]:
         """Note what keeps a partition from being written, and go on with the others."""
         try:
             yield
@@ -202,7 +212,6 @@ class TablesWriter:
             raise
         except (KatodError, OSError) as error:
             require_disk(error)
-            lost = self._new.pop(partition, {}) if partition is not None else {}
-            self._result.counts["failed"] += max(1, len(lost))
-            if (line := line_of(error)) not in self._result.failures:
-                self._result.failures.append(line)
+            self._refused.add(partition)
+            self._result.counts["failed"] += len(self._new.pop(partition, {}))
+            self._result.failures.append(line_of(error))

@@ -64,10 +64,9 @@ def test_a_forgotten_session_is_known_until_its_rows_are_gone(tmp_path):
         data.forget(KEY)
         assert data.known(KEY) is None
         assert data.session(KEY)[1:5] == ("forgotten", (), str(MONTH), 0)
-        data.drop_forgotten()
+        data.settle(Partition("claude", "2026-03"))
         assert data.session(KEY) is not None
-        data.take_out([data.session(KEY)])
-        data.drop_forgotten()
+        data.settle(MONTH)
         assert data.session(KEY) is None
         data.save()
         assert b"/home" not in (data.state / ".katod-export.jsonl").read_bytes()

@@ -95,3 +95,26 @@ def test_a_run_at_the_same_time_is_waited_for_by_the_person(world, tables, plant
         assert "another katod is writing this data set" in world.said
     world.cli("forget", one.session, "--outputs", "--yes")
     assert tables.has(WORD) == []
+
+
+@pytest.mark.parametrize("how", ["forget", "exclude"])
+def test_rows_that_could_not_go_are_remembered_to_go(world, tables, planted, how):
+    """Also if a damaged file keeps their month from being written, and the agent has deleted the session since."""
+    one, other = planted
+    shutil.rmtree(other.root)
+    if how == "exclude":
+        one.rewrite(lambda *_: True)
+    [part] = (path for name, path in tables.parts().items() if name.startswith("sessions"))
+    part.write_bytes(b"damaged")
+    if how == "forget":
+        world.cli("forget", one.session, "--outputs", "--yes", code=1)
+    else:
+        world.configure(exclude=["/home/me/app"])
+    one.path.unlink()
+    shutil.rmtree(one.path.with_suffix(""))
+    tables.export(code=1)
+    assert tables.has(WORD)
+    part.unlink()
+    tables.export()
+    assert tables.has(WORD) == []
+    assert len(tables.words()) == (2 if how == "forget" else 0)
