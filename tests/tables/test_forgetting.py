@@ -113,7 +113,7 @@ def test_rows_that_could_not_go_are_remembered_to_go(world, tables, planted, how
     one.path.unlink()
     shutil.rmtree(one.path.with_suffix(""))
     tables.export(code=1)
-    assert tables.has(WORD)
+    assert one.session[:8] in tables.words()
     part.unlink()
     tables.export()
     assert tables.has(WORD) == []
