@@ -4,11 +4,13 @@ It is the list of an export folder (`archive`), with its lock: an entry for each
 and one for each file. Nothing in it changes until something has to be written.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
+
+import orjson
 
 from katod import durable
 from katod.archive.folder import ExportFolder, opened
@@ -17,13 +19,15 @@ from katod.archive.manifest import MANIFEST, Entry, Slot
 from katod.errors import AlreadyRunning, OutputError
 from katod.model import SessionKey
 from katod.smallfile import read_small, write_small
+from katod.store.usagecache import forget_usage
 from katod.tables.address import Partition
 from katod.tables.schema import TABLES, VERSION, TableSpec
 from katod.write.whole import FileStamp
 
 FOLDER: Final = "tables"  # in katod's state
 _ADDRESS: Final = "address"
-_LARGEST: Final = 16 * 1024
+_TO_FORGET: Final = "to-forget.json"  # what was asked for while another run had the lock, or before it was begun
+_LARGEST: Final = 1024 * 1024
 _FORM: Final = "tables"
 # What the entry of a session is made of whose rows have to go, and are still in the files of its partition.
 _FORGOTTEN: Final = "forgotten"
@@ -150,8 +154,8 @@ def is_forgotten(entry: Entry) -> bool:
 
 @contextmanager
 def opened_set(state: Path, address: str, machine: Machine) -> Iterator[DataSet]:
-    """Lock what is known of a data set, nothing at first. Raises AlreadyRunning or OutputError."""
-    root = state / FOLDER / blake2b(address.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+    """Lock what is known of a data set, nothing at first. Raises AlreadyRunning, OutputError or OSError."""
+    root = _root(state, address)
     try:
         durable.make_folders(root, _PRIVATE)
         if _address_in(root) != address:
@@ -163,7 +167,39 @@ def opened_set(state: Path, address: str, machine: Machine) -> Iterator[DataSet]
             folder = stack.enter_context(opened(root))
         except AlreadyRunning as error:
             raise AlreadyRunning("another katod is writing this data set", path=address, hint=error.hint) from None
-        yield DataSet(address, machine, folder)
+        data = DataSet(address, machine, folder)
+        _forget_asked(data)
+        yield data
+
+
+def ask_to_forget(state: Path, address: str, keys: Iterable[SessionKey]) -> None:
+    """Have the rows of sessions go: with the lock, whoever gets it next notes that. Raises OSError."""
+    root = _root(state, address)
+    write_small(root / _TO_FORGET, orjson.dumps(sorted({*_asked(root), *keys}), default=list))
+
+
+def _forget_asked(data: DataSet) -> None:
+    """Note which sessions were asked to be forgotten. From then on, nothing else is known of them. Raises OSError."""
+    keys = _asked(data.state)
+    if not keys:
+        return
+    for key in keys:
+        if (entry := data.session(key)) is not None and entry.name:
+            data.forget(key)
+    data.save()
+    forget_usage(data.state, keys)
+    durable.remove(data.state / _TO_FORGET)
+
+
+def _asked(root: Path) -> list[SessionKey]:
+    try:
+        return [SessionKey(*row) for row in orjson.loads(read_small(root / _TO_FORGET, _LARGEST, own=True))]
+    except (FileNotFoundError, ValueError, TypeError):  # none, or a damaged one
+        return []
+
+
+def _root(state: Path, address: str) -> Path:
+    return state / FOLDER / blake2b(address.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 
 def known_sets(state: Path) -> list[tuple[str, Path]]:

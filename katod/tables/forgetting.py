@@ -7,9 +7,8 @@ from typing import NamedTuple
 from katod.archive.drop import copies_in
 from katod.archive.machine import Machine
 from katod.model import SessionKey
-from katod.store.usagecache import forget_usage
 from katod.tables.address import S3, Partition, bucket_address
-from katod.tables.dataset import known_sets, opened_set
+from katod.tables.dataset import ask_to_forget, is_forgotten, known_sets, opened_set
 from katod.tables.update import Where, place_of, require_extra
 
 
@@ -32,20 +31,16 @@ def drop_rows(state: Path, machine: Machine, rows: KnownRows) -> None:
 
     First it is noted that they have to go: what fails now is done by the next export. Raises KatodError or OSError.
     """
+    ask_to_forget(state, rows.address, rows.sessions)
     with opened_set(state, rows.address, machine) as data:
-        entries = [entry for key in rows.sessions if (entry := data.session(key)) is not None and entry.name]
-        for entry in entries:
-            data.forget(entry.slot[0])
-        data.save()  # from here on, nothing else is known of them
-        forget_usage(data.state, rows.sessions)
         require_extra()
         place = place_of(_where(rows.address), data)
         from katod.tables.partitions import PartitionWriter  # noqa: PLC0415 - loads pyarrow
 
         writer = PartitionWriter(data, place)
-        for name in sorted({entry.name for entry in entries}):
-            gone = [one for key in rows.sessions if (one := data.session(key)) is not None and one.name == name]
-            writer.drop(Partition.named(name), gone)
+        gone = [entry for entry in data.sessions() if is_forgotten(entry)]
+        for name in sorted({entry.name for entry in gone}):
+            writer.drop(Partition.named(name), [entry for entry in gone if entry.name == name])
         data.save()
 
 

@@ -87,14 +87,17 @@ def test_what_could_not_be_done_is_said_and_done_by_the_next_run(world, tables, 
     assert tables.has(WORD) == []
 
 
-def test_a_run_at_the_same_time_is_waited_for_by_the_person(world, tables, planted):
-    """It is said, and can be done again."""
+def test_rows_that_another_run_is_writing_go_with_the_next_one(world, tables, planted):
+    """It was asked for, and whoever has the lock next knows that."""
     one, _ = planted
     with opened_set(world.state, str(tables.root), Machine("local", "a" * 32)):
         world.cli("forget", one.session, "--outputs", "--yes", code=1)
         assert "another katod is writing this data set" in world.said
-    world.cli("forget", one.session, "--outputs", "--yes")
+    one.path.unlink()
+    shutil.rmtree(one.path.with_suffix(""))
+    tables.export()
     assert tables.has(WORD) == []
+    assert not list((world.state / "tables").rglob("to-forget*"))
 
 
 @pytest.mark.parametrize("how", ["forget", "exclude"])
