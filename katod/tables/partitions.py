@@ -49,7 +49,9 @@ class PartitionWriter:
         """Return whether a partition has a file of sessions."""
         return any(self._place.stamp(name) is not None for name in self._names(partition, SESSIONS))
 
-    def rewrite(self, partition: Partition, new: dict[str, NewRows], spool: RowSpool) -> None:
+    def rewrite(
+        self, partition: Partition, new: dict[str, NewRows], spool: RowSpool, *, is_complete: bool = True
+    ) -> None:
         """Write all files of a partition but that of the usage, with these sessions. Raises OutputError or OSError.
 
         Until they are noted as complete, the next run writes them again: a kill loses nothing, and doubles nothing.
@@ -68,7 +70,7 @@ class PartitionWriter:
         for rows in new.values():
             self._data.note(rows.entry)
         self._data.settle(partition)
-        for table, stamp in stamps.items():
+        for table, stamp in stamps.items() if is_complete else ():
             self._data.end(partition, table, stamp)
 
     def drop(self, partition: Partition, entries: Collection[Entry]) -> None:
@@ -78,7 +80,7 @@ class PartitionWriter:
         """
         if not self.is_there(partition):
             path = self._place.address(self._data.name(partition, SESSIONS))
-            raise OutputError("is not there now", path=path, hint="is its disk mounted?")
+            raise OutputError("is not there now", path=path)
         was_left = self.is_left(partition)
         self.require_own(partition)
         spool = RowSpool()
@@ -125,17 +127,22 @@ class PartitionWriter:
     def _write(
         self, partition: Partition, table: TableSpec, stays: Callable[[str], bool], new: Iterator[Any]
     ) -> FileStamp | None:
-        """Write one file and return its stamp; None for one of sessions without any, which is not written."""
+        """Write one file and return its stamp; None for one of sessions if there is, and should be, none: it stays."""
         name = self._data.name(partition, table)
         expected = self._place.stamp(name)
         with self._place.draft() as draft:
-            if not self._fill(draft, partition, table, stays, new) and table is SESSIONS:
+            if not self._fill(draft, partition, table, stays, new) and table is SESSIONS and self._is_empty(partition):
                 return None
             stamp = draft.publish(name, expected)
         for old in self._names(partition, table):
             if old != name and self._place.stamp(old) is not None:
                 self._place.remove(old)
         return stamp
+
+    def _is_empty(self, partition: Partition) -> bool:
+        """Return whether no session is known to have rows in a partition: a file of sessions may have been deleted."""
+        own = str(partition)
+        return not any(entry.name == own and not is_going(entry) for entry in self._data.sessions())
 
     def _fill(
         self, draft: PartDraft, partition: Partition, table: TableSpec, stays: Callable[[str], bool], new: Iterator[Any]

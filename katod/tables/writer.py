@@ -1,6 +1,6 @@
 """Writes what a plan says: reads the sessions, and rewrites their partitions. Loads formats and pyarrow."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
@@ -42,6 +42,7 @@ class TablesWriter:
         self._new: dict[Partition, dict[str, NewRows]] = defaultdict(dict)
         self._whole = set[Partition]()  # that have all rows, although it is noted that they are about to be written
         self._refused = set[Partition]()
+        self._unread = Counter(_lacking(plan))
         self._cwds: dict[SessionKey, str] = {}
 
     def write(self, tasks: Iterable[tuple[int, Task]], read: Callable[[int], StagedRows | None]) -> None:
@@ -120,6 +121,8 @@ class TablesWriter:
 
     def _take(self, task: Task, read: StagedRows | None) -> None:
         """Read a session, unless it was read, and keep its rows until its partition is written."""
+        if task.entry is not None and task.entry.name:
+            self._unread[Partition.named(task.entry.name)] -= 1
         try:
             read = read or staged(task, hide=self._hide)
             assert read.file is not None
@@ -129,6 +132,8 @@ class TablesWriter:
             return  # its agent has deleted it since it was found
         except (KatodError, OSError) as error:
             self._result.fail(task.found, error)
+            if (before := self._data.known(task.found.key)) is not None:
+                self._data.note(before._replace(made=""))  # so that it is tried again, whatever becomes of its rows
 
     def _keep(self, task: Task, read: StagedRows) -> None:
         key, said = task.found.key, read.value
@@ -194,7 +199,8 @@ class TablesWriter:
                 self._read_rest(partition)
             new = self._new.pop(partition, {})
             is_new = {name: self._data.session(rows.entry.slot[0]) for name, rows in new.items()}
-            self._partitions.rewrite(partition, new, self._spool)
+            is_complete = self._unread[partition] <= 0
+            self._partitions.rewrite(partition, new, self._spool, is_complete=is_complete)
             for before in is_new.values():
                 self._result.count("updated" if before is not None and before.name else "wrote")
 
@@ -215,3 +221,11 @@ class TablesWriter:
             self._refused.add(partition)
             self._result.counts["failed"] += len(self._new.pop(partition, {}))
             self._result.failures.append(line_of(error))
+
+
+def _lacking(plan: TablesPlan) -> Iterator[Partition]:
+    """Yield the partition of each session that is read as its rows may be gone: until then, it is not complete."""
+    for task in plan.tasks:
+        partition = Partition.named(task.entry.name) if task.entry is not None and task.entry.name else None
+        if partition is not None and partition in plan.stale:
+            yield partition

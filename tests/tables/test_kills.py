@@ -13,7 +13,7 @@ from tests.support.world import CUT, in_new_process
 
 pytestmark = pytest.mark.slow
 CHANGES = ("write", "write_at", "truncate", "sync", "rename", "link", "remove", "remove_folder", "sync_names")
-KILLS = 24  # in each story, drawn from all moments
+KILLS = 16  # in each story, drawn from all moments
 SEED = int(os.environ.get("KATOD_FAULTS_SEED", "1"))
 
 
@@ -65,9 +65,17 @@ def excluded(world, tables, two):
     world.configure(exclude=["/home/me/app"])
 
 
-@pytest.mark.parametrize("story", [first, grown, moved, excluded])
-def test_a_killed_run_is_completed_by_the_next_one(world, tables, two, story, tmp_path, monkeypatch):
+def deleted(world, tables, two):
+    """The files of a data set are gone."""
+    tables.export()
+    shutil.rmtree(tables.root)
+
+
+@pytest.mark.parametrize("room", [0, 2**30], ids=["file by file", "all at once"])
+@pytest.mark.parametrize("story", [first, grown, moved, excluded, deleted])
+def test_a_killed_run_is_completed_by_the_next_one(world, tables, two, story, room, tmp_path, monkeypatch):
     """Whichever file was being written, and also if the next run is killed, too."""
+    monkeypatch.setattr("katod.tables.writer.ROOM", room)
     story(world, tables, two)
     before = tmp_path / "before"
     shutil.copytree(world.home, before)

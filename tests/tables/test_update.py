@@ -142,6 +142,42 @@ def test_a_file_that_was_deleted_is_written_again(tables, two, table):
     assert tables.export() == "unchanged 2"
 
 
+def test_rows_of_sessions_that_are_gone_stay_in_the_files_that_are_left(tables, two):
+    """Also if that of the sessions was deleted, which has to name them."""
+    tables.export()
+    for one in two:
+        one.path.unlink()
+    [part] = (path for name, path in tables.parts().items() if name.startswith("sessions"))
+    part.unlink()
+    tables.export()
+    assert tables.rows("sessions") == []
+    assert tables.words() == {ONE: ["words 1", "answer"], TWO: ["words 2", "answer"]}
+
+
+def test_a_session_that_cannot_be_read_is_tried_again(world, tables, two, monkeypatch):
+    """Also if its rows are lost by then; the others go on."""
+    from katod.errors import SourceUnusable  # noqa: PLC0415
+    from katod.tables import staging  # noqa: PLC0415 - an extra
+
+    tables.export()
+    before = tables.content()
+    shutil.rmtree(tables.root)
+    real = staging.replay
+    with monkeypatch.context() as patched:
+
+        def replay(key, *given, **named):
+            if key.id == two[0].session:
+                raise SourceUnusable("cannot be read", path=two[0].path)
+            return real(key, *given, **named)
+
+        patched.setattr(staging, "replay", replay)
+        assert tables.export(code=1) == "updated 1, failed 1"
+        assert f"claude:{two[0].session}: {two[0].path}: cannot be read" in world.said
+    assert list(tables.words()) == [TWO]
+    tables.export()
+    assert tables.content() == before
+
+
 def test_a_data_set_that_was_deleted_is_written_again(tables, two):
     """All of it."""
     tables.export()
