@@ -111,3 +111,29 @@ def killed(tables, monkeypatch, last):
         tables.export()
 
     in_new_process(act, ends=(0, CUT))
+
+
+def test_a_month_whose_rows_were_lost_is_complete_only_with_all_its_sessions(world, tables, two, monkeypatch):
+    """A run that is killed after some of them were written leaves the others to the next one, though none changed."""
+    from katod.tables import writer  # noqa: PLC0415 - an extra
+
+    tables.export()
+    expected = tables.content()
+    shutil.rmtree(tables.root)
+    monkeypatch.setattr(writer, "ROOM", 0)
+    real, left = writer.staged, [1]
+
+    def staged(*given, **named):
+        left[0] -= 1
+        if left[0] < 0:
+            os._exit(CUT)
+        return real(*given, **named)
+
+    def act():
+        monkeypatch.setattr(writer, "staged", staged)
+        tables.export()
+
+    assert in_new_process(act, ends=(0, CUT)) == CUT
+    assert len(tables.rows("sessions")) == 1
+    tables.export()
+    assert tables.content() == expected
