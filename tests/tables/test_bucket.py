@@ -1,6 +1,6 @@
 """A data set in a bucket: the same as in a directory; what goes wrong is one line, and loses nothing."""
 
-import json
+import os
 import shutil
 import time
 from contextlib import contextmanager
@@ -183,6 +183,29 @@ def test_a_bucket_that_is_not_there(world, two, server, export):
     assert world.said.startswith("s3://nowhere/katod: there is no such bucket")
 
 
+def test_a_forgotten_session_leaves_no_word_in_a_bucket(world, tables, two, server, bucket, export):
+    """If the server does not answer, the next run takes its rows out."""
+    for number, answering_ in ((3, True), (4, False)):
+        one = world.session(number)
+        one.count = 1000 * number
+        one.say(user(f"::start\nzanzibar {number}"), says("yes"))
+        world.once()
+        export(server)
+        downloaded(bucket, tables)
+        assert tables.has("zanzibar")
+        before = os.environ["AWS_ENDPOINT_URL"]
+        os.environ["AWS_ENDPOINT_URL"] = server if answering_ else nobody()
+        shown = world.cli("forget", one.session, "--outputs", "--yes", code=0 if answering_ else 1)
+        assert f"its rows in {PLACE} are deleted" in shown
+        assert answering_ or f"its rows stay for now in {PLACE}" in world.said
+        os.environ["AWS_ENDPOINT_URL"] = before
+        one.path.unlink()
+        assert export(server) == "unchanged 2"
+        downloaded(bucket, tables)
+        assert tables.has("zanzibar") == []
+        assert len(tables.rows("sessions")) == 2
+
+
 def test_keys_are_in_no_file_of_katods(world, two, server, bucket, export):
     """Nor in what it prints."""
     printed = export(server) + world.said
@@ -218,7 +241,6 @@ def test_a_killed_upload_leaves_the_old_object(world, tables, two, server, bucke
     from katod.tables.bucket import BucketPlace  # noqa: PLC0415 - an extra
     from tests.support.world import CUT, in_new_process  # noqa: PLC0415
 
-    assert json
     export(server)
     real = BucketPlace.upload
     for last in range(6):
@@ -228,8 +250,6 @@ def test_a_killed_upload_leaves_the_old_object(world, tables, two, server, bucke
         def upload(*given, left=left):
             left[0] -= 1
             if left[0] < 0:
-                import os  # noqa: PLC0415
-
                 os._exit(CUT)
             return real(*given)
 
