@@ -1,5 +1,6 @@
 """`katod export --all -f parquet`: it brings a data set up to date."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from katod.agents.claude.adapter import ClaudeAdapter
 from katod.archive.machine import NAME as MACHINE
 from katod.archive.manifest import MANIFEST
 from katod.tables import update
-from tests.support.records import Claude
+from tests.support.records import MAKERS, Claude
 from tests.support.records.base import says, user
 from tests.tables.dataset import TABLES
 
@@ -116,6 +117,29 @@ def test_an_answer_counts_once_even_if_the_first_session_that_had_it_is_gone(wor
     fork.say(user("more"))
     tables.export()
     assert sorted((row["session"], row["answers"]) for row in tables.rows("usage")) == used
+
+
+def test_the_usage_of_every_agent_is_what_katod_usage_counts(world, tables):
+    """Sessions, answers and tokens, whatever an agent records of them; also with sub-agents."""
+    for number, make in enumerate(MAKERS):
+        one = make(world)
+        one.count = 1000 * number
+        one.say(user("hello there"), says("yes"), says("ok"))
+        if "sub-agent" not in make.ABSENT:
+            one.child().say(user("look around"), says("done"))
+    tables.export()
+    world.configure(**{"prices.source": "none"})
+    expected = json.loads(world.cli("usage", "--by", "agent", "--json"))["rows"]
+    found = {}
+    for row in tables.rows("usage"):
+        sums = found.setdefault(row["agent"], [set(), 0, 0])
+        sums[0].add(row["session"])
+        sums[1] += row["answers"]
+        sums[2] += row["input"] + row["output"] + row["cache_read"] + row["cache_write"]
+    assert len(found) > 5
+    assert {agent: (len(sessions), *sums) for agent, (sessions, *sums) in found.items()} == {
+        row["agent"]: (row["sessions"], row["answers"], row["tokens"]["total"]) for row in expected
+    }
 
 
 def test_what_has_less_now_stays_as_it_was(world, tables, two):
