@@ -25,6 +25,7 @@ KatodError
 ├── GitError             a repository cannot be read
 ├── ServeError           sessions cannot be served like this
 ├── SetupError           a file of an agent cannot be changed safely
+├── TablesError          a data set cannot be used: its extra, its address, its bucket
 ├── RescueError          a session cannot be saved from deletion, or what was saved of it cannot be used
 └── AlreadyRunning       another katod uses this state directory, or this directory of exports
 
@@ -171,6 +172,10 @@ class ServeError(KatodError):
 
 class PricesError(KatodError):
     """A table of prices cannot be read."""
+
+
+class TablesError(KatodError):
+    """A data set cannot be used as a whole: an extra is missing, or an address, a bucket or the network is at fault."""
 
 
 class SetupError(KatodError):

@@ -37,6 +37,8 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.states import State
+from katod.tables.schema import TABLES
+from katod.tables.schema import VERSION as TABLES_VERSION
 from tests.agents import tooldocument
 from tests.formats.native import table as native
 from tests.support.records import Claude
@@ -63,10 +65,11 @@ PACKAGING: Final = "packaging/README.md"
 SEAL: Final = "katod/seal/README.md"
 DELIVERY: Final = "katod/matrix/README.md"
 SERVE: Final = "katod/serve/README.md"
+TABLES_README: Final = "katod/tables/README.md"
 TESTS: Final = "tests/README.md"
 FAULTS: Final = "tests/faults/README.md"
 DOCUMENTS: Final = (
-    README, "CHANGELOG.md", ARCHITECTURE, AGENTS_README, TOOLS, CLI, FORMATS, AGENT_RECORD, ATIF, FIELDS, JSONL, LIFECYCLE, MATRIX_FORMAT, REDACTION, STREAM, DELIVERY, SERVE, SEAL, CONFIG, PACKAGING, TESTS, FAULTS,
+    README, "CHANGELOG.md", ARCHITECTURE, AGENTS_README, TOOLS, CLI, FORMATS, AGENT_RECORD, ATIF, FIELDS, JSONL, LIFECYCLE, MATRIX_FORMAT, REDACTION, STREAM, DELIVERY, SERVE, TABLES_README, SEAL, CONFIG, PACKAGING, TESTS, FAULTS,
     "fixtures/README.md",
 )  # fmt: skip
 
@@ -310,6 +313,16 @@ def lines() -> str:
     return "\n".join(["```json", *found.values(), "```"]) + "\n"
 
 
+def tables() -> str:
+    """Return the tables of a data set, each with its columns."""
+    parts = []
+    for table in TABLES:
+        rows = [f"| `{column.name}` | {column.kind} | {column.about} |" for column in table.columns]
+        head = f"### {table.name}\n\nA row is {table.about}.\n\n| column | type | meaning |\n|---|---|---|"
+        parts.append("\n".join([head, *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (README, "agents"): known_agents,
     (README, "status"): status,
@@ -328,6 +341,8 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (LIFECYCLE, "lines"): lines,
     (REDACTION, "rules"): rules,
     (PACKAGING, "log"): log_events,
+    (TABLES_README, "schema"): tables,
+    (TABLES_README, "version"): lambda: f"{TABLES_VERSION}\n",
 }
 
 

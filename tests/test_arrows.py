@@ -58,6 +58,10 @@ ARROWS = {
     "service": "durable errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
     "archive": "agents command discover durable errors events formats formatspec gitcommand log metadata model paths processes record text smallfile store write",
+    # all sessions as tables for engines
+    "tables": (
+        "agents archive discover durable edits errors events formats log metadata model processes record smallfile store usage write"
+    ),
     # signatures of what was exported
     "seal": "durable errors events formats model smallfile",
     # what katod adds to the agents' own files
@@ -81,7 +85,7 @@ ARROWS = {
     "doctor": "agents config destinations discover errors log matrix model otlp project record rescue service shell store write",
     "cli": (
         "agents archive command config daemon discover doctor durable errors formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
-        " shell text smallfile states store usage why"
+        " shell smallfile states store tables text usage why"
     ),
     "__main__": "cli",
     "__init__": "",
@@ -108,6 +112,7 @@ LIBRARIES = {
     "prompt_toolkit": {"cli"},
     "platformdirs": {"config"},
     "cbor2": {"seal"},
+    "pyarrow": {"tables"},
     "genai_prices": {"usage"},
     "cryptography": {"seal"},
     "re2": {"formats"},
@@ -137,7 +142,7 @@ IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
         " .open .opening .parameters .pause .personal .picker .printing .record .rendering .rescue .resume .run .saving .seal .sealhead .search .searchscope .searchview .selection .serve .service"
-        " .sessionrow .sessions .setup .show .signoflife .status .transcripts .usage .verify .why .wrapping"
+        " .sessionrow .sessions .setup .show .signoflife .status .tabling .transcripts .usage .verify .why .wrapping"
     ),
     "config": "katod.config",
     "chores": "katod.chores",
@@ -157,7 +162,8 @@ IMPURE = {
         " .opencode.sweep .opencode.tree .others .pi .processes .qwen .spec .vscode .zot"
     ),
     "command": ".target",
-    "archive": ".archived .commit .drop .folder .folders .machine .naming .parts .talk",
+    "archive": ".commit .drop .folder .folders .machine .naming .parts .talk",
+    "tables": ".bucket .dataset .place .staging .update",
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .usagecache",
     "record": ".catchup .currentstate .delivery .export .follow .forget .history .naming .native .policy .resync .sample .session .stream",

@@ -42,9 +42,9 @@ class Result:
 
     def fail(self, found: FoundSession, error: KatodError | OSError) -> None:
         """Note that a session could not be exported. Raises OutputError if no other one could be, either."""
-        _require_disk(error)
+        require_disk(error)
         self.counts["failed"] += 1
-        self.failures.append(f"{found.key}: {_line(error)}")
+        self.failures.append(f"{found.key}: {line_of(error)}")
 
 
 def bring_up_to_date(
@@ -91,9 +91,9 @@ def _index(folder: ExportFolder, result: Result) -> None:
     try:
         result.index = update_index(folder)
     except (KatodError, OSError) as error:
-        _require_disk(error)
+        require_disk(error)
         result.index = "failed"
-        result.failures.append(f"{INDEX}: {_line(error)}")
+        result.failures.append(f"{INDEX}: {line_of(error)}")
     if result.index != "left alone":
         return
     if INDEX_SLOT in folder.manifest.entries:
@@ -103,13 +103,14 @@ def _index(folder: ExportFolder, result: Result) -> None:
     result.notes.append(f"{folder.root / INDEX} is not katod's and was left alone: rename it to get an index")
 
 
-def _line(error: KatodError | OSError) -> str:
+def line_of(error: KatodError | OSError) -> str:
+    """Return what to say of an error, on one line."""
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     return f"{error} ({error.hint})" if error.hint else str(error)
 
 
-def _require_disk(error: KatodError | OSError) -> None:
+def require_disk(error: KatodError | OSError) -> None:
     """Raise OutputError for an error that all other sessions would meet, too."""
     cause = error if isinstance(error, OSError) else error.__cause__
     if isinstance(cause, OSError) and cause.errno in _DISK:
@@ -148,7 +149,7 @@ def _tasks(
 
 
 def _task(folder: ExportFolder, found: FoundSession, form: str, made: str, exclusion: Exclusion) -> Task:
-    slot, sources = (found.key, form), _sources(found)
+    slot, sources = (found.key, form), sources_of(found)
     entry = folder.manifest.entries.get(slot)
     if entry is not None and exclusion.covers(slot, entry.cwd):
         return Task(found, slot, sources, made, "exclude", entry)
@@ -160,7 +161,7 @@ def _task(folder: ExportFolder, found: FoundSession, form: str, made: str, exclu
     return Task(found, slot, sources, made, step, folder.manifest.entries[slot], look)
 
 
-def _sources(found: FoundSession) -> Sources:
+def sources_of(found: FoundSession) -> Sources:
     """Return the files of a session, so that they differ if any of them changed.
 
     The number of a disk may change with a restart; in a container, the last two numbers count instead.
@@ -176,13 +177,14 @@ def _made_of(found: FoundSession, made: str) -> str:
     """Return a short hash of what determines an export besides the files of its session."""
     if found.said.is_empty and not found.outputs:
         return made
-    return _hashed(repr((made, found.said, *(output.ranges for output in found.outputs))))
+    return hash_of(repr((made, found.said, *(output.ranges for output in found.outputs))))
 
 
 def _made(agent: str, form: str, options: Options) -> str:
     """Return a short hash of what determines all exports of an agent's sessions."""
-    return _hashed(repr((AGENTS[agent].adapter.version, FORMATS[form].version, options)))
+    return hash_of(repr((AGENTS[agent].adapter.version, FORMATS[form].version, options)))
 
 
-def _hashed(what: str) -> str:
+def hash_of(what: str) -> str:
+    """Return a short hash of a text."""
     return blake2b(what.encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -20,12 +20,13 @@ from katod.archive.parts import real_path
 from katod.archive.plan import Outcome, Task
 from katod.archive.update import Result, bring_up_to_date
 from katod.cli.context import Context
-from katod.cli.formatchoice import require_page
+from katod.cli.formatchoice import TABLES, require_page
 from katod.cli.printing import say
 from katod.config import with_home
 from katod.errors import GitError, KatodError
 from katod.formatspec import MARKDOWN
 from katod.record.policy import Policy
+from katod.tables.address import S3
 
 _ORDER: Final[tuple[Outcome, ...]] = ("wrote", "updated", "unchanged", "empty", "excluded", "left alone", "failed")
 _DONE: Final[tuple[Outcome, ...]] = ("wrote", "updated")  # what a commit is named after
@@ -37,7 +38,6 @@ def export_everything(
     *,
     format_name: str | None,
     output: str,
-    purpose: str | None,
     base: str,
     commit: bool,
     thinking: bool,
@@ -47,8 +47,8 @@ def export_everything(
     """Bring the folder `output` up to date. Raises UsageError for options that are for one session, and KatodError."""
     if output == "-":
         raise click.UsageError("--all needs a directory: add -o DIRECTORY")
-    if purpose is not None:
-        raise click.UsageError("--for exports one session and cannot be combined with --all")
+    if output.startswith(S3):
+        raise click.UsageError(f"only tables are written to a bucket: add -f {TABLES}")
     policy = _policy(context)
     form = format_name or MARKDOWN
     require_page(form, base)
@@ -61,7 +61,7 @@ def export_everything(
         outputs = context.outputs()
         sessions = context.found(with_words=True, outputs=outputs).values()
         unmark(folder, {key for key, _ in outputs})
-        result = bring_up_to_date(folder, sessions, policy, form, options, _progress)
+        result = bring_up_to_date(folder, sessions, policy, form, options, progress)
         committed = _committed(repository, folder, result) if repository else None
     with suppress(OSError):  # it is only needed to forget
         remember(context.state, root)
@@ -139,7 +139,8 @@ def _print(result: Result, root: Path) -> None:
         say(f"  {root / name}")
 
 
-def _progress(tasks: list[Task]) -> Iterable[Task]:
+def progress(tasks: list[Task]) -> Iterable[Task]:
+    """Yield the tasks, with a bar on a terminal."""
     if not sys.stderr.isatty():
         return tasks
     from rich.console import Console  # noqa: PLC0415 - only needed on a terminal

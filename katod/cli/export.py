@@ -7,12 +7,13 @@ import click
 
 from katod.cli.content import content_options
 from katod.cli.context import Context
-from katod.cli.formatchoice import format_option
+from katod.cli.formatchoice import TABLES, format_option, require_page
 from katod.cli.groups import Choice
 from katod.cli.parameters import RECORDING, SESSION_OR_FILE, complete_files
 from katod.config import with_home
 from katod.errors import KatodError
 from katod.formats.text.linkbase import is_address, problem_of
+from katod.formatspec import FORMATS
 
 
 def _checked_base(_ctx: click.Context, _param: click.Parameter, base: str | None) -> str:
@@ -38,7 +39,9 @@ def _checked_base(_ctx: click.Context, _param: click.Parameter, base: str | None
     help="Render a recording again, with its own settings. RECORDING is its number, its file or its session.",
 )
 @click.option("--all", "everything", is_flag=True, help="Update the directory given with -o: one file per session.")
-@format_option("Output format; -f alone lists them. Default: by the file extension of -o, else markdown.")
+@format_option(
+    "Output format; -f alone lists them. Default: by the file extension of -o, else markdown.", [*FORMATS, TABLES]
+)
 @click.option(
     "-o",
     "--output",
@@ -79,18 +82,38 @@ def export(context: Context, /, what: str | None, everything: bool, commit: bool
     recordings. It does not touch files that you changed, and deletes nothing. The file `.katod-export.jsonl` in the
     directory lists what was written from which session. With -f html, `index.html` there leads to all pages. In a
     directory that machines share (`archive.folders`), each of them writes to a subdirectory of its own. With --commit,
-    katod commits what it wrote to the branch that is checked out, and nothing else.
+    katod commits what it wrote to the branch that is checked out, and nothing else. With -f parquet, katod writes
+    tables for engines instead (DuckDB, Polars, ClickHouse, …), to a directory or a bucket: -o s3://BUCKET/PREFIX. That
+    needs the extra `tables`.
     """
     if sum((what is not None, options["recording"] is not None, everything)) > 1:
         raise click.UsageError("give at most one of SESSION, FILE, --recording and --all")
     if everything:
-        from katod.cli.archiving import export_everything  # noqa: PLC0415 - loads no format until it writes something
-
-        del options["recording"]
-        export_everything(context, commit=commit, **options)
+        _everything(context, commit=commit, **options)
         return
     if commit:
         raise click.UsageError("--commit goes with --all")
+    if options["format_name"] == TABLES:
+        raise click.UsageError(f"-f {TABLES} is for all sessions: add --all")
     from katod.cli.exporting import export_chosen  # noqa: PLC0415 - a shell that completes an id must not wait for it
 
     export_chosen(context, what, **options)
+
+
+def _everything(context: Context, *, recording: None, purpose: str | None, **options: Any) -> None:  # noqa: ARG001
+    """Export all sessions, as files or as tables. Loads no format until something has to be written."""
+    if purpose is not None:
+        raise click.UsageError("--for exports one session and cannot be combined with --all")
+    if options["format_name"] != TABLES:
+        from katod.cli.archiving import export_everything  # noqa: PLC0415 - only needed here
+
+        export_everything(context, **options)
+        return
+    from katod.cli.tabling import export_tables  # noqa: PLC0415 - likewise
+
+    require_page(TABLES, options["base"])
+    if options["commit"]:
+        raise click.UsageError(f"--commit goes with files, not with -f {TABLES}")
+    if options["thinking"] or options["tools"]:
+        raise click.UsageError(f"-f {TABLES} has all events: omit --thinking and --tools")
+    export_tables(context, output=options["output"], redact=options["redact"])

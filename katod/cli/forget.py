@@ -12,7 +12,9 @@ import click
 from katod.archive.drop import copies_in, drop, unmark
 from katod.archive.folder import opened
 from katod.archive.folders import known_folders
+from katod.archive.machine import this_machine
 from katod.archive.manifest import MANIFEST
+from katod.archive.update import line_of
 from katod.cli.context import Context
 from katod.cli.parameters import SESSION
 from katod.cli.printing import say
@@ -28,6 +30,8 @@ from katod.service.control import WITH_OUTPUTS
 from katod.store.integrity import containing, quarantined
 from katod.store.ledger import LEDGER_NAME
 from katod.store.rows import OutputRow, PersonalRow
+from katod.tables.address import LOCAL
+from katod.tables.forgetting import drop_rows, known_rows
 
 _UNKNOWN: Final = (
     "  katod's log and all other copies stay; `katod export --all` writes the session again while its agent has it"
@@ -50,8 +54,9 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     """
     key = select_known(context, session)
     remains = _remains(context, key)
-    copies = Copies(context.state, key)
-    for line in (*_described(context, key, remains, outputs=outputs), *copies.described(outputs=outputs), _UNKNOWN):
+    copies, rows = Copies(context.state, key), TableRows(context, key)
+    elsewhere = (*copies.described(outputs=outputs), *rows.described(outputs=outputs))
+    for line in (*_described(context, key, remains, outputs=outputs), *elsewhere, _UNKNOWN):
         say(line)
     if not yes and not _agreed():
         say("Nothing was changed.")
@@ -61,11 +66,15 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     if not outputs:
         copies.unmark()
         return
+    rows_left = rows.drop()
     left = [*(row.path for row in remains.outputs if os.path.lexists(row.path)), *copies.delete()]
     if left:
         raise KatodError(
             f"not deleted: {', '.join(map(str, left))}", hint="delete these files yourself if you no longer need them"
         )
+    if rows_left:
+        hint = "the next `katod export --all -f parquet` there takes them out"
+        raise KatodError(f"its rows stay for now in {', '.join(rows_left)}", hint=hint)
 
 
 class Copies:
@@ -79,7 +88,7 @@ class Copies:
         self._found = {root: entries for root, entries in found if entries}
 
     def _is_of(self, key: SessionKey) -> bool:
-        return self._key in (key, key._replace(subagent=""))
+        return _belongs(key, self._key)
 
     def described(self, *, outputs: bool) -> Iterator[str]:
         """Yield what becomes of each copy."""
@@ -106,6 +115,36 @@ class Copies:
             except (KatodError, OSError):  # another export is writing there, or it cannot be written
                 left += [root / entry.name for entry in self._found[root] if entry.name]
         return left
+
+
+class TableRows:
+    """The rows of a session, and of its sub-agents, in the data sets that `katod export --all -f parquet` wrote."""
+
+    def __init__(self, context: Context, key: SessionKey) -> None:
+        self._context = context
+        self._found = known_rows(context.state, lambda other: _belongs(other, key))
+
+    def described(self, *, outputs: bool) -> Iterator[str]:
+        """Yield what becomes of the rows in each data set."""
+        for rows in self._found:
+            yield f"  its rows in {rows.address} {'are deleted' if outputs else 'stay'}"
+
+    def drop(self) -> list[str]:
+        """Delete the rows; say why, and return in which data sets, they could not be."""
+        left = []
+        for rows in self._found:
+            try:
+                machine = this_machine(self._context.settings.archive.machine or LOCAL, self._context.state)
+                drop_rows(self._context.state, machine, rows)
+            except (KatodError, OSError) as error:
+                say(f"katod: {line_of(error)}", err=True)
+                left.append(rows.address)
+        return left
+
+
+def _belongs(key: SessionKey, session: SessionKey) -> bool:
+    """Return whether a session is another one, or a sub-agent of it."""
+    return session in (key, key._replace(subagent=""))
 
 
 def _ask(context: Context, key: SessionKey, name: str) -> None:

@@ -11,6 +11,10 @@ from katod.cli.printing import say
 from katod.formatspec import FORMATS, SHORT_FORMATS, FormatSpec
 
 _LIST: Final = "list"
+TABLES: Final = "parquet"  # no format of one session: with --all, tables of all of them
+_ABOUT_TABLES: Final = FormatSpec(
+    TABLES, ".parquet", "", "with --all: tables for engines, in a directory or a bucket", b""
+)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -23,7 +27,7 @@ class _FormatChoice(Choice):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name. Raises BadParameter; lists the formats instead if no value was given."""
         if value == _LIST and ctx is not None and not ctx.resilient_parsing:
-            say("\n".join(_listed([FORMATS[name] for name in self.choices])))
+            say("\n".join(_listed([_spec(name) for name in self.choices])))
             ctx.exit()
         return super().convert(value, param, ctx)
 
@@ -31,7 +35,7 @@ class _FormatChoice(Choice):
         self, _ctx: click.Context, _param: click.Parameter, incomplete: str
     ) -> "list[CompletionItem[str]]":
         """Return the formats whose names begin like this."""
-        return [CompletionItem(name, help=FORMATS[name].about) for name in self.choices if name.startswith(incomplete)]
+        return [CompletionItem(name, help=_spec(name).about) for name in self.choices if name.startswith(incomplete)]
 
 
 def format_option(text: str, names: Iterable[str] = FORMATS) -> Callable[[F], F]:
@@ -46,6 +50,10 @@ def require_page(name: str, base: str) -> None:
     """Raise UsageError if there is a base of links, and the format is not that of pages."""
     if base and name != "html":
         raise click.UsageError("--base is for pages: add -f html")
+
+
+def _spec(name: str) -> FormatSpec:
+    return FORMATS.get(name, _ABOUT_TABLES)
 
 
 def _listed(specs: list[FormatSpec]) -> Iterable[str]:

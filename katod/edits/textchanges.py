@@ -57,7 +57,7 @@ def _first(row: dict[str, Any], keys: Keys) -> str:
 def _patched(patch: str) -> Changes:
     """Return the changes of an `apply_patch` text: of each hunk, the lines before and after it."""
     files: Changes = {}
-    for path, hunk, is_new in _hunks(patch):
+    for path, hunk, is_new in hunks(patch):
         new = "\n".join(line[1:] for line in hunk if line[:1] != "-")
         old = "\n".join(line[1:] for line in hunk if line[:1] != "+")
         if is_new or old != new:
@@ -65,7 +65,7 @@ def _patched(patch: str) -> Changes:
     return files
 
 
-def _hunks(patch: str) -> Iterator[tuple[str, list[str], bool]]:
+def hunks(patch: str) -> Iterator[tuple[str, list[str], bool]]:
     """Yield the hunks of a patch: the name of the file after it, the lines, and whether these are all of the file."""
     path, is_new, hunk = "", False, list[str]()
     for line in [*patch.split("\n"), _END]:

@@ -78,6 +78,12 @@ class UsageCollector:
             if (row := self._row(source)) is not None:
                 self._rows.append((source, row))
 
+    def take_gone(self, key: SessionKey, path: str) -> None:
+        """Take what is known of a source that is gone; nothing if that is not kept."""
+        row = self._known.get(self.hashes.of(path))
+        if row is not None:
+            self._rows.append((SourceFound(path, Identity(key), row.seen), row))
+
     def is_new(self, session: FoundSession) -> bool:
         """Return whether nothing is known of a session, so that it can be read ahead."""
         return not any(self.hashes.of(path) in self._known for path, _, _ in session.files)

@@ -46,14 +46,24 @@ def used_by_session(found: CollectedUsage, prices: PriceTable) -> dict[SessionKe
 
 
 def collected(
-    sessions: Iterable[FoundSession], state: Path, zone: str, *, everything: bool = False, ahead: bool = False
+    sessions: Iterable[FoundSession],
+    state: Path,
+    zone: str,
+    *,
+    everything: bool = False,
+    ahead: bool = False,
+    kept_in: Path | None = None,
+    gone: Iterable[tuple[SessionKey, str]] = (),
 ) -> Iterator[CollectedUsage | None]:
     """Yield None after each session, and what all of them used at the end; days are those of a time zone.
 
     If they are `everything`, what is known of others is dropped. What was read is kept also if the rest is given up.
-    Much that is new is read `ahead`, by other processes, which is for a process of one thread. Raises LedgerError.
+    Much that is new is read `ahead`, by other processes, which is for a process of one thread. What is read is kept in
+    the state directory, or is `kept_in` another one; files that are `gone` count as long as it is known there what they
+    used.
+    Raises LedgerError.
     """
-    cache = UsageCache.open(state, VERSION, zone)
+    cache = UsageCache.open(kept_in or state, VERSION, zone)
     with closing(cache) if cache is not None else nullcontext():
         collector = UsageCollector(zone, cache, partial(_forgotten, state))
         is_complete = False
@@ -64,6 +74,8 @@ def collected(
             is_complete = True
         finally:
             collector.keep(everything=everything and is_complete)
+        for key, path in gone:
+            collector.take_gone(key, path)
         sources = collector.counted()
         cells = spent(sources, _has_ids)  # which may need the answers of copies
     yield CollectedUsage(sources, cells, collector, collector.problems)

@@ -33,7 +33,7 @@ def stamp(status: os.stat_result) -> FileStamp:
     return FileStamp(status.st_size, status.st_mtime_ns)
 
 
-def stamp_at(root: int, name: str) -> FileStamp | None:
+def stamp_at(root: int | None, name: str) -> FileStamp | None:
     """Return the stamp of what has a name below a root, whatever it is, without opening it; None if nothing has."""
     try:
         return stamp(os.stat(name, dir_fd=root, follow_symlinks=False))

@@ -111,4 +111,4 @@ def test_what_makes_a_session_another():
     for key, path, number in (("claude", "/a.jsonl", 0), ("opencode", "/a.db#ses_1", 3)):
         found = FoundSession(SessionKey(key, "ses_1"))
         found.files.append((path, Identity(found.key), status))
-        assert update._sources(found) == [[path, 1, 2, 4, number]]
+        assert update.sources_of(found) == [[path, 1, 2, 4, number]]

@@ -12,10 +12,21 @@ from types import FrameType
 from typing import Final
 
 from katod import __version__
-from tests.benchmarks import archive, commands, database, idle, latency, memory, serving, throughput, usage
+from tests.benchmarks import archive, commands, database, idle, latency, memory, serving, tables, throughput, usage
 from tests.benchmarks.report import Report
 
-PARTS: Final = ("throughput", "latency", "idle", "commands", "database", "memory", "archive", "serve", "usage")
+PARTS: Final = (
+    "throughput",
+    "latency",
+    "idle",
+    "commands",
+    "database",
+    "memory",
+    "archive",
+    "serve",
+    "usage",
+    "tables",
+)
 
 
 def main() -> int:
@@ -55,6 +66,8 @@ def _measure(part: str, report: Report, folder: Path, options: argparse.Namespac
         memory.measure(report, folder / part, options.big_mb)
     elif part == "usage":
         usage.measure(report, folder / part, options.usage_mb, options.sessions, 3 if quick else 9)
+    elif part == "tables":
+        tables.measure(report, folder / part, options.sessions, 3 if quick else 9)
     elif part == "serve":
         serving.measure(report, _made(folder / part), options.sessions, 4 if quick else 25, 20 if quick else 100)
     else:

@@ -88,7 +88,7 @@ def sessions(world):
         ("katod service st", ["start", "status", "stop"]),
         ("katod handoff --b", ["--budget"]),
         ("katod export --tools ", ["none", "summary", "full"]),
-        ("katod export -f ", list(FORMATS)),
+        ("katod export -f ", [*FORMATS, "parquet"]),
         ("katod export --format=j", ["--format=jsonl"]),
         ("katod export -o some/pl", ["some/pl"]),
         ("katod --config a.toml 'sessions' --agent cl", ["claude", "cline"]),

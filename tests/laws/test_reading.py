@@ -53,6 +53,8 @@ OPENS = {
     "katod.cli.sealhead": "the recording that a published head is compared with, which its person names",
     "katod.why.target": "the file that is asked about, which its person names: regular ones only, without waiting",
     "katod.store.integrity": "the ledger",
+    "katod.tables.dataset": "the address of a data set",
+    "katod.tables.place": "the files of a data set, and its directory",
     "katod.archive.drop": "the list in a directory of exports",
     "katod.archive.folder": "the directory of exports",
     "katod.archive.machine": "the id of this machine",

@@ -37,7 +37,7 @@ def edit_size(payload: dict[str, Any]) -> tuple[int, int]:
     if patch := known.patch_in(given):
         added, removed = (f"\n{patch}".count(f"\n{sign}") for sign in "+-")
         return added, removed
-    changes = [_changed(*change) for change in known.changes(given)]
+    changes = [changed_lines(*change) for change in known.changes(given)]
     return sum(len(after) for _, after in changes), sum(len(before) for before, _ in changes)
 
 
@@ -57,7 +57,7 @@ def diff(payload: dict[str, Any], say: Callable[[str], str]) -> list[str]:
         return [line for line in say(patch).split("\n") if line.startswith(("+", "-", "@@", "*** "))]
     lines: list[str] = []
     for old, new in known.changes(given):
-        before, after = _changed(say(old), say(new))
+        before, after = changed_lines(say(old), say(new))
         lines += [f"-{line}" for line in before] + [f"+{line}" for line in after]
     return lines
 
@@ -69,7 +69,7 @@ def patched_files(patch: str) -> list[str]:
     return [line[len(head) :].strip() for line in lines for head in heads if line.startswith(head)]
 
 
-def _changed(old: str, new: str) -> tuple[list[str], list[str]]:
+def changed_lines(old: str, new: str) -> tuple[list[str], list[str]]:
     """Return the lines that an edit removes and those that it adds, without unchanged lines at both ends."""
     before, after = old.splitlines(), new.splitlines()
     first = _same(before, after)

@@ -1,0 +1,218 @@
+"""What katod knows of a data set, in its own state: which rows were made of what, and how their files were left.
+
+It is the list of an export folder (`archive`), with its lock: an entry for each session, whose name is its partition,
+and one for each file. Nothing in it changes until something has to be written.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from katod import durable
+from katod.archive.folder import ExportFolder, opened
+from katod.archive.machine import Machine
+from katod.archive.manifest import MANIFEST, Entry, Slot
+from katod.errors import AlreadyRunning, OutputError
+from katod.model import SessionKey
+from katod.smallfile import read_small, write_small
+from katod.store.usagecache import forget_usage
+from katod.tables.address import Partition
+from katod.tables.schema import TABLES, VERSION, TableSpec
+from katod.write.whole import FileStamp
+
+FOLDER: Final = "tables"  # in katod's state
+_ADDRESS: Final = "address"
+_TO_FORGET: Final = "to-forget.json"  # what was asked for while another run had the lock, or before it was begun
+_LARGEST: Final = 1024 * 1024
+_FORM: Final = "tables"
+# What the entry of a session is made of whose rows have to go, and are still in the files of its partition.
+_FORGOTTEN: Final = "forgotten"
+_EXCLUDED: Final = "excluded"
+_MADE: Final = str(VERSION)
+_PRIVATE: Final = 0o700
+
+
+class DataSet:
+    """A locked data set. The rows of a session are in the partition that its entry names, whatever a file says."""
+
+    def __init__(self, address: str, machine: Machine, folder: ExportFolder) -> None:
+        self.address = address
+        self.machine = machine
+        self.folder = folder
+        self._entries = folder.manifest.entries
+
+    @property
+    def state(self) -> Path:
+        """The directory of what katod knows of it."""
+        return self.folder.root
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether what is known is all that was ever noted: not if that is lost, or a part of it was damaged."""
+        return not self.folder.aside and any(not key.agent for key, _ in self._entries)
+
+    @staticmethod
+    def slot(key: SessionKey) -> Slot:
+        """Return where the entry of a session is."""
+        return key, _FORM
+
+    def session(self, key: SessionKey) -> Entry | None:
+        """Return the entry of a session."""
+        return self._entries.get((key, _FORM))
+
+    def known(self, key: SessionKey) -> Entry | None:
+        """Return what is known of a session, nothing if it was forgotten."""
+        entry = self.session(key)
+        return None if entry is None or is_forgotten(entry) else entry
+
+    def sessions(self) -> Iterator[Entry]:
+        """Yield the entries of all sessions."""
+        yield from (entry for (key, _), entry in self._entries.items() if key.agent)
+
+    def partitions(self) -> set[Partition]:
+        """Return the partitions of which there are files."""
+        return {Partition.named(key.id) for key, _ in self._entries if not key.agent}
+
+    def part(self, partition: Partition, table: TableSpec) -> Entry:
+        """Return the entry of a file; an empty one if there is none."""
+        slot = SessionKey("", str(partition)), table.name
+        return self._entries.get(slot) or Entry(slot)
+
+    def name(self, partition: Partition, table: TableSpec) -> str:
+        """Return the name of a file."""
+        return partition.part(table, self.machine.name)
+
+    def is_noted(self, partition: Partition, table: TableSpec) -> bool:
+        """Return whether a file was left complete, under its present name and as this version writes it."""
+        entry = self.part(partition, table)
+        return entry.made == _MADE and entry.name == self.name(partition, table)
+
+    def stamp(self, partition: Partition, table: TableSpec) -> FileStamp:
+        """Return the stamp of a file as it was left."""
+        entry = self.part(partition, table)
+        return FileStamp(entry.size, entry.mtime_ns)
+
+    def note(self, entry: Entry) -> None:
+        """Note what is known of a session. Raises OSError."""
+        self.folder.note(entry)
+
+    def begin(self, partition: Partition) -> None:
+        """Note that the files of a partition are about to be written: until they are noted, none counts as complete."""
+        for table in TABLES:
+            entry = self.part(partition, table)
+            self.folder.note(entry._replace(made="", name=entry.name or self.name(partition, table)))
+
+    def end(self, partition: Partition, table: TableSpec, stamp: FileStamp, digest: str = "") -> None:
+        """Note a complete file; `digest` is that of its rows, if they are compared with new ones."""
+        name = self.name(partition, table)
+        entry = self.part(partition, table)._replace(made=_MADE, name=name, digest=digest)
+        self.folder.note(entry._replace(size=stamp.size, mtime_ns=stamp.mtime_ns))
+
+    def leave(self, partition: Partition) -> None:
+        """Note that a partition has no files any more."""
+        parts = [self.part(partition, table) for table in TABLES]
+        self.folder.drop([entry for entry in parts if entry.slot in self._entries])
+
+    def forget(self, key: SessionKey) -> None:
+        """Note that the rows of a session have to go; until they are gone, that is all that is known of it."""
+        entry = self._entries[key, _FORM]
+        self.folder.note(Entry(entry.slot, _FORGOTTEN, name=entry.name))
+
+    def exclude(self, entry: Entry) -> None:
+        """Note that the rows of a session have to go, as its project is excluded."""
+        self.folder.note(Entry(entry.slot, _EXCLUDED, name=entry.name, cwd=entry.cwd))
+
+    def settle(self, partition: Partition) -> None:
+        """Note that the files of a partition are without the rows that had to go."""
+        gone = [entry for entry in self.sessions() if is_going(entry) and entry.name == str(partition)]
+        self.folder.drop([entry for entry in gone if is_forgotten(entry)])
+        for entry in gone:
+            if not is_forgotten(entry):
+                self.folder.note(Entry(entry.slot, cwd=entry.cwd))
+
+    def save(self) -> None:
+        """Rewrite the list with only the lines that count. Raises OutputError."""
+        try:
+            self.folder.compact()
+        except OSError as error:
+            raise OutputError(f"cannot be written: {error.strerror}", path=self.state / MANIFEST) from error
+
+
+def is_going(entry: Entry) -> bool:
+    """Return whether the rows of a session have to go."""
+    return entry.made in (_FORGOTTEN, _EXCLUDED)
+
+
+def is_forgotten(entry: Entry) -> bool:
+    """Return whether the rows of a session have to go as it was forgotten."""
+    return entry.made == _FORGOTTEN
+
+
+@contextmanager
+def opened_set(state: Path, address: str, machine: Machine) -> Iterator[DataSet]:
+    """Lock what is known of a data set, nothing at first. Raises AlreadyRunning, OutputError or OSError."""
+    root = _root(state, address)
+    try:
+        durable.make_folders(root, _PRIVATE)
+        if _address_in(root) != address:
+            write_small(root / _ADDRESS, address.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror}", path=root) from error
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(opened(root))
+        except AlreadyRunning as error:
+            raise AlreadyRunning("another katod is writing this data set", path=address, hint=error.hint) from None
+        data = DataSet(address, machine, folder)
+        _forget_asked(data)
+        yield data
+
+
+def ask_to_forget(state: Path, address: str, keys: Iterable[SessionKey]) -> None:
+    """Have the rows of sessions go: with the lock, whoever gets it next notes that. Raises OSError."""
+    root = _root(state, address)
+    write_small(root / _TO_FORGET, orjson.dumps(sorted({*_asked(root), *keys}), default=list))
+
+
+def _forget_asked(data: DataSet) -> None:
+    """Note which sessions were asked to be forgotten. From then on, nothing else is known of them. Raises OSError."""
+    keys = _asked(data.state)
+    if not keys:
+        return
+    for key in keys:
+        if (entry := data.session(key)) is not None and entry.name:
+            data.forget(key)
+    data.save()
+    forget_usage(data.state, keys)
+    durable.remove(data.state / _TO_FORGET)
+
+
+def _asked(root: Path) -> list[SessionKey]:
+    try:
+        return [SessionKey(*row) for row in orjson.loads(read_small(root / _TO_FORGET, _LARGEST, own=True))]
+    except (FileNotFoundError, ValueError, TypeError):  # none, or a damaged one
+        return []
+
+
+def _root(state: Path, address: str) -> Path:
+    return state / FOLDER / blake2b(address.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+
+
+def known_sets(state: Path) -> list[tuple[str, Path]]:
+    """Return the address of each data set that katod wrote, and where what is known of it is."""
+    try:
+        names = sorted(path.name for path in (state / FOLDER).iterdir())
+    except OSError:
+        return []
+    roots = [state / FOLDER / name for name in names]
+    return [(address, root) for root in roots if (address := _address_in(root))]
+
+
+def _address_in(root: Path) -> str:
+    with suppress(OSError):
+        return read_small(root / _ADDRESS, _LARGEST, own=True).decode("utf-8", "surrogateescape")
+    return ""

@@ -1,0 +1,123 @@
+"""`katod forget --outputs` takes the rows of a session out of every data set that katod wrote."""
+
+import shutil
+
+import pytest
+
+from katod.archive.machine import Machine
+from katod.archive.manifest import MANIFEST
+from katod.tables.dataset import opened_set
+from tests.support.records import Claude
+from tests.support.records.base import says, user
+from tests.tables.dataset import Tables
+
+pytestmark = pytest.mark.slow
+WORD = "zanzibar"
+
+
+@pytest.fixture
+def planted(world, tables, two):
+    """Return a session with a word and a sub-agent that are in two data sets, recorded so that it can be forgotten."""
+    one = world.session(3)
+    one.count = 1000
+    one.say(user(f"::start\n{WORD}"), says(WORD))
+    Claude(world, one.session, subagent="a1b2").say(user(WORD))
+    world.once()
+    other = Tables(world, "others")
+    for data in (tables, other):
+        data.export()
+        assert data.has(WORD)
+    return one, other
+
+
+def test_the_rows_go_from_every_data_set(world, tables, planted):
+    """No file has a word of it then, of those in the state neither; other sessions stay as they were."""
+    one, other = planted
+    expected = {name: words for name, words in tables.words().items() if name != one.session[:8]}
+    shown = world.cli("forget", one.session, "--outputs", "--yes")
+    for data in (tables, other):
+        assert f"its rows in {data.root} are deleted" in shown
+        assert data.has(WORD) == []
+        assert data.words() == expected
+        assert one.session not in {row["session"][7:] for row in data.rows("usage")}
+    for path in (world.state / "tables").rglob(MANIFEST):
+        assert one.session.encode() not in path.read_bytes()
+    one.path.unlink()
+    shutil.rmtree(one.path.with_suffix(""))
+    assert tables.export() == "unchanged 2"
+    assert tables.has(WORD) == []
+
+
+def test_they_stay_without_the_option(world, tables, planted):
+    """As copies do, and as is said."""
+    one, _ = planted
+    assert f"its rows in {tables.root} stay" in world.cli("forget", one.session, "--yes")
+    assert tables.has(WORD)
+
+
+def test_a_session_that_its_agent_still_has_is_written_again(world, tables, planted):
+    """As by every other export."""
+    one, _ = planted
+    world.cli("forget", one.session, "--outputs", "--yes")
+    assert tables.export() == "wrote 2, unchanged 2"
+    assert tables.has(WORD)
+
+
+def test_the_only_session_of_a_month_takes_its_files_along(world, tables):
+    """No empty file stays."""
+    Claude(world).say(user(f"::start\n{WORD}"), says(WORD))
+    world.once()
+    tables.export()
+    world.cli("forget", "latest", "--outputs", "--yes")
+    assert tables.parts() == {}
+
+
+def test_what_could_not_be_done_is_said_and_done_by_the_next_run(world, tables, planted):
+    """Here, as the directory is not there for now: its disk may not be mounted."""
+    one, other = planted
+    away = tables.root.rename(world.home / "away")
+    world.cli("forget", one.session, "--outputs", "--yes", code=1)
+    assert f"its rows stay for now in {tables.root}" in world.said
+    assert "is not there now" in world.said
+    assert other.has(WORD) == []
+    away.rename(tables.root)
+    one.path.unlink()
+    shutil.rmtree(one.path.with_suffix(""))
+    assert tables.export() == "unchanged 2"
+    assert tables.has(WORD) == []
+
+
+def test_rows_that_another_run_is_writing_go_with_the_next_one(world, tables, planted):
+    """It was asked for, and whoever has the lock next knows that."""
+    one, _ = planted
+    with opened_set(world.state, str(tables.root), Machine("local", "a" * 32)):
+        world.cli("forget", one.session, "--outputs", "--yes", code=1)
+        assert "another katod is writing this data set" in world.said
+    one.path.unlink()
+    shutil.rmtree(one.path.with_suffix(""))
+    tables.export()
+    assert tables.has(WORD) == []
+    assert not list((world.state / "tables").rglob("to-forget*"))
+
+
+@pytest.mark.parametrize("how", ["forget", "exclude"])
+def test_rows_that_could_not_go_are_remembered_to_go(world, tables, planted, how):
+    """Also if a damaged file keeps their month from being written, and the agent has deleted the session since."""
+    one, other = planted
+    shutil.rmtree(other.root)
+    if how == "exclude":
+        one.rewrite(lambda *_: True)
+    [part] = (path for name, path in tables.parts().items() if name.startswith("sessions"))
+    part.write_bytes(b"damaged")
+    if how == "forget":
+        world.cli("forget", one.session, "--outputs", "--yes", code=1)
+    else:
+        world.configure(exclude=["/home/me/app"])
+    one.path.unlink()
+    shutil.rmtree(one.path.with_suffix(""))
+    tables.export(code=1)
+    assert one.session[:8] in tables.words()
+    part.unlink()
+    tables.export()
+    assert tables.has(WORD) == []
+    assert len(tables.words()) == (2 if how == "forget" else 0)
