@@ -296,7 +296,7 @@ def _explanation(origin: LineOrigin, explained: Explained, zone: When, root: str
     found = f" --find {quote(' '.join(words))}" if words else ""
     yield line(f"   katod show {explained.recording or _short(str(cause.session))}{found}", "command")
     if root:
-        yield line(f"   {root}{page_of(cause)}", "dim")
+        yield line(f"   {root}{page_of(cause, explained)}", "dim")
 
 
 def _label(agent: str) -> str:

@@ -97,7 +97,7 @@ class EditCollector:
             try:
                 if found.has_events and (everything or found.recorded.parts) and calls_with(found, self._names):
                     for events in [events_of(found)] if everything else recorded_parts(found):
-                        self._take_events(events, found.key)
+                        self._take_events(events, found.key, machine=found.machine)
             except (SourceError, OutputUnreadable) as error:
                 self.problems[str(found.path)] = error.what
 
@@ -143,7 +143,9 @@ class EditCollector:
         except SourceError as error:
             self.problems[str(session.key)] = error.what
 
-    def _take_events(self, events: Replay, key: SessionKey, printer: RangePrinter | None = None) -> None:
+    def _take_events(
+        self, events: Replay, key: SessionKey, printer: RangePrinter | None = None, *, machine: str = ""
+    ) -> None:
         """Take the edits of a session, or of the ranges of a printer, with what explains them."""
         tracker, calls, made, words = EditTracker(), dict[str, EditingCall](), list[EditingCall](), dict[str, str]()
         title = ""
@@ -159,7 +161,7 @@ class EditCollector:
         for call in made:
             for number, edit in self._wanted(call, key):
                 self._add(number, edit)
-                self.words.know(edit.cause, title, words)
+                self.words.know(edit.cause, title, words, machine=machine)
 
     def _wanted(self, call: EditingCall, key: SessionKey) -> Iterator[tuple[int, Edit]]:
         for path, edit in edits_of(call, key, self.hasher):

@@ -23,13 +23,15 @@ _JSONL: Final = FORMATS["jsonl"].name
 class Explained(NamedTuple):
     """What explains an edit: the title of its session, what was asked for, and what was said; empty if unknown.
 
-    `recording` is the number of the recording that shows it, if the session itself is gone.
+    `recording` is the number of the recording that shows it, if the session itself is gone. `machine` is another one,
+    which shares the session.
     """
 
     title: str = ""
     prompt: str = ""
     answer: str = ""
     recording: int = 0
+    machine: str = ""
 
 
 class EditWords:
@@ -40,10 +42,12 @@ class EditWords:
         self._ledger = ledger
         self._known: dict[str, Explained] = {}
 
-    def know(self, cause: Cause, title: str, words: Mapping[str, str], recording: int = 0) -> None:
+    def know(
+        self, cause: Cause, title: str, words: Mapping[str, str], recording: int = 0, *, machine: str = ""
+    ) -> None:
         """Note what explains an edit, given texts by the ids of their events."""
         prompt, answer = words.get(cause.prompt, ""), words.get(cause.answer, "")
-        self._known[cause.call] = Explained(title, prompt, answer, recording)
+        self._known[cause.call] = Explained(title, prompt, answer, recording, machine)
 
     def explained(self, causes: Iterable[Cause]) -> dict[str, Explained]:
         """Return what explains the edits with these causes, by the ids of their calls."""

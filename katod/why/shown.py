@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from json import dumps
 from typing import Any, Final
+from urllib.parse import quote
 
 from katod.edits.edits import Cause
 from katod.formats.records.agenttrace import contributor, lines_range, trace_record
@@ -26,15 +27,17 @@ def run_row(file: str, run: Run, explained: Explained | None) -> dict[str, Any]:
         return row
     cause = run.origin.cause
     words = {"prompt": (cause.prompt, explained.prompt), "answer": (cause.answer, explained.answer)}
+    shared = {"machine": explained.machine} if explained.machine else {}
     return row | {
         "status": run.origin.status, "agent": cause.session.agent, "session": str(cause.session),
-        "title": explained.title, "time": cause.time, "call": cause.call, "page": page_of(cause),
-    } | {name: {"event": event, "text": text} for name, (event, text) in words.items() if event}  # fmt: skip
+        "title": explained.title, "time": cause.time, "call": cause.call, "page": page_of(cause, explained),
+    } | shared | {name: {"event": event, "text": text} for name, (event, text) in words.items() if event}  # fmt: skip
 
 
-def page_of(cause: Cause) -> str:
+def page_of(cause: Cause, explained: Explained) -> str:
     """Return where the page of `katod serve` shows the prompt behind an edit, or without one the call."""
-    return f"/s/{session_uuid(cause.session)}#{event_uuid(cause.prompt or cause.call)}"
+    place = f"machines/{quote(explained.machine, safe='')}" if explained.machine else "s"
+    return f"/{place}/{session_uuid(cause.session)}#{event_uuid(cause.prompt or cause.call)}"
 
 
 def porcelain(file: str, lines: list[str], found: Iterable[tuple[Run, Explained | None]]) -> Iterator[str]:

@@ -175,8 +175,21 @@ def test_why_leads_to_the_prompt_on_another_machine(tmp_path, make, begin):
     (desktop.project / "note.txt").write_text(f"{NEW}\n")
     [found] = runs(desktop, desktop.project / "note.txt", "--all")
     assert (found["status"], found["prompt"]["text"]) in (("exact", "please edit it"), ("exact", "Edit it."))
+    assert found["machine"] == "laptop"
+    assert found["page"].startswith("/machines/laptop/")
     [found] = runs(desktop, desktop.project / "note.txt")
     assert found["status"] == ("exact" if begin.startswith("::") else "unknown")
+
+
+def test_what_arrives_later_than_its_list_is_counted_then(laptop, tmp_path):
+    """Whatever was counted of the file before."""
+    desktop = Machine("desktop", tmp_path)
+    path = file_of(laptop)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: whole.index(b"It is red.")].rpartition(b"\n")[0] + b"\n")
+    before = orjson.loads(desktop.cli("usage", "--json"))["total"]["answers"]
+    path.write_bytes(whole)
+    assert orjson.loads(desktop.cli("usage", "--json"))["total"]["answers"] > before
 
 
 def test_an_answer_that_is_here_and_elsewhere_counts_once(tmp_path):

@@ -198,6 +198,89 @@ def test_two_machines_of_one_name_are_said(laptop, tmp_path):
     assert found.problems == {str(other.part): "is of another machine that is also called laptop"}
 
 
+def test_the_text_of_another_machine_is_shown_without_secrets(laptop, desktop):
+    """It need not have been redacted there."""
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    laptop.session(5).say(user(f"the {token}"), says("yes"))
+    for form in ("markdown", "jsonl"):
+        laptop.cli("export", "--all", "-f", form, "--no-redact", "-o", str(laptop.shared))
+        shown = desktop.cli("show", "00000005")
+        assert "the " in shown
+        assert token not in shown
+
+
+def test_a_name_is_quoted_in_the_command_that_is_offered(laptop, desktop):
+    """A list may have any id in it."""
+    laptop.share()
+    path = laptop.part / MANIFEST
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines).replace(SESSION.encode(), b"6f1c; touch x"))
+    done = desktop.katod("resume", "6f1c; touch x", check=False)
+    assert b"`katod handoff 'claude:6f1c; touch x'`" in done.stderr
+    path.write_bytes(b"".join(lines).replace(SESSION.encode(), b"6f1c\\nkatod: all is well"))
+    assert not shared_folders([str(laptop.shared)], desktop.state).sessions()
+
+
+def test_of_several_sessions_elsewhere_one_has_to_be_named(laptop, desktop):
+    """As of several here."""
+    laptop.session(0x6F1C2C1F).say(user("words"), says("more"))
+    laptop.share()
+    said = desktop.katod("show", "6f1c2c1", check=False).stderr
+    assert b"2 sessions match '6f1c2c1'" in said
+
+
+def test_an_export_that_has_more_is_shown(laptop, desktop):
+    """The newest of its formats."""
+    laptop.share()
+    laptop.session(6).say(user("the violin"), says("old"))
+    laptop.share()
+    laptop.talk = laptop.session(6)
+    laptop.talk.path.write_bytes(b"")
+    laptop.talk.say(user("the violin"), says("old"), says("new words"))
+    laptop.share("markdown")
+    assert "new words" in desktop.cli("show", "00000006")
+
+
+def test_without_the_ledger_nothing_of_others_is_shown_and_that_is_said(laptop, desktop):
+    """What was forgotten is not known then."""
+    laptop.share()
+    (desktop.state / "ledger.db").write_bytes(b"no database" * 100)
+    desktop.cli("search", "lantern", code=1)
+    assert "no session of another machine is shown" in desktop.said
+
+
+def test_a_machine_without_a_name_knows_its_own_exports(laptop):
+    """From where it wrote to."""
+    laptop.configure(**{"archive.machine": ""})
+    laptop.share()
+    assert (laptop.shared / MANIFEST).exists()
+    assert laptop.status()["machines"] == []
+
+
+def test_a_part_is_not_a_place_to_share_in(laptop):
+    """It would be read by nobody."""
+    laptop.share()
+    laptop.cli("export", "--all", "-o", str(laptop.part), code=1)
+    assert "is the part of the machine laptop" in laptop.said
+
+
+def test_exports_elsewhere_are_as_they_were(laptop, tmp_path):
+    """The name of a machine counts in shared directories alone."""
+    laptop.cli("export", "--all", "-o", str(tmp_path / "chats"))
+    assert (tmp_path / "chats" / MANIFEST).exists()
+    assert b"machine" not in (tmp_path / "chats" / MANIFEST).read_bytes()
+
+
+def test_a_link_in_the_place_of_the_own_part_is_refused(laptop, tmp_path):
+    """It may lead to where everyone reads."""
+    (tmp_path / "public").mkdir()
+    laptop.shared.mkdir()
+    laptop.part.symlink_to(tmp_path / "public")
+    laptop.cli("export", "--all", "-o", str(laptop.shared), code=1)
+    assert "is a symbolic link" in laptop.said
+    assert list((tmp_path / "public").iterdir()) == []
+
+
 def test_status_names_each_machine_and_each_problem_in_a_line(laptop, desktop):
     """The own part is none of another."""
     laptop.share()
