@@ -20,7 +20,7 @@ def test_a_run_is_an_object_with_what_is_known():
     assert run_row("a", Run(1, 1, None), None) == {"file": "a", "first": 1, "last": 1, "status": "unknown"}
     assert run_row("a", KNOWN, WHY) == {
         "file": "a", "first": 2, "last": 3, "status": "followed", "agent": "claude", "session": "claude:s", "title": "A title",
-        "time": "2026-01-01T00:00:01Z", "call": "e1", "page": page_of(KNOWN.origin.cause), "prompt": {"event": "p1", "text": "please do it\nnow"},
+        "time": "2026-01-01T00:00:01Z", "call": "e1", "page": page_of(KNOWN.origin.cause, WHY), "prompt": {"event": "p1", "text": "please do it\nnow"},
     }  # fmt: skip
 
 
