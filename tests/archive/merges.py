@@ -8,6 +8,7 @@ import argparse
 import os
 import random
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -96,15 +97,22 @@ def content(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def play(folder, seed, merges):
-    """Play until there were so many merges; return what happened. Raises AssertionError."""
+def play(folder, seed, merges, said=lambda _done: None):
+    """Play until there were so many merges, telling what was done so far; return it. Raises AssertionError."""
     meeting = Meeting(folder, seed)
     while meeting.done["merged"] < merges:
         meeting.step()
+        said(meeting.done)
     first, *others = meeting.end()
     assert all(other == first for other in others)
     assert {name.partition("-")[0] for name in first} <= set(NAMES)
     return meeting.done | Counter(files=len(first))
+
+
+def say(done):
+    """Print what was done so far, now and then."""
+    if done["committed"] % 500 == 0:
+        print(dict(done), file=sys.stderr, flush=True)
 
 
 def main():
@@ -115,7 +123,7 @@ def main():
     given = parser.parse_args()
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
-        done = play(Path(folder), given.seed, given.merges)
+        done = play(Path(folder), given.seed, given.merges, say)
     print(f"{dict(done)}, no conflict, equal bytes, {time.monotonic() - began:.0f} s")
 
 
