@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 from katod.agents import AGENTS
 from katod.agents.spec import SPAWNED
 from katod.agents.toolcalls import one_line
+from katod.archive.archived import title_of
+from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
 from katod.cli.layout import one_text
 from katod.cli.overview import utc
@@ -39,11 +41,25 @@ def describe_session(
     found: FoundSession, recorded: Recorded | None = None, *, empty: bool = True
 ) -> dict[str, Any] | None:
     """Return what is shown of a session, None for one in which nothing was said unless `empty`; times are in UTC."""
+    if isinstance(found, ArchivedSession):
+        return _of_machine(found)
     metadata, spoken = read_beginning(found)
     if not spoken and not empty:
         return None
     row = _about(found, metadata, read_end(found)) | _recorded(found, recorded or Recorded())
     return {name: value for name, value in row.items() if value not in ("", None)}
+
+
+def _of_machine(found: ArchivedSession) -> dict[str, Any]:
+    """Return what is shown of a session that another machine shares."""
+    key, changed = found.key, utc(found.changed_ns / 1e9)
+    title = (title_of(found) if found.has_events else "") or found.path.stem
+    row = {
+        "agent": key.agent, "session": key.id, "subagent": key.subagent, "project": found.cwd, "machine": found.machine,
+        "title": cut_at_word(one_line(title), _LONGEST_TITLE), "last": changed, "changed": changed, "recording": False,
+        "outputs": [str(found.path)], "files": [],
+    }  # fmt: skip
+    return {name: value for name, value in row.items() if value != ""}
 
 
 def _about(found: FoundSession, metadata: SessionMetadata, end: SessionEnd) -> dict[str, Any]:
@@ -81,8 +97,8 @@ def called(context: Context, key: SessionKey) -> str:
 
 
 def state_of(found: FoundSession) -> dict[str, Any]:
-    """Return the state of a session, empty if it is unknown."""
-    now = current_state(found.files, time.time())
+    """Return the state of a session, empty if it is unknown, as on another machine."""
+    now = None if isinstance(found, ArchivedSession) else current_state(found.files, time.time())
     return {} if now is None else now.row()
 
 

@@ -63,12 +63,13 @@ Used = Mapping[SessionKey, "UsageSum"]  # what each session used
 @click.option("--all", "everything", is_flag=True, help="Show all sessions, including empty ones and sub-agents.")
 @click.option("--starred", is_flag=True, help="Show only sessions with a star.")
 @click.option("--label", multiple=True, help="Show only sessions with this label; of several, with all of them.")
+@click.option("--machine", metavar="NAME", help="Show the sessions that another machine shares.")
 @click.option("--usage", "with_usage", is_flag=True, help="Show what each session cost, or its tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_obj
 def sessions(
     context: Context, /, as_json: bool, everything: bool, since: str | None, until: str | None, limit: int | None,
-    with_usage: bool, **given: Any,
+    with_usage: bool, machine: str | None, **given: Any,
 ) -> None:  # fmt: skip
     """List the sessions on this machine, newest first.
 
@@ -81,10 +82,13 @@ def sessions(
     if no cost is known, its tokens. Sub-agents count as a part of their session. With --all, the numbers add up
     to those of `katod usage`. The first time, all sessions are read.
 
+    With --machine, the sessions of another one are listed, which `katod status` names (`archive.folders`), with the
+    files that it shares.
+
     In a pipe, the columns are separated by tabs: last, state, agent, session, project, title, with --usage tokens and
     cost, transcript.
     """
-    known = context.found(with_words=True)
+    known = context.found(with_words=True) if machine is None else _shared(context, machine)
     given["label"] = typed_labels(given["label"])
     chosen = Wanted(oldest=since_time(since), until=until_time(until), everything=everything, **given)
     newest_first = sorted(known.values(), key=lambda found: -found.changed_ns)
@@ -106,6 +110,15 @@ def sessions(
 def _most(limit: int | None, *, everything: bool) -> int | None:
     """Return how many sessions are shown, None for all."""
     return (limit or None) if limit is not None or everything else _MOST
+
+
+def _shared(context: Context, machine: str) -> dict[SessionKey, FoundSession]:
+    """Return the sessions that a machine shares. Raises SelectionError if none of this name does."""
+    found: dict[SessionKey, FoundSession] = {one.key: one for one in context.archived() if one.machine == machine}
+    if not found:
+        names = ", ".join(sorted({part.name for part in context.shared.parts})) or "none"
+        raise SelectionError(f"no machine called {machine!r} shares sessions", hint=f"there are: {names}")
+    return found
 
 
 def _used(context: Context, known: Mapping[SessionKey, FoundSession]) -> Used:

@@ -51,14 +51,15 @@ class Meeting:
         self.said = 0
 
     def step(self):
-        """Let one machine do something, at random; at times, one loses its connection, or has it again."""
-        machine = self.random.choice(self.machines)
-        if self.random.random() < 0.05:
-            self.apart ^= {machine.name}
-        if self.random.random() < 0.9:
+        """Let some machines do something, and meet in any order; at times, one loses its connection, or has it again."""
+        one = self.random.choice(NAMES)
+        if self.random.random() < (0.3 if one in self.apart else 0.05):
+            self.apart ^= {one}
+        for machine in self.random.sample(self.machines, self.random.choice((1, 2, 3, 3))):
             self._talk(machine)
-        if machine.name not in self.apart and self.random.random() < 0.9:
-            self.meet(machine)
+        for machine in self.random.sample(self.machines, len(self.machines)):
+            if machine.name not in self.apart and self.random.random() < 0.9:
+                self.meet(machine)
 
     def _talk(self, machine):
         """Say something in a session, new or old, and commit what is exported of it."""

@@ -281,6 +281,18 @@ def test_a_link_in_the_place_of_the_own_part_is_refused(laptop, tmp_path):
     assert list((tmp_path / "public").iterdir()) == []
 
 
+def test_the_sessions_of_a_machine_are_listed(laptop, desktop):
+    """With what shows them; a name that no machine has is answered with those that there are."""
+    laptop.share()
+    [row] = [orjson.loads(line) for line in desktop.cli("sessions", "--machine", "laptop", "--json").splitlines()]
+    assert (row["machine"], row["session"], row["title"]) == ("laptop", SESSION, "the lantern of the shop")
+    assert row["outputs"][0].startswith(str(laptop.part))
+    assert SESSION[:8] in desktop.cli("sessions", "--machine", "laptop")
+    assert desktop.cli("sessions") == ""
+    done = desktop.katod("sessions", "--machine", "server", check=False)
+    assert b"no machine called 'server' shares sessions (there are: laptop)" in done.stderr
+
+
 def test_status_names_each_machine_and_each_problem_in_a_line(laptop, desktop):
     """The own part is none of another."""
     laptop.share()
