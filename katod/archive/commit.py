@@ -67,7 +67,7 @@ class ArchiveRepository:
         before = self._committed()
         known = self._known(before)
         new = dict(self._contents(manifest, before, known))
-        gone = {name for name in known if name not in new and not self._is_kept(name, manifest)} & set(before)
+        gone = self._gone(known.keys() & before.keys() - new.keys(), manifest)
         new, ignored = self._not_ignored(new)
         changed = {name: path for name, path in new.items() if path is not None}
         self._require_no_filter(changed)
@@ -116,12 +116,12 @@ class ArchiveRepository:
         pictures = {name: beside[name.rpartition("/")[0]] for name in before if name.rpartition("/")[0] in beside}
         return pictures | known
 
-    def _is_kept(self, name: str, manifest: Manifest) -> bool:
-        """Return whether a file of an earlier commit stays as it is there: its person changed it, or it cannot be read.
+    def _gone(self, names: set[str], manifest: Manifest) -> set[str]:
+        """Return which files of an earlier commit go: those that are not there, and of which katod knows nothing.
 
-        It goes if katod knows nothing of it any more and it is not there.
+        One that its person changed, or that cannot be read, stays as it was committed.
         """
-        return name in manifest.names() or os.path.lexists(self._root / name)
+        return {name for name in names - manifest.names() if not os.path.lexists(self._root / name)}
 
     def _contents(
         self, manifest: Manifest, before: Mapping[str, str], known: Mapping[str, Entry]

@@ -97,6 +97,20 @@ def test_what_changes_is_seen_with_the_next_page(laptop, desktop):
     assert links(damaged) == []
 
 
+def test_a_list_that_arrives_after_its_folder_is_seen(laptop, desktop):
+    """Files come in any order."""
+    content = (laptop.part / MANIFEST).read_bytes()
+    (laptop.part / MANIFEST).unlink()
+
+    async def ask(app):
+        before = links((await app.ask("/machines")).body.decode())
+        (laptop.part / MANIFEST).write_bytes(content)
+        return before, links((await app.ask("/machines")).body.decode())
+
+    before, after = run(desktop, ask, folders=(str(desktop.shared),))
+    assert (len(before), len(after)) == (0, 2)
+
+
 def test_a_transcript_is_shown_as_text(laptop, desktop):
     """There is nothing else of it."""
     laptop.cli("export", "--all", "-o", str(laptop.shared))
