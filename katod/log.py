@@ -210,6 +210,10 @@ class EventLog:
         """Nothing is delivered until the settings change, or katod is restarted."""
         self._emit("error", "delivery.stopped", to=to, problem=problem)
 
+    def delivery_abandoned(self, to: str) -> None:
+        """The settings changed while a request hung: the delivery goes on without waiting for it."""
+        self._emit("warning", "delivery.abandoned", to=to)
+
     def delivery_refused(self, to: str, output: int, txn: str, problem: str) -> None:
         """The server refuses one event or span for good; those after it are sent."""
         self._emit("warning", "delivery.refused", to=to, output=output, txn=txn, problem=problem)

@@ -30,7 +30,7 @@ from katod.record.policy import Policy
 from katod.store.ledger import Ledger
 from katod.store.rows import DestinationRow, PositionRow, SentRow, SourceRow, UploadRow
 
-_PATIENCE: Final = 2.0  # seconds for a request that is being made when katod ends
+_PATIENCE: Final = 2.0  # seconds for a request that is being made when katod ends, or its settings change
 _OFFER_EVERY: Final = 0.25  # seconds, at least: more often, the ledger is not asked what there is
 _SHARE: Final = 10  # or so many times as long as that took
 Position = tuple[int, Hashable]
@@ -72,7 +72,7 @@ class RecordingDelivery:
     def use(self, policy: Policy) -> None:
         """Deliver as these settings say, from now on; what was stopped by a problem is tried again.
 
-        A request that is being made is completed first, by the thread.
+        A request that is being made is completed first, by the thread; but one that takes long is left to itself.
         """
         self._policy = policy
         if self._thread is not None:
@@ -111,7 +111,7 @@ class RecordingDelivery:
         if self._thread is None:
             return
         exchange = self._thread[1]
-        is_over = exchange.is_over
+        is_over = exchange.is_over or self._is_abandoned(exchange)
         reports, question = exchange.take()
         self._write(reports)
         if question is not None:
@@ -122,13 +122,27 @@ class RecordingDelivery:
             self._thread = None
             self.look()
 
+    def _is_abandoned(self, exchange: Exchange) -> bool:
+        """Return whether a thread that is to end has not done so for too long: nothing more is heard of it.
+
+        It ends with its request. What that sends is not noted, and sent again, with the same ids.
+        """
+        is_late = not exchange.is_over and monotonic() >= exchange.stopped + _PATIENCE
+        if is_late:
+            self._log.delivery_abandoned(self._kind.name)
+        return is_late
+
     @property
     def _has_changed(self) -> bool:
         return self._offers.changes != self._ledger.db.total_changes
 
     def deadline(self) -> float | None:
-        """Return when (monotonic) there may be something to offer, None if there is nothing new in the ledger."""
-        return self._offers.due if self._thread is not None and self._has_changed else None
+        """Return when (monotonic) there may be something to offer or a thread to replace, None if there is nothing."""
+        if self._thread is None:
+            return None
+        if (exchange := self._thread[1]).is_stopping:
+            return exchange.stopped + _PATIENCE
+        return self._offers.due if self._has_changed else None
 
     def _start(self, settings: Settings) -> None:
         found, kind = settings.deliveries[self._kind.name], self._kind
