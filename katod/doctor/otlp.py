@@ -22,7 +22,7 @@ def examine(case: Case) -> Iterator[Finding]:
 
 def _reached(settings: OtlpSettings) -> Finding:
     """Return whether the collector takes a request, which has no spans."""
-    data = {"endpoint": settings.endpoint}
+    data = {"endpoint": settings.destination}
     try:
         with closing(CollectorClient(settings)) as client:
             client.send([])
