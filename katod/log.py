@@ -199,7 +199,7 @@ class EventLog:
         self._emit("info", "delivery.started", to=to, destination=destination)
 
     def delivery_waits(self, to: str, problem: str, retry: float) -> None:
-        """The server cannot be reached or takes nothing now; nothing is lost, and katod tries again."""
+        """The server cannot be reached or takes nothing now; katod tries again, and sends all that waits."""
         self._emit("warning", "delivery.waits", to=to, problem=problem, retry_seconds=round(retry, 1))
 
     def delivery_resumed(self, to: str) -> None:

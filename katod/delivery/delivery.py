@@ -40,11 +40,13 @@ class DeliveryKind(NamedTuple, Generic[L]):
     """One kind of destination: the section of the settings that names it, what is sent, and what connects to it.
 
     Connecting raises DeliveryStopped, without the extra that it needs or with settings that cannot be used.
+    `follows`: a recording of which nothing was sent goes where the settings say now, not where they did at its start.
     """
 
     name: str
     form: SentFormat[L]
     connect: Callable[[Settings, Exchange, ProgressReporter, EventLog], Destination[L]]
+    follows: bool
 
 
 @dataclass(slots=True)
@@ -112,15 +114,18 @@ class RecordingDelivery:
             return
         exchange = self._thread[1]
         is_over = exchange.is_over or self._is_abandoned(exchange)
-        reports, question = exchange.take()
-        self._write(reports)
-        if question is not None:
-            exchange.answer(self._answer(question))
+        self._hear(exchange)
         if self._has_changed and (at_once or monotonic() >= self._offers.due):
             self._offer(exchange)
         if is_over and exchange.is_stopping:  # for other settings; one that was stopped by a problem stays
             self._thread = None
             self.look()
+
+    def _hear(self, exchange: Exchange) -> None:
+        reports, question = exchange.take()
+        self._write(reports)
+        if question is not None:
+            exchange.answer(self._answer(question))
 
     def _is_abandoned(self, exchange: Exchange) -> bool:
         """Return whether a thread that is to end has not done so for too long: nothing more is heard of it.
@@ -129,7 +134,8 @@ class RecordingDelivery:
         """
         is_late = not exchange.is_over and monotonic() >= exchange.stopped + _PATIENCE
         if is_late:
-            self._log.delivery_abandoned(self._kind.name)
+            kind = self._kind.name
+            self._log.delivery_abandoned(kind)
         return is_late
 
     @property
@@ -148,6 +154,9 @@ class RecordingDelivery:
         found, kind = settings.deliveries[self._kind.name], self._kind
         if found.is_on:
             self._to, exchange = found, Exchange(self._wake)
+            if kind.follows:
+                with self._ledger.transaction():
+                    self._ledger.deliveries.follow(kind.name, found.destination)
             progress = ProgressReporter(kind.name, found.destination, exchange, self._log)
             connect = partial(kind.connect, settings, exchange, progress, self._log)
             worker = Worker(progress, connect, kind.form, exchange, self._log)
