@@ -10,6 +10,7 @@ from typing import Any, Final
 from katod.errors import DeliveryError
 
 _LONGEST: Final = 60.0  # seconds for a whole request: the connection, what is sent, and all of the answer
+_SLOWEST: Final = 64 * 1024  # bytes a second at which a large upload still arrives: it has that time in addition
 _LARGEST_HEAD: Final = 256 * 1024  # bytes of an answer up to its body: the first read may have some of that
 _PIECE: Final = 16 * 1024  # bytes that are written before the time is looked at again
 _OPENED: Final = ("connect_tcp.complete", "start_tls.complete")
@@ -23,9 +24,9 @@ class RequestBounds:
         self._deadline = 0.0
         self._bytes = 0  # that may still be read
 
-    def begin(self) -> None:
-        """A request begins."""
-        self._deadline = monotonic() + _LONGEST
+    def begin(self, size: int) -> None:
+        """A request with so many bytes begins."""
+        self._deadline = monotonic() + _LONGEST + size / _SLOWEST
         self._bytes = _LARGEST_HEAD
 
     def extend(self, size: int) -> None:

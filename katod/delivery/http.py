@@ -88,7 +88,7 @@ class HttpServer:
         """Return the answer to a request. Raises DeliveryError if there is none that can be read."""
         headers = {"Content-Type": kind} if kind else {}
         traced = {"trace": self._bounds.trace}
-        self._bounds.begin()
+        self._bounds.begin(len(body))
         try:
             with self._http.stream(method, path, content=body or None, headers=headers, extensions=traced) as response:
                 self._bounds.extend(_FRAMING * _LARGEST)

@@ -92,9 +92,27 @@ def silence(_to: socket.socket, over: threading.Event) -> None:
 def test_a_request_that_is_not_read_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The network takes the beginning of it at once."""
     monkeypatch.setattr(bounds, "_LONGEST", 0.3)
+    monkeypatch.setattr(bounds, "_SLOWEST", 2**40)
     ends = pytest.raises(DeliveryError, match=r"cannot be reached: WriteTimeout|does not end")
     with serving(silence) as server, ends:
         server.ask("POST", "/", bytes(64 * 1024 * 1024))
+
+
+def test_a_large_upload_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As much as it takes over a slow line."""
+    monkeypatch.setattr(bounds, "_LONGEST", 0.0)
+
+    def say(to: socket.socket, over: threading.Event) -> None:
+        left = 1024 * 1024 - 65536  # besides what was read before
+        while left > 0:
+            left -= len(to.recv(65536))
+        to.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        over.wait(30)
+
+    with serving(say) as server:
+        assert server.ask("POST", "/", bytes(1024 * 1024)) == HttpAnswer(200, b"ok")
+        with pytest.raises(DeliveryError):
+            server.ask("GET", "/")
 
 
 def test_each_request_of_a_connection_has_bounds_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
