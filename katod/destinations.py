@@ -9,6 +9,8 @@ _SERVER: Final = r"https?://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9
 _URL: Final = re.compile(_SERVER + "/?")
 # What spans are sent to may have a path, to which another one is appended.
 _ENDPOINT: Final = re.compile(_SERVER + r"(?:/[A-Za-z0-9._~%-]+)*/?")
+TRACES: Final = "/v1/traces"  # the path of spans, which is part of an address in the documents of some backends
+_WITH_TRACES: Final = re.compile(rf"(?<=[^/]){TRACES}$")
 _LOOPBACK: Final = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
 _ROOM: Final = re.compile(r"![!-~]{1,254}")
 _NOT_ENCRYPTED: Final = "must start with https, except on this machine"
@@ -77,8 +79,8 @@ class OtlpSettings:
 
     @property
     def destination(self) -> str:
-        """The address of the collector, an empty string if nothing is sent."""
-        return self.endpoint.rstrip("/")
+        """The address of the collector without the path of spans, an empty string if nothing is sent."""
+        return _WITH_TRACES.sub("", self.endpoint.rstrip("/")).rstrip("/")
 
     @property
     def server(self) -> str:

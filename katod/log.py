@@ -199,7 +199,7 @@ class EventLog:
         self._emit("info", "delivery.started", to=to, destination=destination)
 
     def delivery_waits(self, to: str, problem: str, retry: float) -> None:
-        """The server cannot be reached or takes nothing now; nothing is lost, and katod tries again."""
+        """The server cannot be reached or takes nothing now; katod tries again, and sends all that waits."""
         self._emit("warning", "delivery.waits", to=to, problem=problem, retry_seconds=round(retry, 1))
 
     def delivery_resumed(self, to: str) -> None:
@@ -209,6 +209,10 @@ class EventLog:
     def delivery_stopped(self, to: str, problem: str) -> None:
         """Nothing is delivered until the settings change, or katod is restarted."""
         self._emit("error", "delivery.stopped", to=to, problem=problem)
+
+    def delivery_abandoned(self, to: str) -> None:
+        """The settings changed while a request hung: the delivery goes on without waiting for it."""
+        self._emit("warning", "delivery.abandoned", to=to)
 
     def delivery_refused(self, to: str, output: int, txn: str, problem: str) -> None:
         """The server refuses one event or span for good; those after it are sent."""

@@ -173,7 +173,7 @@ IMPURE = {
     "usage": ".overall .pricetable",
     "why": ".explain .git .target",
     "gitcommand": "katod.gitcommand",
-    "delivery": ".delivery .exchange .http .progress .reader .readers .worker",
+    "delivery": ".bounds .delivery .exchange .http .progress .reader .readers .worker",
     "matrix": ".room",
     "mcp": ".recordings .server .shared",
     "seal": ".keys",

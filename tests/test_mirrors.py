@@ -18,7 +18,7 @@ GUARDED = {
     "tests/otlp/test_delivery.py": "otlp/kind",
     "tests/formats/otlp/test_printer.py": (
         "formats/otlp/calls formats/otlp/chats formats/otlp/context formats/otlp/names formats/otlp/session "
-        "formats/otlp/spans formats/otlp/spent"
+        "formats/otlp/spent"
     ),
     "tests/doctor/test_matrix.py": "doctor/deliveries",
     "tests/cli/test_why.py": "record/editnotes why/attribution why/collect why/explain",

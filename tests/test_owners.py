@@ -16,6 +16,7 @@ pytestmark = pytest.mark.form
 STORES_TO_OTHERS = {
     "katod.cli.completion": 1,
     "katod.cli.rendering": 1,
+    "katod.delivery.bounds": 1,
 }
 
 

@@ -182,14 +182,16 @@ def _interrupted(one: Row, around: Surroundings) -> list[Line]:
 
 def _delivery(row: Row, where: str, what: str, around: Surroundings) -> list[Line]:
     """Return how a delivery is going, nothing if there is none: `where` to, and what is sent there."""
+    notes = [*_differs(row), *_elsewhere(row, where)]
     if not row["on"]:
-        return [line(""), *_differs(row)] if "running" in row else []
+        return [line(""), *notes] if notes else []
     refused = f", {_count(row['refused'], what)} refused" if row.get("refused") else ""
     head = f"delivered to {row[where]}: {_count(row.get('sent', 0), what)}{refused}"
-    lines: list[Line] = [line(""), line(head), *_differs(row)]
+    lines: list[Line] = [line(""), line(head), *notes]
     if problem := row.get("problem"):
         moment = recent(row["since"], around.now, When(around.zone))
-        said, advice = ("stopped", "see `katod doctor`") if row["stopped"] else ("waiting", "nothing is lost")
+        kept = f"nothing is lost while the {where} stays the same"
+        said, advice = ("stopped", "see `katod doctor`") if row["stopped"] else ("waiting", kept)
         lines += [
             (TextSpan(f"  {said}", "yellow"), TextSpan(f" since {moment}: {problem}")),
             line(f"  → {advice}", "dim"),
@@ -206,6 +208,14 @@ def _differs(row: Row) -> list[Line]:
     to = f"delivers to {row['running']}" if row["running"] else "delivers nothing"
     said = (TextSpan("  not in effect", "yellow"), TextSpan(f": katod started with other settings, and {to}"))
     return [said, line("  → restart katod, or send it SIGHUP to reload the configuration", "dim")]
+
+
+def _elsewhere(row: Row, where: str) -> list[Line]:
+    """Return a note on recordings that are sent nowhere, as another destination was set when they started."""
+    waiting = row.get("elsewhere", ())
+    number = len({output for one in waiting for output in one["ids"]})
+    said = f": {_count(number, 'recording')}, started for another {where} ({', '.join(one[where] for one in waiting)})"
+    return [(TextSpan("  not sent", "yellow"), TextSpan(said))] if waiting else []
 
 
 def _section(title: str, rows: Iterable[Row], show: Callable[[Row], list[Line]]) -> list[Line]:

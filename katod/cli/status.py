@@ -183,8 +183,11 @@ def _delivery(context: Context, kind: str, name: str, *, is_running: bool) -> di
             return row
         now = ledger.deliveries.running(kind) if is_running else ()
         found = ledger.deliveries.summary(settings.destination)
+        elsewhere = ledger.deliveries.elsewhere(kind, settings.destination)
     if is_running and now != settings.parts:
         row["running"] = now[0] if now else ""
+    if elsewhere:
+        row["elsewhere"] = [{name: destination, "ids": outputs} for destination, outputs in elsewhere.items()]
     return row | _summary(found) if settings.is_on else row
 
 

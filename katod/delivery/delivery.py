@@ -30,7 +30,7 @@ from katod.record.policy import Policy
 from katod.store.ledger import Ledger
 from katod.store.rows import DestinationRow, PositionRow, SentRow, SourceRow, UploadRow
 
-_PATIENCE: Final = 2.0  # seconds for a request that is being made when katod ends
+_PATIENCE: Final = 2.0  # seconds for a request that is being made when katod ends, or its settings change
 _OFFER_EVERY: Final = 0.25  # seconds, at least: more often, the ledger is not asked what there is
 _SHARE: Final = 10  # or so many times as long as that took
 Position = tuple[int, Hashable]
@@ -40,11 +40,13 @@ class DeliveryKind(NamedTuple, Generic[L]):
     """One kind of destination: the section of the settings that names it, what is sent, and what connects to it.
 
     Connecting raises DeliveryStopped, without the extra that it needs or with settings that cannot be used.
+    `follows`: a recording of which nothing was sent goes where the settings say now, not where they did at its start.
     """
 
     name: str
     form: SentFormat[L]
     connect: Callable[[Settings, Exchange, ProgressReporter, EventLog], Destination[L]]
+    follows: bool
 
 
 @dataclass(slots=True)
@@ -72,7 +74,7 @@ class RecordingDelivery:
     def use(self, policy: Policy) -> None:
         """Deliver as these settings say, from now on; what was stopped by a problem is tried again.
 
-        A request that is being made is completed first, by the thread.
+        A request that is being made is completed first, by the thread; but one that takes long is left to itself.
         """
         self._policy = policy
         if self._thread is not None:
@@ -111,29 +113,50 @@ class RecordingDelivery:
         if self._thread is None:
             return
         exchange = self._thread[1]
-        is_over = exchange.is_over
-        reports, question = exchange.take()
-        self._write(reports)
-        if question is not None:
-            exchange.answer(self._answer(question))
+        is_over = exchange.is_over or self._is_abandoned(exchange)
+        self._hear(exchange)
         if self._has_changed and (at_once or monotonic() >= self._offers.due):
             self._offer(exchange)
         if is_over and exchange.is_stopping:  # for other settings; one that was stopped by a problem stays
             self._thread = None
             self.look()
 
+    def _hear(self, exchange: Exchange) -> None:
+        reports, question = exchange.take()
+        self._write(reports)
+        if question is not None:
+            exchange.answer(self._answer(question))
+
+    def _is_abandoned(self, exchange: Exchange) -> bool:
+        """Return whether a thread that is to end has not done so for too long: nothing more is heard of it.
+
+        It ends with its request. What that sends is not noted, and sent again, with the same ids.
+        """
+        is_late = not exchange.is_over and monotonic() >= exchange.stopped + _PATIENCE
+        if is_late:
+            kind = self._kind.name
+            self._log.delivery_abandoned(kind)
+        return is_late
+
     @property
     def _has_changed(self) -> bool:
         return self._offers.changes != self._ledger.db.total_changes
 
     def deadline(self) -> float | None:
-        """Return when (monotonic) there may be something to offer, None if there is nothing new in the ledger."""
-        return self._offers.due if self._thread is not None and self._has_changed else None
+        """Return when (monotonic) there may be something to offer or a thread to replace, None if there is nothing."""
+        if self._thread is None:
+            return None
+        if (exchange := self._thread[1]).is_stopping:
+            return exchange.stopped + _PATIENCE
+        return self._offers.due if self._has_changed else None
 
     def _start(self, settings: Settings) -> None:
         found, kind = settings.deliveries[self._kind.name], self._kind
         if found.is_on:
             self._to, exchange = found, Exchange(self._wake)
+            if kind.follows:
+                with self._ledger.transaction():
+                    self._ledger.deliveries.follow(kind.name, found.destination)
             progress = ProgressReporter(kind.name, found.destination, exchange, self._log)
             connect = partial(kind.connect, settings, exchange, progress, self._log)
             worker = Worker(progress, connect, kind.form, exchange, self._log)

@@ -87,7 +87,7 @@ class Exchange:
         self._offered: dict[int, OfferedRecording] = {}
         self._reports: list[Report] = []
         self._asked: SentQuery | SentAlready | None = None  # the question, or its answer
-        self.is_stopping = False
+        self._stopped = inf  # when the thread was told to end
         self._woken = -inf  # by a clock that may have begun a moment ago
         self.is_over = False  # whether the thread has ended
 
@@ -115,8 +115,18 @@ class Exchange:
     def stop(self) -> None:
         """Have the thread end after the request that it is making."""
         with self._changed:
-            self.is_stopping = True
+            self._stopped = min(self._stopped, time.monotonic())
             self._changed.notify_all()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the thread is to end."""
+        return self._stopped < inf
+
+    @property
+    def stopped(self) -> float:
+        """When (monotonic) the thread was told to end, infinity if it was not."""
+        return self._stopped
 
     # -- the thread's end -----------------------------------------------------------------------------
 

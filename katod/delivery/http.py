@@ -3,19 +3,19 @@
 What a server says is bounded in bytes and time. It is never shown or logged, but for its status.
 """
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
+from katod.delivery.bounds import RequestBounds
 from katod.destinations import is_loopback
 from katod.errors import DeliveryError, DeliveryStopped, safe_message, with_extra
 from katod.smallfile import read_small
 
 _TIMEOUT: Final = 20.0  # seconds for a connection, and for each part of an answer
-_LONGEST: Final = 60.0  # seconds for a whole answer
 _LARGEST: Final = 1024 * 1024  # bytes of an answer
+_FRAMING: Final = 2  # times as many may be read: a body in chunks has their sizes in between
 _MOST_PATIENCE: Final = 3600.0  # seconds to wait at most before asking again, whatever the server says
 _PLAIN: Final = ("", "identity")
 
@@ -71,6 +71,7 @@ class HttpServer:
         """Open nothing yet."""
         self._httpx = httpx
         self._who = who
+        self._bounds = RequestBounds(who)
         self._http = httpx.Client(
             base_url=address,
             headers={**headers, "Accept-Encoding": "identity"},
@@ -86,8 +87,11 @@ class HttpServer:
     def ask(self, method: str, path: str, body: bytes = b"", kind: str = "") -> HttpAnswer:
         """Return the answer to a request. Raises DeliveryError if there is none that can be read."""
         headers = {"Content-Type": kind} if kind else {}
+        traced = {"trace": self._bounds.trace}
+        self._bounds.begin(len(body))
         try:
-            with self._http.stream(method, path, content=body or None, headers=headers) as response:
+            with self._http.stream(method, path, content=body or None, headers=headers, extensions=traced) as response:
+                self._bounds.extend(_FRAMING * _LARGEST)
                 if response.headers.get("Content-Encoding", "").strip().lower() not in _PLAIN:
                     raise DeliveryError(f"{self._who}'s answer is compressed, which nobody asked for")
                 data = self._body(response.iter_raw())
@@ -96,12 +100,10 @@ class HttpServer:
             raise DeliveryError(f"{self._who} cannot be reached: {safe_message(error)}") from error
 
     def _body(self, parts: Any) -> bytes:
-        """Return an answer as far as it is worth reading. Raises DeliveryError if it does not end in time."""
-        data, deadline = b"", time.monotonic() + _LONGEST
+        """Return the body of an answer. Raises DeliveryError if it is too large."""
+        data = b""
         for part in parts:
             data += part
             if len(data) > _LARGEST:
                 raise DeliveryError(f"{self._who}'s answer is too large")
-            if time.monotonic() > deadline:
-                raise DeliveryError(f"{self._who}'s answer does not end")
         return data

@@ -19,6 +19,18 @@ def running(case: Case, kind: str, name: str) -> Iterator[Finding]:
         yield warning(f"{kind}.running", what, advice, **{name: now[0] if now else ""})
 
 
+def elsewhere(case: Case, kind: str, name: str) -> Iterator[Finding]:
+    """Yield that recordings were started for another destination, and are not sent; `name` is what one is called."""
+    if case.ledger is None:
+        return
+    found = case.ledger.deliveries.elsewhere(kind, case.settings.deliveries[kind].destination)
+    if found:
+        outputs = sorted({output for waiting in found.values() for output in waiting})
+        said = f"not sent: {count(len(outputs), 'recording')}, started for another {name} ({', '.join(found)})"
+        advice = f"set `{kind}.{name}` to that again if the rest is to be sent"
+        yield warning(f"{kind}.elsewhere", said, advice, ids=outputs)
+
+
 def missing(case: Case, kind: str, who: str, what: str) -> Iterator[Finding]:
     """Yield what a destination does not have of recordings: what `who` refused, and what cannot be sent any more."""
     if case.ledger is None:

@@ -17,6 +17,7 @@ def examine(case: Case) -> Iterator[Finding]:
     """Yield whether the token file, the homeserver and the room can be used, and what is not complete in the room."""
     settings = case.settings.matrix
     yield from deliveries.running(case, "matrix", "room")
+    yield from deliveries.elsewhere(case, "matrix", "room")
     missing = [f"`matrix.{key}`" for key in _KEYS if not getattr(settings, key)]
     if len(missing) == len(_KEYS):
         return
@@ -38,6 +39,6 @@ def _reached(settings: MatrixSettings) -> Finding:
         advice = error.hint or "fix this, then restart katod or reload its settings"
         return problem("matrix.room", f"nothing can be delivered to {settings.room}: {error.what}", advice, **data)
     except DeliveryError as error:
-        advice = "nothing is lost: katod retries until it succeeds"
+        advice = "nothing is lost while `matrix.room` stays the same: katod retries until it succeeds"
         return problem("matrix.room", f"nothing can be delivered now: {error.what}", advice, **data)
     return ok("matrix.room", f"{user} is in {settings.room}, which is not encrypted", user=user, **data)

@@ -15,6 +15,7 @@ def examine(case: Case) -> Iterator[Finding]:
     """Yield whether the headers and the collector can be used, and what of the recordings it does not have."""
     settings = case.settings.otlp
     yield from deliveries.running(case, "otlp", "endpoint")
+    yield from deliveries.elsewhere(case, "otlp", "endpoint")
     if settings.is_on:
         yield _reached(settings)
         yield from deliveries.missing(case, "otlp", "the collector", "span")
@@ -31,7 +32,7 @@ def _reached(settings: OtlpSettings) -> Finding:
         advice = hint or "fix this, then restart katod or reload its settings"
         return problem("otlp.collector", f"nothing can be sent to {settings.destination}: {error.what}", advice, **data)
     except DeliveryError as error:
-        advice = "nothing is lost: katod retries until it succeeds"
+        advice = "nothing is lost while `otlp.endpoint` stays the same: katod retries until it succeeds"
         return problem("otlp.collector", f"nothing can be sent now: {error.what}", advice, **data)
     said = "with what was said, as far as recordings show it" if settings.content else "without anything that was said"
     return ok("otlp.collector", f"{settings.destination} takes spans, {said}", **data)

@@ -7,13 +7,12 @@ from types import ModuleType
 from typing import Final, NamedTuple
 
 from katod.delivery.http import HttpAnswer, HttpServer, missing_extra, read_private, require_httpx
-from katod.destinations import OtlpSettings
+from katod.destinations import TRACES, OtlpSettings
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped
 from katod.otlp.lines import SpanLine, request_of
 
 _WHO: Final = "the collector"
 _EXTRA: Final = "otlp"
-_PATH: Final = "/v1/traces"
 _TYPE: Final = "application/x-protobuf"
 _LARGEST_HEADERS: Final = 16 * 1024
 _HEADER: Final = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*([!-~](?:[ -~]*[!-~])?)[ \t]*")
@@ -69,7 +68,7 @@ class CollectorClient:
         """
         request = self._protobuf.messages.ExportTraceServiceRequest()
         self._protobuf.json.ParseDict(request_of(lines), request)
-        answer = self._server.ask("POST", _PATH, request.SerializeToString(), _TYPE)
+        answer = self._server.ask("POST", TRACES, request.SerializeToString(), _TYPE)
         if 200 <= answer.status < 300:
             return min(len(lines), self._rejected(answer))
         problem = f"{_WHO} answers {answer.status}"

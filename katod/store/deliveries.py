@@ -14,6 +14,7 @@ from katod.store.tables import DELIVERIES, DESTINATIONS, POSITIONS, RUNNING_DELI
 
 _MOST_VALUES: Final = 500  # of one statement
 _UNFINISHED: Final = "SELECT output FROM deliveries WHERE room = ? AND NOT done"
+_OF_KIND: Final = {"matrix": "room LIKE '!%'", "otlp": "room NOT LIKE '!%'"}  # only the id of a room begins like this
 _HERE: Final = "SELECT 1 FROM sqlite_master WHERE name = ?"
 
 
@@ -70,6 +71,23 @@ class Deliveries:
         """Note why an output cannot be completed, or that it can."""
         query = "UPDATE deliveries SET problem = ? WHERE room = ? AND NOT done AND output = ?"
         self._db.execute(query, (problem, destination, output))
+
+    def follow(self, kind: str, destination: str) -> None:
+        """Deliver the outputs that wait for other destinations of a kind to this one, unless any of them was sent."""
+        began = (
+            "SELECT 1 FROM positions WHERE positions.output = deliveries.output AND positions.room = deliveries.room"
+        )
+        query = "UPDATE OR IGNORE deliveries SET room = ?, problem = '' WHERE room != ? AND NOT done"
+        self._db.execute(f"{query} AND {_OF_KIND[kind]} AND NOT EXISTS ({began})", (destination, destination))
+
+    def elsewhere(self, kind: str, destination: str) -> dict[str, list[int]]:
+        """Return which outputs wait for other destinations of a kind than this one, to which nothing is sent."""
+        found: dict[str, list[int]] = {}
+        if self._exists():
+            query = f"SELECT DISTINCT room, output FROM deliveries WHERE room != ? AND NOT done AND {_OF_KIND[kind]}"
+            for room, output in self._db.execute(f"{query} ORDER BY room, output", (destination,)):
+                found.setdefault(room, []).append(output)
+        return found
 
     def sent(self, session: int, destination: str, txns: Iterable[str]) -> dict[str, str]:
         """Return the server's ids of those of these transactions that a destination has."""

@@ -198,10 +198,21 @@ def test_a_delivery_is_one_line_while_it_works():
     assert "\ndelivered to !r:example.org: 1,203 events\n" in f"{shown(delivery=ROOM)}\n"
     assert "1,203 events, 2 events refused" in shown(delivery=ROOM | {"refused": 2})
     waiting = ROOM | {"since": "2026-02-10T22:31:00Z", "problem": "the homeserver answers 502"}
-    assert "  waiting since 22:31: the homeserver answers 502\n  → nothing is lost" in shown(delivery=waiting)
+    assert (
+        "  waiting since 22:31: the homeserver answers 502\n  → nothing is lost while the room stays the same"
+        in shown(delivery=waiting)
+    )
     assert "  stopped since 22:31:" in shown(delivery=waiting | {"stopped": True})
     incomplete = ROOM | {"incomplete": [{"id": 3, "problem": "gone"}]}
     assert "  recording 3 is not complete: gone" in shown(delivery=incomplete)
     assert "delivered" not in shown()
     spans = {"on": True, "endpoint": "http://127.0.0.1:4318", "sent": 7, "refused": 1, "stopped": False}
     assert "delivered to http://127.0.0.1:4318: 7 spans, 1 span refused" in shown(otlp=spans)
+
+
+def test_recordings_for_another_destination_are_one_line():
+    """Whether anything is delivered now or not: nothing is sent of them."""
+    rooms = [{"room": "!old:example.org", "ids": [1, 2]}, {"room": "!older:example.org", "ids": [2, 3]}]
+    said = "  not sent: 3 recordings, started for another room (!old:example.org, !older:example.org)"
+    assert said in shown(delivery=ROOM | {"elsewhere": rooms}).splitlines()
+    assert said in shown(delivery={"on": False, "elsewhere": rooms}).splitlines()

@@ -14,7 +14,7 @@ from katod.destinations import MatrixSettings
 from katod.log import EventLog
 from katod.matrix.kind import MATRIX_DELIVERY
 from katod.model import Options, Range, SessionKey
-from katod.store.rows import OutputRow
+from katod.store.rows import DestinationRow, OutputRow
 from tests.looping import each
 from tests.support.parts import memory_ledger
 
@@ -136,6 +136,30 @@ def test_a_thread_that_begins_is_offered_all(monkeypatch: pytest.MonkeyPatch) ->
     room.look(at_once=True)
     [_, second] = Thread.started
     assert second._offered == first._offered
+
+
+def test_a_thread_that_does_not_end_is_left_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one begins after a while, and nothing that the first one says counts any more."""
+    monkeypatch.setattr(delivery_, "Worker", Thread)
+    monkeypatch.setattr(Thread, "started", [])
+    logged: list[Any] = []
+    policy: Any = Known()
+    policy.settings = SimpleNamespace(deliveries={"matrix": MatrixSettings("https://x", "/token", ROOM)})
+    ledger = memory_ledger()
+    log = EventLog(lambda _, name, fields: logged.append((name, fields)))
+    room = RecordingDelivery(MATRIX_DELIVERY, ledger, lambda: None, log)
+    room.use(policy)
+    room.use(policy)
+    assert (len(Thread.started), logged) == (1, [])
+    due = room.deadline()
+    assert due is not None
+    with mock.patch.object(delivery_, "monotonic", return_value=due):
+        room.look()
+    first, second = Thread.started
+    assert (first.is_stopping, second.is_stopping, logged) == (True, False, [("delivery.abandoned", {"to": "matrix"})])
+    first.report([DestinationRow(ROOM, "2026-02-10T22:31:00Z", "hangs")])
+    room.look(at_once=True)
+    assert ledger.deliveries.summary(ROOM).destination == DestinationRow(ROOM)
 
 
 @each("seconds, wait", [(0.0, 0.5), (0.04, 0.5), (0.06, 0.6), (2.0, 20.0)])

@@ -102,3 +102,13 @@ def held(state):
         yield
     finally:
         lock.release()
+
+
+def test_recordings_for_another_room_are_named(home, server):
+    """Nothing is sent of them until that room is set again."""
+    server.configure(home)
+    home.process()
+    with closing(Ledger.open(home.state, None)) as ledger, ledger.transaction():
+        ledger.deliveries.begin(7, 0, "!other:localhost")
+    found = home.with_ledger(matrix.examine)["matrix.elsewhere"]
+    assert found.text == "not sent: 1 recording, started for another room (!other:localhost)"

@@ -50,3 +50,16 @@ def test_what_the_collector_lacks_is_named(home, receiver):
     found = home.with_ledger(otlp.examine)
     assert found["otlp.refused"].text == "the collector refused 1 span"
     assert found["otlp.incomplete"].text == "recording 7 is not delivered completely: gone"
+
+
+def test_recordings_for_another_collector_are_named(home, receiver):
+    """Whether one is set or none, and nothing is said of rooms."""
+    home.process()
+    with closing(Ledger.open(home.state, None)) as ledger, ledger.transaction():
+        ledger.deliveries.begin(7, 0, "http://127.0.0.1:9")
+        ledger.deliveries.begin(8, 0, "!room:localhost")
+    said = "not sent: 1 recording, started for another endpoint (http://127.0.0.1:9)"
+    assert home.with_ledger(otlp.examine)["otlp.elsewhere"].text == said
+    receiver.configure(home)
+    found = home.with_ledger(otlp.examine)["otlp.elsewhere"]
+    assert (found.level, found.text, found.data) == ("warning", said, {"ids": [7]})

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from katod.delivery import bounds
 from katod.delivery import http as http_
 from katod.delivery.http import HttpAnswer
 from katod.destinations import MatrixSettings
@@ -110,7 +111,7 @@ def test_an_answer_without_an_end_is_given_up(client, server, monkeypatch):
     with pytest.raises(DeliveryError, match="too large"):
         client.user()
     monkeypatch.setattr(http_, "_LARGEST", 10_000)
-    monkeypatch.setattr(http_, "_LONGEST", -1)
+    monkeypatch.setattr(bounds, "_LONGEST", -1)
     with pytest.raises(DeliveryError, match="does not end"):
         client.user()
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,17 @@ def test_the_path_is_appended_to_that_of_the_endpoint(receiver: Receiver) -> Non
     found.send([])
     found.close()
     assert receiver.paths == {"/api/public/otel/v1/traces"}
+
+
+@each("end", ["", "/", "/v1/traces", "/v1/traces/"])
+def test_an_address_with_the_path_of_spans_is_the_same_collector(end: str) -> None:
+    """Other exporters' documents give it with that; what was started for the one is sent to the other."""
+    with Receiver() as receiver:
+        settings = OtlpSettings(f"{receiver.url}/otel{end}")
+        with closing(CollectorClient(settings)) as found:
+            found.send([])
+        assert receiver.paths == {"/otel/v1/traces"}
+        assert settings.destination == f"{receiver.url}/otel"
 
 
 @pytest.mark.parametrize(

@@ -371,3 +371,38 @@ def test_many_recordings_that_waited_are_all_sent(world: World, receiver: Receiv
     katod.stop()
     assert world.status()["otlp"]["unfinished"] == []
     assert len(receiver.taken) == assert_complete(world, receiver)
+
+
+def test_a_recording_follows_an_endpoint_that_was_corrected(world: World, receiver: Receiver) -> None:
+    """Nothing of it was taken before; the status says that it waits until then."""
+    receiver.configure(world, **{"otlp.endpoint": f"{receiver.url}/v2"})
+    receiver.fault = lambda _spans: "404"
+    katod = Exporting(world)
+    maker = Claude(world).say(user("::start notes\nhello"), *TALK)
+    katod.step_until(lambda: katod.said("delivery.waits"), "the first refusal")
+    receiver.fault = lambda _spans: ""
+    receiver.configure(world)
+    assert world.status()["otlp"]["elsewhere"] == [{"endpoint": f"{receiver.url}/v2", "ids": [1]}]
+    katod.configured()
+    maker.say(user("::stop\nafter"), says("no"))
+    katod.step_until(lambda: receiver.taken, "the first span")
+    katod.deliver()
+    katod.stop()
+    assert assert_complete(world, receiver) > 5
+    assert "elsewhere" not in world.status()["otlp"]
+
+
+def test_a_recording_of_which_anything_was_sent_stays_where_it_is(world: World, receiver: Receiver) -> None:
+    """Another collector would have a part of it; the status names it."""
+    receiver.configure(world)
+    katod = Exporting(world)
+    maker = Claude(world).say(user("::start notes\nhello"), says("yes"))
+    katod.deliver()
+    with Receiver() as other:
+        other.configure(world)
+        katod.configured()
+        maker.say(user("more"), says("done"), user("::stop\nafter"))
+        katod.deliver()
+        katod.stop()
+        assert other.taken == []
+        assert world.status()["otlp"]["elsewhere"] == [{"endpoint": receiver.url, "ids": [1]}]

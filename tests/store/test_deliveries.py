@@ -4,7 +4,7 @@ import pytest
 
 from katod.model import Identity, SessionKey, Stat
 from katod.store.ledger import Ledger
-from katod.store.rows import DestinationRow, SentRow, SourceRow, UploadRow
+from katod.store.rows import DestinationRow, PositionRow, SentRow, SourceRow, UploadRow
 from katod.store.tables import ADDED, SCHEMA
 from tests.support.parts import MemoryDatabase, Parts, memory_ledger
 from tests.support.records import Claude, says, user
@@ -54,6 +54,29 @@ def test_nothing_is_added_of_a_session_that_is_not_known(ledger):
     assert ledger.deliveries.sent(3, ROOM, ["t"]) == {}
     assert ledger.deliveries.sent(2, ROOM, ["t"]) == {"t": "$2"}
     assert ledger.deliveries.uploaded("https://a", ["hash"]) == {}
+
+
+def test_what_waits_for_others_of_the_same_kind_is_known(ledger):
+    """Rooms and collectors are told apart; what is done waits for nobody."""
+    for output, destination in ((1, ROOM), (2, OTHER), (3, OTHER), (4, "http://a"), (5, "https://b")):
+        ledger.deliveries.begin(output, 0, destination)
+    ledger.deliveries.finish(3, OTHER, 0)
+    assert ledger.deliveries.elsewhere("matrix", ROOM) == {OTHER: [2]}
+    assert ledger.deliveries.elsewhere("matrix", "") == {ROOM: [1], OTHER: [2]}
+    assert ledger.deliveries.elsewhere("otlp", "http://a") == {"https://b": [5]}
+
+
+def test_an_output_follows_unless_any_of_it_was_sent(ledger):
+    """Of one kind of destination; why it could not be completed before does not hold there."""
+    for output, destination in ((1, "http://a"), (2, "http://a"), (3, OTHER)):
+        ledger.deliveries.begin(output, 0, destination)
+    ledger.deliveries.note_problem(1, "http://a", "gone")
+    ledger.deliveries.move(PositionRow(2, "http://a", "t"))
+    ledger.deliveries.follow("otlp", "http://b")
+    assert ledger.deliveries.numbers(1, "http://b") == [0]
+    assert ledger.deliveries.summary("http://b").problems == []
+    assert ledger.deliveries.elsewhere("otlp", "http://b") == {"http://a": [2]}
+    assert ledger.deliveries.elsewhere("matrix", ROOM) == {OTHER: [3]}
 
 
 def test_ranges_are_delivered_until_they_are_done(world: World):

@@ -64,7 +64,6 @@ OI_TOOL: Final = "tool.name"
 SUBAGENT: Final = "katod.subagent.id"
 NO_TIME: Final = "katod.time.unrecorded"  # the start or the end is that of another event
 NO_RESULT: Final = "katod.tool.unanswered"  # no result was recorded
-CUT: Final = "katod.content.cut"
 
 # What providers are called there, by what agents call them.
 PROVIDERS: Final = {

@@ -19,8 +19,13 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _LARGEST_TIME: Final = 2**63 - 1
 # A name that can be neither a path nor a sentence.
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]{0,127}")
-_MODEL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@+-]*(?:/[A-Za-z0-9][A-Za-z0-9_.:@+-]*){0,2}")
+# With an owner, as model hubs have it; without a colon, which may end a drive or a scheme.
+_MODEL: Final = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9_.-]*/)?[A-Za-z0-9][A-Za-z0-9_.:@+-]*")
 _LONGEST_MODEL: Final = 128
+_MODEL_FILE: Final = re.compile(
+    r"\.(?:bin|ckpt|engine|ggml|gguf|h5|llamafile|mlmodel|mlpackage|onnx|pkl|pt|pth|safetensors|tflite)(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
 _VERSION: Final = re.compile(r"[0-9][0-9A-Za-z.+-]{0,40}")
 
 Attributes = dict[str, Any]
@@ -91,10 +96,16 @@ def id_of(text: str) -> str:
 
 
 def model_of(text: str) -> str:
-    """Return the name of a model; of one that is a path, its last component; empty if neither is a name."""
-    if len(text) <= _LONGEST_MODEL and _MODEL.fullmatch(text):
+    """Return the name of a model, or `owner/model`; empty if it is none.
+
+    Of what may be a path, only its last component counts, without the extension of a file.
+    """
+    components = re.split(r"[/\\]", text)
+    is_path = len(components) > 1 and _MODEL_FILE.search(text) is not None
+    if len(text) <= _LONGEST_MODEL and _MODEL.fullmatch(text) and not is_path:
         return text
-    return name_or(re.split(r"[/\\]", text)[-1], "")
+    last = components[-1]
+    return name_or(_MODEL_FILE.sub("", last) if len(components) > 1 else last, "")
 
 
 def version_of(text: str) -> str:
