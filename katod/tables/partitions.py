@@ -94,8 +94,13 @@ class PartitionWriter:
             self._data.begin(partition)
 
     def rewrite_usage(self, partition: Partition, rows: Iterable[dict[str, Any]], known: set[str], digest: str) -> None:
-        """Write the usage of a partition; rows of sessions that are not `known` now stay as they are."""
-        stamp = self._write(partition, USAGE, self._staying(partition, known), batches_of(USAGE, rows))
+        """Write the usage of a partition; rows of sessions that are not `known` now stay as they are.
+
+        Those of sessions without other rows go: a session may have been forgotten, and a kill come in between.
+        """
+        own = str(partition)
+        listed = {str(entry.slot[0]) for entry in self._data.sessions() if entry.name == own and not is_going(entry)}
+        stamp = self._write(partition, USAGE, (listed - known).__contains__, batches_of(USAGE, rows))
         if stamp is not None:
             self._data.end(partition, USAGE, stamp, digest)
 

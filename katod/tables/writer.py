@@ -20,6 +20,7 @@ from katod.tables.plan import TablesPlan, is_left
 from katod.tables.schema import SESSIONS, USAGE
 from katod.tables.staging import RowSpool, StagedRows, StagedSession, staged
 from katod.tables.usagerows import Row, digest_of
+from katod.usage.collect import Forgotten
 
 ROOM: Final = 512 * 1024 * 1024  # bytes of rows on the disk before they are put into their files
 _LESS: Final = "has less now than was exported: its rows stay as they were"
@@ -29,14 +30,24 @@ class TablesWriter:
     """Brings the files of a data set up to date."""
 
     def __init__(
-        self, data: DataSet, place: TablesPlace, plan: TablesPlan, exclusion: Exclusion, result: Result, *, hide: bool
+        self,
+        data: DataSet,
+        place: TablesPlace,
+        plan: TablesPlan,
+        exclusion: Exclusion,
+        result: Result,
+        *,
+        hide: bool,
+        forgotten: Forgotten,
     ) -> None:
+        """Prepare it; `forgotten` returns which of some sessions were forgotten."""
         self._data = data
         self._place = place
         self._plan = plan
         self._exclusion = exclusion
         self._result = result
         self._hide = hide
+        self._forgotten = forgotten
         self._partitions = PartitionWriter(data, place)
         self._spool = RowSpool()
         self._new: dict[Partition, dict[str, NewRows]] = defaultdict(dict)
@@ -94,6 +105,18 @@ class TablesWriter:
                     if self._data.session(key) is None:
                         self._data.note(Entry(self._data.slot(key), name=str(partition), cwd=project or ""))
                 self._plan.stale.add(partition)
+        self._forget_recovered()
+        self._data.complete()
+
+    def _forget_recovered(self) -> None:
+        """Have the rows go of sessions that are gone and were forgotten: the list could not say that there are some."""
+        found = {entry.slot[0]: entry.name for entry in self._data.sessions() if entry.name and not entry.made}
+        gone = found.keys() - self._plan.there
+        forgotten = self._forgotten({one for key in gone for one in (key, key._replace(subagent=""))})
+        lost = [key for key in gone if key in forgotten or key._replace(subagent="") in forgotten]
+        for key in lost:
+            self._note_change(Partition.named(found[key]))
+        self._data.forget(lost)
 
     def _take_out(self) -> None:
         """Note of which sessions the rows have to go; it is done when their partitions are written."""

@@ -65,7 +65,7 @@ def collected(
     """
     cache = UsageCache.open(kept_in or state, VERSION, zone)
     with closing(cache) if cache is not None else nullcontext():
-        collector = UsageCollector(zone, cache, partial(_forgotten, state))
+        collector = UsageCollector(zone, cache, partial(forgotten_sessions, state))
         is_complete = False
         try:
             for session, reading in _read_ahead(collector, sessions) if ahead else ((one, None) for one in sessions):
@@ -94,7 +94,7 @@ def _read_ahead(
             yield session, readings(numbers[session.key]) if session.key in numbers else None
 
 
-def _forgotten(state: Path, keys: Iterable[SessionKey]) -> set[SessionKey]:
+def forgotten_sessions(state: Path, keys: Iterable[SessionKey]) -> set[SessionKey]:
     """Return which of these sessions are forgotten by now."""
     ledger = Ledger.read(state)
     if ledger is None:
