@@ -35,8 +35,8 @@ def export_tables(context: Context, *, output: str, redact: bool) -> None:
     with opened_set(context.state, str(where), machine) as data:
         if data.is_damaged:
             say(f"katod: {where}: what katod knew of it was lost or damaged, and is taken from its files", err=True)
-        for path in data.damaged_requests:
-            say(f"katod: {path}: {DAMAGED_REQUEST}", err=True)
+        for request in data.damaged_requests:
+            say(f"katod: {request}: {DAMAGED_REQUEST}", err=True)
         sessions = context.found(with_words=True).values()
         result = bring_up_to_date(data, where, sessions, run, progress)
     for path, problem in context.problems.items():

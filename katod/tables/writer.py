@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Final
 
 from katod.archive.excluded import Exclusion
@@ -53,6 +53,7 @@ class TablesWriter:
         self._new: dict[Partition, dict[str, NewRows]] = defaultdict(dict)
         self._whole = set[Partition]()  # that have all rows, although it is noted that they are about to be written
         self._refused = set[Partition]()
+        self._unusable: dict[Partition, OutputError] = {}  # that is said if they are to be written
         self._unread = Counter(_lacking(plan))
         self._cwds: dict[SessionKey, str] = {}
 
@@ -62,6 +63,7 @@ class TablesWriter:
         Raises TablesError if the data set cannot be used, OutputError if the disk is full.
         """
         try:
+            self._partitions.require_own_name()
             if not self._data.is_complete:
                 self._recover()
             self._take_out()
@@ -85,7 +87,7 @@ class TablesWriter:
             entry = self._data.session(key)
             if entry is not None and entry.name:
                 found[Partition.named(entry.name)] += rows[key]
-        for partition in sorted(self._data.partitions() - self._refused):
+        for partition in sorted(self._data.partitions() - self._refused - self._unusable.keys()):
             digest = digest_of(found[partition])
             is_same = is_left(self._data, self._place, partition, USAGE)
             if is_same and self._data.part(partition, USAGE).digest == digest:
@@ -100,13 +102,16 @@ class TablesWriter:
             partition = partition_of(name)
             if partition is None:
                 continue
-            with suppress(OutputError):  # a file of another: that is said if its partition is to be written
+            try:
                 for key, project in self._partitions.present_sessions(name):
                     if self._data.session(key) is None:
                         self._data.note(Entry(self._data.slot(key), name=str(partition), cwd=project or ""))
                 self._plan.stale.add(partition)
+            except OutputError as error:
+                self._unusable[partition] = error
         self._forget_recovered()
-        self._data.complete()
+        if not self._unusable:
+            self._data.complete()
 
     def _forget_recovered(self) -> None:
         """Have the rows go of sessions that are gone and were forgotten: the list could not say that there are some."""
@@ -217,6 +222,8 @@ class TablesWriter:
     def _rewrite(self, partition: Partition) -> None:
         """Write a partition. If its files are not as they were left, so are its other sessions."""
         with self._guarding(partition):
+            if partition in self._unusable:
+                raise self._unusable[partition]
             if partition not in self._whole and not self._partitions.is_left(partition):
                 self._partitions.require_own(partition)
                 self._read_rest(partition)
