@@ -10,6 +10,7 @@ from katod.archive.machine import Machine
 from katod.model import SessionKey
 from katod.tables.address import S3, Partition, bucket_address
 from katod.tables.dataset import is_forgotten, is_list_damaged, known_sets, opened_set
+from katod.tables.place import DirectoryPlace
 from katod.tables.update import Where, place_of, require_extra
 
 DAMAGED_REQUEST: Final = "this request to forget a session is damaged: forget the session again, and delete the file"
@@ -50,7 +51,7 @@ def drop_rows(state: Path, machine: Machine, rows: KnownRows) -> list[str]:
     where = _where(rows.address)
     with opened_set(state, rows.address, machine) as data:
         notes = [f"{path}: {DAMAGED_REQUEST}" for path in data.damaged_requests]
-        if isinstance(where, Path) and _is_deleted(where):
+        if isinstance(where, Path) and DirectoryPlace(where, machine).is_deleted():
             data.drop_all()
             return [*notes, f"{where}: the tables there were deleted: katod drops its list of them"]
         require_extra()
@@ -63,14 +64,6 @@ def drop_rows(state: Path, machine: Machine, rows: KnownRows) -> list[str]:
             writer.drop(Partition.named(name), [entry for entry in gone if entry.name == name])
         data.save()
     return notes
-
-
-def _is_deleted(root: Path) -> bool:
-    """Return whether a directory is empty, or not there while the one that it was in is. Raises OSError."""
-    try:
-        return not any(root.iterdir())
-    except FileNotFoundError:
-        return root.parent.is_dir()
 
 
 def _where(address: str) -> Where:
