@@ -99,7 +99,7 @@ GUARDED = {
     ),
     "tests/service/test_systemd.py": "service/manager",
     "tests/store/test_tombstones.py": "store/collections",
-    "tests/tables/test_update.py": "tables/counted tables/partitions tables/place tables/writer",
+    "tests/tables/test_update.py": "tables/place tables/writer",
     "tests/test_daemon.py": "shellrequests",
     "tests/test_pipeline.py": "model",
 }

@@ -29,6 +29,14 @@ def copies_in(root: Path, wanted: Wanted) -> list[Entry]:
     return _of(manifest, wanted)
 
 
+def is_damaged(root: Path) -> bool:
+    """Return whether the list in a folder is missing, damaged or cannot be read. Nothing is changed."""
+    try:
+        return Manifest.read(read_small(root / MANIFEST, _LARGEST, own=True)).damaged > 0
+    except (OSError, KatodError):
+        return True
+
+
 def _of(manifest: Manifest, wanted: Wanted) -> list[Entry]:
     return [entry for (key, _), entry in manifest.entries.items() if wanted(key)]
 

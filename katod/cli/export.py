@@ -14,6 +14,7 @@ from katod.config import with_home
 from katod.errors import KatodError
 from katod.formats.text.linkbase import is_address, problem_of
 from katod.formatspec import FORMATS
+from katod.tables.address import S3, has_scheme, without_credentials
 
 
 def _checked_base(_ctx: click.Context, _param: click.Parameter, base: str | None) -> str:
@@ -28,6 +29,13 @@ def _checked_base(_ctx: click.Context, _param: click.Parameter, base: str | None
         return os.path.realpath(with_home(base))
     except KatodError as error:
         raise click.BadParameter(f"{base!r} {error.what}") from error
+
+
+def _checked_output(_ctx: click.Context, _param: click.Parameter, output: str) -> str:
+    """Return where to write: a path, or an address in a bucket. Raises BadParameter for any other address."""
+    if has_scheme(output) and not output.startswith(S3):
+        raise click.BadParameter(f"{without_credentials(output)!r} is neither a path nor s3://BUCKET/PREFIX")
+    return output
 
 
 @click.command()
@@ -46,6 +54,7 @@ def _checked_base(_ctx: click.Context, _param: click.Parameter, base: str | None
     "-o",
     "--output",
     default="-",
+    callback=_checked_output,
     metavar="FILE|DIRECTORY|-",
     shell_complete=complete_files,
     help="Where to write. Default: -, standard output.",
@@ -95,6 +104,8 @@ def export(context: Context, /, what: str | None, everything: bool, commit: bool
         raise click.UsageError("--commit goes with --all")
     if options["format_name"] == TABLES:
         raise click.UsageError(f"-f {TABLES} is for all sessions: add --all")
+    if options["output"].startswith(S3):
+        raise click.UsageError(f"only tables are written to a bucket: add --all -f {TABLES}")
     from katod.cli.exporting import export_chosen  # noqa: PLC0415 - a shell that completes an id must not wait for it
 
     export_chosen(context, what, **options)
@@ -104,6 +115,8 @@ def _everything(context: Context, *, recording: None, purpose: str | None, **opt
     """Export all sessions, as files or as tables. Loads no format until something has to be written."""
     if purpose is not None:
         raise click.UsageError("--for exports one session and cannot be combined with --all")
+    if options["format_name"] is None and options["output"].endswith(f".{TABLES}"):
+        raise click.UsageError(f"only tables are written as Parquet, to a directory: add -f {TABLES}")
     if options["format_name"] != TABLES:
         from katod.cli.archiving import export_everything  # noqa: PLC0415 - only needed here
 

@@ -31,7 +31,8 @@ from katod.store.integrity import containing, quarantined
 from katod.store.ledger import LEDGER_NAME
 from katod.store.rows import OutputRow, PersonalRow
 from katod.tables.address import LOCAL
-from katod.tables.forgetting import drop_rows, known_rows
+from katod.tables.dataset import ask_to_forget
+from katod.tables.forgetting import drop_rows, incomplete_sets, known_rows, known_sessions
 
 _UNKNOWN: Final = (
     "  katod's log and all other copies stay; `katod export --all` writes the session again while its agent has it"
@@ -52,7 +53,7 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     agent's files. Commands that were already typed in the session are never executed again, but a new `::start` records
     it again. katod shows what it will delete, and asks first.
     """
-    key = select_known(context, session)
+    key = select_known(context, session, known_sessions(context.state))
     remains = _remains(context, key)
     copies, rows = Copies(context.state, key), TableRows(context, key)
     elsewhere = (*copies.described(outputs=outputs), *rows.described(outputs=outputs))
@@ -61,6 +62,8 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     if not yes and not _agreed():
         say("Nothing was changed.")
         return
+    if outputs:
+        rows.ask()
     _ask(context, key, WITH_OUTPUTS if outputs else "")
     say(f"{key} is forgotten")
     if not outputs:
@@ -128,6 +131,19 @@ class TableRows:
         """Yield what becomes of the rows in each data set."""
         for rows in self._found:
             yield f"  its rows in {rows.address} {'are deleted' if outputs else 'stay'}"
+        if outputs and (incomplete := incomplete_sets(self._context.state)):
+            yield f"  rows may be left in {', '.join(incomplete)}: the next export there takes them out"
+
+    def ask(self) -> None:
+        """Have the rows go, before anything else forgets the session: whatever ends katod, that stays asked for.
+
+        Raises KatodError.
+        """
+        for rows in self._found:
+            try:
+                ask_to_forget(self._context.state, rows.address, rows.sessions)
+            except OSError as error:
+                raise KatodError(f"cannot be written: {error.strerror}", path=error.filename) from error
 
     def drop(self) -> list[str]:
         """Delete the rows; say why, and return in which data sets, they could not be."""
@@ -135,7 +151,8 @@ class TableRows:
         for rows in self._found:
             try:
                 machine = this_machine(self._context.settings.archive.machine or LOCAL, self._context.state)
-                drop_rows(self._context.state, machine, rows)
+                for note in drop_rows(self._context.state, machine, rows):
+                    say(f"katod: {note}", err=True)
             except (KatodError, OSError) as error:
                 say(f"katod: {line_of(error)}", err=True)
                 left.append(rows.address)

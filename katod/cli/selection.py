@@ -105,8 +105,10 @@ def _bare(context: Context, *, to_stop: bool) -> SessionKey:
     raise SelectionError(f"{count} running, but none of this directory", hint="name one: `katod status` lists them")
 
 
-def select_known(context: Context, text: str) -> SessionKey:
+def select_known(context: Context, text: str, known: Iterable[SessionKey] = ()) -> SessionKey:
     """Return what `select` does, or a session that katod knows, or knew, although its files no longer exist.
+
+    `known` are those of which something else than the ledger knows.
 
     For an empty string, the person chooses on a terminal, also if only one session is recorded.
     """
@@ -120,7 +122,8 @@ def select_known(context: Context, text: str) -> SessionKey:
     try:
         return select(context, text).key
     except NoSuchSession:
-        found = _best([FoundSession(key) for key in _known(context) if _matches(key, text)], text)
+        keys = dict.fromkeys((*_known(context), *known))
+        found = _best([FoundSession(key) for key in keys if _matches(key, text)], text)
         if len(found) != 1:
             raise
         return found[0].key

@@ -18,6 +18,7 @@ from katod.errors import KatodError
 from katod.record.policy import Policy
 from katod.tables.address import LOCAL, S3, BucketAddress, bucket_address
 from katod.tables.dataset import opened_set
+from katod.tables.forgetting import DAMAGED_REQUEST
 from katod.tables.update import TablesRun, bring_up_to_date
 
 _ORDER: Final[tuple[Outcome, ...]] = ("wrote", "updated", "unchanged", "empty", "excluded", "left alone", "failed")
@@ -32,8 +33,10 @@ def export_tables(context: Context, *, output: str, redact: bool) -> None:
     machine = this_machine(context.settings.archive.machine or LOCAL, context.state)
     run = TablesRun(policy, policy.export_options(redact=redact), local_zone(), context.state)
     with opened_set(context.state, str(where), machine) as data:
-        if data.folder.aside:
-            say(f"katod: {where}: what katod knew of it was damaged: all sessions are read again", err=True)
+        if data.is_damaged:
+            say(f"katod: {where}: what katod knew of it was lost or damaged, and is taken from its files", err=True)
+        for request in data.damaged_requests:
+            say(f"katod: {request}: {DAMAGED_REQUEST}", err=True)
         sessions = context.found(with_words=True).values()
         result = bring_up_to_date(data, where, sessions, run, progress)
     for path, problem in context.problems.items():

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
 from katod.errors import LedgerDamaged, LedgerError
-from katod.model import Cursor, SessionKey, Stat
+from katod.model import START, Cursor, SessionKey, Stat
 from katod.store.integrity import make_private, safe_database_message
 from katod.store.keyedhash import KeyedHash
 from katod.store.tables import Table
@@ -66,32 +66,35 @@ class UsageCache:
         self._db = db
 
     @classmethod
-    def open(cls, directory: Path, version: int, zone: str) -> "UsageCache | None":
+    def open(cls, directory: Path, version: int, zone: str, *, keeps_gone: bool = False) -> "UsageCache | None":
         """Open the file, or create it; None if that is not possible now, or if katod has no state directory yet.
 
-        A damaged file is replaced. What is of another version, or of another time zone, is dropped.
+        A damaged file is replaced. What is of another version, or of another time zone, is dropped; with `keeps_gone`,
+        what is of another time zone stays for sources that are gone, and others are read again.
         """
         path = directory / CACHE_NAME
         if not directory.is_dir() or path.is_symlink():
             return None
         with suppress(OSError, sqlite3.Error):
             try:
-                return cls._opened(path, version, zone)
+                return cls._opened(path, version, zone, keeps_gone=keeps_gone)
             except sqlite3.Error as error:
                 if not _is_damage(error):
                     raise
             _remove(path)
-            return cls._opened(path, version, zone)
+            return cls._opened(path, version, zone, keeps_gone=keeps_gone)
         return None
 
     @classmethod
-    def _opened(cls, path: Path, version: int, zone: str) -> "UsageCache":
+    def _opened(cls, path: Path, version: int, zone: str, *, keeps_gone: bool) -> "UsageCache":
         if not path.exists():
             path.touch(0o600)
             make_private(path)
         db = _connect(path)
         try:
             about = _about(db)
+            if keeps_gone and about is not None and about.version == version and about.zone != zone:
+                about = _in_zone(db, zone)
             if about is None or about[:2] != (version, zone):
                 about = _renewed(db, version, zone)
         except BaseException:
@@ -199,6 +202,22 @@ def _renewed(db: sqlite3.Connection, version: int, zone: str) -> UsageAboutRow:
             db.execute(statement)
         db.execute(_ABOUT.insert, _ABOUT.values(about))
     return about
+
+
+def _in_zone(db: sqlite3.Connection, zone: str) -> UsageAboutRow | None:
+    """Have the days be those of another time zone from now on: whatever source is there is read again, all of it.
+
+    Return what the rows depend on then, None if katod did not write them.
+    """
+    insert = _SOURCES.insert.replace("INSERT", "INSERT OR REPLACE", 1)
+    with suppress(LedgerDamaged), db:
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("UPDATE about SET zone = ?", (zone,))
+        for row in map(_SOURCES.read, db.execute(_SOURCES.select).fetchall()):
+            unread = row._replace(seen=row.seen._replace(dev=-1, ino=-1), cursor=START)
+            db.execute(insert, _SOURCES.values(unread))
+        return _about(db)
+    return None
 
 
 def _drop_tables(db: sqlite3.Connection) -> None:

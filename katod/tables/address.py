@@ -11,6 +11,8 @@ PART: Final = "part.parquet"
 LOCAL: Final = "local"  # a machine without a name
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9!_'()*@&$+,;~ -][A-Za-z0-9!_'()*@&$+,;~. -]*")
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_CREDENTIALS: Final = re.compile(r"://.*@", re.DOTALL)  # a key may have any character
 _PART_NAME: Final = re.compile(r"[a-z]+/machine=[^/]+/agent=([a-z]+)/month=(\d{4}-\d{2}|unknown)/part\.parquet")
 
 
@@ -62,10 +64,22 @@ class BucketAddress(NamedTuple):
         return f"{self.bucket}/{self.prefix}" if self.prefix else self.bucket
 
 
+def has_scheme(text: str) -> bool:
+    """Return whether a place is given as an address, such as `s3://bucket`, and not as a path."""
+    return _SCHEME.match(text) is not None
+
+
+def without_credentials(text: str) -> str:
+    """Return an address as it may be shown: without what was typed in front of an `@`."""
+    return _CREDENTIALS.sub("://…@", text, count=1)
+
+
 def bucket_address(text: str) -> BucketAddress:
     """Return the address of `s3://bucket/prefix`. Raises TablesError if it is none."""
     bucket, _, prefix = text.removeprefix(S3).partition("/")
     prefix = prefix.strip("/")
     if not _BUCKET.fullmatch(bucket) or not all(map(_SEGMENT.fullmatch, prefix.split("/") if prefix else ())):
-        raise TablesError("is not an address of a bucket", path=text, hint="such as s3://bucket/prefix")
+        raise TablesError(
+            "is not an address of a bucket", path=without_credentials(text), hint="such as s3://bucket/prefix"
+        )
     return BucketAddress(bucket, prefix)

@@ -156,16 +156,28 @@ class PresentPart:
             about = self._file.schema_arrow.metadata or {}
             self.version = int(about.get(_VERSION_KEY, b"0"))
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise self._not_katods() from error
+            raise self.not_katods() from error
         self.machine = Machine(_text(about, _NAME_KEY), _text(about, _MACHINE_KEY))
+
+    @property
+    def whose(self) -> str:
+        """What to say of it if it is not this machine's."""
+        return f"belongs to another machine that is also called {self.machine.name}"
+
+    @property
+    def whose_hint(self) -> str:
+        """What to do then."""
+        return (
+            "give this one another name: `archive.machine`; if it is the same machine and has lost katod's state,"
+            f" write {self.machine.id} to the file `machine` in the state directory"
+        )
 
     def require_own(self, machine: Machine) -> None:
         """Raise OutputError unless this katod may replace the file."""
         if not self.machine.id or not self.version:
-            raise self._not_katods()
+            raise self.not_katods()
         if machine.id != self.machine.id:
-            what = f"belongs to another machine that is also called {self.machine.name}"
-            raise OutputError(what, path=self._path, hint="give this one another name: `archive.machine`")
+            raise OutputError(self.whose, path=self._path, hint=self.whose_hint)
         if self.version > VERSION:
             raise OutputError("was written by a later version of katod", path=self._path, hint="use that version")
 
@@ -179,7 +191,7 @@ class PresentPart:
                 if len(kept):  # most of what goes is in groups of its own, which need not be read
                     yield from (_as_now(rows, schema) for rows in self._kept(group, kept))
         except (pa.ArrowException, OSError, KeyError) as error:
-            raise self._not_katods() from error
+            raise self.not_katods() from error
 
     def _kept(self, group: int, sessions: Any) -> Iterator[Any]:
         for batch in self._file.iter_batches(_READ_ROWS, row_groups=[group], use_threads=False):
@@ -193,9 +205,10 @@ class PresentPart:
             for batch in self._file.iter_batches(_READ_ROWS, columns=list(names), use_threads=False):
                 yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
         except (pa.ArrowException, OSError, KeyError) as error:
-            raise self._not_katods() from error
+            raise self.not_katods() from error
 
-    def _not_katods(self) -> OutputError:
+    def not_katods(self) -> OutputError:
+        """Return the error for a file that katod did not write, or that is damaged."""
         what = "is damaged, or not a file that katod wrote, and was left alone"
         hint = "move or delete it, and run it again: what the agents still have is written again"
         return OutputError(what, path=self._path, hint=hint)

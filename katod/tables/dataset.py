@@ -4,15 +4,17 @@ It is the list of an export folder (`archive`), with its lock: an entry for each
 and one for each file. Nothing in it changes until something has to be written.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
+from secrets import token_hex
 from typing import Final
 
 import orjson
 
 from katod import durable
+from katod.archive.drop import is_damaged
 from katod.archive.folder import ExportFolder, opened
 from katod.archive.machine import Machine
 from katod.archive.manifest import MANIFEST, Entry, Slot
@@ -26,7 +28,8 @@ from katod.write.whole import FileStamp
 
 FOLDER: Final = "tables"  # in katod's state
 _ADDRESS: Final = "address"
-_TO_FORGET: Final = "to-forget.json"  # what was asked for while another run had the lock, or before it was begun
+_TO_FORGET: Final = "to-forget-{}.json"  # each request is a file: what is asked for while others are done stays
+_INCOMPLETE: Final = "incomplete"  # there until what the list lacks was looked up in the files
 _LARGEST: Final = 1024 * 1024
 _FORM: Final = "tables"
 # What the entry of a session is made of whose rows have to go, and are still in the files of its partition.
@@ -43,6 +46,7 @@ class DataSet:
         self.address = address
         self.machine = machine
         self.folder = folder
+        self.damaged_requests: list[Path] = []  # of sessions to be forgotten
         self._entries = folder.manifest.entries
 
     @property
@@ -53,7 +57,12 @@ class DataSet:
     @property
     def is_complete(self) -> bool:
         """Whether what is known is all that was ever noted: not if that is lost, or a part of it was damaged."""
-        return not self.folder.aside and any(not key.agent for key, _ in self._entries)
+        return not self.is_damaged and any(not key.agent for key, _ in self._entries)
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether the list was lost or damaged, and what it lacks was not looked up in the files since."""
+        return (self.state / _INCOMPLETE).exists()
 
     @staticmethod
     def slot(key: SessionKey) -> Slot:
@@ -117,10 +126,22 @@ class DataSet:
         parts = [self.part(partition, table) for table in TABLES]
         self.folder.drop([entry for entry in parts if entry.slot in self._entries])
 
-    def forget(self, key: SessionKey) -> None:
-        """Note that the rows of a session have to go; until they are gone, that is all that is known of it."""
-        entry = self._entries[key, _FORM]
-        self.folder.note(Entry(entry.slot, _FORGOTTEN, name=entry.name))
+    def drop_all(self) -> None:
+        """Note that there are no files any more. Raises OutputError or OSError."""
+        self.folder.drop(list(self._entries.values()))
+        self.save()
+        self.complete()
+
+    def forget(self, keys: Collection[SessionKey]) -> None:
+        """Note that the rows of sessions have to go; until they are gone, that is all that is known of them.
+
+        Raises OutputError or OSError.
+        """
+        for key in keys:
+            if (entry := self.session(key)) is not None and entry.name:
+                self.folder.note(Entry(entry.slot, _FORGOTTEN, name=entry.name))
+        self.save()
+        forget_usage(self.state, keys)
 
     def exclude(self, entry: Entry) -> None:
         """Note that the rows of a session have to go, as its project is excluded."""
@@ -133,6 +154,10 @@ class DataSet:
         for entry in gone:
             if not is_forgotten(entry):
                 self.folder.note(Entry(entry.slot, cwd=entry.cwd))
+
+    def complete(self) -> None:
+        """Note that the list has all sessions that are in the files. Raises OSError."""
+        durable.remove(self.state / _INCOMPLETE, missing_ok=True)
 
     def save(self) -> None:
         """Rewrite the list with only the lines that count. Raises OutputError."""
@@ -158,6 +183,8 @@ def opened_set(state: Path, address: str, machine: Machine) -> Iterator[DataSet]
     root = _root(state, address)
     try:
         durable.make_folders(root, _PRIVATE)
+        if is_list_damaged(root):
+            write_small(root / _INCOMPLETE, b"")  # first: the list is mended when it is opened
         if _address_in(root) != address:
             write_small(root / _ADDRESS, address.encode("utf-8", "surrogateescape"))
     except OSError as error:
@@ -174,28 +201,31 @@ def opened_set(state: Path, address: str, machine: Machine) -> Iterator[DataSet]
 
 def ask_to_forget(state: Path, address: str, keys: Iterable[SessionKey]) -> None:
     """Have the rows of sessions go: with the lock, whoever gets it next notes that. Raises OSError."""
-    root = _root(state, address)
-    write_small(root / _TO_FORGET, orjson.dumps(sorted({*_asked(root), *keys}), default=list))
+    write_small(_root(state, address) / _TO_FORGET.format(token_hex(8)), orjson.dumps(sorted(keys), default=list))
 
 
 def _forget_asked(data: DataSet) -> None:
-    """Note which sessions were asked to be forgotten. From then on, nothing else is known of them. Raises OSError."""
-    keys = _asked(data.state)
-    if not keys:
+    """Note which sessions were asked to be forgotten. From then on, nothing else is known of them. Raises OSError.
+
+    A request is removed once it was noted; one that cannot be read stays.
+    """
+    asked = {path: _asked(path) for path in sorted(data.state.glob(_TO_FORGET.format("*")))}
+    data.damaged_requests += [path for path, keys in asked.items() if keys is None]
+    done = {path: keys for path, keys in asked.items() if keys is not None}
+    if not done:
         return
-    for key in keys:
-        if (entry := data.session(key)) is not None and entry.name:
-            data.forget(key)
-    data.save()
-    forget_usage(data.state, keys)
-    durable.remove(data.state / _TO_FORGET)
+    data.forget({key for keys in done.values() for key in keys})
+    for path in done:
+        durable.remove(path, missing_ok=True)
 
 
-def _asked(root: Path) -> list[SessionKey]:
+def _asked(path: Path) -> list[SessionKey] | None:
+    """Return the sessions of a request, None if it is damaged."""
     try:
-        return [SessionKey(*row) for row in orjson.loads(read_small(root / _TO_FORGET, _LARGEST, own=True))]
-    except (FileNotFoundError, ValueError, TypeError):  # none, or a damaged one
-        return []
+        keys = [SessionKey(*row) for row in orjson.loads(read_small(path, _LARGEST, own=True))]
+    except (OSError, ValueError, TypeError):
+        return None
+    return keys if all(isinstance(part, str) for key in keys for part in key) else None
 
 
 def _root(state: Path, address: str) -> Path:
@@ -210,6 +240,13 @@ def known_sets(state: Path) -> list[tuple[str, Path]]:
         return []
     roots = [state / FOLDER / name for name in names]
     return [(address, root) for root in roots if (address := _address_in(root))]
+
+
+def is_list_damaged(root: Path) -> bool:
+    """Return whether a data set was written whose list is missing or damaged, or has not all that is in its files."""
+    if not _address_in(root):
+        return False
+    return (root / _INCOMPLETE).exists() or is_damaged(root)
 
 
 def _address_in(root: Path) -> str:

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from katod.agents import AGENTS
 from katod.archive.drop import copies_in
 from katod.archive.machine import Machine
 from katod.model import SessionKey
 from katod.tables.address import S3, Partition, bucket_address
-from katod.tables.dataset import ask_to_forget, is_forgotten, known_sets, opened_set
+from katod.tables.dataset import is_forgotten, is_list_damaged, known_sets, opened_set
+from katod.tables.place import DirectoryPlace
 from katod.tables.update import Where, place_of, require_extra
+
+DAMAGED_REQUEST: Final = "this request to forget a session is damaged: forget the session again, and delete the file"
 
 
 class KnownRows(NamedTuple):
@@ -26,15 +30,32 @@ def known_rows(state: Path, wanted: Callable[[SessionKey], bool]) -> list[KnownR
     return [one for one in rows if one.sessions]
 
 
-def drop_rows(state: Path, machine: Machine, rows: KnownRows) -> None:
-    """Write the partitions of these sessions again without their rows.
+def known_sessions(state: Path) -> list[SessionKey]:
+    """Return the sessions of which some data set has rows, as far as katod knows."""
+    return list(
+        dict.fromkeys(key for rows in known_rows(state, lambda key: key.agent in AGENTS) for key in rows.sessions)
+    )
 
-    First it is noted that they have to go: what fails now is done by the next export. Raises KatodError or OSError.
+
+def incomplete_sets(state: Path) -> list[str]:
+    """Return the addresses of the data sets of which katod does not know what sessions they have."""
+    return [address for address, root in known_sets(state) if is_list_damaged(root)]
+
+
+def drop_rows(state: Path, machine: Machine, rows: KnownRows) -> list[str]:
+    """Write the partitions of the sessions again that were asked to be forgotten, without their rows; return notes.
+
+    What fails now is done by the next export. Of a data set that was deleted, only the list goes. Raises KatodError or
+    OSError.
     """
-    ask_to_forget(state, rows.address, rows.sessions)
+    where = _where(rows.address)
     with opened_set(state, rows.address, machine) as data:
+        notes = [f"{path}: {DAMAGED_REQUEST}" for path in data.damaged_requests]
+        if isinstance(where, Path) and DirectoryPlace(where, machine).is_deleted():
+            data.drop_all()
+            return [*notes, f"{where}: the tables there were deleted: katod drops its list of them"]
         require_extra()
-        place = place_of(_where(rows.address), data)
+        place = place_of(where, data)
         from katod.tables.partitions import PartitionWriter  # noqa: PLC0415 - loads pyarrow
 
         writer = PartitionWriter(data, place)
@@ -42,6 +63,7 @@ def drop_rows(state: Path, machine: Machine, rows: KnownRows) -> None:
         for name in sorted({entry.name for entry in gone}):
             writer.drop(Partition.named(name), [entry for entry in gone if entry.name == name])
         data.save()
+    return notes
 
 
 def _where(address: str) -> Where:

@@ -1,13 +1,14 @@
 """Rewrites the files of one partition: rows that stay, without those that go, and those that are new. Loads pyarrow."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from katod.archive.manifest import Entry
-from katod.errors import OutputError
+from katod.errors import OutputError, TablesError
 from katod.model import SessionKey
-from katod.tables.address import Partition
+from katod.tables.address import Partition, folder_of
 from katod.tables.columns import PartWriter, PresentPart, batches_of
 from katod.tables.dataset import DataSet, is_going
 from katod.tables.place import PartDraft, TablesPlace
@@ -15,6 +16,8 @@ from katod.tables.plan import is_left
 from katod.tables.schema import OF_EVENTS, SESSIONS, TABLES, USAGE, TableSpec
 from katod.tables.staging import RowChunk, RowSpool
 from katod.write.whole import FileStamp
+
+_FEW: Final = 3
 
 
 class NewRows(NamedTuple):
@@ -94,19 +97,35 @@ class PartitionWriter:
             self._data.begin(partition)
 
     def rewrite_usage(self, partition: Partition, rows: Iterable[dict[str, Any]], known: set[str], digest: str) -> None:
-        """Write the usage of a partition; rows of sessions that are not `known` now stay as they are."""
-        stamp = self._write(partition, USAGE, self._staying(partition, known), batches_of(USAGE, rows))
+        """Write the usage of a partition; rows of sessions that are not `known` now stay as they are.
+
+        Those of sessions without other rows go: a session may have been forgotten, and a kill come in between.
+        """
+        own = str(partition)
+        listed = {str(entry.slot[0]) for entry in self._data.sessions() if entry.name == own and not is_going(entry)}
+        stamp = self._write(partition, USAGE, (listed - known).__contains__, batches_of(USAGE, rows))
         if stamp is not None:
             self._data.end(partition, USAGE, stamp, digest)
 
     def present_sessions(self, name: str) -> Iterator[tuple[SessionKey, str | None]]:
         """Yield each session of a file of sessions, and its project. Raises OutputError if it is not this machine's."""
         with self._place.opened(name) as file:
-            if file is not None:
-                for session, *key, project in self._part(SESSIONS, file, name).values(
-                    "session", "id", "subagent", "project"
-                ):
-                    yield SessionKey(session.partition(":")[0], key[0], key[1] or ""), project
+            part = self._part(SESSIONS, file, name) if file is not None else None
+            rows = part.values("session", "id", "subagent", "project") if part is not None else ()
+            for session, name_of_it, subagent, project in rows:
+                if part is not None and not (session and name_of_it):
+                    raise part.not_katods()
+                yield SessionKey(session.partition(":")[0], name_of_it, subagent or ""), project
+
+    def require_own_name(self) -> None:
+        """Raise TablesError if another machine has written under the name of this one: a few files tell that."""
+        noted = {self._data.part(partition, SESSIONS).name for partition in self._data.partitions()}
+        names = self._place.parts(folder_of(SESSIONS, self._data.machine.name))
+        for name in [name for name in names if name not in noted][:_FEW]:
+            with suppress(OutputError), self._place.opened(name) as file:  # another file is its partition's matter
+                part = PresentPart(SESSIONS, file, self._place.address(name)) if file is not None else None
+                if part is not None and part.machine.id not in ("", self._data.machine.id):
+                    raise TablesError(part.whose, path=self._place.address(name), hint=part.whose_hint)
 
     def _part(self, table: TableSpec, file: Any, name: str) -> PresentPart:
         """Return a file that may be replaced. Raises OutputError for any other."""

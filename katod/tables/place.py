@@ -85,6 +85,13 @@ class DirectoryPlace:
         with open(fd, "rb") as file:
             yield file
 
+    def is_deleted(self) -> bool:
+        """Return whether it is empty, or not there while the directory that it was in is. Raises OSError."""
+        try:
+            return not os.listdir(self._root)
+        except FileNotFoundError:
+            return self._root.parent.is_dir()
+
     def tidy(self) -> None:
         """Remove a draft: a complete one may be a second name of a file. Raises TablesError or TargetRefused."""
         try:

@@ -12,10 +12,10 @@ from katod.archive.update import Result, hash_of, sources_of
 from katod.discover.found import FoundSession
 from katod.errors import KatodError
 from katod.model import Options, SessionKey
-from katod.tables.address import Partition
+from katod.tables.address import Partition, folder_of
 from katod.tables.dataset import DataSet, is_going
 from katod.tables.place import TablesPlace
-from katod.tables.schema import OF_EVENTS, USAGE, VERSION, TableSpec
+from katod.tables.schema import OF_EVENTS, SESSIONS, USAGE, VERSION, TableSpec
 
 
 @dataclass(slots=True)
@@ -29,12 +29,14 @@ class TablesPlan:
     left: dict[Partition, list[Task]] = field(default_factory=lambda: defaultdict(list))
     stale: set[Partition] = field(default_factory=set)  # some of their files are gone, changed, or half written
     without: list[Entry] = field(default_factory=list)  # of the sessions whose rows have to go
+    there: set[SessionKey] = field(default_factory=set)  # the sessions whose files are there
+    lacks_sessions: bool = False  # the list may not have all that are in the files
     needs_usage: bool = False  # the file of some partition alone is not as it was left
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing has to be done."""
-        return not (self.tasks or self.stale or self.without or self.needs_usage)
+        return not (self.tasks or self.stale or self.without or self.lacks_sessions or self.needs_usage)
 
 
 def planned(
@@ -50,6 +52,7 @@ def planned(
     _look_at_parts(data, place, plan)
     made = _Made(options)
     found = {session.key: session for session in sessions}
+    plan.there |= found.keys()
     for session in sorted(found.values(), key=lambda session: _order(session, found)):
         try:
             _plan(data, session, made.of(session), exclusion, plan, result)
@@ -62,6 +65,8 @@ def planned(
 
 
 def _look_at_parts(data: DataSet, place: TablesPlace | None, plan: TablesPlan) -> None:
+    has_parts = place is not None and not data.is_complete and place.parts(folder_of(SESSIONS, data.machine.name))
+    plan.lacks_sessions = data.is_damaged or bool(has_parts)
     for partition in data.partitions():
         if not all(is_left(data, place, partition, table) for table in OF_EVENTS):
             plan.stale.add(partition)

@@ -36,12 +36,13 @@ class SessionRows:
         self._first: int | None = None
         self._spoken: int | None = None
         self._last: int | None = None
+        self._cwd = "", ""  # as it is, and as it is shown
 
     @property
     def month(self) -> str:
-        """The month in which the session began (UTC)."""
+        """The month in which the session began (UTC); no agent is older than 1970."""
         began = self._spoken if self._spoken is not None else self._first
-        return UNKNOWN if began is None else (_EPOCH + timedelta(milliseconds=began)).strftime("%Y-%m")
+        return UNKNOWN if began is None or began < 0 else (_EPOCH + timedelta(milliseconds=began)).strftime("%Y-%m")
 
     def take(self, event: Event, metadata: SessionMetadata) -> Iterator[TableRow]:
         """Yield the rows that an event completes."""
@@ -54,7 +55,7 @@ class SessionRows:
         self._counts["events"] += 1
         if kind in _ROLES:
             yield self._row(MESSAGES, row | self._message(kind, payload, typed=event.typed))
-        for table, made in self._calls.take(event._replace(kind=kind, payload=payload), row, metadata.cwd):
+        for table, made in self._calls.take(event._replace(kind=kind, payload=payload), row, self._place(metadata.cwd)):
             yield self._row(table, made)
         self._counts["calls"] += kind == ev.TOOL_CALL
 
@@ -66,15 +67,21 @@ class SessionRows:
         above = SessionKey(key.agent, key.id if key.subagent else start.parent)
         names = metadata.names
         yield self._row(SESSIONS, {
-            "id": key.id, "subagent": key.subagent or None, "parent": str(above) if above.id else None,
+            "id": key.id, "subagent": key.subagent or None, "parent": self.shown(str(above) if above.id else ""),
             "project": self.shown(start.cwd), "title": self.shown(names.own or names.named or metadata.best_title),
             "started": self._first if self._spoken is None else self._spoken, "ended": self._last,
-            "version": start.version or None, "branch": self.shown(start.branch), "models": list(self._models),
+            "version": self.shown(start.version), "branch": self.shown(start.branch), "models": list(self._models),
         } | self._counts)  # fmt: skip
 
     def shown(self, text: str) -> str | None:
         """Return a text without secrets, None for an empty one."""
         return (redact(text) if self._hide else text) or None
+
+    def _place(self, cwd: str) -> str:
+        """Return a directory as it is shown."""
+        if self._cwd[0] != cwd:
+            self._cwd = cwd, self.shown(cwd) or ""
+        return self._cwd[1]
 
     def _note(self, kind: str, time: int | None, model: str) -> None:
         self._first = time if self._first is None else self._first

@@ -1,6 +1,7 @@
 """Brings a data set up to date. Loads neither a format nor pyarrow unless something has to be written."""
 
 from collections.abc import Iterable
+from functools import partial
 from importlib.util import find_spec
 from os import environ
 from pathlib import Path
@@ -67,6 +68,7 @@ def _write(work: _Work, result: Result, progress: Progress) -> None:
     """Do what is planned. Other processes begin before pyarrow is loaded, as it has threads."""
     from katod.processes import done_elsewhere  # noqa: PLC0415 - not needed if nothing is to be done
     from katod.tables.counted import CountedRows, counted_usage  # noqa: PLC0415 - loads formats
+    from katod.usage.overall import forgotten_sessions  # noqa: PLC0415 - likewise
 
     data, hide = work.data, work.run.options.redact
     tasks = work.plan.tasks
@@ -77,7 +79,8 @@ def _write(work: _Work, result: Result, progress: Progress) -> None:
         from katod.tables.writer import TablesWriter  # noqa: PLC0415 - loads pyarrow
 
         place = place_of(work.where, data)
-        writer = TablesWriter(data, place, work.plan, work.exclusion, result, hide=hide)
+        forgotten = partial(forgotten_sessions, work.run.state)
+        writer = TablesWriter(data, place, work.plan, work.exclusion, result, hide=hide, forgotten=forgotten)
         writer.write(enumerate(progress(tasks)), read)
     rows = CountedRows(data, used, work.exclusion, hide=hide)
     writer.write_usage(rows.rows(), rows.known)

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Final
 
 from katod.archive.excluded import Exclusion
@@ -20,6 +20,7 @@ from katod.tables.plan import TablesPlan, is_left
 from katod.tables.schema import SESSIONS, USAGE
 from katod.tables.staging import RowSpool, StagedRows, StagedSession, staged
 from katod.tables.usagerows import Row, digest_of
+from katod.usage.collect import Forgotten
 
 ROOM: Final = 512 * 1024 * 1024  # bytes of rows on the disk before they are put into their files
 _LESS: Final = "has less now than was exported: its rows stay as they were"
@@ -29,19 +30,30 @@ class TablesWriter:
     """Brings the files of a data set up to date."""
 
     def __init__(
-        self, data: DataSet, place: TablesPlace, plan: TablesPlan, exclusion: Exclusion, result: Result, *, hide: bool
+        self,
+        data: DataSet,
+        place: TablesPlace,
+        plan: TablesPlan,
+        exclusion: Exclusion,
+        result: Result,
+        *,
+        hide: bool,
+        forgotten: Forgotten,
     ) -> None:
+        """Prepare it; `forgotten` returns which of some sessions were forgotten."""
         self._data = data
         self._place = place
         self._plan = plan
         self._exclusion = exclusion
         self._result = result
         self._hide = hide
+        self._forgotten = forgotten
         self._partitions = PartitionWriter(data, place)
         self._spool = RowSpool()
         self._new: dict[Partition, dict[str, NewRows]] = defaultdict(dict)
         self._whole = set[Partition]()  # that have all rows, although it is noted that they are about to be written
         self._refused = set[Partition]()
+        self._unusable: dict[Partition, OutputError] = {}  # that is said if they are to be written
         self._unread = Counter(_lacking(plan))
         self._cwds: dict[SessionKey, str] = {}
 
@@ -51,6 +63,7 @@ class TablesWriter:
         Raises TablesError if the data set cannot be used, OutputError if the disk is full.
         """
         try:
+            self._partitions.require_own_name()
             if not self._data.is_complete:
                 self._recover()
             self._take_out()
@@ -74,7 +87,7 @@ class TablesWriter:
             entry = self._data.session(key)
             if entry is not None and entry.name:
                 found[Partition.named(entry.name)] += rows[key]
-        for partition in sorted(self._data.partitions() - self._refused):
+        for partition in sorted(self._data.partitions() - self._refused - self._unusable.keys()):
             digest = digest_of(found[partition])
             is_same = is_left(self._data, self._place, partition, USAGE)
             if is_same and self._data.part(partition, USAGE).digest == digest:
@@ -89,11 +102,26 @@ class TablesWriter:
             partition = partition_of(name)
             if partition is None:
                 continue
-            with suppress(OutputError):  # a file of another: that is said if its partition is to be written
+            try:
                 for key, project in self._partitions.present_sessions(name):
                     if self._data.session(key) is None:
                         self._data.note(Entry(self._data.slot(key), name=str(partition), cwd=project or ""))
                 self._plan.stale.add(partition)
+            except OutputError as error:
+                self._unusable[partition] = error
+        self._forget_recovered()
+        if not self._unusable:
+            self._data.complete()
+
+    def _forget_recovered(self) -> None:
+        """Have the rows go of sessions that are gone and were forgotten: the list could not say that there are some."""
+        found = {entry.slot[0]: entry.name for entry in self._data.sessions() if entry.name and not entry.made}
+        gone = found.keys() - self._plan.there
+        forgotten = self._forgotten({one for key in gone for one in (key, key._replace(subagent=""))})
+        lost = [key for key in gone if key in forgotten or key._replace(subagent="") in forgotten]
+        for key in lost:
+            self._note_change(Partition.named(found[key]))
+        self._data.forget(lost)
 
     def _take_out(self) -> None:
         """Note of which sessions the rows have to go; it is done when their partitions are written."""
@@ -194,6 +222,8 @@ class TablesWriter:
     def _rewrite(self, partition: Partition) -> None:
         """Write a partition. If its files are not as they were left, so are its other sessions."""
         with self._guarding(partition):
+            if partition in self._unusable:
+                raise self._unusable[partition]
             if partition not in self._whole and not self._partitions.is_left(partition):
                 self._partitions.require_own(partition)
                 self._read_rest(partition)

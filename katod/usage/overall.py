@@ -60,12 +60,12 @@ def collected(
     If they are `everything`, what is known of others is dropped. What was read is kept also if the rest is given up.
     Much that is new is read `ahead`, by other processes, which is for a process of one thread. What is read is kept in
     the state directory, or is `kept_in` another one; files that are `gone` count as long as it is known there what they
-    used.
+    used: for its owner to forget, whatever the time zone is meanwhile.
     Raises LedgerError.
     """
-    cache = UsageCache.open(kept_in or state, VERSION, zone)
+    cache = UsageCache.open(kept_in or state, VERSION, zone, keeps_gone=kept_in is not None)
     with closing(cache) if cache is not None else nullcontext():
-        collector = UsageCollector(zone, cache, partial(_forgotten, state))
+        collector = UsageCollector(zone, cache, partial(forgotten_sessions, state) if kept_in is None else _none)
         is_complete = False
         try:
             for session, reading in _read_ahead(collector, sessions) if ahead else ((one, None) for one in sessions):
@@ -94,7 +94,11 @@ def _read_ahead(
             yield session, readings(numbers[session.key]) if session.key in numbers else None
 
 
-def _forgotten(state: Path, keys: Iterable[SessionKey]) -> set[SessionKey]:
+def _none(_keys: Iterable[SessionKey]) -> set[SessionKey]:
+    return set()
+
+
+def forgotten_sessions(state: Path, keys: Iterable[SessionKey]) -> set[SessionKey]:
     """Return which of these sessions are forgotten by now."""
     ledger = Ledger.read(state)
     if ledger is None:

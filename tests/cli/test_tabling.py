@@ -1,5 +1,6 @@
 """`katod export --all -f parquet`: its usage, and what it says where it cannot begin; tests/tables has the rest."""
 
+import os
 from importlib import util
 
 import pytest
@@ -19,13 +20,22 @@ from tests.support.records.base import user
         (("--all", "-f", "parquet", "-o", "x", "--base", "https://example.com"), "--base is for pages"),
         (("--all", "-o", "s3://bucket/x"), "add -f parquet"),
         (("--all", "-f", "jsonl", "-o", "s3://bucket/x"), "add -f parquet"),
+        (("--all", "-f", "parquet", "-o", "gs://bucket/x"), "'gs://bucket/x' is neither a path nor s3://"),
+        (("--all", "-f", "parquet", "-o", "S3://KEY:secret@bucket/x"), "'S3://…@bucket/x' is neither"),
+        (("--all", "-o", "gs://bucket/x"), "is neither a path nor s3://"),
+        (("latest", "-o", "https://example.com/x.md"), "is neither a path nor s3://"),
+        (("latest", "-o", "s3://bucket/x.md"), "add --all -f parquet"),
+        (("--all", "-o", "all.parquet"), "add -f parquet"),
     ],
 )
 def test_wrong_usage(world, options, said):
     """One line, and nothing is written."""
     world.session(1).say(user("words"))
+    before = {*os.listdir()}
     world.cli("export", *options, code=2)
     assert said in world.said
+    assert "secret" not in world.said
+    assert {*os.listdir()} == before
     assert not (world.state / "tables").exists()
 
 

@@ -66,6 +66,25 @@ def test_what_another_version_or_time_zone_made_is_dropped(kept, version, zone):
         assert cache.sources() == {}
 
 
+def test_what_is_gone_may_stay_in_another_time_zone(kept):
+    """Under the same hashes; what is known of a source does not hold for one that is there, which is read again."""
+    with closing(opened(kept)) as cache:
+        before, key = cache.sources(), cache.hashes.key
+    for zone in ("Europe/Berlin", "America/New_York"):
+        with closing(UsageCache.open(kept, 1, zone, keeps_gone=True)) as cache:
+            after = cache.sources()
+            assert cache.hashes.key == key
+            assert cache.answers(cache.hashes.of("/b")) == b"2"
+    assert after.keys() == before.keys()
+    for path, found in after.items():
+        assert found.seen != before[path].seen
+        assert found.seen[:2] == before[path].seen[:2]
+        assert found.cursor.offset == 0
+        assert found._replace(seen=before[path].seen, cursor=before[path].cursor) == before[path]
+    with closing(UsageCache.open(kept, 2, zone, keeps_gone=True)) as cache:
+        assert cache.sources() == {}
+
+
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(100)])
 def test_a_damaged_file_is_replaced(kept, content):
     """Everything in it can be read again."""

@@ -3,7 +3,14 @@
 import pytest
 
 from katod.errors import TablesError
-from katod.tables.address import BucketAddress, Partition, bucket_address, partition_of
+from katod.tables.address import (
+    BucketAddress,
+    Partition,
+    bucket_address,
+    has_scheme,
+    partition_of,
+    without_credentials,
+)
 from katod.tables.schema import TABLES
 
 
@@ -39,6 +46,25 @@ def test_anything_else_is_refused(text):
     """Before anything is connected to."""
     with pytest.raises(TablesError, match="is not an address of a bucket"):
         bucket_address(text)
+
+
+@pytest.mark.parametrize("text", ["s3://KEY:secret@bucket/x", "s3://KEY:se/cr@et@bucket/x", "s3://secret@"])
+def test_credentials_are_never_shown(text):
+    """Not even to the person who typed them: errors are kept in logs."""
+    with pytest.raises(TablesError) as failed:
+        bucket_address(text)
+    for word in ("KEY", "secret", "se/cr"):
+        assert word not in str(failed.value)
+    assert without_credentials("s3://bucket/x") == "s3://bucket/x"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("s3://b", True), ("S3://b", True), ("gs://b", True), ("a+b-c.d://", True), ("/a://b", False), ("a:/b", False)],
+)
+def test_an_address_is_told_from_a_path(text, expected):
+    """By its scheme."""
+    assert has_scheme(text) is expected
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

@@ -263,3 +263,10 @@ def test_a_killed_upload_leaves_the_old_object(world, tables, two, server, bucke
         assert tables.words()["00000001"][-1] == f"more {last}"
         assert len(tables.rows("sessions")) == 2
         assert len(tables.words()["00000001"]) == 3 + last
+
+
+def test_the_variables_of_one_service_come_first(two, server, bucket, export, monkeypatch):
+    """As in other clients of S3: its own address before that of all services, and a region by either name."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    assert export(nobody()) == "wrote 2"

@@ -2,12 +2,13 @@
 
 import pytest
 
+from katod import durable
 from katod.archive.machine import Machine
-from katod.archive.manifest import Entry
+from katod.archive.manifest import MANIFEST, Entry
 from katod.errors import AlreadyRunning
 from katod.model import SessionKey
 from katod.tables.address import Partition
-from katod.tables.dataset import known_sets, opened_set
+from katod.tables.dataset import ask_to_forget, is_list_damaged, known_sets, opened_set
 from katod.tables.schema import EVENTS, TABLES, USAGE
 from katod.write.whole import FileStamp
 
@@ -61,7 +62,7 @@ def test_a_forgotten_session_is_known_until_its_rows_are_gone(tmp_path):
     """And then not at all."""
     with opened_set(tmp_path, "/place", LAPTOP) as data:
         data.note(Entry(data.slot(KEY), "made", [["/a", 1, 2, 3, 4]], str(MONTH), said="1:", cwd="/home"))
-        data.forget(KEY)
+        data.forget([KEY])
         assert data.known(KEY) is None
         assert data.session(KEY)[1:5] == ("forgotten", (), str(MONTH), 0)
         data.settle(Partition("claude", "2026-03"))
@@ -70,3 +71,64 @@ def test_a_forgotten_session_is_known_until_its_rows_are_gone(tmp_path):
         assert data.session(KEY) is None
         data.save()
         assert b"/home" not in (data.state / ".katod-export.jsonl").read_bytes()
+
+
+def _noted(folder, *keys):
+    """Open a data set with rows of these sessions for the first time, and return where what is known of it is."""
+    with opened_set(folder, "/place", LAPTOP) as data:
+        for key in keys:
+            data.note(Entry(data.slot(key), "made", [], str(MONTH)))
+        data.save()
+        return data.state
+
+
+def test_a_request_that_comes_while_another_one_is_done_is_not_lost(tmp_path, monkeypatch):
+    """Whatever is asked for between reading the requests and removing them waits for the next run."""
+    other = SessionKey("claude", "2")
+    _noted(tmp_path, KEY, other)
+    ask_to_forget(tmp_path, "/place", [KEY])
+    real = durable.remove
+
+    def remove(path, **options):
+        if "to-forget-" in str(path):
+            monkeypatch.undo()
+            ask_to_forget(tmp_path, "/place", [other])
+        real(path, **options)
+
+    monkeypatch.setattr("katod.tables.dataset.durable.remove", remove)
+    with opened_set(tmp_path, "/place", LAPTOP) as data:
+        assert (data.known(KEY), data.known(other) is None) == (None, False)
+    with opened_set(tmp_path, "/place", LAPTOP) as data:
+        assert data.known(other) is None
+        assert not list(data.state.glob("to-forget*"))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'[["claude"]]', b'[["claude", 1, ""]]'])
+def test_a_damaged_request_is_kept(tmp_path, content):
+    """Others are done nevertheless."""
+    path = _noted(tmp_path, KEY) / "to-forget-0.json"
+    path.write_bytes(content)
+    ask_to_forget(tmp_path, "/place", [KEY])
+    with opened_set(tmp_path, "/place", LAPTOP) as data:
+        assert data.damaged_requests == [path]
+        assert data.known(KEY) is None
+        assert list(data.state.glob("to-forget*")) == [path]
+
+
+@pytest.mark.parametrize("how", ["lost", "damaged"])
+def test_a_list_that_was_lost_is_known_to_lack_something_until_it_was_completed(tmp_path, how):
+    """Also if it is opened, which mends it, without anything being looked up."""
+    root = _noted(tmp_path, KEY)
+    assert not is_list_damaged(root)
+    if how == "lost":
+        (root / MANIFEST).unlink()
+    else:
+        (root / MANIFEST).write_bytes((root / MANIFEST).read_bytes() + b"damaged\n")
+    assert is_list_damaged(root)
+    for _ in range(2):
+        with opened_set(tmp_path, "/place", LAPTOP) as data:
+            assert data.is_damaged
+            assert not data.is_complete
+    with opened_set(tmp_path, "/place", LAPTOP) as data:
+        data.complete()
+    assert not is_list_damaged(root)

@@ -30,6 +30,12 @@ def planted(world, tables, two):
     return one, other
 
 
+def _delete(one):
+    """Delete a session as its agent does."""
+    one.path.unlink()
+    shutil.rmtree(one.path.with_suffix(""), ignore_errors=True)
+
+
 def test_the_rows_go_from_every_data_set(world, tables, planted):
     """No file has a word of it then, of those in the state neither; other sessions stay as they were."""
     one, other = planted
@@ -75,12 +81,16 @@ def test_the_only_session_of_a_month_takes_its_files_along(world, tables):
 def test_what_could_not_be_done_is_said_and_done_by_the_next_run(world, tables, planted):
     """Here, as the directory is not there for now: its disk may not be mounted."""
     one, other = planted
-    away = tables.root.rename(world.home / "away")
+    disk = world.home / "disk"
+    disk.mkdir()
+    tables.root = tables.root.rename(disk / "tables")
+    tables.export()
+    away = disk.rename(world.home / "away")
     world.cli("forget", one.session, "--outputs", "--yes", code=1)
     assert f"its rows stay for now in {tables.root}" in world.said
     assert "is not there now" in world.said
     assert other.has(WORD) == []
-    away.rename(tables.root)
+    away.rename(disk)
     one.path.unlink()
     shutil.rmtree(one.path.with_suffix(""))
     assert tables.export() == "unchanged 2"
@@ -93,8 +103,7 @@ def test_rows_that_another_run_is_writing_go_with_the_next_one(world, tables, pl
     with opened_set(world.state, str(tables.root), Machine("local", "a" * 32)):
         world.cli("forget", one.session, "--outputs", "--yes", code=1)
         assert "another katod is writing this data set" in world.said
-    one.path.unlink()
-    shutil.rmtree(one.path.with_suffix(""))
+    _delete(one)
     tables.export()
     assert tables.has(WORD) == []
     assert not list((world.state / "tables").rglob("to-forget*"))
@@ -121,3 +130,97 @@ def test_rows_that_could_not_go_are_remembered_to_go(world, tables, planted, how
     tables.export()
     assert tables.has(WORD) == []
     assert len(tables.words()) == (2 if how == "forget" else 0)
+
+
+@pytest.mark.parametrize("how", ["all", "list", "damaged", "a line"])
+def test_rows_do_not_come_back_if_the_list_is_lost(world, tables, planted, how):
+    """A session that was forgotten and is gone is not taken over from the files, in none of the tables."""
+    one, other = planted
+    for path in (world.state / "tables").rglob(MANIFEST):
+        if how == "list":
+            path.unlink()
+        elif how == "damaged":
+            path.write_bytes(b"damaged\n" * 3)
+        else:
+            lines = path.read_bytes().splitlines(keepends=True)
+            path.write_bytes(b"".join(b"damaged\n" if one.session.encode() in line else line for line in lines))
+    if how == "all":
+        shutil.rmtree(world.state / "tables")
+    shown = world.cli("forget", one.session, "--outputs", "--yes")
+    warns = f"rows may be left in {other.root}, {tables.root}" in shown or f"{tables.root}, {other.root}" in shown
+    assert warns is (how != "all")
+    _delete(one)
+    for data in (tables, other):
+        data.export()
+        assert data.has(WORD) == []
+        assert len(data.words()) == 2
+        assert one.session not in {row["session"][7:] for row in data.rows("usage")}
+        assert data.export() == "unchanged 2"
+
+
+def test_rows_do_not_come_back_in_a_data_set_that_was_moved(world, tables, planted):
+    """Its list is that of another place."""
+    one, _ = planted
+    moved = Tables(world, "moved")
+    tables.root.rename(moved.root)
+    world.cli("forget", one.session, "--outputs", "--yes")
+    _delete(one)
+    moved.export()
+    assert moved.has(WORD) == []
+
+
+def test_rows_of_a_session_that_is_gone_without_being_forgotten_are_taken_over(world, tables, planted):
+    """Nothing is lost if the list is."""
+    one, _ = planted
+    _delete(one)
+    shutil.rmtree(world.state / "tables")
+    tables.export()
+    assert tables.has(WORD)
+
+
+def test_a_session_that_only_a_data_set_has_is_forgotten(world, tables, two):
+    """Its agent deleted it, and katod never recorded it."""
+    one = world.session(3)
+    one.count = 1000
+    one.say(user(WORD), says(WORD))
+    tables.export()
+    _delete(one)
+    world.cli("forget", one.session[:8], "--outputs", "--yes")
+    assert tables.has(WORD) == []
+    assert len(tables.words()) == len(two)
+    world.cli("forget", one.session[:8], "--outputs", "--yes", code=1)
+    assert "no session matches" in world.said
+
+
+def test_all_data_sets_are_asked_before_the_session_is_forgotten(world, tables, planted, monkeypatch):
+    """Whatever ends katod after that, the next exports do the rest."""
+    one, other = planted
+    monkeypatch.setattr("katod.cli.forget.drop_rows", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    world.cli("forget", one.session, "--outputs", "--yes", code=1)
+    monkeypatch.undo()
+    _delete(one)
+    for data in (tables, other):
+        data.export()
+        assert data.has(WORD) == []
+
+
+@pytest.mark.parametrize("how", ["gone", "empty"])
+def test_a_data_set_that_was_deleted_is_no_obstacle(world, tables, planted, how):
+    """Its list goes, and that is said once."""
+    one, other = planted
+    shutil.rmtree(tables.root)
+    if how == "empty":
+        tables.root.mkdir()
+    world.cli("forget", one.session, "--outputs", "--yes")
+    assert f"{tables.root}: the tables there were deleted" in world.said
+    assert other.has(WORD) == []
+    assert "tables there" not in world.cli("forget", "latest", "--outputs", "--yes") + world.said
+
+
+def test_a_damaged_request_is_said(world, tables, two):
+    """Until it is deleted."""
+    tables.export()
+    [root] = (world.state / "tables").iterdir()
+    (root / "to-forget-0.json").write_bytes(b"{")
+    tables.export()
+    assert f"{root / 'to-forget-0.json'}: this request to forget a session is damaged" in world.said

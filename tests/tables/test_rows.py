@@ -7,10 +7,11 @@ import pytest
 
 from katod.cli.context import Context
 from katod.log import EventLog
+from katod.metadata import SessionMetadata, SessionNames, SessionStart
 from katod.record.export import Stretch, replay
 from katod.tables.rows import SessionRows, milliseconds
-from katod.tables.schema import CALLS, EVENTS, MESSAGES, OF_EVENTS, SESSIONS
-from tests.support.records import MAKERS, Claude
+from katod.tables.schema import CALLS, EDITS, EVENTS, MESSAGES, OF_EVENTS, SESSIONS
+from tests.support.records import MAKERS, Claude, Codex
 from tests.support.records.base import calls, result, says, user
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -108,3 +109,23 @@ def test_a_sub_agent_names_its_session(world):
 def test_a_time_is_read_or_left_out(time, found):
     """Nothing is invented."""
     assert milliseconds(time) == found
+
+
+@pytest.mark.parametrize("name", [*SessionStart._fields, "title", "named", "own", "model"])
+def test_no_secret_of_what_is_known_of_a_session_is_in_its_rows(world, name):
+    """In whichever text it is; the path of a file is relative to the session's directory."""
+    assert {"title", "named", "own"} <= {*SessionNames._fields}
+    maker = Codex(world).say(user("hello"), says("ok"))
+    patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** End Patch"
+    call = {"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": patch}
+    maker.put(maker.record("response_item", call))
+    [session] = Context(None).found().values()
+    key = session.key
+    metadata = SessionMetadata(key, {"cwd": "/home/me", name: f"/home/me/{TOKEN}"})
+    made = SessionRows(key, hide=True)
+    stretches = [Stretch(path, whose) for path, whose, _ in session.files]
+    rows = [row for event, _ in replay(key, stretches, EventLog()) for row in made.take(event, metadata)]
+    rows += made.finish(metadata)
+    [path] = [row["path"] for table, row in rows if table is EDITS]
+    assert path.endswith("/src/a.py")
+    assert TOKEN not in repr(rows)

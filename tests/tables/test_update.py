@@ -13,12 +13,13 @@ from katod.agents.claude.adapter import ClaudeAdapter
 from katod.archive.machine import NAME as MACHINE
 from katod.archive.manifest import MANIFEST
 from katod.tables import update
-from tests.support.records import MAKERS, Claude
+from tests.support.records import MAKERS, Claude, Codex
 from tests.support.records.base import says, user
 from tests.tables.dataset import TABLES
 
 pytestmark = pytest.mark.slow
 ONE, TWO = "00000001", "00000002"
+SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
 def manifest(world):
@@ -290,11 +291,32 @@ def test_two_machines_of_one_name_do_not_write_to_each_other(world, tables, two)
     two[0].say(user("more"))
     tables.export(code=1)
     assert "belongs to another machine that is also called laptop" in world.said
-    assert "archive.machine" in world.said
     assert tables.stamps() == before
     world.configure(**{"archive.machine": "desktop"})
     assert tables.export() == "wrote 2"
     assert {row["machine"] for row in tables.rows("sessions")} == {"laptop", "desktop"}
+
+
+def test_a_session_without_a_real_time_has_no_month(world, tables):
+    """Its client had no clock; no engine reads `month=1-01`."""
+    one = Claude(world)
+    one.append(one.user("hi", timestamp="0001-01-01T00:00:00Z"), one.says("yes"))
+    tables.export()
+    assert {row["month"] for row in tables.rows("sessions")} == {"unknown"}
+
+
+def test_a_secret_in_a_directory_is_in_no_file(world, tables):
+    """Of a project, and of the relative path of a file in it."""
+    codex = Codex(world, cwd=f"/home/me/{SECRET}")
+    patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** End Patch"
+    codex.say(user("hello"))
+    call = {"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": patch}
+    codex.put(codex.record("response_item", call))
+    codex.put(codex.record("response_item", {"type": "custom_tool_call_output", "call_id": "c1", "output": "ok"}))
+    tables.export()
+    [edit] = tables.rows("edits")
+    assert edit["path"].endswith("/src/a.py")
+    assert tables.has(SECRET) == []
 
 
 def test_a_machine_that_gets_another_name_takes_its_rows_along(world, tables, two):
@@ -329,7 +351,7 @@ def test_what_katod_knew_may_be_damaged(world, tables, two):
     path.write_bytes(b"".join(line if number % 2 else line[:20] + b"\n" for number, line in enumerate(lines)))
     two[0].path.unlink()
     tables.export()
-    assert "was damaged" in world.said
+    assert "was lost or damaged" in world.said
     assert tables.content() == before
     assert tables.export() == "unchanged 1"
 

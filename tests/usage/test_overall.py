@@ -79,7 +79,7 @@ def test_what_was_read_is_kept_if_the_rest_is_given_up(world):
 def test_nothing_is_kept_of_a_session_that_is_forgotten_before_the_rest_is_given_up(world, monkeypatch):
     """As if all of them were read."""
     both, forgotten = sessions(world), set()
-    monkeypatch.setattr(overall, "_forgotten", lambda _state, _keys: forgotten)
+    monkeypatch.setattr(overall, "forgotten_sessions", lambda _state, _keys: forgotten)
     steps = collected([*both, both[1]], world.state, "UTC")
     next(steps)
     next(steps)
