@@ -84,7 +84,7 @@ ARROWS = {
     "daemon": "agents chores config discover errors log model pipeline preload record service shellrequests store",
     "doctor": "agents config destinations discover errors log matrix model otlp project record rescue service shell store write",
     "cli": (
-        "agents archive command config daemon discover doctor durable errors formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
+        "agents archive command config daemon destinations discover doctor durable errors formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
         " shell smallfile states store tables text usage why"
     ),
     "__main__": "cli",

@@ -145,7 +145,6 @@ def _application(context: Context, place: _ServeAddress, token: str) -> Any:
     from katod.serve.feed.hub import Hub  # noqa: PLC0415
     from katod.serve.index.changes import FileChanges  # noqa: PLC0415
     from katod.serve.index.sessions import IndexScope, SessionIndex  # noqa: PLC0415
-    from katod.serve.page.machines import MachinePages, SharedSessions  # noqa: PLC0415
     from katod.serve.page.pages import Pages  # noqa: PLC0415
     from katod.serve.page.usage import UsagePages  # noqa: PLC0415
 
@@ -157,13 +156,16 @@ def _application(context: Context, place: _ServeAddress, token: str) -> Any:
     is_open = settings.serve.bridge_open and place.is_here
     policy = AccessPolicy(place.names(), token, is_open, frozenset(settings.serve.origins))
     hub = Hub(index, FileChanges(roots, log, watch=settings.watch.use_events), log)
-    folders, redacted = settings.archive.folders, settings.content.redact
+    folders, redacted, zone = settings.archive.folders, settings.content.redact, local_zone()
+    routes = Pages(hub, options, context.state, machines=bool(folders)).routes()
+    if not folders:
+        routes += UsagePages(hub, context.state, settings.prices.source, zone, redacted=redacted).routes()
+        return application(hub, options, policy, routes)
+    from katod.serve.page.machines import MachinePages, SharedSessions  # noqa: PLC0415 - for those who share a folder
+
     shared = SharedSessions(folders, context.state, everything=places.everything, redacted=redacted)
-    usage = UsagePages(
-        hub, context.state, settings.prices.source, local_zone(), redacted=redacted, shared=shared.usable
-    )
-    pages = Pages(hub, options, context.state, machines=bool(folders))
-    routes = [*pages.routes(), *usage.routes(), *MachinePages(hub, shared, options).routes()]
+    usage = UsagePages(hub, context.state, settings.prices.source, zone, redacted=redacted, shared=shared.usable)
+    routes += [*usage.routes(), *MachinePages(hub, shared, options).routes()]
     return application(hub, options, policy, routes)
 
 

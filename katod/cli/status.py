@@ -20,6 +20,7 @@ from katod.cli.context import Context
 from katod.cli.layout import Line, draw, show, terminal_width
 from katod.cli.overview import Surroundings, overview, utc
 from katod.config import local_zone, rescue_path
+from katod.destinations import MatrixSettings, OtlpSettings
 from katod.discover.found import FoundSession
 from katod.discover.roots import stat_source
 from katod.errors import ConfigError, OutputUnreadable
@@ -169,21 +170,25 @@ def _deliveries(context: Context, *, is_running: bool) -> dict[str, dict[str, An
     """Return how the deliveries are going: to a Matrix room, and to a collector of spans. Raises ConfigError."""
     settings = context.settings
     named = {"delivery": ("matrix", "room"), "otlp": ("otlp", "endpoint")}
-    found = {key: _delivery(context, kind, name, is_running=is_running) for key, (kind, name) in named.items()}
+    with context.reading() as ledger:
+        found = {
+            key: _delivery(settings.deliveries[kind], ledger, kind, name, is_running=is_running)
+            for key, (kind, name) in named.items()
+        }
     found["delivery"] |= {"homeserver": settings.matrix.homeserver} if settings.matrix.is_on else {}
     return found
 
 
-def _delivery(context: Context, kind: str, name: str, *, is_running: bool) -> dict[str, Any]:
+def _delivery(
+    settings: MatrixSettings | OtlpSettings, ledger: Ledger | None, kind: str, name: str, *, is_running: bool
+) -> dict[str, Any]:
     """Return how the delivery to one destination is going; `name` is what that is called."""
-    settings = context.settings.deliveries[kind]
     row: dict[str, Any] = {"on": settings.is_on} | ({name: settings.destination} if settings.is_on else {})
-    with context.reading() as ledger:
-        if ledger is None:
-            return row
-        now = ledger.deliveries.running(kind) if is_running else ()
-        found = ledger.deliveries.summary(settings.destination)
-        elsewhere = ledger.deliveries.elsewhere(kind, settings.destination)
+    if ledger is None:
+        return row
+    now = ledger.deliveries.running(kind) if is_running else ()
+    found = ledger.deliveries.summary(settings.destination)
+    elsewhere = ledger.deliveries.elsewhere(kind, settings.destination)
     if is_running and now != settings.parts:
         row["running"] = now[0] if now else ""
     if elsewhere:

@@ -118,6 +118,8 @@ def test_the_receipts_of_a_recording_are_exported_with_it(world):
 def test_the_option_f_alone_lists_the_formats(world, command):
     """Each in one line, with its file extension; `follow` has those that can be appended to."""
     rows = world.cli(command, "-f").splitlines()
+    if command == "export":
+        assert rows.pop().split()[:2] == ["parquet", ".parquet"]  # of all sessions, not of one
     names = FORMATS if command == "export" else recorded_formats()
     assert [row.split()[:2] for row in rows] == [[name, FORMATS[name].suffix] for name in names]
     assert all(row.endswith(FORMATS[name].about) for name, row in zip(names, rows, strict=True))

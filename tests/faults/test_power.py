@@ -119,7 +119,7 @@ def test_a_hole_before_bytes_that_arrived(hole, end, before):
         assert path.read_bytes() == world.export(world.outputs()[0])
 
 
-TestLostPower = pytest.mark.fault("power loss")(examples(1, 60, stateful_step_count=15)(LostPower.TestCase))
+TestLostPower = pytest.mark.fault("power loss")(examples(1, 150, stateful_step_count=15)(LostPower.TestCase))
 
 
 @pytest.mark.slow
