@@ -64,6 +64,7 @@ class Receiver:
         self.requests: list[list[TakenSpan]] = []  # those that were taken, without the empty ones
         self.seen: list[int] = []  # the number of spans of every request, taken or not
         self.fault: Fault = lambda _spans: ""
+        self.backend: Callable[[bytes], None] = lambda _body: None  # has each request that is taken, as it is
         self.headers: dict[str, str] = {}
         self.paths: set[str] = set()
         self.retry_after = ""
@@ -154,6 +155,7 @@ class Receiver:
         with self.lock:
             if spans:
                 self.requests.append(spans[: len(spans) - rejected])
+                self.backend(body)
         answer = ExportTraceServiceResponse()
         if rejected:
             answer.partial_success.rejected_spans = rejected

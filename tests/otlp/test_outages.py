@@ -76,9 +76,8 @@ def assert_sent_twice_only_in_flight(receiver: Receiver) -> int:
     return repeated
 
 
-@pytest.mark.longest(300)
-def test_each_span_is_there_once_through_kills_and_outages(world: World, receiver: Receiver) -> None:
-    """Joined by their ids: with all parents, the sums of the sessions, and copies only of what was in flight."""
+def play(world: World, receiver: Receiver) -> None:
+    """Let sessions of all agents go on while katod is killed and the collector fails, until all spans have arrived."""
     chance = random.Random(4)
     receiver.slowness = 0.02
     receiver.configure(world, subagents=True)
@@ -108,6 +107,12 @@ def test_each_span_is_there_once_through_kills_and_outages(world: World, receive
     found = world.status()["otlp"]
     assert (found["refused"], found["unfinished"], found["incomplete"]) == (0, [], [])
     assert kills >= KILLS
+
+
+@pytest.mark.longest(300)
+def test_each_span_is_there_once_through_kills_and_outages(world: World, receiver: Receiver) -> None:
+    """Joined by their ids: with all parents, the sums of the sessions, and copies only of what was in flight."""
+    play(world, receiver)
     assert len({one.attributes["gen_ai.conversation.id"] for one in receiver.taken}) >= 20
     assert assert_complete(world, receiver) > 400
     assert assert_sent_twice_only_in_flight(receiver) > 0

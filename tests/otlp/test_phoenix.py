@@ -5,6 +5,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,8 +19,9 @@ from katod.otlp.lines import lines_of
 from katod.record.export import render_all
 from tests.golden.cases import cases
 from tests.otlp.phoenix import VARIABLE, Phoenix
+from tests.otlp.receiver import Receiver
 from tests.otlp.test_delivery import TALK, Exporting, recorded
-from tests.otlp.test_outages import play_demo
+from tests.otlp.test_outages import play, play_demo
 from tests.support.records import MAKERS, says, user
 from tests.support.world import World
 
@@ -85,3 +87,23 @@ def test_what_is_sent_again_is_there_once(phoenix: Phoenix) -> None:
             assert client.send(lines) == 0
             phoenix.until_spans(len(lines))
     assert len(phoenix.spans()) == len(lines)
+
+
+@pytest.mark.longest(600)
+def test_the_backend_has_each_span_once_through_kills_and_outages(
+    world: World, phoenix: Phoenix, receiver: Receiver
+) -> None:
+    """Behind a collector that hands on each request that it takes, the copies of those in flight among them."""
+    receiver.backend = phoenix.take
+    play(world, receiver)
+    expected = receiver.spans()
+    assert len(receiver.taken) > len(expected)  # some came twice
+    phoenix.until_spans(len(expected))
+    spans = {f"{one['context']['trace_id']}/{one['context']['span_id']}": one for one in phoenix.spans()}
+    assert sorted(spans) == sorted(expected)
+    assert len(phoenix.spans()) == len(expected)
+    above = {f"{name.partition('/')[0]}/{one['parent_id']}" for name, one in spans.items() if one["parent_id"]}
+    assert above <= set(spans)
+    sums, found = sum(receiver.sums().values(), Counter[str]()), phoenix.sums()
+    assert found["tokenCountPrompt"] == sums["gen_ai.usage.input_tokens"]
+    assert found["tokenCountCompletion"] == sums["gen_ai.usage.output_tokens"]
