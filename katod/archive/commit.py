@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from katod.archive.manifest import MANIFEST, Entry, Manifest
-from katod.errors import GitError, GitFailed, KatodError
+from katod.errors import GitError, GitFailed, KatodError, OutputUnreadable
 from katod.formatspec import split_name
 from katod.gitcommand import GitUse, Given, run
 from katod.smallfile import read_small
@@ -73,7 +73,7 @@ class ArchiveRepository:
         self._require_no_filter(changed)
         if not changed and not gone:
             return None
-        self._import(branch, changed, gone, message)
+        self._import(branch, changed, gone, message, {entry.name: entry.digest for entry in manifest.entries.values()})
         self._update_index(branch, {*changed, *gone})
         name = self._run("rev-parse", "--short", "HEAD").decode().strip()
         return Commit(name, branch, len(changed) + len(gone), ignored)
@@ -170,7 +170,9 @@ class ArchiveRepository:
 
     # -- the commit ---------------------------------------------------------------------------------------
 
-    def _import(self, branch: str, changed: Mapping[str, Path], gone: Iterable[str], message: str) -> None:
+    def _import(
+        self, branch: str, changed: Iterable[str], gone: Iterable[str], message: str, digests: Mapping[str, str]
+    ) -> None:
         """Make the commit. Raises GitError, also if the branch has moved meanwhile."""
         author, committer = (self._who(role) for role in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"))
         parent = run(self._root, "rev-parse", "-q", "--verify", "HEAD^{commit}", fails=True).strip()
@@ -178,25 +180,31 @@ class ArchiveRepository:
         head = [b"commit ", ref, b"\nauthor ", author, b"\ncommitter ", committer, b"\n", _data(message.encode())]
         stream = [*head, b"from ", parent, b"\n"] if parent else head
         stream += [b"D " + _quoted(self._in_repository(name)) + b"\n" for name in sorted(gone)]
-        self._run("fast-import", "--quiet", "--done", given=self._whole(stream, changed))
+        self._run("fast-import", "--quiet", "--done", given=self._whole(stream, changed, digests))
 
-    def _whole(self, head: list[bytes], changed: Mapping[str, Path]) -> Iterator[bytes]:
-        """Yield all that git is given, one file at a time: they may be large."""
+    def _whole(self, head: list[bytes], changed: Iterable[str], digests: Mapping[str, str]) -> Iterator[bytes]:
+        """Yield all that git is given, one file at a time: they may be large. Raises GitError if one was changed."""
         yield b"".join(head)
         for name in sorted(changed):
-            with open_plain(OutputPath(self._root, tuple(name.split("/")))) as file:
-                content = file.read()
+            content, hashed = self._content_of(name), hasher()
+            hashed.update(content)
+            if name in digests and hashed.hexdigest() != digests[name]:
+                raise self._refusal(f"{name} was changed meanwhile", "run it again")
             yield b"M " + _PLAIN + b" inline " + _quoted(self._in_repository(name)) + b"\n" + _data(content)
         yield b"done\n"
+
+    def _content_of(self, name: str) -> bytes:
+        try:
+            with open_plain(OutputPath(self._root, tuple(name.split("/")))) as file:
+                return file.read()
+        except OutputUnreadable as error:
+            raise self._refusal(f"{name} {error.what}", "run it again") from error
 
     def _who(self, role: str) -> bytes:
         try:
             return run(self._root, "var", role, use=GitUse(named=True)).strip()
         except GitFailed as error:
-            hint = "tell git: git config --global user.name and user.email"
-            raise GitError(
-                "who commits is not known, so nothing was committed", path=self._tree.top, hint=hint
-            ) from error
+            raise self._refusal("who commits is not known", "set user.name and user.email in git") from error
 
     def _update_index(self, branch: str, names: Iterable[str]) -> None:
         """Have git's index agree with the commit about these files: what else is staged stays so."""

@@ -1,6 +1,6 @@
 """What one request may take, in time and in bytes, whatever arrives in whatever pieces.
 
-A timeout of httpx begins anew with each read, and the head of an answer may have any number of parts: a server that
+httpx starts its timeout again with each read, and the head of an answer may have any number of parts: a server that
 sends a byte now and then, or one `102 Processing` after the other, would keep a thread for ever.
 """
 

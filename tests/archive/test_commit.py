@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from katod.archive.commit import ArchiveRepository
 from katod.archive.manifest import MANIFEST
 from tests.archive.merges import play
 from tests.looping import each
@@ -98,6 +99,22 @@ def test_what_a_person_changed_is_left_to_them_whichever_format_is_exported(lapt
     laptop.cli("export", "--all", "-f", "jsonl", "-o", str(laptop.shared), "--commit")
     assert not re.search("my own note|my secret", git(laptop.shared, "log", "-p"))
     assert len(committed(laptop)) == 2
+
+
+def test_what_changes_while_it_is_committed_is_left_for_the_next_run(laptop, monkeypatch):
+    """A file is compared with what katod wrote as it is given to git."""
+    real = ArchiveRepository._require_no_filter
+
+    def change(repository, names):
+        real(repository, names)
+        [transcript] = laptop.part.rglob("*.md")
+        transcript.write_text("my own words")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ArchiveRepository, "_require_no_filter", change)
+        commit(laptop, code=1)
+    assert "was changed meanwhile, so nothing was committed" in laptop.said
+    assert git(laptop.shared, "log", "--format=%s", check=False) == ""
 
 
 def test_a_list_that_did_not_change_is_not_committed_again(laptop):

@@ -1,13 +1,33 @@
 """katod in this process, delivering to a server: turn by turn, as often as it takes."""
 
 from collections.abc import Callable
-from typing import Any
+from contextlib import closing
+from typing import Any, Final
 
 from katod.delivery.delivery import RecordingDelivery
 from katod.log import EventLog
+from katod.store.ledger import Ledger
 from tests.support.inprocess import InProcess
 from tests.support.live import PATIENCE, until
+from tests.support.records import Maker, calls, result, says, user
 from tests.support.world import World
+
+TALK: Final = (
+    says("yes"), calls("call-1", "make"), result("call-1", "made"), says("ok"), user("and more"), says("done"),
+)  # fmt: skip
+
+
+def talk(maker: Maker) -> None:
+    """Record a conversation, with something before it and after it."""
+    maker.say(user("before"), says("nothing"), user("::start notes\nhello"), *TALK, user("::stop\nafter"), says("no"))
+
+
+def rows(world: World, table: str) -> list[Any]:
+    """Return the rows of a table of the ledger."""
+    ledger = Ledger.read(world.state)
+    assert ledger is not None
+    with closing(ledger.db):
+        return ledger.db.execute(f"SELECT * FROM {table}").fetchall()
 
 
 class Delivering(InProcess):

@@ -15,28 +15,13 @@ from katod.matrix.lines import lines_of
 from katod.service.control import Request
 from katod.store.ledger import Ledger
 from katod.store.rows import PositionRow
-from tests.delivery.delivering import Delivering
+from tests.delivery.delivering import TALK, Delivering, rows, talk
 from tests.examples import mostly
 from tests.matrix.delivering import assert_complete, expected
 from tests.matrix.homeserver import _ERRORS, ROOM, TOKEN, Homeserver, in_order
 from tests.support.live import PATIENCE, Live, until
 from tests.support.records import MAKERS, OF_EACH_NATURE, SESSION, Claude, Maker, calls, result, says, user
 from tests.support.world import World
-
-TALK = (says("yes"), calls("call-1", "make"), result("call-1", "made"), says("ok"), user("and more"), says("done"))
-
-
-def talk(maker: Maker) -> None:
-    """Record a conversation, with something before it and after it."""
-    maker.say(user("before"), says("nothing"), user("::start notes\nhello"), *TALK, user("::stop\nafter"), says("no"))
-
-
-def rows(world: World, table: str) -> list[Any]:
-    """Return the rows of a table of the ledger."""
-    ledger = Ledger.read(world.state)
-    assert ledger is not None
-    with closing(ledger.db):
-        return ledger.db.execute(f"SELECT * FROM {table}").fetchall()
 
 
 @pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)

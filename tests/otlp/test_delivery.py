@@ -2,7 +2,6 @@
 
 from collections import Counter
 from contextlib import closing
-from typing import Any
 
 import pytest
 
@@ -12,32 +11,17 @@ from katod.log import EventLog
 from katod.record.export import Stretch, replay
 from katod.record.ranges import RangePrinter
 from katod.store.ledger import Ledger
-from tests.delivery.delivering import Delivering
+from tests.delivery.delivering import TALK, Delivering, rows, talk
 from tests.examples import mostly
 from tests.otlp.receiver import SECRET, Receiver, TakenSpan, in_order, spans_in
 from tests.support.records import MAKERS, OF_EACH_NATURE, Claude, Maker, calls, result, says, user
 from tests.support.world import World
-
-TALK = (says("yes"), calls("call-1", "make"), result("call-1", "made"), says("ok"), user("and more"), says("done"))
 
 
 class Exporting(Delivering):
     """A daemon that sends spans."""
 
     kind = "otlp"
-
-
-def talk(maker: Maker) -> None:
-    """Record a conversation, with something before it and after it."""
-    maker.say(user("before"), says("nothing"), user("::start notes\nhello"), *TALK, user("::stop\nafter"), says("no"))
-
-
-def rows(world: World, table: str) -> list[Any]:
-    """Return the rows of a table of the ledger."""
-    ledger = Ledger.read(world.state)
-    assert ledger is not None
-    with closing(ledger.db):
-        return ledger.db.execute(f"SELECT * FROM {table}").fetchall()
 
 
 def recorded(world: World) -> tuple[list[TakenSpan], Counter[str]]:

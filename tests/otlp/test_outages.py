@@ -8,8 +8,9 @@ from typing import Any, Final
 import pytest
 
 from katod.service.control import Request
+from tests.delivery.delivering import TALK
 from tests.otlp.receiver import Receiver, TakenSpan
-from tests.otlp.test_delivery import TALK, Exporting, assert_complete
+from tests.otlp.test_delivery import Exporting, assert_complete
 from tests.support.live import Live, until
 from tests.support.records import MAKERS, Claude, Maker, calls, result, says, user
 from tests.support.world import World

@@ -17,10 +17,11 @@ from katod.model import Options
 from katod.otlp.client import CollectorClient
 from katod.otlp.lines import lines_of
 from katod.record.export import render_all
+from tests.delivery.delivering import TALK
 from tests.golden.cases import cases
 from tests.otlp.phoenix import VARIABLE, Phoenix
 from tests.otlp.receiver import Receiver
-from tests.otlp.test_delivery import TALK, Exporting, recorded
+from tests.otlp.test_delivery import Exporting, recorded
 from tests.otlp.test_outages import play, play_demo
 from tests.support.records import MAKERS, says, user
 from tests.support.world import World
