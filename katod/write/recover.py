@@ -1,7 +1,7 @@
 """What to write after a crash: compares the open intent with what follows the committed length. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 _SHORTEST_TORN: Final = 16
@@ -27,24 +27,27 @@ def plan(following: bytes, intent: bytes, bounds: Sequence[int], *, anchored: bo
     `bounds` are the ends of its events within the intent. `following` is what follows the committed length, or, if the
     file was edited before it (`anchored` is false), the end of the file.
     """
-    if anchored and (whole := _plan_anchored(following, intent)):
-        return whole
+    hole = _hole(following, intent)
+    if hole is None:
+        return _plan(following, intent, bounds, anchored=anchored)
+    begun = _plan(following[:hole], intent, bounds, anchored=anchored)
+    if not begun.data:  # the intent is whole: somebody else wrote NUL bytes behind it
+        return RecoveryPlan(b"", foreign=True)
+    return replace(begun, cut=hole)
+
+
+def _plan(following: bytes, intent: bytes, bounds: Sequence[int], *, anchored: bool) -> RecoveryPlan:
+    """Plan for a file without NUL bytes of a power loss at its end."""
+    if anchored and intent.startswith(following):
+        return RecoveryPlan(intent[len(following) :])
+    if anchored and following.startswith(intent):
+        return RecoveryPlan(b"", foreign=True)
     if (anchored or len(intent) >= _UNAMBIGUOUS) and intent in following:
         return RecoveryPlan(b"", foreign=True)
     done, at = _written(following, intent, bounds)
     if not anchored and done < _UNAMBIGUOUS:
         done = at = 0
     return _rest(following, intent[done:], at)
-
-
-def _plan_anchored(following: bytes, intent: bytes) -> RecoveryPlan | None:
-    """Plan for an intent that begins right at the committed length; None if other text is mixed in."""
-    if intent.startswith(following):
-        return RecoveryPlan(intent[len(following) :])
-    if following.startswith(intent):
-        return RecoveryPlan(b"", foreign=True)
-    same = _common(following, intent)
-    return RecoveryPlan(intent[same:], cut=same) if _is_hole(following, intent, same) else None
 
 
 def _rest(following: bytes, rest: bytes, at: int) -> RecoveryPlan:
@@ -56,15 +59,24 @@ def _rest(following: bytes, rest: bytes, at: int) -> RecoveryPlan:
     return RecoveryPlan(newline + rest, foreign=True)
 
 
-def _is_hole(following: bytes, intent: bytes, same: int) -> bool:
-    """Return whether power loss left NUL bytes, from `same` on, in place of bytes of the intent."""
-    rest = following[same:]
-    if not rest.startswith(b"\0"):
-        return False
-    wanted = intent[same : len(following)]
-    return not rest.strip(b"\0") or (
-        len(rest) == len(wanted) and all(here in (0, there) for here, there in zip(rest, wanted, strict=True))
-    )
+def _hole(following: bytes, intent: bytes) -> int | None:
+    """Return where NUL bytes begin that power loss left in place of bytes of the intent, None if there are none.
+
+    They reach to the end of the file, whatever others wrote before them, but for parts of the intent in between: a file
+    system keeps any of the blocks of one write.
+    """
+    at = following.find(b"\0")
+    if at < 0:
+        return None
+    rest = following[at:]
+    begun = _torn(following[:at], intent)
+    wanted = (b"\n" + intent)[-len(rest) :], intent[begun : begun + len(rest)]
+    return at if not rest.strip(b"\0") or any(_is_part(rest, part) for part in wanted) else None
+
+
+def _is_part(rest: bytes, wanted: bytes) -> bool:
+    """Return whether bytes are the wanted ones, with NUL bytes in place of some."""
+    return len(rest) == len(wanted) and all(here in (0, there) for here, there in zip(rest, wanted, strict=True))
 
 
 def _written(following: bytes, intent: bytes, bounds: Sequence[int]) -> tuple[int, int]:
@@ -96,20 +108,6 @@ def _line_end(following: bytes, line: bytes, at: int) -> int:
     while found > 0 and following[found - 1 : found] != b"\n":
         found = following.find(line + b"\n", found + 1)
     return found + len(line) + 1 if found >= 0 else -1
-
-
-def _common(left: bytes, right: bytes) -> int:
-    size = min(len(left), len(right))
-    if left[:size] == right[:size]:
-        return size
-    low, high = 0, size
-    while low < high - 1:
-        middle = (low + high) // 2
-        if left[:middle] == right[:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def _torn(following: bytes, intent: bytes) -> int:

@@ -73,6 +73,28 @@ def test_nul_bytes_beyond_the_intent_are_cut_off():
     assert result(INTENT[:5] + b"\0" * len(INTENT)) == INTENT
 
 
+@each("cut", [0, 1, 20, BOUNDS[1], len(INTENT) - 1])
+@each("note", [b"my note\n", b"my note"])
+@each("anchored", [True, False])
+def test_nul_bytes_behind_a_note_are_cut_off(cut, note, anchored):
+    """What the person wrote before the intent stays, and nothing is left of what the power took."""
+    newline = b"" if note.endswith(b"\n") else b"\n"
+    behind = (newline + INTENT[:cut]).ljust(len(newline + INTENT), b"\0") if cut else bytes(len(newline + INTENT))
+    done = result(note + behind, anchored=anchored)
+    assert b"\0" not in done
+    assert done.startswith(note)
+    assert done.endswith(INTENT)
+
+
+@each("note", [b"", b"my note\n"])
+@each("anchored", [True, False])
+def test_nul_bytes_within_the_intent_are_written_over(note, anchored):
+    """Power loss may leave any blocks of a write: what is there of the intent behind NUL bytes is written again."""
+    kept = INTENT[: BOUNDS[0] + 4] + bytes(9) + INTENT[BOUNDS[0] + 13 :]
+    assert result(note + kept, anchored=anchored) == note + INTENT
+    assert result(note + kept[:-3], anchored=anchored) == note + INTENT
+
+
 def test_nul_bytes_before_a_note_stay():
     """Only NUL bytes at the end are cut off: if text follows them, everything stays."""
     behind = INTENT[: BOUNDS[0]] + b"\0\0\0\0my note\n"
@@ -222,8 +244,24 @@ def test_cut_between_events_leaves_nothing_torn(events, before, behind, anchored
     assert done.replace(b"\n", b"") == (before + behind).replace(b"\n", b"")
 
 
+@given(EVENT_LISTS, st.one_of(st.just(b""), NOTES), st.booleans(), st.data())
+def test_power_loss_leaves_no_nul_byte(events, before, anchored, draw):
+    """Whichever bytes of the intent are lost, and whatever was there before it, the file has it once and whole."""
+    intent = b"".join(events)
+    newline = b"\n" if before and not before.endswith(b"\n") else b""
+    written = newline + intent
+    lost = draw.draw(st.lists(st.booleans(), min_size=len(written), max_size=len(written)))
+    kept = bytes(0 if gone else byte for byte, gone in zip(written, lost, strict=True))
+    done = result(before + kept, intent, bounds_of(events), anchored=anchored)
+    assert b"\0" not in done
+    assert done.startswith(before)
+    assert done.endswith(intent)
+
+
 @given(st.binary(max_size=40), EVENT_LISTS, st.booleans())
 def test_plan_only_ever_cuts_nul_bytes(behind, events, anchored):
-    """Nothing but NUL bytes at the end is ever cut off."""
-    todo = plan(behind, b"".join(events), bounds_of(events), anchored=anchored)
-    assert todo.cut is None or set(behind[todo.cut :]) <= {0}
+    """Nothing but NUL bytes at the end is ever cut off, and between them what stands in the intent."""
+    intent = b"".join(events)
+    todo = plan(behind, intent, bounds_of(events), anchored=anchored)
+    cut = b"" if todo.cut is None else behind[todo.cut :]
+    assert all(part in intent for part in cut.split(b"\0"))

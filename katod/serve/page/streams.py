@@ -73,6 +73,9 @@ class Streams:
                 yield piece
         except (Busy, KatodError, NotServed):
             return  # a browser comes back a second later
+        except asyncio.CancelledError as left:
+            # The page was left. Whoever keeps the error would keep the session with it, by the frames of its traceback.
+            raise left.with_traceback(None) from None
         except Exception as error:  # noqa: BLE001 - it comes back then, too
             failures.note(self._hub.log, error, key)
         finally:

@@ -7,6 +7,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+from weakref import ref
 
 import orjson
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -31,6 +32,7 @@ _WAITS: Final = 1.0  # seconds that a client that sends more has to wait, at mos
 _PING_EVERY: Final = 25.0  # seconds
 Fields = dict[str, Any]
 Send = Callable[[str], Awaitable[None]]
+WeakTask = ref[asyncio.Task[None]]
 
 
 class WebSocketEndpoint:
@@ -67,8 +69,9 @@ class ClientConnection:
         self._send = send
         self._group = group
         self._key: SessionKey | None = None  # of the session that is shown
-        self._viewing: asyncio.Task[None] | None = None
-        self._listening: asyncio.Task[None] | None = None
+        # The group has the tasks: one that was cancelled refers to this client, and to the session that it showed.
+        self._viewing: WeakTask | None = None
+        self._listening: WeakTask | None = None
 
     async def take(self, text: str) -> None:
         """Answer a message; what goes on after that is done in tasks of the group."""
@@ -99,10 +102,10 @@ class ClientConnection:
     def _view(self, work: Coroutine[Any, Any, None]) -> None:
         self._viewing = self._instead(self._viewing, work)
 
-    def _instead(self, before: asyncio.Task[None] | None, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        if before is not None:
-            before.cancel()
-        return self._group.create_task(self._guarded(work))
+    def _instead(self, before: WeakTask | None, work: Coroutine[Any, Any, None]) -> WeakTask:
+        if before is not None and (task := before()) is not None:
+            task.cancel()
+        return ref(self._group.create_task(self._guarded(work)))
 
     async def _guarded(self, work: Awaitable[None]) -> None:
         try:

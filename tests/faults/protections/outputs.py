@@ -171,8 +171,8 @@ PROTECTIONS = [
     ),
     Protection(
         "NUL bytes left by a power loss are distinguished from text",
-        "katod.write.recover:_is_hole",
-        returning(value=False),
+        "katod.write.recover:_hole",
+        returning(value=None),
         (f"{POWER}test_power_is_lost_in_every_window", f"{POWER}test_a_hole_before_bytes_that_arrived", LOST_POWER),
     ),
     Protection(
