@@ -48,7 +48,7 @@ ARROWS = {
     ),
     "formats": "agents events formatspec lifecycle metadata model paths text states",
     "write": "durable errors model shell",
-    "search": "agents discover errors events formats formatspec log metadata model paths processes record store tail text write",
+    "search": "agents archive discover errors events formats formatspec log metadata model paths processes record store tail text write",
     "usage": "agents discover errors events formats log metadata model processes record smallfile store tail",
     "why": "agents archive discover edits errors events formats formatspec gitcommand log metadata model paths processes record search states store",
     # the stages put together
@@ -169,13 +169,13 @@ IMPURE = {
     "record": ".catchup .currentstate .delivery .export .follow .forget .history .naming .native .policy .resync .sample .session .stream",
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
-    "search": ".outputs .sessions .since .transcriptfiles",
+    "search": ".outputs .sessions .shared .since .transcriptfiles",
     "usage": ".overall .pricetable",
     "why": ".explain .git .target",
     "gitcommand": "katod.gitcommand",
     "delivery": ".bounds .delivery .exchange .http .progress .reader .readers .worker",
     "matrix": ".room",
-    "mcp": ".recordings .server .shared",
+    "mcp": ".recordings .server",
     "seal": ".keys",
     "serve": (
         ".access.guard .access.token .address .app .index.changes .index.entry .index.sessions .page.listwatch .page.machines .page.pages .page.recording .page.search .page.sessionlist .page.streams .page.trigrams"

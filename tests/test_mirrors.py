@@ -92,7 +92,7 @@ GUARDED = {
     "tests/serve/page/test_recording.py": "record/resumecommand",
     "tests/serve/test_app.py": ("serve/failures serve/page/frame serve/page/login serve/protocol/connection"),
     "tests/serve/test_failing.py": "serve/http",
-    "tests/serve/page/test_machines.py": "serve/page/machinesview",
+    "tests/serve/page/test_machines.py": "search/shared serve/page/machinesview",
     "tests/serve/test_find.py": "serve/page/findview serve/page/search",
     "tests/serve/test_page.py": (
         "serve/page/listview serve/page/pages serve/page/sessionlist serve/page/sessionview serve/page/streams"

@@ -19,6 +19,7 @@ from katod.model import SessionKey
 from katod.search.hits import TranscriptHead
 from katod.search.query import Query
 from katod.search.run import Match, Searched, ShownHit, Terms
+from katod.search.shared import place_of
 from katod.search.transcriptfiles import TranscriptFile, existing, transcripts_below
 from katod.shell import pasted
 from katod.store.rows import OutputRow, PersonalRow
@@ -102,7 +103,7 @@ class SearchScope:
     def _shared(self, archived: Iterable[ArchivedSession]) -> Iterator[TranscriptFile]:
         for found in archived:
             self._archived[found.path] = found
-            yield TranscriptFile(found.path, found.changed_ns, found.open)
+            yield place_of(found)
 
     def wants(self, place: Searched, about: TranscriptHead) -> bool:
         """Return whether a place is of a session that was chosen."""

@@ -157,16 +157,16 @@ def _application(context: Context, place: _ServeAddress, token: str) -> Any:
     policy = AccessPolicy(place.names(), token, is_open, frozenset(settings.serve.origins))
     hub = Hub(index, FileChanges(roots, log, watch=settings.watch.use_events), log)
     folders, redacted, zone = settings.archive.folders, settings.content.redact, local_zone()
-    routes = Pages(hub, options, context.state, machines=bool(folders)).routes()
     if not folders:
-        routes += UsagePages(hub, context.state, settings.prices.source, zone, redacted=redacted).routes()
-        return application(hub, options, policy, routes)
+        routes = UsagePages(hub, context.state, settings.prices.source, zone, redacted=redacted).routes()
+        return application(hub, options, policy, [*Pages(hub, options, context.state).routes(), *routes])
     from katod.serve.page.machines import MachinePages, SharedSessions  # noqa: PLC0415 - for those who share a folder
 
     shared = SharedSessions(folders, context.state, everything=places.everything, redacted=redacted)
     usage = UsagePages(hub, context.state, settings.prices.source, zone, redacted=redacted, shared=shared.usable)
-    routes += [*usage.routes(), *MachinePages(hub, shared, options).routes()]
-    return application(hub, options, policy, routes)
+    machines = MachinePages(hub, shared, options)
+    pages = Pages(hub, options, context.state, machines.find)
+    return application(hub, options, policy, [*pages.routes(), *usage.routes(), *machines.routes()])
 
 
 def serves_all(settings: ServeSettings, *, is_here: bool) -> bool:

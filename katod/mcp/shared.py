@@ -4,23 +4,18 @@ They are printed again with the options that they were recorded with, as this ma
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack
-from functools import partial
-from io import BufferedReader
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from katod.archive.archived import recorded_events
 from katod.archive.parts import ArchivedSession, shared_folders
 from katod.errors import KatodError
-from katod.formatspec import MARKDOWN
 from katod.mcp.pages import shown
 from katod.metadata import SessionMetadata
-from katod.model import Options, SessionKey
-from katod.record.export import look_ahead, render_all
-from katod.search.outputs import search_transcript
+from katod.model import SessionKey
+from katod.record.export import look_ahead
 from katod.search.query import Query
+from katod.search.shared import recorded_place, recorded_text
 from katod.search.transcriptfiles import TranscriptFile
 from katod.store.collections import Tombstones
 from katod.store.ledger import Ledger
@@ -74,28 +69,11 @@ class SharedRecording:
 
     def place(self, query: Query) -> TranscriptFile | None:
         """Return what is searched of it: its text; None if its events certainly do not have all words."""
-        events = TranscriptFile(self._found.events_path, self.changed_ns, self._found.open_events)
-        try:
-            _, hits = search_transcript(events, query)
-            has_hits = any(True for _ in hits)
-        except KatodError:
-            has_hits = True  # the search says why it cannot be read
-        return TranscriptFile(self._found.events_path, self.changed_ns, partial(self._printed)) if has_hits else None
+        return recorded_place(self._found, query)
 
     def text(self) -> Iterator[str]:
         """Yield it as Markdown, without secrets. Raises KatodError."""
-        recorded = self._found.recorded
-        options = Options(tools=recorded.tools, thinking=recorded.thinking, redact=True, attachments="name")
-        return render_all(recorded_events(self._found), MARKDOWN, options)
-
-    def _printed(self) -> BufferedReader:
-        """Return its text as a file. Raises KatodError."""
-        with ExitStack() as stack:
-            file = stack.enter_context(TemporaryFile())
-            file.writelines(piece.encode("utf-8", "replace") for piece in self.text())
-            file.seek(0)
-            stack.pop_all()  # whoever takes it closes it
-            return cast("BufferedReader", file)
+        return recorded_text(self._found)
 
     @property
     def _metadata(self) -> SessionMetadata:

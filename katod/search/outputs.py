@@ -7,6 +7,7 @@ from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Final
 
+from katod import events as ev
 from katod.agents import AGENTS
 from katod.errors import OutputError
 from katod.formats.redact.redactor import redact
@@ -106,6 +107,7 @@ def _events_with(transcript: TranscriptFile, query: Query, label: str) -> Iterat
                 event = jsonl_event(line.data)
                 if event and query.matches(text := words_of(event)):
                     redacted, speaker = partial(redacted_words_of, event), speaker_of(event, label)
-                    yield Hit(event.id, speaker, event.time, text, redacted, is_said=is_said(speaker))
+                    shown = event.id if ev.is_printed(event) else ""
+                    yield Hit(event.id, speaker, event.time, text, redacted, event=shown, is_said=is_said(speaker))
     except OSError as error:
         raise OutputError(f"cannot be read: {error.strerror}", path=transcript.path) from error

@@ -53,8 +53,9 @@ async def serving(world, *, everything=True, policy=POLICY, log=None, folders=()
         options = Options(time_zone="Europe/Berlin")
         shared = SharedSessions(folders, world.state, everything=everything, redacted=True)
         usage = UsagePages(hub, world.state, "none", local_zone(), redacted=True, shared=shared.usable)
-        pages = Pages(hub, options, world.state, machines=bool(folders))
-        routes = [*pages.routes(), *usage.routes(), *MachinePages(hub, shared, options).routes()]
+        machines = MachinePages(hub, shared, options)
+        pages = Pages(hub, options, world.state, machines.find if folders else None)
+        routes = [*pages.routes(), *usage.routes(), *machines.routes()]
         yield App(application(hub, options, policy, routes), hub)
     finally:
         hub.close()

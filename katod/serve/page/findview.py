@@ -28,6 +28,13 @@ from katod.serve.page.sessionlist import ListRow
 _ORDERS: Final[dict[Order, str]] = {"said": "Messages first", "newest": "Newest first", "best": "Best first"}
 
 
+class FoundElsewhere(NamedTuple):
+    """What was found on other machines: in how many sessions, and the hits."""
+
+    sessions: int = 0
+    results: Markup = NOTHING
+
+
 class SearchResult(NamedTuple):
     """One session with hits; `total`: how many there are."""
 
@@ -38,14 +45,15 @@ class SearchResult(NamedTuple):
 
 def find_page(
     asked: SearchQuery, there: ListChoices, named: Sequence[ListRow], results: Sequence[SearchResult], when: When,
-    now: float,
+    now: float, elsewhere: FoundElsewhere,
 ) -> Markup:  # fmt: skip
     """Return the page; without words, it asks for some. `named` are the sessions with the words in their names."""
     chosen = filters(ListView(asked.chosen, there), asked.address, OF_SESSIONS)
     content = fill(
-        "{}{}{}<h1>{}</h1>\n{}",
-        chosen, _orders(asked) if results else NOTHING, _named(named, now), escape(_title(asked, results)),
-        join(_result(result, asked, when, now) for result in results),
+        "{}{}{}<h1>{}</h1>\n{}{}",
+        chosen, _orders(asked) if results else NOTHING, _named(named, now),
+        escape(_title(asked, len(results), elsewhere.sessions)),
+        join(_result(result, asked, when, now) for result in results), elsewhere.results,
     )  # fmt: skip
     return framed(f"{asked.text or 'Search'} · katod", "find", content, asked.text)
 
@@ -58,7 +66,7 @@ def found_in_page(asked: SearchQuery, row: ListRow, hits: Sequence[ShownHit], wh
         '<article class="result"><ul>{}</ul></article>',
         escape(f"{count} for {asked.text}" if asked.query.words else "Search in one session"),
         escape(row.name), escape(name_of(row)), escape(asked.address()), find_in(row.name, asked.text),
-        join(_hit(row, hit, asked.query.words, when) for hit in hits),
+        hit_rows(f"/s/{row.name}", hits, asked.query.words, when),
     )  # fmt: skip
     return framed(f"{asked.text} · katod", "find", content, asked.text)
 
@@ -81,14 +89,15 @@ def _named(rows: Sequence[ListRow], now: float) -> Markup:
     )
 
 
-def _title(asked: SearchQuery, results: Sequence[SearchResult]) -> str:
+def _title(asked: SearchQuery, here: int, elsewhere: int) -> str:
     if not asked.query.words:
         return "Search in all sessions"
     scope = "" if asked.chosen.is_empty else " in these sessions"
-    if not results:
+    count = here + elsewhere
+    if not count:
         return f"Nothing found for {asked.text}{scope}"
-    first = "The first " if len(results) >= MOST_FOUND else ""
-    return f"{first}{len(results)} {'session' if len(results) == 1 else 'sessions'} with {asked.text}"
+    first = "The first " if max(here, elsewhere) >= MOST_FOUND else ""
+    return f"{first}{count} {'session' if count == 1 else 'sessions'} with {asked.text}"
 
 
 def _result(result: SearchResult, asked: SearchQuery, when: When, now: float) -> Markup:
@@ -96,7 +105,7 @@ def _result(result: SearchResult, asked: SearchQuery, when: When, now: float) ->
     if left > 0:
         within = escape(asked.address(ALL, within=row.name))
         more = fill('<p class="quiet"><a href="{}">{:,} more</a></p>', within, left)
-    hits = join(_hit(row, hit, asked.query.words, when) for hit in result.hits)
+    hits = hit_rows(f"/s/{row.name}", result.hits, asked.query.words, when)
     return fill(
         '<article class="result"><h2><a href="/s/{name}">{title}</a></h2>'
         '<p class="where">{where} {recording} {moment}</p>\n<ul>{hits}</ul>{more}</article>\n',
@@ -105,11 +114,16 @@ def _result(result: SearchResult, asked: SearchQuery, when: When, now: float) ->
     )  # fmt: skip
 
 
-def _hit(row: ListRow, hit: ShownHit, words: Sequence[str], when: When) -> Markup:
+def hit_rows(address: str, hits: Sequence[ShownHit], words: Sequence[str], when: When) -> Markup:
+    """Return the hits in the session at an address, each as an item of a list."""
+    return join(_hit(address, hit, words, when) for hit in hits)
+
+
+def _hit(address: str, hit: ShownHit, words: Sequence[str], when: When) -> Markup:
     speaker = join((escape(part) for part in (hit.speaker, when.stamp(hit.time, "")) if part), fill(" "))
     return fill(
-        '<li><a href="/s/{}{}"><span class="quiet">{}</span> {}</a></li>',
-        escape(row.name), escape(f"#{event_uuid(hit.event)}" if hit.event else ""), speaker,
+        '<li><a href="{}{}"><span class="quiet">{}</span> {}</a></li>',
+        escape(address), escape(f"#{event_uuid(hit.event)}" if hit.event else ""), speaker,
         join(_marked(hit.snippet, words)),
     )  # fmt: skip
 

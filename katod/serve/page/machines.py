@@ -1,7 +1,7 @@
 """The pages of what other machines share: a list, and each session. Nothing of it is live, or can be changed."""
 
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Final
@@ -19,18 +19,33 @@ from katod.errors import KatodError
 from katod.formats.redact.redactor import redact
 from katod.formats.stream import bridge
 from katod.formats.text.markup import NOTHING, Markup
+from katod.formats.text.when import When
 from katod.formatspec import MARKDOWN
 from katod.metadata import Replay
 from katod.model import Options
 from katod.paths import name_of
+from katod.search.run import Match, Search
+from katod.search.shared import place_of, recorded_place
+from katod.search.transcriptfiles import TranscriptFile
 from katod.serve.feed.hub import Hub
 from katod.serve.feed.tail import SentMessage
 from katod.serve.http import html_response
 from katod.serve.index.entry import Numbers, numbers_of
+from katod.serve.page.findview import FoundElsewhere
 from katod.serve.page.frame import plain
-from katod.serve.page.machinesview import SharedList, SharedRow, machines_page, shared_foot, shared_head
+from katod.serve.page.machinesview import (
+    SharedList,
+    SharedResult,
+    SharedRow,
+    found_elsewhere,
+    machines_page,
+    shared_foot,
+    shared_head,
+)  # fmt: skip
 from katod.serve.page.pages import guarded
 from katod.serve.page.reader import PagePrinter, whole_of
+from katod.serve.page.search import shown_hits, terms_of
+from katod.serve.page.searchquery import SearchQuery
 from katod.serve.worker import Busy
 from katod.store.collections import Tombstones
 from katod.store.ledger import Ledger
@@ -73,6 +88,19 @@ class SharedSessions:
     def usable(self) -> list[ArchivedSession]:
         """Return the sessions of which all may be counted: none unless everything is served."""
         return [one for one in self._sessions() if one.has_events] if self._everything else []
+
+    def searched(self) -> list[ArchivedSession]:
+        """Return the sessions in which `search` looks."""
+        return [one for one in self._sessions() if self._everything or one.has_events]
+
+    def search(self, sessions: Iterable[ArchivedSession], asked: SearchQuery) -> list[tuple[ArchivedSession, Match]]:
+        """Return those of some sessions that have what is asked for, in its order. For any thread."""
+        known: dict[Path, ArchivedSession] = {}
+        for found in sessions:
+            known[found.path if self._everything else found.events_path] = found
+        places = (place_of(one) if self._everything else recorded_place(one, asked.query) for one in known.values())
+        matches = Search(asked.query, terms_of(asked)).run(place for place in places if place is not None)
+        return [(known[match.place.path], match) for match in matches if isinstance(match.place, TranscriptFile)]
 
     def row(self, found: ArchivedSession) -> SharedRow:
         """Return how a session is shown."""
@@ -140,6 +168,15 @@ class MachinePages:
         """Return the addresses."""
         one = "/machines/{machine}/{session}"
         return [Route("/machines", guarded(self._list)), Route(one, guarded(self._session))]
+
+    async def find(self, asked: SearchQuery) -> FoundElsewhere:
+        """Return what other machines have of what is asked for. Raises LedgerError, Busy."""
+        sessions = await self._hub.reading.run(self._shared.searched)
+        found = await self._hub.searching.run(lambda: self._shared.search(sessions, asked))
+        results = await self._hub.reading.run(
+            lambda: [SharedResult(self._shared.row(one), shown_hits(match), match.total) for one, match in found]
+        )
+        return found_elsewhere(results, asked.query.words, When(self._options.time_zone), time.time())
 
     async def _list(self, _request: Request) -> Response:
         lists, problems = await self._hub.reading.run(self._shared.lists)

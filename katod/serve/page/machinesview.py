@@ -5,6 +5,9 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
+from katod.formats.text.when import When
+from katod.search.run import ShownHit
+from katod.serve.page.findview import FoundElsewhere, hit_rows
 from katod.serve.page.frame import closing, framed, opening
 from katod.serve.page.listview import moment
 
@@ -30,12 +33,39 @@ class SharedRow(NamedTuple):
         return f"/machines/{quote(self.machine, safe='')}/{self.name}"
 
 
+class SharedResult(NamedTuple):
+    """One session of another machine with hits; `total`: how many there are."""
+
+    row: SharedRow
+    hits: Sequence[ShownHit]
+    total: int
+
+
 class SharedList(NamedTuple):
     """The latest sessions of one machine, and how many more there are."""
 
     machine: str
     rows: Sequence[SharedRow]
     more: int
+
+
+def found_elsewhere(results: Sequence[SharedResult], words: Sequence[str], when: When, now: float) -> FoundElsewhere:
+    """Return what was found on other machines, as the page of a search shows it."""
+    if not results:
+        return FoundElsewhere()
+    found = join(_result(result, words, when, now) for result in results)
+    return FoundElsewhere(len(results), fill('<h2 id="elsewhere">On other machines</h2>\n{}', found))
+
+
+def _result(result: SharedResult, words: Sequence[str], when: When, now: float) -> Markup:
+    row, left = result.row, result.total - len(result.hits)
+    more = fill('<p class="quiet"><a href="{}">{:,} more</a></p>', escape(row.address), left)
+    return fill(
+        '<article class="result"><h3><a href="{}">{}</a></h3>\n'
+        '<p class="where">{} · {} {}</p>\n<ul>{}</ul>{}</article>\n',
+        escape(row.address), escape(row.title), _where(row), escape(row.machine), moment(row.since, now),
+        hit_rows(row.address, result.hits, words, when), more if left > 0 else NOTHING,
+    )  # fmt: skip
 
 
 def machines_page(lists: Sequence[SharedList], problems: Sequence[str], now: float) -> Markup:
@@ -46,7 +76,7 @@ def machines_page(lists: Sequence[SharedList], problems: Sequence[str], now: flo
 
 
 def _group(one: SharedList, now: float) -> Markup:
-    rest = fill('<p class="quiet">and {} older: <code>katod search</code> finds them</p>', one.more)
+    rest = fill('<p class="quiet">and {} older: a search finds them</p>', one.more)
     return fill(
         '<section class="group"><h2>{}</h2>\n<ul class="rows">{}</ul>{}</section>\n',
         escape(one.machine), join(_item(row, now) for row in one.rows), rest if one.more else NOTHING,

@@ -41,7 +41,7 @@ from katod.serve.index.entry import NotServed, SessionEntry
 from katod.serve.index.sessions import starter_of
 from katod.serve.page import recording
 from katod.serve.page.changedfiles import files_of, files_page
-from katod.serve.page.findview import SearchResult, find_page, found_in_page
+from katod.serve.page.findview import FoundElsewhere, SearchResult, find_page, found_in_page
 from katod.serve.page.frame import plain
 from katod.serve.page.listfilter import ListChoices, ListFilter
 from katod.serve.page.listview import ListView, list_page, older_page
@@ -71,14 +71,18 @@ _POLL: Final = 0.02
 _TEXTS: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE})
 _CUT_OFF: Final = "The rest could not be read now: load this page again."
 Handler = Callable[[Request], Awaitable[Response]]
+SearchElsewhere = Callable[[SearchQuery], Awaitable[FoundElsewhere]]
 
 
 class Pages:
-    """The pages over what a hub has. `state` is where katod keeps what it knows; other `machines` may share theirs."""
+    """The pages over what a hub has. `state` is where katod keeps what it knows.
 
-    def __init__(self, hub: Hub, options: Options, state: Path, *, machines: bool = False) -> None:
+    `elsewhere` searches what other machines share, if any do.
+    """
+
+    def __init__(self, hub: Hub, options: Options, state: Path, elsewhere: SearchElsewhere | None = None) -> None:
         self._hub = hub
-        self._machines = machines
+        self._elsewhere = elsewhere
         self._options = options
         self._state = state
         self._sessions = SessionList(hub.index, redact=options.redact, halted=partial(recording.halted, state))
@@ -119,7 +123,7 @@ class Pages:
             rows, older = await self._hub.reading.run(lambda: self._sessions.page(given, chosen))
             return html_response(older_page(rows, older, time.time(), chosen))
         rows, name = await self._streams.list_now()
-        older, view = self._sessions.older, ListView(chosen, ListChoices.of(rows), self._machines)
+        older, view = self._sessions.older, ListView(chosen, ListChoices.of(rows), self._elsewhere is not None)
         if not chosen.is_empty:
             rows, older = await self._hub.reading.run(lambda: self._sessions.page("", chosen))
         return html_response(list_page(rows, older, name, time.time(), view))
@@ -331,7 +335,10 @@ class Pages:
         )
         named = await self._hub.reading.run(lambda: self._sessions.named(asked.query, chosen)) if is_any else []
         there = ListChoices.of((await self._hub.reading.run(self._sessions.page))[0])
-        return html_response(find_page(asked, there, named, results, when, time.time()))
+        elsewhere = FoundElsewhere()
+        if self._elsewhere is not None and is_any and chosen.is_empty:
+            elsewhere = await self._elsewhere(asked)
+        return html_response(find_page(asked, there, named, results, when, time.time(), elsewhere))
 
     def _wants(self, chosen: ListFilter) -> Callable[[SessionEntry], bool]:
         """Return whether a session is searched; if all are, without reading any."""

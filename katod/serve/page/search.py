@@ -46,8 +46,7 @@ class SessionSearch:
         return [hit for match in matches for hit in match.hits]
 
     def _matches(self, asked: SearchQuery, entries: list[SessionEntry]) -> list[Match]:
-        terms = Terms(order=asked.order, most=MOST_FOUND, each=_EACH, width=_WIDTH)
-        return Search(asked.query, terms).run(self._trigrams.narrowed(asked.query.groups, entries))
+        return Search(asked.query, terms_of(asked)).run(self._trigrams.narrowed(asked.query.groups, entries))
 
     def _take(self, entries: list[SessionEntry]) -> None:
         """Begin to index sessions, unless that goes on already; those that still change have to wait."""
@@ -59,6 +58,11 @@ class SessionSearch:
         with suppress(Busy):
             async for _ in self._hub.searching.stream(self._trigrams.take(entries)):
                 pass
+
+
+def terms_of(asked: SearchQuery) -> Terms:
+    """Return what hits have to be like, and how many are wanted."""
+    return Terms(order=asked.order, most=MOST_FOUND, each=_EACH, width=_WIDTH)
 
 
 def shown_hits(match: Match) -> list[ShownHit]:

@@ -70,6 +70,49 @@ def test_where_only_recordings_are_served_only_those_of_others_are(laptop, deskt
     assert pages(desktop, other, everything=False)[0][0] == 404
 
 
+def found(text):
+    """Return the addresses of the hits on other machines, and their words."""
+    _, _, below = text.partition('id="elsewhere"')
+    return re.findall(r'<li><a href="([^"]+)">(.*?)</a></li>', below)
+
+
+def test_a_search_finds_what_other_machines_share(laptop, desktop):
+    """Below what is found here; a hit leads to its message, and no secret is shown."""
+    desktop.session(5).say(user("where is my lantern"), says("nowhere"))
+    [(_, both), (_, there), (_, nothing)] = pages(desktop, "/find?q=lantern", "/find?q=basket", "/find?q=giraffe")
+    assert both.index("where is my") < both.index("On other machines") < both.index('href="/machines/laptop/')
+    assert "<h1>2 sessions with lantern</h1>" in both
+    assert "· laptop" in both
+    assert SECRET not in both
+    assert "<h1>1 session with basket</h1>" in there
+    [(address, words)] = found(there)
+    page, _, message = address.partition("#")
+    [(_, talk)] = pages(desktop, page)
+    assert f'id="{message}"' in talk
+    assert "<mark>basket</mark>" in words
+    assert "<h1>Nothing found for giraffe</h1>" in nothing
+    assert "On other machines" not in nothing
+
+
+def test_a_search_among_chosen_sessions_stays_here(laptop, desktop):
+    """No choice of the list says anything of other machines."""
+    [(_, chosen)] = pages(desktop, "/find?q=basket&days=7")
+    assert "<h1>Nothing found for basket in these sessions</h1>" in chosen
+
+
+def test_where_only_recordings_are_served_nothing_else_is_found(laptop, desktop):
+    """Not even that it is there."""
+    recorded, before, other, title = (
+        text
+        for _, text in pages(
+            desktop, "/find?q=basket", "/find?q=lantern", "/find?q=umbrella", "/find?q=red", everything=False
+        )
+    )
+    assert len(found(recorded)) == len(found(title)) == 1
+    assert not found(before) + found(other)
+    assert "lantern" not in recorded + title
+
+
 def test_tokens_of_other_machines_count_where_everything_is_served(laptop, desktop):
     """Each answer once: a session that is here, too, is counted here."""
     [(_, usage)] = pages(desktop, "/usage")

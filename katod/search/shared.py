@@ -1,0 +1,57 @@
+"""What is searched of the sessions that other machines share: all of them, or only what was recorded there."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from io import BufferedReader
+from tempfile import TemporaryFile
+from typing import cast
+
+from katod.archive.archived import recorded_events
+from katod.archive.parts import ArchivedSession
+from katod.errors import KatodError
+from katod.formatspec import MARKDOWN
+from katod.model import Options
+from katod.record.export import render_all
+from katod.search.outputs import search_transcript
+from katod.search.query import Query
+from katod.search.transcriptfiles import TranscriptFile
+
+
+def place_of(found: ArchivedSession) -> TranscriptFile:
+    """Return the file that shows a session best."""
+    return TranscriptFile(found.path, found.changed_ns, found.open)
+
+
+def recorded_place(found: ArchivedSession, query: Query) -> TranscriptFile | None:
+    """Return what was recorded of a session that has events, as a file; None if it certainly does not have all words.
+
+    It is printed as `recorded_text` does, and only if the session has all words at all.
+    """
+    events = TranscriptFile(found.events_path, found.changed_ns, found.open_events)
+    try:
+        _, hits = search_transcript(events, query)
+        has_hits = any(True for _ in hits)
+    except KatodError:
+        has_hits = True  # the search says why it cannot be read
+    return events._replace(open=partial(_printed, found)) if has_hits else None
+
+
+def recorded_text(found: ArchivedSession) -> Iterator[str]:
+    """Yield what was recorded of a session as Markdown, as its recordings have it, without secrets.
+
+    Raises KatodError.
+    """
+    recorded = found.recorded
+    options = Options(tools=recorded.tools, thinking=recorded.thinking, redact=True, attachments="name")
+    return render_all(recorded_events(found), MARKDOWN, options)
+
+
+def _printed(found: ArchivedSession) -> BufferedReader:
+    """Return that text as a file. Raises KatodError."""
+    with ExitStack() as stack:
+        file = stack.enter_context(TemporaryFile())
+        file.writelines(piece.encode("utf-8", "replace") for piece in recorded_text(found))
+        file.seek(0)
+        stack.pop_all()  # whoever takes it closes it
+        return cast("BufferedReader", file)
