@@ -53,7 +53,7 @@ class Coverage:
 
     def _inside(self, root: Root) -> list[str]:
         """Return the places in a root that were unreadable at some time, without those of other roots within it."""
-        others = {path for at, found in self._problems.items() if at != root.path for path in found}
+        others = {path for at, found in self._problems.items() if found and at != root.path for path in found}
         places = [place for place in self._times if place[-1] in "#/" and place.startswith(root.prefix)]
         return [place for place in places if place[:-1] not in others]
 

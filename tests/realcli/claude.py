@@ -5,7 +5,7 @@ import json
 from .client import Client
 from .npm import install
 
-PACKAGE = "@anthropic-ai/claude-code@2.1.331"
+PACKAGE = "@anthropic-ai/claude-code@2.1.332"
 KEY = "scripted-key-0123456789"
 
 

@@ -5,7 +5,7 @@ import json
 from .client import NODE, Client
 from .npm import install
 
-PACKAGE = "@openai/codex@0.169.0"
+PACKAGE = "@openai/codex@0.171.0"
 
 CONFIG = """\
 model = "gpt-5.1-codex"

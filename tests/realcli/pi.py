@@ -5,7 +5,7 @@ import json
 from .client import Client
 from .npm import install, node22
 
-PACKAGE = "@earendil-works/pi-coding-agent@0.87.1"
+PACKAGE = "@earendil-works/pi-coding-agent@1.6.0"
 
 
 def models(port):
