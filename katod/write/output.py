@@ -152,8 +152,8 @@ def complete(
             anchored = start is not None
             start = max(0, size - _LOOK_BACK) if start is None else start
             following = os.pread(fd, size - start, start)
-            if anchored and following[:1] in (b"", b"\n") and _is_mid_line(fd, start):
-                # After a line that another program left unterminated, `append` began with a line end.
+            if anchored and following[:1] in (b"", b"\n", b"\0") and _is_mid_line(fd, start):
+                # After a line that another program left unterminated, `append` began with a line end; it may be lost.
                 intent, bounds = b"\n" + intent, [end + 1 for end in bounds]
             todo = plan(following, intent, bounds, anchored=anchored)
             if todo.cut is not None:

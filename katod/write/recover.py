@@ -1,10 +1,15 @@
 """What to write after a crash: compares the open intent with what follows the committed length. Pure."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 _SHORTEST_TORN: Final = 16
+_SHORTEST_TOLD: Final = 3  # bytes: fewer of an intent at the end of a file are not told from those of others
+_NULS: Final = re.compile(rb"\0+")
+_MOST_RUNS: Final = 8  # of NUL bytes that are looked at
 # A shorter text may occur by chance: finding it in the middle of an edited file proves nothing.
 _UNAMBIGUOUS: Final = 128
 
@@ -27,13 +32,15 @@ def plan(following: bytes, intent: bytes, bounds: Sequence[int], *, anchored: bo
     `bounds` are the ends of its events within the intent. `following` is what follows the committed length, or, if the
     file was edited before it (`anchored` is false), the end of the file.
     """
-    hole = _hole(following, intent)
+    hole = _hole(following, intent, bounds)
     if hole is None:
         return _plan(following, intent, bounds, anchored=anchored)
-    begun = _plan(following[:hole], intent, bounds, anchored=anchored)
-    if not begun.data:  # the intent is whole: somebody else wrote NUL bytes behind it
-        return RecoveryPlan(b"", foreign=True)
-    return replace(begun, cut=hole)
+    todo = _plan(following[:hole], intent, bounds, anchored=anchored)
+    if todo.data:
+        return replace(todo, cut=hole)
+    if len(following) - hole in (len(intent), len(intent) + 1):  # all of it was lost: others wrote the same before it
+        return replace(_rest(following[:hole], intent, hole), cut=hole)
+    return RecoveryPlan(b"", foreign=True)  # the intent is whole: as far as can be told, others wrote the NUL bytes
 
 
 def _plan(following: bytes, intent: bytes, bounds: Sequence[int], *, anchored: bool) -> RecoveryPlan:
@@ -59,24 +66,36 @@ def _rest(following: bytes, rest: bytes, at: int) -> RecoveryPlan:
     return RecoveryPlan(newline + rest, foreign=True)
 
 
-def _hole(following: bytes, intent: bytes) -> int | None:
+def _hole(following: bytes, intent: bytes, bounds: Sequence[int]) -> int | None:
     """Return where NUL bytes begin that power loss left in place of bytes of the intent, None if there are none.
 
-    They reach to the end of the file, whatever others wrote before them, but for parts of the intent in between: a file
-    system keeps any of the blocks of one write.
+    From there to the end of the file, there are only NUL bytes, or bytes of the intent in their place: a file system
+    keeps any of the blocks of a write, and may cut the last ones off.
     """
-    at = following.find(b"\0")
-    if at < 0:
-        return None
-    rest = following[at:]
-    begun = _torn(following[:at], intent)
-    wanted = (b"\n" + intent)[-len(rest) :], intent[begun : begun + len(rest)]
-    return at if not rest.strip(b"\0") or any(_is_part(rest, part) for part in wanted) else None
+    end = len(following.rstrip(b"\0"))
+    window = max(0, len(following) - len(intent) - 1)
+    for run in islice(_NULS.finditer(following, window, end), _MOST_RUNS):
+        if _is_lost(following[: run.start()], following[run.start() :], intent, bounds):
+            return run.start()
+    return end if end < len(following) else None
+
+
+def _is_lost(before: bytes, rest: bytes, intent: bytes, bounds: Sequence[int]) -> bool:
+    """Return whether NUL bytes stand in the rest in place of what was written behind `before`.
+
+    That was the intent, or what was missing of it, perhaps on a new line; some of it may be in `before`.
+    """
+    done, _ = _written(before, intent, bounds)
+    for written in (intent, b"\n" + intent, intent[done:], b"\n" + intent[done:]):
+        for size in {len(written) - len(rest), _torn(before, written), *range(_SHORTEST_TOLD)}:
+            if 0 <= size <= len(before) and before.endswith(written[:size]) and _is_part(rest, written[size:]):
+                return True
+    return False
 
 
 def _is_part(rest: bytes, wanted: bytes) -> bool:
-    """Return whether bytes are the wanted ones, with NUL bytes in place of some."""
-    return len(rest) == len(wanted) and all(here in (0, there) for here, there in zip(rest, wanted, strict=True))
+    """Return whether bytes are the first of the wanted ones, with NUL bytes in place of some."""
+    return len(rest) <= len(wanted) and all(here in (0, there) for here, there in zip(rest, wanted, strict=False))
 
 
 def _written(following: bytes, intent: bytes, bounds: Sequence[int]) -> tuple[int, int]:
@@ -118,5 +137,5 @@ def _torn(following: bytes, intent: bytes) -> int:
         if intent.startswith(following[at:]):
             return len(following) - at
         at = following.find(head, at + 1)
-    sizes = range(min(len(following), len(head) - 1), 2, -1)
+    sizes = range(min(len(following), len(head) - 1), _SHORTEST_TOLD - 1, -1)
     return next((size for size in sizes if following.endswith(intent[:size])), 0)

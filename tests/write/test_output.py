@@ -431,7 +431,7 @@ def test_a_torn_intent_is_completed_behind_an_open_line_that_someone_went_on_wit
 
 @each("intent", [INTENT, b"\nyes.\n", b"yes.\n", b"\n\nyes.\n"])
 def test_an_append_after_an_open_line_is_completed_wherever_it_was_torn(tmp_path, intent):
-    """With the line end that it began with, and all blank lines."""
+    """With the line end that it began with, and all blank lines; also if NUL bytes are in place of what is missing."""
     bounds = [end for end in BOUNDS if end < len(intent)] + [len(intent)]
     for size in range(len(intent) + 2):
         place = OutputPath(tmp_path, (f"{len(intent)}-{size}.md",))
@@ -443,9 +443,10 @@ def test_an_append_after_an_open_line_is_completed_wherever_it_was_torn(tmp_path
         append(place, intent)
         whole = place.path.read_bytes()
         assert whole == before + b"\n" + intent
-        put(place, whole[: len(before) + size])
-        complete(place, known, intent, bounds)
-        assert place.path.read_bytes() == whole, size
+        for lost in (0, len(intent) + 1 - size):
+            put(place, whole[: len(before) + size] + bytes(lost))
+            complete(place, known, intent, bounds)
+            assert place.path.read_bytes() == whole, (size, lost)
 
 
 @each(("short", "times"), [(b"\nyes.\n", 1), (b"yes.\n", 1), (b"{}\n", 1), (b"\nyes.\n", 3), (b"yes.\n", 2)])

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.write.recover import plan
+from katod.write.recover import RecoveryPlan, plan
 from tests.looping import each
 
 EVENTS = [b"\n## User\n\nhello\n", b"\n- `Read` a.md\n", b"\n*Recording stopped*\n"]
@@ -13,9 +13,11 @@ BOUNDS = [len(b"".join(EVENTS[: n + 1])) for n in range(len(EVENTS))]
 
 def result(behind, intent=INTENT, bounds=BOUNDS, *, anchored=True):
     """Return the bytes after the committed length once the plan is carried out."""
-    todo = plan(behind, intent, list(bounds), anchored=anchored)
-    kept = behind if todo.cut is None else behind[: todo.cut]
-    return kept + todo.data
+    return carried_out(behind, plan(behind, intent, list(bounds), anchored=anchored))
+
+
+def carried_out(behind, todo):
+    return (behind if todo.cut is None else behind[: todo.cut]) + todo.data
 
 
 # -- the cases of the design ------------------------------------------------------------------------
@@ -93,6 +95,36 @@ def test_nul_bytes_within_the_intent_are_written_over(note, anchored):
     kept = INTENT[: BOUNDS[0] + 4] + bytes(9) + INTENT[BOUNDS[0] + 13 :]
     assert result(note + kept, anchored=anchored) == note + INTENT
     assert result(note + kept[:-3], anchored=anchored) == note + INTENT
+
+
+@each("kept", [0, 1, 2, 3, 20])
+@each("note", [b"", b"my note\n", b"my note"])
+def test_however_little_of_the_intent_came_before_nul_bytes(kept, note):
+    """And however much behind them."""
+    written = (b"\n" if note and not note.endswith(b"\n") else b"") + INTENT
+    for behind in range(kept + 9, len(written)):
+        done = result(note + written[:kept] + bytes(8) + written[kept + 8 : behind])
+        assert b"\0" not in done
+        assert done.startswith(note)
+        assert [done.count(event) for event in EVENTS] == [1] * len(EVENTS)
+
+
+def test_power_is_lost_again_while_the_rest_is_written_behind_a_note():
+    """What is missing of the intent is then told from what was written before the note."""
+    before, rest = EVENTS[0] + b"my note\n", b"".join(EVENTS[1:])
+    assert result(before + rest[:4] + bytes(6) + rest[10:-3]) == before + rest
+
+
+@each("anchored", [True, False])
+def test_nul_bytes_of_others_hide_none_of_a_power_loss(anchored):
+    """Those stay, and so does what stands behind them."""
+    assert result(b"my \0 note\n" + bytes(len(INTENT)), anchored=anchored) == b"my \0 note\n" + INTENT
+    assert result(b"my \0 words\n", anchored=anchored) == b"my \0 words\n" + INTENT
+
+
+def test_a_note_with_the_same_words_is_not_the_intent_that_was_lost():
+    """Where as many NUL bytes follow it as the intent has."""
+    assert result(b"yes\n" + bytes(4), b"yes\n", [4]) == b"yes\nyes\n"
 
 
 def test_nul_bytes_before_a_note_stay():
@@ -244,24 +276,34 @@ def test_cut_between_events_leaves_nothing_torn(events, before, behind, anchored
     assert done.replace(b"\n", b"") == (before + behind).replace(b"\n", b"")
 
 
-@given(EVENT_LISTS, st.one_of(st.just(b""), NOTES), st.booleans(), st.data())
-def test_power_loss_leaves_no_nul_byte(events, before, anchored, draw):
-    """Whichever bytes of the intent are lost, and whatever was there before it, the file has it once and whole."""
-    intent = b"".join(events)
-    newline = b"\n" if before and not before.endswith(b"\n") else b""
-    written = newline + intent
+def lose(draw, written):
+    """Return what a power loss leaves of a write: any bytes of it, and perhaps not its end."""
     lost = draw.draw(st.lists(st.booleans(), min_size=len(written), max_size=len(written)))
     kept = bytes(0 if gone else byte for byte, gone in zip(written, lost, strict=True))
-    done = result(before + kept, intent, bounds_of(events), anchored=anchored)
+    return kept[: draw.draw(st.integers(0, len(kept)))]
+
+
+@given(EVENT_LISTS, st.one_of(st.just(b""), NOTES), st.booleans(), st.data())
+def test_power_loss_leaves_no_nul_byte(events, before, anchored, draw):
+    """Whichever bytes of the intent are lost, once or twice, the file has each event once, behind what was there."""
+    intent, bounds = b"".join(events), bounds_of(events)
+    todo = RecoveryPlan((b"\n" if before and not before.endswith(b"\n") else b"") + intent)
+    there = before
+    for _ in range(2):
+        there = carried_out(there, RecoveryPlan(lose(draw, todo.data), cut=todo.cut))
+        todo = plan(there, intent, bounds, anchored=anchored)
+    done = carried_out(there, todo)
     assert b"\0" not in done
     assert done.startswith(before)
-    assert done.endswith(intent)
+    if anchored or len(intent) >= 128:
+        assert [done.count(event) for event in events] == [1] * len(events)
 
 
-@given(st.binary(max_size=40), EVENT_LISTS, st.booleans())
-def test_plan_only_ever_cuts_nul_bytes(behind, events, anchored):
-    """Nothing but NUL bytes at the end is ever cut off, and between them what stands in the intent."""
-    intent = b"".join(events)
-    todo = plan(behind, intent, bounds_of(events), anchored=anchored)
-    cut = b"" if todo.cut is None else behind[todo.cut :]
-    assert all(part in intent for part in cut.split(b"\0"))
+@given(EVENT_LISTS, st.binary(max_size=40), st.booleans())
+def test_what_is_cut_off_stands_in_its_place_in_the_intent(events, behind, anchored):
+    """Nothing but NUL bytes at the end is cut off, and bytes between them that are written again in the same place."""
+    intent, bounds = b"".join(events), bounds_of(events)
+    todo = plan(behind, intent, bounds, anchored=anchored)
+    if todo.cut is not None:
+        done = carried_out(behind, todo)
+        assert all(lost in (0, done[at]) for at, lost in enumerate(behind) if at >= todo.cut)
