@@ -52,7 +52,12 @@ def recorded_parts(found: ArchivedSession) -> Iterator[Replay]:
 
 def recorded_events(found: ArchivedSession) -> Replay:
     """Yield the events of all recorded parts. Raises OutputUnreadable, SourceError."""
-    return read_katod((line for _, line in _recorded_lines(found)), found.events_path)
+    return read_katod(recorded_lines(found), found.events_path)
+
+
+def recorded_lines(found: ArchivedSession) -> Iterator[bytes]:
+    """Yield the lines of all recorded parts. Raises OutputUnreadable."""
+    return (line for _, line in _recorded_lines(found))
 
 
 def _recorded_lines(found: ArchivedSession) -> Iterator[tuple[int, bytes]]:

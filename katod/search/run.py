@@ -116,7 +116,13 @@ class Search:
         return sorted(self._possible(places), key=lambda place: (-place.changed_ns, _name_of(place)))
 
     def search(self, possible: list[Searched], may_match: Callable[[int], bool] = lambda _: True) -> list[Match]:
-        """Return the matches of places as `possible` returns them, in the order of the terms.
+        """Return the matches of places as `possible` returns them, in the order of the terms."""
+        return next(found for found in self.steps(possible, may_match) if found is not None)
+
+    def steps(
+        self, possible: list[Searched], may_match: Callable[[int], bool] = lambda _: True
+    ) -> Iterator[list[Match] | None]:
+        """Yield None for each place that was searched, and at last the same as `search` returns.
 
         A hit is not newer than its file. So, once enough was found, files older than all of that are not opened, unless
         the best are wanted; nor is one that may not match, by its number.
@@ -129,9 +135,10 @@ class Search:
                 break
             if may_match(number) and (match := self._match(place)):
                 insort(matches, match, key=self._order)
+            yield None
         kept = self._wanted(matches)
         self.is_complete = self.is_complete and len(kept) == len(matches)
-        return kept
+        yield kept
 
     def _order(self, match: Match) -> tuple[float, float]:
         first = {"newest": 0.0, "said": match.said, "best": match.score}[self._terms.order]

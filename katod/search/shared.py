@@ -1,13 +1,14 @@
 """What is searched of the sessions that other machines share: all of them, or only what was recorded there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from io import BufferedReader
 from tempfile import TemporaryFile
 from typing import cast
 
-from katod.archive.archived import recorded_events
+from katod import events as ev
+from katod.archive.archived import recorded_events, recorded_lines
 from katod.archive.parts import ArchivedSession
 from katod.errors import KatodError
 from katod.formatspec import MARKDOWN
@@ -16,6 +17,7 @@ from katod.record.export import render_all
 from katod.search.outputs import search_transcript
 from katod.search.query import Query
 from katod.search.transcriptfiles import TranscriptFile
+from katod.search.transcripts import jsonl_event
 
 
 def place_of(found: ArchivedSession) -> TranscriptFile:
@@ -24,9 +26,9 @@ def place_of(found: ArchivedSession) -> TranscriptFile:
 
 
 def recorded_place(found: ArchivedSession, query: Query) -> TranscriptFile | None:
-    """Return what was recorded of a session that has events, as a file; None if it certainly does not have all words.
+    """Return what was recorded of a session that has events, as a file; None if no event of the session has all words.
 
-    It is printed as `recorded_text` does, and only if the session has all words at all.
+    It is printed as `recorded_text` does. Words of several events that stand under one heading there are not found.
     """
     events = TranscriptFile(found.events_path, found.changed_ns, found.open_events)
     try:
@@ -35,6 +37,14 @@ def recorded_place(found: ArchivedSession, query: Query) -> TranscriptFile | Non
     except KatodError:
         has_hits = True  # the search says why it cannot be read
     return events._replace(open=partial(_printed, found)) if has_hits else None
+
+
+def said_place(found: ArchivedSession) -> TranscriptFile:
+    """Return what was recorded of a session that has events, as the events that every transcript of it has in full.
+
+    Those are messages, thinking if it was recorded, and calls with their results if they were recorded whole.
+    """
+    return TranscriptFile(found.events_path, found.changed_ns, partial(_said, found))
 
 
 def recorded_text(found: ArchivedSession) -> Iterator[str]:
@@ -48,10 +58,23 @@ def recorded_text(found: ArchivedSession) -> Iterator[str]:
 
 
 def _printed(found: ArchivedSession) -> BufferedReader:
-    """Return that text as a file. Raises KatodError."""
+    return _file_of(piece.encode("utf-8", "replace") for piece in recorded_text(found))
+
+
+def _said(found: ArchivedSession) -> BufferedReader:
+    kinds = {ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE}
+    kinds |= {ev.ASSISTANT_THINKING} if found.recorded.thinking else set()
+    kinds |= {ev.TOOL_CALL, ev.TOOL_RESULT} if found.recorded.tools == "full" else set()
+    return _file_of(
+        line for line in recorded_lines(found) if (event := jsonl_event(line)) is not None and event.kind in kinds
+    )
+
+
+def _file_of(pieces: Iterable[bytes]) -> BufferedReader:
+    """Return pieces as a file without a name. Raises KatodError."""
     with ExitStack() as stack:
         file = stack.enter_context(TemporaryFile())
-        file.writelines(piece.encode("utf-8", "replace") for piece in recorded_text(found))
+        file.writelines(pieces)
         file.seek(0)
         stack.pop_all()  # whoever takes it closes it
         return cast("BufferedReader", file)

@@ -8,7 +8,7 @@ from katod.formats.stream.bridge import event_uuid
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.text.when import When
 from katod.search.run import Order, ShownHit
-from katod.serve.page.frame import find_in, framed
+from katod.serve.page.frame import closing, find_in, framed, opening
 from katod.serve.page.listfilter import ListChoices
 from katod.serve.page.listview import (
     ALL,
@@ -28,13 +28,6 @@ from katod.serve.page.sessionlist import ListRow
 _ORDERS: Final[dict[Order, str]] = {"said": "Messages first", "newest": "Newest first", "best": "Best first"}
 
 
-class FoundElsewhere(NamedTuple):
-    """What was found on other machines: in how many sessions, and the hits."""
-
-    sessions: int = 0
-    results: Markup = NOTHING
-
-
 class SearchResult(NamedTuple):
     """One session with hits; `total`: how many there are."""
 
@@ -43,19 +36,26 @@ class SearchResult(NamedTuple):
     total: int
 
 
-def find_page(
+def find_head(
     asked: SearchQuery, there: ListChoices, named: Sequence[ListRow], results: Sequence[SearchResult], when: When,
-    now: float, elsewhere: FoundElsewhere,
+    now: float, *, is_all: bool = True,
 ) -> Markup:  # fmt: skip
-    """Return the page; without words, it asks for some. `named` are the sessions with the words in their names."""
+    """Return the page but for its end; without words, it asks for some.
+
+    `named` are the sessions with the words in their names. Unless that `is_all`, other machines are searched then.
+    """
     chosen = filters(ListView(asked.chosen, there), asked.address, OF_SESSIONS)
-    content = fill(
-        "{}{}{}<h1>{}</h1>\n{}{}",
+    return fill(
+        '{}<main id="main">\n{}{}{}<h1>{}</h1>\n{}',
+        opening(f"{asked.text or 'Search'} · katod", "find", asked.text),
         chosen, _orders(asked) if results else NOTHING, _named(named, now),
-        escape(_title(asked, len(results), elsewhere.sessions)),
-        join(_result(result, asked, when, now) for result in results), elsewhere.results,
+        escape(_title(asked, results, is_all=is_all)), join(_result(result, asked, when, now) for result in results),
     )  # fmt: skip
-    return framed(f"{asked.text or 'Search'} · katod", "find", content, asked.text)
+
+
+def find_foot() -> Markup:
+    """Return the end of the page."""
+    return fill("</main>\n{}", closing())
 
 
 def found_in_page(asked: SearchQuery, row: ListRow, hits: Sequence[ShownHit], when: When) -> Markup:
@@ -89,15 +89,14 @@ def _named(rows: Sequence[ListRow], now: float) -> Markup:
     )
 
 
-def _title(asked: SearchQuery, here: int, elsewhere: int) -> str:
+def _title(asked: SearchQuery, results: Sequence[SearchResult], *, is_all: bool) -> str:
     if not asked.query.words:
         return "Search in all sessions"
     scope = "" if asked.chosen.is_empty else " in these sessions"
-    count = here + elsewhere
-    if not count:
-        return f"Nothing found for {asked.text}{scope}"
-    first = "The first " if max(here, elsewhere) >= MOST_FOUND else ""
-    return f"{first}{count} {'session' if count == 1 else 'sessions'} with {asked.text}"
+    if not results:
+        return f"Nothing found for {asked.text}{scope if is_all else ' on this machine'}"
+    first = "The first " if len(results) >= MOST_FOUND else ""
+    return f"{first}{len(results)} {'session' if len(results) == 1 else 'sessions'} with {asked.text}"
 
 
 def _result(result: SearchResult, asked: SearchQuery, when: When, now: float) -> Markup:

@@ -1,7 +1,7 @@
 """The pages of what other machines share: a list, and each session. Nothing of it is live, or can be changed."""
 
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Container, Iterable, Iterator
 from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Final
@@ -22,16 +22,15 @@ from katod.formats.text.markup import NOTHING, Markup
 from katod.formats.text.when import When
 from katod.formatspec import MARKDOWN
 from katod.metadata import Replay
-from katod.model import Options
+from katod.model import Options, SessionKey
 from katod.paths import name_of
 from katod.search.run import Match, Search
-from katod.search.shared import place_of, recorded_place
+from katod.search.shared import place_of, said_place
 from katod.search.transcriptfiles import TranscriptFile
 from katod.serve.feed.hub import Hub
 from katod.serve.feed.tail import SentMessage
 from katod.serve.http import html_response
 from katod.serve.index.entry import Numbers, numbers_of
-from katod.serve.page.findview import FoundElsewhere
 from katod.serve.page.frame import plain
 from katod.serve.page.machinesview import (
     SharedList,
@@ -53,6 +52,7 @@ from katod.store.ledger import Ledger
 _MOST: Final = 200  # sessions of one machine
 _TITLE: Final = 120
 _CUT_OFF: Final = "The rest could not be read."
+_NOT_NOW: Final = "What other machines share cannot be searched now: load this page again."
 _ONLY_TEXT: Final = "This machine shares the session in a form that is not shown here: `katod show` may show it."
 
 
@@ -89,18 +89,12 @@ class SharedSessions:
         """Return the sessions of which all may be counted: none unless everything is served."""
         return [one for one in self._sessions() if one.has_events] if self._everything else []
 
-    def searched(self) -> list[ArchivedSession]:
-        """Return the sessions in which `search` looks."""
-        return [one for one in self._sessions() if self._everything or one.has_events]
-
-    def search(self, sessions: Iterable[ArchivedSession], asked: SearchQuery) -> list[tuple[ArchivedSession, Match]]:
-        """Return those of some sessions that have what is asked for, in its order. For any thread."""
-        known: dict[Path, ArchivedSession] = {}
-        for found in sessions:
-            known[found.path if self._everything else found.events_path] = found
-        places = (place_of(one) if self._everything else recorded_place(one, asked.query) for one in known.values())
-        matches = Search(asked.query, terms_of(asked)).run(place for place in places if place is not None)
-        return [(known[match.place.path], match) for match in matches if isinstance(match.place, TranscriptFile)]
+    def searched(self, here: Container[SessionKey]) -> "SharedPlaces":
+        """Return what is searched: what can be shown, but for sessions that are served here."""
+        shown = [one for one in self._sessions(here) if one.has_events or one.form == MARKDOWN]
+        if self._everything:
+            return SharedPlaces((one, _place(one)) for one in shown)
+        return SharedPlaces((one, said_place(one)) for one in shown if one.has_events)
 
     def row(self, found: ArchivedSession) -> SharedRow:
         """Return how a session is shown."""
@@ -118,9 +112,9 @@ class SharedSessions:
         with found.open() as file:
             return self._say(file.read().decode("utf-8", "replace"))
 
-    def _sessions(self) -> list[ArchivedSession]:
+    def _sessions(self, without: Container[SessionKey] = ()) -> list[ArchivedSession]:
         self._look()
-        found = self._shared.sessions(others=True, recorded=not self._everything)
+        found = self._shared.sessions(without, others=True, recorded=not self._everything)
         ledger = Ledger.read(self._state)
         if ledger is None:
             return found
@@ -156,6 +150,31 @@ def _candidates(folder: Path) -> list[Path]:
         return []  # reading it says why
 
 
+class SharedPlaces:
+    """What is searched of shared sessions. For any thread, but one at a time."""
+
+    def __init__(self, places: Iterable[tuple[ArchivedSession, TranscriptFile]]) -> None:
+        self._places = list(places)
+        self.problems: list[str] = []  # why some could not be searched
+
+    def steps(self, asked: SearchQuery) -> Iterator[list[tuple[ArchivedSession, Match]] | None]:
+        """Yield None while it goes on, and at last the sessions that have what is asked for, in its order."""
+        job, sessions = Search(asked.query, terms_of(asked)), {place: found for found, place in self._places}
+        for matches in job.steps(job.possible(place for _, place in self._places)):
+            if matches is None:
+                yield None
+            else:
+                self.problems = [f"{path}: {problem}" for path, problem in job.problems.items()]
+                yield [(sessions[match.place], match) for match in matches if isinstance(match.place, TranscriptFile)]
+
+
+def _place(found: ArchivedSession) -> TranscriptFile:
+    """Return the file that the page of a session shows."""
+    if not found.has_events:
+        return place_of(found)
+    return TranscriptFile(found.events_path, found.changed_ns, found.open_events)
+
+
 class MachinePages:
     """The pages at their addresses."""
 
@@ -169,14 +188,19 @@ class MachinePages:
         one = "/machines/{machine}/{session}"
         return [Route("/machines", guarded(self._list)), Route(one, guarded(self._session))]
 
-    async def find(self, asked: SearchQuery) -> FoundElsewhere:
-        """Return what other machines have of what is asked for. Raises LedgerError, Busy."""
-        sessions = await self._hub.reading.run(self._shared.searched)
-        found = await self._hub.searching.run(lambda: self._shared.search(sessions, asked))
-        results = await self._hub.reading.run(
-            lambda: [SharedResult(self._shared.row(one), shown_hits(match), match.total) for one, match in found]
-        )
-        return found_elsewhere(results, asked.query.words, When(self._options.time_zone), time.time())
+    async def find(self, asked: SearchQuery) -> Markup:
+        """Return what other machines have of what is asked for, as a part of the page."""
+        try:
+            here = await self._hub.reading.run(lambda: {one.key for one in self._hub.index.all().values()})
+            places = await self._hub.reading.run(lambda: self._shared.searched(here))
+            found = await self._hub.searching.last(places.steps(asked)) or []
+            results = await self._hub.reading.run(
+                lambda: [SharedResult(self._shared.row(one), shown_hits(match), match.total) for one, match in found]
+            )
+            problems = places.problems
+        except (Busy, KatodError):
+            results, problems = [], [_NOT_NOW]
+        return found_elsewhere(results, problems, asked.query.words, When(self._options.time_zone), time.time())
 
     async def _list(self, _request: Request) -> Response:
         lists, problems = await self._hub.reading.run(self._shared.lists)

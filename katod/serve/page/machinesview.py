@@ -7,7 +7,7 @@ from urllib.parse import quote
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.text.when import When
 from katod.search.run import ShownHit
-from katod.serve.page.findview import FoundElsewhere, hit_rows
+from katod.serve.page.findview import hit_rows
 from katod.serve.page.frame import closing, framed, opening
 from katod.serve.page.listview import moment
 
@@ -15,6 +15,7 @@ _HINT: Final = (
     '<p class="hint">Nothing is shared yet. The directories that machines share are named by '
     "<code>archive.folders</code>.</p>"
 )
+_MOST_PROBLEMS: Final = 5
 
 
 class SharedRow(NamedTuple):
@@ -49,12 +50,20 @@ class SharedList(NamedTuple):
     more: int
 
 
-def found_elsewhere(results: Sequence[SharedResult], words: Sequence[str], when: When, now: float) -> FoundElsewhere:
-    """Return what was found on other machines, as the page of a search shows it."""
+def found_elsewhere(
+    results: Sequence[SharedResult], problems: Sequence[str], words: Sequence[str], when: When, now: float
+) -> Markup:
+    """Return what was found on other machines, as a part of the page of a search, and what could not be searched."""
+    said = _problems(problems[:_MOST_PROBLEMS])
     if not results:
-        return FoundElsewhere()
+        return said
+    count = f"{len(results)} {'session' if len(results) == 1 else 'sessions'} on other machines"
     found = join(_result(result, words, when, now) for result in results)
-    return FoundElsewhere(len(results), fill('<h2 id="elsewhere">On other machines</h2>\n{}', found))
+    return fill('<h2 id="elsewhere">{}</h2>\n{}{}', escape(count), found, said)
+
+
+def _problems(problems: Sequence[str]) -> Markup:
+    return join(fill('<p class="failed">{}</p>\n', escape(problem)) for problem in problems)
 
 
 def _result(result: SharedResult, words: Sequence[str], when: When, now: float) -> Markup:
@@ -70,9 +79,8 @@ def _result(result: SharedResult, words: Sequence[str], when: When, now: float) 
 
 def machines_page(lists: Sequence[SharedList], problems: Sequence[str], now: float) -> Markup:
     """Return the list of what each machine shares, and what cannot be read."""
-    said = join(fill('<p class="failed">{}</p>\n', escape(problem)) for problem in problems)
     groups = join(_group(one, now) for one in lists) or fill(_HINT)
-    return framed("Other machines · katod", "list", fill("<h1>Other machines</h1>\n{}{}", said, groups))
+    return framed("Other machines · katod", "list", fill("<h1>Other machines</h1>\n{}{}", _problems(problems), groups))
 
 
 def _group(one: SharedList, now: float) -> Markup:

@@ -24,7 +24,7 @@ from katod.formats.redact.redactor import redact, redact_json
 from katod.formats.registry import open_format
 from katod.formats.stream import bridge
 from katod.formats.stream.bridge import event_uuid
-from katod.formats.text.markup import Markup
+from katod.formats.text.markup import Markup, join
 from katod.formats.text.when import When
 from katod.formats.transcript.pullrequest import pull_request
 from katod.formats.transcript.turns import gathered
@@ -41,7 +41,7 @@ from katod.serve.index.entry import NotServed, SessionEntry
 from katod.serve.index.sessions import starter_of
 from katod.serve.page import recording
 from katod.serve.page.changedfiles import files_of, files_page
-from katod.serve.page.findview import FoundElsewhere, SearchResult, find_page, found_in_page
+from katod.serve.page.findview import SearchResult, find_foot, find_head, found_in_page
 from katod.serve.page.frame import plain
 from katod.serve.page.listfilter import ListChoices, ListFilter
 from katod.serve.page.listview import ListView, list_page, older_page
@@ -71,7 +71,7 @@ _POLL: Final = 0.02
 _TEXTS: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE})
 _CUT_OFF: Final = "The rest could not be read now: load this page again."
 Handler = Callable[[Request], Awaitable[Response]]
-SearchElsewhere = Callable[[SearchQuery], Awaitable[FoundElsewhere]]
+SearchElsewhere = Callable[[SearchQuery], Awaitable[Markup]]
 
 
 class Pages:
@@ -329,16 +329,17 @@ class Pages:
             return await self._find_in(asked, when)
         is_any, chosen = bool(asked.query.words), asked.chosen
         await self._begun(0 if chosen.is_empty else _FOR_ALL)
-        found = await self._finder.find(asked, self._wants(chosen)) if is_any else []
+        found = await while_there(request, self._finder.find(asked, self._wants(chosen))) if is_any else []
         results = await self._hub.reading.run(
             lambda: [SearchResult(self._sessions.row(entry), shown_hits(match), match.total) for entry, match in found]
         )
         named = await self._hub.reading.run(lambda: self._sessions.named(asked.query, chosen)) if is_any else []
         there = ListChoices.of((await self._hub.reading.run(self._sessions.page))[0])
-        elsewhere = FoundElsewhere()
-        if self._elsewhere is not None and is_any and chosen.is_empty:
-            elsewhere = await self._elsewhere(asked)
-        return html_response(find_page(asked, there, named, results, when, time.time(), elsewhere))
+        elsewhere = self._elsewhere if is_any and chosen.is_empty else None
+        head = find_head(asked, there, named, results, when, time.time(), is_all=elsewhere is None)
+        if elsewhere is None:
+            return html_response(join((head, find_foot())))
+        return StreamingResponse(_found(head, elsewhere(asked)), media_type="text/html")
 
     def _wants(self, chosen: ListFilter) -> Callable[[SessionEntry], bool]:
         """Return whether a session is searched; if all are, without reading any."""
@@ -350,6 +351,13 @@ class Pages:
         hits = await self._finder.find_in(asked.query, entry) if asked.query.words else []
         row = await self._hub.reading.run(lambda: self._sessions.row(entry))
         return html_response(found_in_page(asked, row, hits, when))
+
+
+async def _found(head: Markup, elsewhere: Awaitable[Markup]) -> AsyncIterator[Markup]:
+    """Yield the page of a search: what was found here is shown while other machines are searched."""
+    yield head
+    yield await elsewhere
+    yield find_foot()
 
 
 def _exported(events: Replay, form: str, options: Options) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -35,7 +35,7 @@ class SessionSearch:
         entries = await self._hub.reading.run(
             lambda: [entry for entry in self._hub.index.all().values() if entry.paths and wants(entry)]
         )
-        matches = await self._hub.searching.run(lambda: self._matches(asked, entries))
+        matches = await self._hub.searching.last(self._steps(asked, entries)) or []
         self._take([entry for entry in entries if entry.number])
         return [(match.place, match) for match in matches if isinstance(match.place, SessionEntry)]
 
@@ -45,8 +45,9 @@ class SessionSearch:
         matches = await self._hub.searching.run(lambda: Search(query, terms).run([entry]))
         return [hit for match in matches for hit in match.hits]
 
-    def _matches(self, asked: SearchQuery, entries: list[SessionEntry]) -> list[Match]:
-        return Search(asked.query, terms_of(asked)).run(self._trigrams.narrowed(asked.query.groups, entries))
+    def _steps(self, asked: SearchQuery, entries: list[SessionEntry]) -> Iterator[list[Match] | None]:
+        job = Search(asked.query, terms_of(asked))
+        yield from job.steps(job.possible(self._trigrams.narrowed(asked.query.groups, entries)))
 
     def _take(self, entries: list[SessionEntry]) -> None:
         """Begin to index sessions, unless that goes on already; those that still change have to wait."""

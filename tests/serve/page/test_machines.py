@@ -5,6 +5,9 @@ import re
 import pytest
 
 from katod.archive.manifest import MANIFEST
+from katod.errors import LedgerError
+from katod.serve.page import machines
+from tests.looping import each
 from tests.serve.test_app import run
 from tests.support.machines import Machine
 from tests.support.records import SESSION, Codex, says, user
@@ -27,6 +30,15 @@ def laptop(tmp_path):
 @pytest.fixture
 def desktop(tmp_path, monkeypatch):
     return Machine("desktop", tmp_path, monkeypatch=monkeypatch)
+
+
+def drop_events(laptop):
+    """Leave what else a machine shares."""
+    for path in laptop.part.rglob("*.jsonl"):
+        if path.name != MANIFEST:
+            path.unlink()
+    lines = (laptop.part / MANIFEST).read_bytes().splitlines(keepends=True)
+    (laptop.part / MANIFEST).write_bytes(b"".join(line for line in lines if b'"format":"jsonl"' not in line))
 
 
 def pages(desktop, *addresses, **options):
@@ -80,18 +92,25 @@ def test_a_search_finds_what_other_machines_share(laptop, desktop):
     """Below what is found here; a hit leads to its message, and no secret is shown."""
     desktop.session(5).say(user("where is my lantern"), says("nowhere"))
     [(_, both), (_, there), (_, nothing)] = pages(desktop, "/find?q=lantern", "/find?q=basket", "/find?q=giraffe")
-    assert both.index("where is my") < both.index("On other machines") < both.index('href="/machines/laptop/')
-    assert "<h1>2 sessions with lantern</h1>" in both
+    assert both.index("where is my") < both.index("1 session on other machines") < both.index("/machines/laptop/")
+    assert "<h1>1 session with lantern</h1>" in both
     assert "· laptop" in both
     assert SECRET not in both
-    assert "<h1>1 session with basket</h1>" in there
+    assert "<h1>Nothing found for basket on this machine</h1>" in there
     [(address, words)] = found(there)
-    page, _, message = address.partition("#")
-    [(_, talk)] = pages(desktop, page)
-    assert f'id="{message}"' in talk
     assert "<mark>basket</mark>" in words
-    assert "<h1>Nothing found for giraffe</h1>" in nothing
-    assert "On other machines" not in nothing
+    leads_to(desktop, address, "basket")
+    assert "<h1>Nothing found for giraffe on this machine</h1>" in nothing
+    assert "on other machines" not in nothing
+    assert all(text.endswith("</html>\n") for text in (both, there, nothing))
+
+
+def leads_to(desktop, address, words, **options):
+    page, _, message = address.partition("#")
+    [(status, talk)] = pages(desktop, page, **options)
+    assert status == 200
+    assert message
+    assert words in talk[talk.index(f'id="{message}"') :]
 
 
 def test_a_search_among_chosen_sessions_stays_here(laptop, desktop):
@@ -102,15 +121,77 @@ def test_a_search_among_chosen_sessions_stays_here(laptop, desktop):
 
 def test_where_only_recordings_are_served_nothing_else_is_found(laptop, desktop):
     """Not even that it is there."""
-    recorded, before, other, title = (
-        text
-        for _, text in pages(
-            desktop, "/find?q=basket", "/find?q=lantern", "/find?q=umbrella", "/find?q=red", everything=False
-        )
-    )
-    assert len(found(recorded)) == len(found(title)) == 1
-    assert not found(before) + found(other)
-    assert "lantern" not in recorded + title
+    addresses = [f"/find?q={word}" for word in ("basket", "lantern", "umbrella", "red")]
+    basket, lantern, umbrella, red = [text for _, text in pages(desktop, *addresses, everything=False)]
+    [(address, _)] = found(basket)
+    leads_to(desktop, address, "the basket", everything=False)
+    assert len(found(red)) == 1
+    assert not found(lantern) + found(umbrella)
+    assert "lantern" not in basket + red
+
+
+@each(
+    ("options", "wanted"),
+    [
+        ("", {"yellow"}),
+        (" +thinking", {"green", "yellow"}),
+        (" +tools", {"crimson", "violet", "yellow"}),
+        (" +tools +thinking", {"crimson", "green", "violet", "yellow"}),
+    ],
+)
+def test_a_recording_has_what_its_options_say(tmp_path, monkeypatch, options, wanted):
+    """Thinking, and what was given to tools and came back, are found only where they were recorded."""
+    folder = tmp_path / options.strip().replace("+", "")
+    laptop = Machine("laptop", folder)
+    make = laptop.claude()
+    make.say(user(f"::start{options}\nyellow"))
+    make.write(make.thinks("green"), make.runs("a", "echo crimson"), make.result("a", "violet"))
+    laptop.once()
+    laptop.share()
+    desktop = Machine("desktop", folder, monkeypatch=monkeypatch)
+    words = ("crimson", "green", "violet", "yellow")
+    texts = pages(desktop, *(f"/find?q={word}" for word in words), everything=False)
+    assert {word for word, (_, text) in zip(words, texts, strict=True) if found(text)} == wanted
+
+
+def test_a_session_that_is_here_and_there_is_found_once(laptop, desktop):
+    """Here."""
+    desktop.claude().say(user("the basket"), says("It is red."))
+    [(_, text)] = pages(desktop, "/find?q=basket")
+    assert "<h1>1 session with basket</h1>" in text
+    assert not found(text)
+
+
+def test_a_session_that_is_not_shown_is_not_found(laptop, desktop):
+    """Of which only a page of HTML is shared."""
+    laptop.share("html")
+    drop_events(laptop)
+    [(_, text)] = pages(desktop, "/find?q=basket")
+    assert not found(text)
+
+
+def test_a_search_says_what_it_could_not_read(laptop, desktop):
+    """A file that is not the one of the list, where what was recorded of it matters; the others are searched."""
+    [path] = [path for path in laptop.part.rglob("*.jsonl") if b"It is red." in path.read_bytes()]
+    path.write_bytes(path.read_bytes() + b"\n")
+    [(status, text)] = pages(desktop, "/find?q=basket", everything=False)
+    assert status == 200
+    assert "is not the file that the list describes" in text
+    assert not found(text)
+
+
+def test_what_is_found_here_is_shown_even_if_nothing_else_can_be_searched(laptop, desktop, monkeypatch):
+    """It says so in one line."""
+    desktop.session(5).say(user("where is my lantern"), says("nowhere"))
+
+    def fail(*_):
+        raise LedgerError("cannot be read", path="ledger.db")
+
+    monkeypatch.setattr(machines.SharedSessions, "searched", fail)
+    [(status, text)] = pages(desktop, "/find?q=lantern")
+    assert status == 200
+    assert "where is my" in text
+    assert "What other machines share cannot be searched now" in text
 
 
 def test_tokens_of_other_machines_count_where_everything_is_served(laptop, desktop):
@@ -157,11 +238,7 @@ def test_a_list_that_arrives_after_its_folder_is_seen(laptop, desktop):
 def test_a_transcript_is_shown_as_text(laptop, desktop):
     """There is nothing else of it."""
     laptop.cli("export", "--all", "-o", str(laptop.shared))
-    for path in laptop.part.rglob("*.jsonl"):
-        if path.name != MANIFEST:
-            path.unlink()
-    lines = (laptop.part / MANIFEST).read_bytes().splitlines(keepends=True)
-    (laptop.part / MANIFEST).write_bytes(b"".join(line for line in lines if b'"format":"jsonl"' not in line))
+    drop_events(laptop)
     [(_, listed)] = pages(desktop, "/machines")
     texts = [text for _, text in pages(desktop, *links(listed))]
     assert any("It is blue." in text for text in texts)
