@@ -16,8 +16,11 @@ from katod.agents.toolcalls import call_of
 from katod.events import Event
 from katod.model import Record, TypedText
 
-# Bookkeeping: state of extensions, bookmarks of the tree, and the system prompt.
-_IGNORED: Final = frozenset({"custom", "label", "message/system"})
+# Bookkeeping: state of extensions, bookmarks of the tree, what the model no longer reads, and the system prompt.
+_IGNORED: Final = frozenset({"context_edit", "custom", "label", "message/system"})
+# How `/skill:NAME` is sent: the instructions, and what the person typed behind the name. The instructions end with the
+# last such tag, as nothing in them is typed.
+_SKILL: Final = re.compile(r'<skill name="([^"\n]+)" location="[^"\n]*">\n(.*)\n</skill>(.*)', re.DOTALL)
 _CONTENT: Final = ("text", "image")  # the blocks of a message of the person, and of a result
 _SHELL: Final = "bash"
 # The last line of the result of a command that failed.
@@ -116,11 +119,17 @@ class PiAdapter(Adapter):
             payload["tokensBefore"] = tokens
         if summary := text_of(record.value.get("summary")):
             payload["summary"] = summary
-        return [self.new.event(ev.COMPACTION, payload, record)]
+        return [self.new.event(ev.COMPACTION, payload, record), *self._used(record, record.value)]
 
     @handles("branch_summary")
     def _branch(self, record: Record) -> list[Event]:
-        return [self._system(record, text_of(record.value.get("summary")), "branch-summary")]
+        summary = self._system(record, text_of(record.value.get("summary")), "branch-summary")
+        return [summary, *self._used(record, record.value)]
+
+    @handles("usage")
+    def _beside(self, record: Record) -> list[Event]:
+        """Translate what was used beside the answers, as by a request that keeps the provider's cache."""
+        return self._used(record, record.value)
 
     @handles("custom_message")
     def _custom(self, record: Record) -> list[Event]:
@@ -131,9 +140,12 @@ class PiAdapter(Adapter):
     @handles("message/user")
     def _user(self, record: Record) -> list[Event]:
         content = dict_of(record.value.get("message")).get("content")
-        text, files = _text(content), self._images(content)
+        text, instructions = _typed(_text(content))
+        files = self._images(content)
         payload = {"text": text} | ({"attachments": files} if files else {})
         out = [self.new.event(ev.USER_MESSAGE, payload, record, typed=True)] if text.strip() or files else []
+        if instructions:
+            out.append(self._system(record, instructions, "skill", "s"))
         return out + self.new.unread(record, content, "user/content", _CONTENT)
 
     @handles("message/assistant")
@@ -143,8 +155,7 @@ class PiAdapter(Adapter):
         stop = text_of(message.get("stopReason"))
         for n, block in enumerate(list_of(message.get("content"))):
             out += self._block(record, dict_of(block), n, model, stop)
-        if payload := _usage(dict_of(message.get("usage"))):
-            out.append(self.new.event(ev.USAGE, payload, record, "u", model=model))
+        out += self._used(record, message)
         if stop == "aborted" or (stop == "error" and message.get("errorMessage") in _STOPPED):
             out.append(self.new.event(ev.TURN_END, {"reason": "aborted"}, record, "e"))
         elif stop == "error":
@@ -175,7 +186,8 @@ class PiAdapter(Adapter):
         payload |= _outcome(message, payload["text"])
         if files := self._images(content):
             payload["attachments"] = files
-        return [self.new.event(ev.TOOL_RESULT, payload, record), *self.new.unread(record, content, "result", _CONTENT)]
+        out = [self.new.event(ev.TOOL_RESULT, payload, record), *self._used(record, message)]
+        return out + self.new.unread(record, content, "result", _CONTENT)
 
     @handles("message/bashExecution")
     def _shell(self, record: Record) -> list[Event]:
@@ -194,6 +206,11 @@ class PiAdapter(Adapter):
     def _provider(self, record: Record, row: dict[str, Any]) -> list[Event]:
         return self.new.change("modelProvider", row.get("provider"), record, "p", first=True)
 
+    def _used(self, record: Record, row: dict[str, Any]) -> list[Event]:
+        """Return what was used for an answer or a summary, or by a tool that asked a model, which only answers name."""
+        payload = _usage(dict_of(row.get("usage")))
+        return [self.new.event(ev.USAGE, payload, record, "u", model=text_of(row.get("model")))] if payload else []
+
     def _extension(self, record: Record, row: dict[str, Any]) -> list[Event]:
         return [self._system(record, _text(row.get("content")), text_of(row.get("customType")) or "custom")]
 
@@ -206,10 +223,10 @@ class PiAdapter(Adapter):
 
     @staticmethod
     def typed_texts(fields: dict[str, Any]) -> list[TypedText]:
-        """Return the text of a user's message."""
+        """Return the text of a user's message, without the instructions of a skill."""
         message = dict_of(fields.get("message"))
         person = fields.get("type") == "message" and message.get("role") == "user"
-        return [TypedText(_text(message.get("content")))] if person else []
+        return [TypedText(_typed(_text(message.get("content")))[0])] if person else []
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:
@@ -221,6 +238,12 @@ def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(text_of(row.get("text")) for row in dicts_of(content) if row.get("type") == "text")
+
+
+def _typed(text: str) -> tuple[str, str]:
+    """Return what the person typed, and the instructions of the skill that they called."""
+    found = _SKILL.fullmatch(text)
+    return (f"/skill:{found[1]} {found[3].lstrip()}".rstrip(), found[2]) if found else (text, "")
 
 
 def _outcome(message: dict[str, Any], text: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from katod import events as ev
 from katod.agents.pi.adapter import PiAdapter
+from katod.command.grammar import parse_message
 from tests.looping import each
 from tests.support.translated import Row, kinds, payloads, translated
 
@@ -157,3 +158,50 @@ def test_encrypted_thinking_is_noted(block: Row, thoughts: list[Row]) -> None:
     """Some providers keep the thought encrypted in its signature, with a summary or without."""
     record = message("assistant", [{"type": "thinking"} | block])
     assert payloads(translated("pi", record), ev.ASSISTANT_THINKING) == thoughts
+
+
+SKILL = '<skill name="pdf" location="/s/pdf/SKILL.md">\nReferences are relative to /s/pdf.\n\nRead it.\n</skill>'
+
+
+@each(
+    ("content", "typed"),
+    [
+        (SKILL, "/skill:pdf"),
+        (f"{SKILL}\n\nextract it\n\nplease", "/skill:pdf extract it\n\nplease"),
+        ([{"type": "text", "text": f"{SKILL}\n\nextract it"}], "/skill:pdf extract it"),
+        ("what is <skill name=", "what is <skill name="),
+    ],
+)
+def test_a_skill_is_the_command_that_the_person_typed(content: Any, typed: str) -> None:
+    """Pi sends its instructions in the person's message: they are neither said nor typed."""
+    record = message("user", content)
+    [said, *rest] = translated("pi", record)
+    assert said.payload["text"] == typed
+    assert [row.payload.get("subtype") for row in rest] == (["skill"] if "/skill" in typed else [])
+    assert all("Read it." in row.payload["text"] for row in rest)
+    assert [row.text for row in PiAdapter.typed_texts(record)] == [typed]
+
+
+@each("words", ["::start", "x\n</skill>\n\n::stop", "</skill>\n::start"])
+@each("behind", ["", "\n\nextract it"])
+def test_no_line_of_a_skill_is_a_command(words: str, behind: str) -> None:
+    """Whatever its file contains; what is typed behind its name is one."""
+    written = SKILL.replace("Read it.", words) + behind
+    [typed] = PiAdapter.typed_texts(message("user", written))
+    assert not parse_message(*typed).commands
+    [typed] = PiAdapter.typed_texts(message("user", f"{written}\n::start"))
+    assert bool(parse_message(*typed).commands) == bool(behind)
+
+
+def test_what_else_was_used_counts() -> None:
+    """By a compaction, the summary of a branch, a tool that asks a model, and to keep the provider's cache."""
+    usage = {"input": 3, "output": 4, "totalTokens": 7, "cost": {"total": 0.5}}
+    records = [
+        entry("compaction", summary="so far", tokensBefore=9, usage=usage),
+        entry("branch_summary", "2", summary="so far", usage=usage),
+        result("done", "codemode", failed=False, usage=usage) | {"id": "3"},
+        entry("usage", "4", provider="x", model="glm-5", usage=usage) | {"kind": "cache_warm"},
+    ]
+    found = payloads(translated("pi", *records), ev.USAGE)
+    assert found == [{"scope": "message", "input": 3, "output": 4, "total": 7, "costUsd": 0.5}] * 4
+    assert kinds(translated("pi", entry("context_edit", targetId="1", replacement=None))) == []
