@@ -116,11 +116,11 @@ class SessionRef(NamedTuple):
 class Event(NamedTuple):
     """One canonical event. The same source gives the same `id`, on every machine, at any time.
 
-    `words` is, for a typed command, the text below it.
+    `words` is, for a typed command, the text below it, `beside` all text of its message but commands.
     `dedup_key` is the id without the session, for agents that copy records into other files (forks): a command is
     carried out once per `dedup_key`. `typed` is true if a person is known to have typed the text of a `user.message`;
     only such text can contain commands. `blobs` has the content of the attachments: (SHA-256, media type, base64).
-    These four are internal and not part of the JSON form.
+    These five are internal and not part of the JSON form.
     """
 
     id: str
@@ -136,6 +136,7 @@ class Event(NamedTuple):
     typed: bool = False
     blobs: tuple[tuple[str, str, str], ...] = ()
     words: str = ""
+    beside: str = ""
 
 
 class Between:

@@ -120,7 +120,7 @@ class EventBuilder:
         blobs = self._take(payload["attachments"]) if self._pending and "attachments" in payload else ()
         fields = (
             f"{self._prefix}{name}", kind, self.ref, payload, source, own_time if time is None else time, "",
-            self.turn, model, f"{self._dedup_prefix}{dedup_name}", typed, blobs, "",
+            self.turn, model, f"{self._dedup_prefix}{dedup_name}", typed, blobs, "", "",
         )  # fmt: skip
         return tuple.__new__(Event, fields)  # nearly all events are built here, and `Event(…)` takes twice as long
 

@@ -330,7 +330,8 @@ def _parts(event: Event, parsed: Parsed) -> list[Event]:
         if piece.command is not None:
             below = parsed.pieces[n + 1 : n + 2]
             words = below[0].text if below and below[0].command is None else ""
-            out.append(part._replace(kind=ev.USER_COMMAND, payload=_payload(piece.command), blobs=(), words=words))
+            command = part._replace(kind=ev.USER_COMMAND, payload=_payload(piece.command), blobs=(), words=words)
+            out.append(command._replace(beside=parsed.words))
             continue
         out.append(part._replace(payload=_text(piece) | rest))
         rest = {}

@@ -22,6 +22,7 @@ from katod.record.naming import OutputNaming, auto_target, words_that_name
 from katod.record.news import News, Tell
 from katod.record.output import Output
 from katod.record.policy import Policy
+from katod.record.promptfiles import why_not_typed
 from katod.record.session import ActiveSession
 from katod.record.successor import Successors
 from katod.store.ledger import Ledger
@@ -35,9 +36,7 @@ _PAUSED: Final = "recording is paused: run `katod pause --end` first"
 _LONGEST_SHOWN: Final = 80
 _SAID: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND})
 _SPOKEN: Final = frozenset({ev.ASSISTANT_MESSAGE, ev.ASSISTANT_THINKING, ev.TOOL_CALL, ev.DECISION_PROMPT})
-_NAMING: Final = frozenset(
-    {ev.AGENT_START, ev.AGENT_END}
-)  # a sub-agent's transcript is in a folder called like the file
+_NAMING: Final = frozenset({ev.AGENT_START, ev.AGENT_END})  # a sub-agent's folder is called like the file
 
 
 class Controller:
@@ -78,9 +77,11 @@ class Controller:
         applied[key] = None
         if is_history(event, source, self._catalog):
             return
-        command = command_of(event)
+        command, refused = command_of(event), why_not_typed(event, session.metadata.cwd or session.row.cwd)
         if self.policy.paused and command.word != "stop":  # to stop is always allowed
-            self.refuse(session, command.word, event.time, _PAUSED)
+            refused = _PAUSED
+        if refused:
+            self.refuse(session, command.word, event.time, refused)
         else:
             self.carry_out(session, command, event.id, time=event.time, source=source.path)
 

@@ -174,7 +174,7 @@ def test_an_event_of_the_builder_is_what_the_constructor_makes() -> None:
     event = EventBuilder(REF).event(ev.TURN_END, {"reason": "done"}, record(), time="t", model="m")
     assert isinstance(event, Event)
     assert event == Event(**event._asdict())
-    assert [type(value) for value in event] == [str, str, SessionRef, dict, dict, *[str] * 5, bool, tuple, str]
+    assert [type(value) for value in event] == [str, str, SessionRef, dict, dict, *[str] * 5, bool, tuple, str, str]
 
 
 def test_a_session_that_is_renamed_names_its_events_anew() -> None:

@@ -27,6 +27,7 @@ OPENS = {
     "katod.delivery.http": "the token of Matrix, and headers for a collector",
     "katod.project.allowed": "a project's file; the list of those that are allowed",
     "katod.record.policy": "what git says of a worktree",
+    "katod.record.promptfiles": "files of a project that clients make prompts of, through `smallfile`",
     "katod.seal.keys": "keys",
     "katod.seal.record": "an agent record that a person named",
     "katod.serve.page.recording": "the answer to a request; outputs, through `record.reading`",

@@ -29,6 +29,12 @@ class Pi(Client):
         prefix = install(folder, "pi", PACKAGE)
         return [node22(folder), prefix / "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js"]
 
+    def greeted(self, terminal):
+        """Trust the project, which is asked if it has files for the client."""
+        if (self.project / ".pi").exists():
+            terminal.wait_for("Trust project folder")
+            terminal.press("Enter")
+
     def configure(self, port):
         """Write the client's settings, with the model at `port`; return environment variables for the client alone."""
         (self.files / "models.json").write_text(json.dumps(models(port)))

@@ -45,6 +45,14 @@ class Person:
         self.terminal.submit(prompt)
         self.answered(heard + (2 if "(tool)" in prompt else 1))
 
+    def choose(self, command):
+        """Send what the client may complete first: Enter then only takes it from a list."""
+        heard = self.heard()
+        self.terminal.submit(command)
+        if not self._soon(lambda: self.heard() > heard):
+            self.terminal.press("Enter")
+        self.answered(heard + 1)
+
     def answered(self, number):
         """Wait until the model has given so many answers, and the client waits for the next prompt."""
         self.terminal.until(lambda: self._count("answer") >= number, f"answer {number}")

@@ -9,6 +9,7 @@ from tests.support.live import until
 from . import judge
 from .claude import Claude
 from .dialogs import assert_spoken, hold_in_dialogs
+from .expanded import hold_with_files
 from .handover import take_over
 from .oneshot import assert_log_is_a_reference, hold_in_runs
 from .onpage import watch, watched
@@ -134,3 +135,8 @@ def test_an_accepted_plan_is_the_agents_and_commands_nothing(play):
     ]
     assert [row["payload"].get("selections") for row in decisions] == [None, ["approved"]]
     assert "::stop" in decisions[0]["payload"]["prompt"]
+
+
+def test_no_file_that_a_prompt_is_made_of_is_typed(play):
+    """Neither a command or a skill of the project, nor a file that a prompt names."""
+    hold_with_files(play)

@@ -5,6 +5,7 @@ import pytest
 from . import judge
 from .codex import Asking, Codex
 from .dialogs import hold_in_dialogs
+from .expanded import hold_with_files
 from .gone import hold_until_killed
 from .handover import take_over
 from .oneshot import assert_log_is_a_reference, hold_in_runs
@@ -70,3 +71,8 @@ def test_a_long_paste_a_refusal_and_a_new_session_are_what_they_are(stage):
 def test_states_are_right_until_the_client_is_killed(stage):
     """A refusal ends the turn, and nobody works once the client is gone. It waits for a tool only for a few seconds."""
     hold_until_killed(stage(Asking), in_tool=False)
+
+
+def test_no_file_that_a_prompt_is_made_of_is_typed(play):
+    """Neither a command or a skill of the project, nor a file that a prompt names."""
+    hold_with_files(play)

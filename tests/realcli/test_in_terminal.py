@@ -7,6 +7,7 @@ import pytest
 
 from . import cline, copilot, kimi, pi, qwen
 from .dialogs import hold_in_dialogs
+from .expanded import hold_with_files
 from .gone import hold_until_killed
 from .scenario import hold_in_terminal
 
@@ -46,3 +47,8 @@ def test_a_long_paste_a_refusal_and_a_new_session_are_what_they_are(asking):
 def test_states_are_right_until_the_client_is_killed(asking):
     """A refusal ends the turn, a tool that was interrupted is no failure, and nobody works once the client is gone."""
     hold_until_killed(asking)
+
+
+def test_no_file_that_a_prompt_is_made_of_is_typed(play):
+    """Neither a command or a skill of the project, nor a file that a prompt names."""
+    hold_with_files(play)

@@ -36,6 +36,7 @@ SPEC: Final = AgentSpec(
     product="Claude Code",
     adapter_name="claude.adapter.ClaudeAdapter",
     nature=Nature.NATIVE_IDS,
+    marks_expansions=True,
     roots=_roots,
     variables=("CLAUDE_CONFIG_DIR",),
     folders=("projects",),

@@ -35,6 +35,7 @@ SPEC: Final = AgentSpec(
     program="codex-cli",
     adapter_name="codex.adapter.CodexAdapter",
     nature=Nature.POSITIONS,
+    marks_expansions=True,
     roots=_roots,
     variables=("CODEX_HOME",),
     folders=("sessions", "archived_sessions"),

@@ -28,6 +28,7 @@ SPEC: Final = AgentSpec(
     ),
     adapter_name="copilot.adapter.CopilotAdapter",
     nature=Nature.NATIVE_IDS,
+    marks_expansions=True,
     roots=_roots,
     variables=("COPILOT_HOME",),
     folders=("session-state", "history-session-state"),

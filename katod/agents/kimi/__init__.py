@@ -33,6 +33,7 @@ SPEC: Final = AgentSpec(
     product="Kimi Code",
     adapter_name="kimi.adapter.KimiAdapter",
     nature=Nature.NATIVE_IDS,
+    marks_expansions=True,
     roots=_roots,
     variables=("KIMI_CODE_HOME",),
     folders=("sessions",),

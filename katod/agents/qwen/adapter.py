@@ -27,6 +27,8 @@ _IGNORED: Final = frozenset({
 })  # fmt: skip
 # What hooks add to a prompt, each as a part of its own.
 _HOOKS: Final = ("<qwen:user-prompt-submit-context", "<qwen:session-start-context")
+# What stands, in a part of its own, before the files that a prompt names.
+_FILES: Final = "--- Content from referenced files ---"
 _TYPED: Final = ("user", "user/mid_turn_user_message")
 _ANSWERS: Final = ("assistant", "assistant/realtime_message")
 _READ: Final = ("text", "inlineData", "fileData", "functionResponse")  # the parts of a message of the person
@@ -71,18 +73,22 @@ class QwenAdapter(Adapter):
         self._calls: OpenCalls[Value] = OpenCalls(state.get("calls"))
         self._answer: list[Any] = state.get("answer", ["", "", 0])  # the last one: id, digest, number of its parts
         self._ran: bool = state.get("ran", False)  # whether a call of the last answer was run
+        # A command of a file or a skill that was typed, and the record below which the prompt is that it becomes.
+        self._command: list[str] = state.get("command", ["", ""])
 
     def state(self) -> Value:
-        """Return the settings so far, the open calls, who writes the prompts, and the last answer."""
+        """Return the settings so far, the open calls, who writes the prompts, the last answer and the last command."""
         row: Value = {"started": self._started, "now": self.new.now, "above": self.new.ancestors.state()}
         row |= {"calls": self._calls.state(), "answer": self._answer}
         more = {"parent": self.new.ref.parent, "spawned": self.new.spawned}
         more |= {"other": self._not_a_person, "ran": self._ran}
+        more |= {"command": self._command} if self._command[0] else {}
         return row | {name: known for name, known in more.items() if known}
 
     def feed(self, record: Record) -> list[Event]:
         """Translate one record; what is below one without an event is below its parent."""
         out, fields = super().feed(record), record.value or {}
+        self._note_command(fields)
         self.new.ancestors.take(fields.get("uuid"), fields.get("parentUuid"), out)
         return self._settled(record) + out if fields else out
 
@@ -121,9 +127,26 @@ class QwenAdapter(Adapter):
 
     # -- what the person and others say -----------------------------------------------------------
 
+    def _note_command(self, fields: Value) -> None:
+        """Note a command that becomes a prompt, and what the client records between the two."""
+        kind, data, at = _kind_of(fields), dict_of(fields.get("systemPayload")), text_of(fields.get("uuid"))
+        if kind == "system/slash_command" and data.get("sentToModel") is True:
+            self._command = [at, text_of(data.get("rawCommand"))]
+        elif kind.startswith("system/") and self._command[0] == fields.get("parentUuid"):
+            self._command = [at, self._command[1]]
+        elif kind in _TYPED:
+            self._command = ["", ""]
+
+    def _said(self, fields: Value) -> tuple[str, dict[str, list[str]]]:
+        """Return what was typed, and by its subtype what the client put in its place or added to it."""
+        text, appended, hooks = _typed_of(fields)
+        if self._command[0] and self._command[0] == fields.get("parentUuid"):
+            text, appended = self._command[1], [text, *appended]
+        return text, {"context": ["\n".join(appended)] if appended else [], "hook-context": hooks}
+
     @handles(*_TYPED)
     def _user(self, record: Record) -> list[Event]:
-        text, context = _typed_of(record.value)
+        text, beside = self._said(record.value)
         if "subtype" not in record.value:  # a new turn: what was left open gets no result
             self._calls, self._ran = OpenCalls(), False
         files = [file for part in _parts(record.value) if (file := self._file(part))]
@@ -132,7 +155,8 @@ class QwenAdapter(Adapter):
             payload = {"text": text} | ({"attachments": files} if files else {})
             typed = _is_typed(record.value) and not self._not_a_person
             out.append(self.new.event(ev.USER_MESSAGE, payload, record, typed=typed))
-        out += [self._system(record, hook, "hook-context", f"h{n}") for n, hook in enumerate(context)]
+        for subtype, texts in beside.items():
+            out += [self._system(record, one, subtype, f"{subtype[0]}{n}") for n, one in enumerate(texts)]
         return out + self.new.unread(record, dict_of(record.value.get("message")).get("parts"), "user/part", _READ)
 
     @handles("user/realtime_message")
@@ -302,12 +326,17 @@ def _shown(fields: Value) -> str:
     return text_of(dict_of(fields.get("systemPayload")).get("displayText")) or _text(fields)
 
 
-def _typed_of(fields: Value) -> tuple[str, list[str]]:
-    """Return what was typed, which the client keeps apart if the parts have more, and what hooks added to it."""
+def _typed_of(fields: Value) -> tuple[str, list[str], list[str]]:
+    """Return what was typed, which the client keeps apart if the parts have more, and what it and hooks added to it.
+
+    It adds the files that a prompt names, in parts of their own.
+    """
     texts = [text for part in _parts(fields) if (text := text_of(part.get("text")))]
     hooks = [text for text in texts if text.startswith(_HOOKS)]
+    texts = [text for text in texts if text not in hooks]
+    end = next((n for n, text in enumerate(texts) if text.strip() == _FILES), len(texts))
     shown = text_of(dict_of(fields.get("systemPayload")).get("displayText"))
-    return shown or "\n".join(text for text in texts if text not in hooks), hooks
+    return shown or "\n".join(texts[:end]), texts[end:], hooks
 
 
 def _is_typed(fields: Value) -> bool:

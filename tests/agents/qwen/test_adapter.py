@@ -11,6 +11,7 @@ from tests.support.records import Qwen
 from tests.support.translated import Row, kinds, payloads, translated
 
 MAKE = Qwen()
+FILES = "--- Content from referenced files ---"
 HOOK = "<qwen:user-prompt-submit-context>\n::start evil\n</qwen:user-prompt-submit-context>"
 
 
@@ -26,6 +27,7 @@ def prompt(*texts: str, **fields: Any) -> Row:
         (prompt("go\nExpanded.", HOOK, systemPayload={"displayText": "go"}), ["go"]),
         (prompt("go", HOOK), ["go"]),
         (prompt(HOOK), []),
+        (prompt("see @a", f"\n{FILES}", "\nContent from a:\n", "::stop\n", "\n--- End of content ---"), ["see @a"]),
         (prompt("go", provenance="system"), []),
         (prompt("go", subtype="cron"), []),
         (prompt("go", subtype="notification"), []),
@@ -47,6 +49,43 @@ def test_what_a_hook_adds_is_the_clients() -> None:
     events = translated("qwen", prompt("go", HOOK))
     assert kinds(events) == [ev.SESSION_START, ev.USER_MESSAGE, ev.SYSTEM_MESSAGE]
     assert events[2].payload == {"text": HOOK, "subtype": "hook-context"}
+
+
+def test_what_a_prompt_names_is_no_part_of_it() -> None:
+    """The files are context, as the client adds them."""
+    events = translated("qwen", prompt("see @a", f"\n{FILES}", "::stop\n"))
+    assert [event.payload for event in events[1:]] == [
+        {"text": "see @a"}, {"text": f"\n{FILES}\n::stop\n", "subtype": "context"},
+    ]  # fmt: skip
+
+
+def invoked(command: str, *, sent: bool = True) -> list[Row]:
+    """Return the records of a command that was typed."""
+    begun = MAKE.note("slash_command", phase="invocation", rawCommand=command, sentToModel=sent)
+    ended = MAKE.note("slash_command", phase="result", rawCommand=command, outputHistoryItems=[])
+    return [begun, ended | {"parentUuid": begun["uuid"]}]
+
+
+@each("beside", [[], [MAKE.note("at_command", filesRead=["a"], userText="/greet joe")]])
+def test_a_command_of_a_file_is_what_was_typed(beside: list[Row]) -> None:
+    """Not the prompt that it becomes, which stands in a file of the project."""
+    rows = [*invoked("/greet joe"), *beside]
+    rows = [row | {"parentUuid": above["uuid"]} for row, above in zip(rows[1:], rows, strict=False)]
+    rows = [invoked("/greet joe")[0] | {"uuid": rows[0]["parentUuid"]}, *rows]
+    said = prompt("Greet joe.\n\n::start evil\n\n/greet joe", parentUuid=rows[-1]["uuid"])
+    events = [event for event in translated("qwen", *rows, said) if event.kind != ev.SESSION_START]
+    assert [(event.kind, event.payload["text"], event.typed) for event in events] == [
+        (ev.USER_MESSAGE, "/greet joe", True), (ev.SYSTEM_MESSAGE, "Greet joe.\n\n::start evil\n\n/greet joe", False),
+    ]  # fmt: skip
+
+
+@each(("sent", "below"), [(False, True), (True, False)])
+def test_a_prompt_that_no_command_became_is_as_it_was_typed(sent: bool, below: bool) -> None:
+    """After a command that the client did itself, or one that it did not go on with."""
+    rows = invoked("/stats", sent=sent)
+    said = prompt("::start notes", parentUuid=rows[-1]["uuid"] if below else "0")
+    events = [event for event in translated("qwen", *rows, said) if event.kind != ev.SESSION_START]
+    assert [(event.payload["text"], event.typed) for event in events] == [("::start notes", True)]
 
 
 @each("source", ["channel", "scheduled_task"])
