@@ -9,17 +9,17 @@ TOML = f'description = "greets"\nprompt = """\nGreet the person kindly: {{{{args
 NAMED = "look at @note.txt please"  # the note ends with a command, too
 # For each client: the files of the project, and what its person types.
 FILES = {
-    "claude": ({".claude/commands/greet.md": GREETING, ".claude/skills/readme/SKILL.md": SKILL}, ["/greet joe", "/readme"]),
+    "claude": ({".claude/commands/greet.md": GREETING, ".claude/skills/readme/SKILL.md": SKILL}, ["/greet joe", "/readme", NAMED]),
     "cline": ({".cline/workflows/greet.md": GREETING}, ["/greet", NAMED]),
-    "codex": ({".agents/skills/readme/SKILL.md": SKILL}, ["$readme now"]),
+    "codex": ({".agents/skills/readme/SKILL.md": SKILL}, ["$readme now", NAMED]),
     "copilot": ({".claude/commands/greet.md": GREETING, ".github/skills/readme/SKILL.md": SKILL}, ["/greet joe", NAMED]),
     "gemini": ({".gemini/commands/greet.toml": TOML}, ["/greet joe", NAMED]),
-    "kimi": ({".agents/skills/readme/SKILL.md": SKILL}, ["/skill:readme joe"]),
+    "kimi": ({".agents/skills/readme/SKILL.md": SKILL}, ["/skill:readme joe", NAMED]),
     "opencode": (
         {".opencode/command/greet.md": GREETING, ".opencode/skill/readme/SKILL.md": SKILL},
         ["/greet joe", "/readme joe", NAMED],
     ),
-    "pi": ({".pi/prompts/greet.md": GREETING, ".pi/skills/readme/SKILL.md": SKILL}, ["/greet joe", "/skill:readme joe"]),
+    "pi": ({".pi/prompts/greet.md": GREETING, ".pi/skills/readme/SKILL.md": SKILL}, ["/greet joe", "/skill:readme joe", NAMED]),
     "qwen": (
         {".qwen/commands/greet.md": GREETING, ".qwen/skills/readme/SKILL.md": SKILL}, ["/greet joe", "/readme", NAMED],
     ),
