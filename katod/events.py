@@ -116,7 +116,8 @@ class SessionRef(NamedTuple):
 class Event(NamedTuple):
     """One canonical event. The same source gives the same `id`, on every machine, at any time.
 
-    `words` is, for a typed command, the text below it, `beside` all text of its message but commands.
+    `words` is, for a typed command, the text below it, `beside` the text of its message but commands, of which only the
+    ends are kept if it is long.
     `dedup_key` is the id without the session, for agents that copy records into other files (forks): a command is
     carried out once per `dedup_key`. `typed` is true if a person is known to have typed the text of a `user.message`;
     only such text can contain commands. `blobs` has the content of the attachments: (SHA-256, media type, base64).

@@ -139,7 +139,7 @@ class AgentSpec:
     form: str = ""  # the agent whose records it writes, if not its own
     commands: bool = True  # its prompts may command katod: not where a chat's channel or a timer speaks as the user
     marks_pastes: bool = False  # its records say which part of a message was pasted
-    # Its records tell what was typed from the prompt that it becomes: where a file of commands or a skill is named.
+    # Its records always tell what was typed from the prompt that it becomes: where that names a command or a skill.
     marks_expansions: bool = False
     names_parents: bool = False  # they are sessions of their own, whose first record names the one that started it
     folders_of_session: int = 0  # how many folders a session has of its own, one in the other, around its file

@@ -24,6 +24,7 @@ Origin = Literal["pasted", "delegated"]
 Doubt = Literal["pasted", "delegated", "inside"]
 _LINE: Final = re.compile(r"::([A-Za-z]+)(?![^\s])[ \t]*(.*)")
 MOST_COMMANDS: Final = 1000  # per message; the rest is text: all events and ranges of a message are in memory at once
+_END: Final = 4096  # characters of each end of a long message that a command is compared with files by
 MOST_NEAR_MISSES: Final = 10  # per message
 # Where nothing marks what is pasted, a command counts in a short message, and at both ends of a longer one.
 MOST_SHORT: Final = 8  # lines, from the first to the last one that is not blank
@@ -325,13 +326,16 @@ def command_of(event: Event) -> Command:
 def _parts(event: Event, parsed: Parsed) -> list[Event]:
     out: list[Event] = []
     rest = {k: v for k, v in event.payload.items() if k not in ("text", "pasted")}
+    beside = parsed.words
+    if len(beside) > 2 * _END:
+        beside = f"{beside[:_END]}\n{beside[-_END:]}"
     for n, piece in enumerate(parsed.pieces):
         part = event._replace(id=f"{event.id}.{n}", dedup_key=f"{event.dedup_key}.{n}")
         if piece.command is not None:
             below = parsed.pieces[n + 1 : n + 2]
             words = below[0].text if below and below[0].command is None else ""
-            command = part._replace(kind=ev.USER_COMMAND, payload=_payload(piece.command), blobs=(), words=words)
-            out.append(command._replace(beside=parsed.words))
+            payload = _payload(piece.command)
+            out.append(part._replace(kind=ev.USER_COMMAND, payload=payload, blobs=(), words=words, beside=beside))
             continue
         out.append(part._replace(payload=_text(piece) | rest))
         rest = {}

@@ -77,10 +77,10 @@ class Controller:
         applied[key] = None
         if is_history(event, source, self._catalog):
             return
-        command, refused = command_of(event), why_not_typed(event, session.metadata.cwd or session.row.cwd)
+        command = command_of(event)
         if self.policy.paused and command.word != "stop":  # to stop is always allowed
-            refused = _PAUSED
-        if refused:
+            self.refuse(session, command.word, event.time, _PAUSED)
+        elif refused := why_not_typed(event, session.metadata.cwd or session.row.cwd):
             self.refuse(session, command.word, event.time, refused)
         else:
             self.carry_out(session, command, event.id, time=event.time, source=source.path)

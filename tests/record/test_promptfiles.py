@@ -1,5 +1,6 @@
 """Commands in files of a project of which a client makes prompts: they are not typed, whoever does not tell them apart."""
 
+import os
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.events import Event, SessionRef
+from katod.record import promptfiles
 from katod.record.promptfiles import why_not_typed
 from tests.looping import each
 from tests.support.records import MAKERS, says, user
@@ -70,53 +72,110 @@ def test_where_clients_keep_prompts(tmp_path: Any, name: str, is_found: bool) ->
     assert not why_not_typed(command(), str(project / "a/b"))
 
 
-@each(
-    ("written", "line", "beside", "is_made"),
-    [
-        ("Say hello to\n::stop", "::stop", "Say hello to", True),
-        ("Say hello to\n::start $1.md", "::start x.md", "Say hello to", True),
-        ("Say hello to {{name}}\n::start a", "::start a", "Say hello to joe", True),
-        ("Say hello to\n::start a", "::start a joe", "Say hello to", True),  # what is typed behind a name is appended
-        ("Say hello to\n::start a\nand more", "::start a joe", "Say hello to and more", False),
-        ("Say hello to\n::stop", "::start", "Say hello to", False),
-        ("Say hello to\n::stop", "::stop", "something else", False),
-        ("::stop", "::stop", "something else", False),
-        ("::stop", "::stop", "", False),
-        ("to\n::stop", "::stop", "to", False),
-    ],
-)
-def test_which_prompts_were_made_of_a_file(tmp_path: Any, written: str, line: str, beside: str, is_made: bool) -> None:
-    """Those that have the line of the command, and other words of the file."""
+MADE = [
+    ("Say hello to\n::stop", "::stop", "Say hello to"),
+    ("Fix it\n::stop", "::stop", "Fix it"),
+    ("::stop\nSay hello", "::stop", "Say hello"),
+    ("Say hello to\n::start $1.md", "::start x.md", "Say hello to"),
+    ("Say hello to\n::start $10", "::start x.md", "Say hello to"),
+    ("Say hello to\n::start $1", "::start", "Say hello to"),
+    ("Say hello to\n::stop $ARGUMENTS", "::stop", "Say hello to"),
+    ("Say hello to\n$1::stop", "::stop", "Say hello to"),
+    ("Greet\nhello {{name}}\n::start a", "::start a", "Greet\nhello joe"),
+    ("Say hello to\n::start a", "::start a joe", "Say hello to"),  # what is typed behind a name is appended
+    ("Say hello to\r\n::stop\r\n", "::stop", "Say hello to"),
+    ("Say\n```\n::stop\n```", "::stop", "Say\n```"),
+]
+NOT_MADE = [
+    ("Say hello to\n::start a\nand more", "::start a joe", "Say hello to\nand more"),
+    ("Say hello to\n::stop", "::start", "Say hello to"),
+    ("Say hello to\n::stop", "::stop", "something else"),
+    ("Say hello to\n::stop", "::stop", "I Say hello to"),
+    ("::stop", "::stop", "something else"),
+    ("::stop", "::stop", ""),
+    ("```\n::stop\n```\nThen rest.", "::stop", "```"),
+    ("Type\n::start\nIf $1 is given, add $2 and then stop.", "::start", "Tidy up and then stop."),
+]
+
+
+@each(("file", "line", "beside", "is_made"), [*((*row, True) for row in MADE), *((*row, False) for row in NOT_MADE)])
+def test_which_prompts_were_made_of_a_file(tmp_path: Any, file: str, line: str, beside: str, is_made: bool) -> None:
+    """Those that have the line of the command, and the line above or below it."""
     project = Path(mkdtemp(dir=tmp_path))
     (project / ".x/commands").mkdir(parents=True)
-    (project / ".x/commands/a.md").write_text(written)
+    (project / ".x/commands/a.md").write_text(file)
     assert bool(why_not_typed(command(line, beside), str(project))) == is_made
 
 
-def test_commands_in_settings_are_found(tmp_path: Any) -> None:
-    """As strings, with all that is escaped in them."""
-    (tmp_path / "opencode.json").write_text('{"command":{"a":{"template":"Say \\"hello\\" to joe\\n\\n::stop"}}}')
-    assert why_not_typed(command("::stop", 'Say "hello" to joe'), str(tmp_path))
+@each(
+    ("name", "content"),
+    [
+        ("opencode.json", '{"command":{"a":{"template":"Say \\"hello\\" to joe\\r\\n\\n::stop"}}}'),
+        ("opencode.jsonc", '{// mine\n"command":{"a":{"template":"Say \\"hello\\" to joe\\n\\u003a\\u003Astop"},}}'),
+        (".x/commands/a.toml", 'prompt = """\nSay \\"hello\\" to joe\n\n::stop\n"""\n'),
+        (".x/commands/a.md", '\ufeffSay "hello" to joe\n\n::stop\n'),
+    ],
+)
+def test_forms_of_prompts(tmp_path: Any, name: str, content: str) -> None:
+    """Strings are read as they are written in settings."""
+    project = Path(mkdtemp(dir=tmp_path))
+    (project / name).parent.mkdir(parents=True, exist_ok=True)
+    (project / name).write_text(content)
+    assert why_not_typed(command("::stop", 'Say "hello" to joe'), str(project))
 
 
-def test_what_tells_a_prompt_from_what_was_typed_is_believed(tmp_path: Any) -> None:
-    """An agent that records what was typed needs no look at files; and there is none without a folder of the session."""
+def test_a_project_is_not_looked_into_without_need(tmp_path: Any) -> None:
+    """Where the records of an agent tell what was typed, that counts."""
     (tmp_path / ".x/commands").mkdir(parents=True)
     (tmp_path / ".x/commands/a.md").write_text(BODY)
-    assert why_not_typed(command(), str(tmp_path))
+    assert why_not_typed(command(agent="opencode"), str(tmp_path))
     assert not why_not_typed(command(agent="claude"), str(tmp_path))
-    assert not why_not_typed(command(), "")
-    assert not why_not_typed(command(), "relative")
+
+
+def test_without_a_folder_of_the_session_nothing_is_compared() -> None:
+    """Nor if there is none of this name."""
+    for cwd in ("", "relative", "/nowhere/at/all", "/a\0b", "/\udc80"):
+        assert not why_not_typed(command(), cwd)
 
 
 def test_hostile_files_stop_nothing(tmp_path: Any) -> None:
-    """A folder that leads to itself, a file without an end, one that is too large, and one that is none."""
+    """Links that lead back, or nowhere, a file without an end, one of another kind, and a name that is no text."""
     folder = tmp_path / ".x/commands"
     folder.mkdir(parents=True)
-    (folder / "loop").symlink_to(folder)
-    (folder / "zero").symlink_to("/dev/zero")
-    (folder / "large").write_text(BODY + "x" * 100_000)
-    (folder / "gone").symlink_to("nowhere")
+    for number in range(20):
+        (folder / f"loop{number}").symlink_to(folder)
+    (folder / "0").symlink_to("0")
+    (folder / "zero.md").symlink_to("/dev/zero")
+    (folder / "gone.md").symlink_to("nowhere")
+    os.mkfifo(folder / "fifo.md")
+    (folder / "bad.toml").write_text("::start = [")
     assert not why_not_typed(command(), str(tmp_path))
-    (folder / "more.md").write_text(BODY)
+    (folder / os.fsdecode(b"\xff.md")).write_text(BODY)
+    assert "\ufffd.md" in why_not_typed(command(), str(tmp_path))
+
+
+def test_a_large_file_hides_nothing(tmp_path: Any) -> None:
+    """Neither one in front of it, nor what is in it."""
+    folder = tmp_path / ".x/commands"
+    folder.mkdir(parents=True)
+    for number in range(600):
+        (folder / f"{number}.md").write_text("hello")
+    (folder / "z.md").write_text("x" * 200_000 + "\n" + BODY)
     assert why_not_typed(command(), str(tmp_path))
+
+
+def test_too_many_files_are_said(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that is alone in its message acts as ever."""
+    monkeypatch.setattr(promptfiles, "_ENTRIES", 10)
+    (tmp_path / ".x/commands").mkdir(parents=True)
+    for number in range(20):
+        (tmp_path / f".x/commands/{number}.md").write_text("hello")
+    assert "give the command alone" in why_not_typed(command(), str(tmp_path))
+    assert not why_not_typed(command(beside=""), str(tmp_path))
+
+
+def test_patterns_take_no_time(tmp_path: Any) -> None:
+    """A line of many placeholders is looked for once."""
+    (tmp_path / ".x/commands").mkdir(parents=True)
+    (tmp_path / ".x/commands/a.md").write_text("hello\n::start " + "$1a" * 500 + "$1b\nmore")
+    assert not why_not_typed(command("::start " + "a" * 5000, "hello"), str(tmp_path))

@@ -37,7 +37,6 @@ SPEC: Final = AgentSpec(
     product="Gemini CLI",
     adapter_name="gemini.adapter.GeminiAdapter",
     nature=Nature.NATIVE_IDS,
-    marks_expansions=True,
     roots=_roots,
     variables=("GEMINI_CLI_HOME",),
     folders=("tmp",),

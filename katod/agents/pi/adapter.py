@@ -19,8 +19,9 @@ from katod.model import Record, TypedText
 # Bookkeeping: state of extensions, bookmarks of the tree, what the model no longer reads, and the system prompt.
 _IGNORED: Final = frozenset({"context_edit", "custom", "label", "message/system"})
 # How `/skill:NAME` is sent: the instructions, and what the person typed behind the name. The instructions end with the
-# last such tag, as nothing in them is typed.
-_SKILL: Final = re.compile(r'<skill name="([^"\n]+)" location="[^"\n]*">\n(.*)\n</skill>(.*)', re.DOTALL)
+# last such tag, as nothing in them is typed. In the same way, the files that `pi @FILE` names stand before the prompt.
+_SKILL: Final = re.compile(r'<skill name="([^\n]+)" location="[^\n]*">\n(.*)\n</skill>(.*)', re.DOTALL)
+_FILES: Final = re.compile(r'(<file name="[^\n]*">.*</file>)(.*)', re.DOTALL)
 _CONTENT: Final = ("text", "image")  # the blocks of a message of the person, and of a result
 _SHELL: Final = "bash"
 # The last line of the result of a command that failed.
@@ -140,12 +141,11 @@ class PiAdapter(Adapter):
     @handles("message/user")
     def _user(self, record: Record) -> list[Event]:
         content = dict_of(record.value.get("message")).get("content")
-        text, instructions = _typed(_text(content))
+        text, beside = _typed(_text(content))
         files = self._images(content)
         payload = {"text": text} | ({"attachments": files} if files else {})
         out = [self.new.event(ev.USER_MESSAGE, payload, record, typed=True)] if text.strip() or files else []
-        if instructions:
-            out.append(self._system(record, instructions, "skill", "s"))
+        out += [self._system(record, added, subtype, "s") for subtype, added in beside.items()]
         return out + self.new.unread(record, content, "user/content", _CONTENT)
 
     @handles("message/assistant")
@@ -240,10 +240,13 @@ def _text(content: Any) -> str:
     return "\n".join(text_of(row.get("text")) for row in dicts_of(content) if row.get("type") == "text")
 
 
-def _typed(text: str) -> tuple[str, str]:
-    """Return what the person typed, and the instructions of the skill that they called."""
-    found = _SKILL.fullmatch(text)
-    return (f"/skill:{found[1]} {found[3].lstrip()}".rstrip(), found[2]) if found else (text, "")
+def _typed(text: str) -> tuple[str, dict[str, str]]:
+    """Return what the person typed, and by its subtype what the client put before it."""
+    if found := _SKILL.fullmatch(text):
+        return f"/skill:{found[1]} {found[3].lstrip()}".rstrip(), {"skill": found[2]}
+    if found := _FILES.fullmatch(text):
+        return found[2].strip("\n"), {"context": found[1]}
+    return text, {}
 
 
 def _outcome(message: dict[str, Any], text: str) -> dict[str, Any]:

@@ -30,7 +30,6 @@ SPEC: Final = AgentSpec(
     product="Qwen Code",
     adapter_name="qwen.adapter.QwenAdapter",
     nature=Nature.NATIVE_IDS,
-    marks_expansions=True,
     roots=lambda: [from_environment("QWEN_RUNTIME_DIR") or _home()],  # settings stay in the other one
     variables=("QWEN_RUNTIME_DIR", "QWEN_HOME"),
     folders=("projects",),

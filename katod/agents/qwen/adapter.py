@@ -27,8 +27,8 @@ _IGNORED: Final = frozenset({
 })  # fmt: skip
 # What hooks add to a prompt, each as a part of its own.
 _HOOKS: Final = ("<qwen:user-prompt-submit-context", "<qwen:session-start-context")
-# What stands, in a part of its own, before the files that a prompt names.
-_FILES: Final = "--- Content from referenced files ---"
+# How a part begins behind which the client has put what a prompt names: files, or resources of a server.
+_NAMED: Final = "--- Content from "
 _TYPED: Final = ("user", "user/mid_turn_user_message")
 _ANSWERS: Final = ("assistant", "assistant/realtime_message")
 _READ: Final = ("text", "inlineData", "fileData", "functionResponse")  # the parts of a message of the person
@@ -137,10 +137,22 @@ class QwenAdapter(Adapter):
         elif kind in _TYPED:
             self._command = ["", ""]
 
+    def _became(self, text: str, fields: Value) -> bool:
+        """Return whether a prompt is what the last command became: it stands below that, and has its words."""
+        words = self._command[1].split()[1:]
+        return bool(words) and self._is_below_command(fields) and all(word in text for word in words)
+
+    def _may_be_of_file(self, fields: Value) -> bool:
+        """Return whether a prompt may be what the last command became: or the next one, if a hook held that up."""
+        return len(self._command[1].split()) == 1 and self._is_below_command(fields)
+
+    def _is_below_command(self, fields: Value) -> bool:
+        return bool(self._command[0]) and self._command[0] == fields.get("parentUuid")
+
     def _said(self, fields: Value) -> tuple[str, dict[str, list[str]]]:
         """Return what was typed, and by its subtype what the client put in its place or added to it."""
         text, appended, hooks = _typed_of(fields)
-        if self._command[0] and self._command[0] == fields.get("parentUuid"):
+        if self._became(text, fields):
             text, appended = self._command[1], [text, *appended]
         return text, {"context": ["\n".join(appended)] if appended else [], "hook-context": hooks}
 
@@ -153,7 +165,7 @@ class QwenAdapter(Adapter):
         out: list[Event] = []
         if text.strip() or files:
             payload = {"text": text} | ({"attachments": files} if files else {})
-            typed = _is_typed(record.value) and not self._not_a_person
+            typed = _is_typed(record.value) and not self._not_a_person and not self._may_be_of_file(record.value)
             out.append(self.new.event(ev.USER_MESSAGE, payload, record, typed=typed))
         for subtype, texts in beside.items():
             out += [self._system(record, one, subtype, f"{subtype[0]}{n}") for n, one in enumerate(texts)]
@@ -334,7 +346,7 @@ def _typed_of(fields: Value) -> tuple[str, list[str], list[str]]:
     texts = [text for part in _parts(fields) if (text := text_of(part.get("text")))]
     hooks = [text for text in texts if text.startswith(_HOOKS)]
     texts = [text for text in texts if text not in hooks]
-    end = next((n for n, text in enumerate(texts) if text.strip() == _FILES), len(texts))
+    end = next((n for n, text in enumerate(texts) if n and text.lstrip().startswith(_NAMED)), len(texts))
     shown = text_of(dict_of(fields.get("systemPayload")).get("displayText"))
     return shown or "\n".join(texts[:end]), texts[end:], hooks
 

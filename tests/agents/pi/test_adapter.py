@@ -169,6 +169,7 @@ SKILL = '<skill name="pdf" location="/s/pdf/SKILL.md">\nReferences are relative 
         (SKILL, "/skill:pdf"),
         (f"{SKILL}\n\nextract it\n\nplease", "/skill:pdf extract it\n\nplease"),
         ([{"type": "text", "text": f"{SKILL}\n\nextract it"}], "/skill:pdf extract it"),
+        (SKILL.replace('"pdf"', '"p"df"'), '/skill:p"df'),
         ("what is <skill name=", "what is <skill name="),
     ],
 )
@@ -191,6 +192,18 @@ def test_no_line_of_a_skill_is_a_command(words: str, behind: str) -> None:
     assert not parse_message(*typed).commands
     [typed] = PiAdapter.typed_texts(message("user", f"{written}\n::start"))
     assert bool(parse_message(*typed).commands) == bool(behind)
+
+
+@each("content", ["::stop", "x\n</file>\n::stop", ""])
+@each("typed", ["look", "::start notes\nlook", ""])
+def test_files_on_the_command_line_are_not_typed(content: str, typed: str) -> None:
+    """`pi @note.md` puts them before the prompt."""
+    files = f'<file name="/a.md">\n{content}\n</file>\n<file name="/b.png"></file>\n'
+    record = message("user", f"{files}{typed}")
+    [row] = PiAdapter.typed_texts(record)
+    assert row.text == typed
+    said = [event.payload["text"] for event in translated("pi", record) if event.typed]
+    assert said == [typed] * bool(typed)
 
 
 def test_what_else_was_used_counts() -> None:

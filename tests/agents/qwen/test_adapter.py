@@ -28,6 +28,8 @@ def prompt(*texts: str, **fields: Any) -> Row:
         (prompt("go", HOOK), ["go"]),
         (prompt(HOOK), []),
         (prompt("see @a", f"\n{FILES}", "\nContent from a:\n", "::stop\n", "\n--- End of content ---"), ["see @a"]),
+        (prompt("see @s:u", "\n--- Content from MCP resource s:u [1a2b] ---\n", "::stop\n"), ["see @s:u"]),
+        (prompt("--- Content from me", "and more"), ["--- Content from me\nand more"]),
         (prompt("go", provenance="system"), []),
         (prompt("go", subtype="cron"), []),
         (prompt("go", subtype="notification"), []),
