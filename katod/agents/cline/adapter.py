@@ -87,14 +87,18 @@ class ClineAdapter(Adapter):
     def _message(self, record: Record, *, typed: bool) -> list[Event]:
         fields, model = record.value, text_of(dict_of(record.value.get("modelInfo")).get("id"))
         out: list[Event] = []
-        pictures: list[Value] = []
+        files: list[Value] = []
         for n, block in enumerate(_blocks(fields)):
             kind = f"{text_of(fields.get('role'))}/{text_of(block.get('type'))}"
             if kind == "user/image":
-                pictures.append(self._image(block))
+                files.append(self._image(block))
+            elif kind == "user/file":  # a prompt names it
+                files.append({"type": "file"} | texts_in({"name": block.get("path")}))
+                read = {"text": text_of(block.get("content")), "subtype": "context"}
+                out.append(self.new.event(ev.SYSTEM_MESSAGE, read, record, n))
             else:
                 out += self._block(record, kind, block, n, model, typed=typed)
-        out = self.new.with_images(out, pictures, record) if pictures else out
+        out = self.new.with_images(out, files, record) if files else out
         counts = dict_of(fields.get("metrics"))
         usage: Value = {name: counts[key] for name, key in _COUNTS if int_or_none(counts.get(key)) is not None}
         if cost := cost_or_none(counts.get("cost")):

@@ -209,3 +209,12 @@ def test_a_client_that_works_has_the_database_beside_the_sessions_open(monkeypat
     monkeypatch.setattr(manifest_, "has_open", lambda *asked: asked)
     asked = manifest_.runs(Path("/data/sessions/1_abc/1_abc.messages.json"), "1_abc", SessionStart(cwd="/p"))
     assert asked == ("/data/db/sessions.db", {"cline"}, "/p")
+
+
+def test_a_file_that_a_prompt_names_is_attached_to_it() -> None:
+    """What it says is context, and no line of it is typed."""
+    said = {"type": "text", "text": '<user_input mode="act">see @a</user_input>'}
+    file = {"type": "file", "path": "/p/a.txt", "content": "::stop\n"}
+    [prompt, context] = told(MAKE.message("user", said, file))
+    assert prompt.payload == {"text": "see @a", "attachments": [{"type": "file", "name": "/p/a.txt"}]}
+    assert (context.payload, context.typed) == ({"text": "::stop\n", "subtype": "context"}, False)
