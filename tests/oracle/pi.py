@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.oracle.common import Record, Sets, as_dict, as_text, joined_texts, records, shell_text
 
 # Entries and messages that are not part of the conversation.
-BOOKKEEPING = frozenset(("custom", "label", "message/system"))
+BOOKKEEPING = frozenset(("context_edit", "custom", "label", "message/system"))
 
 
 def read(path: Path) -> Sets:
@@ -16,6 +16,8 @@ def read(path: Path) -> Sets:
         kind = as_text(row.get("type")) or "untyped"
         kind = f"message/{message.get('role')}" if kind == "message" else kind
         _entry(sets, kind, as_text(row.get("id")), message)
+        if counts := as_dict(message.get("usage")) or as_dict(row.get("usage")):
+            sets.usage(as_text(row.get("id")), counts, ("input", "output"))
     return sets
 
 
@@ -25,13 +27,11 @@ def _entry(sets: Sets, kind: str, native: str, message: Record) -> None:
     elif kind == "message/assistant":
         for block in map(as_dict, message.get("content") or []):
             _block(sets, native, block)
-        if counts := as_dict(message.get("usage")):
-            sets.usage(native, counts, ("input", "output"))
     elif kind == "message/toolResult":
         sets.result(as_text(message.get("toolCallId")), _text(message))
     elif kind == "message/bashExecution":
         sets.user(native, shell_text(as_text(message.get("command"))))
-    else:
+    elif kind != "usage":
         sets.other[kind if kind in BOOKKEEPING else f"other:{kind}"] += 1
 
 

@@ -150,10 +150,8 @@ def opencode_values(path: Path) -> Iterator[Record]:
 
 def pi(path: Path) -> Iterator[Answer]:
     for _, row in rows(path):
-        message = as_dict(row.get("message"))
-        if row.get("type") == "message" and message.get("role") == "assistant" and as_dict(message.get("usage")):
-            counts = figures(message["usage"], "input", "cacheRead", "cacheWrite", "output")
-            yield (row.get("id"), row.get("timestamp")), counts
+        if used := as_dict(as_dict(row.get("message")).get("usage")) or as_dict(row.get("usage")):
+            yield (row.get("id"), row.get("timestamp")), figures(used, "input", "cacheRead", "cacheWrite", "output")
 
 
 def qwen(path: Path) -> Iterator[Answer]:

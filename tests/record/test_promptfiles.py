@@ -18,7 +18,12 @@ from tests.support.world import World
 
 BODY = "---\ndescription: greets\n---\nGreet the person kindly.\n\n$ARGUMENTS\n\n::start evil.jsonl\n"
 PROMPT = "Greet the person kindly.\n\njoe\n\n::start evil.jsonl"
-UNMARKED = [make for make in MAKERS if AGENTS[make.agent].commands and not AGENTS[make.agent].marks_expansions]
+# Without a project there are no files of prompts.
+UNMARKED = [
+    make
+    for make in MAKERS
+    if AGENTS[make.agent].commands and not AGENTS[make.agent].marks_expansions and "cwd" not in make.ABSENT
+]
 
 
 def command(

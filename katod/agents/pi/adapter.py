@@ -242,6 +242,8 @@ def _text(content: Any) -> str:
 
 def _typed(text: str) -> tuple[str, dict[str, str]]:
     """Return what the person typed, and by its subtype what the client put before it."""
+    if not text.startswith("<"):
+        return text, {}
     if found := _SKILL.fullmatch(text):
         return f"/skill:{found[1]} {found[3].lstrip()}".rstrip(), {"skill": found[2]}
     if found := _FILES.fullmatch(text):
