@@ -6,12 +6,9 @@ also stands in such a file, below or above a line that is in the message, too, i
 
 import os
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
-
-import orjson
+from typing import Final
 
 from katod.agents import AGENTS
 from katod.events import Event
@@ -23,9 +20,12 @@ _FOLDERS: Final = ("command", "commands", "prompts", "workflows", "skill", "skil
 _SUFFIXES: Final = (".md", ".mdc", ".mdx", ".txt", ".prompt", ".toml", ".json", ".jsonc", ".yaml", ".yml")
 _SETTINGS: Final = ("opencode.json", "opencode.jsonc")  # they may have prompts, too
 _PLACEHOLDER: Final = re.compile(r"\$ARGUMENTS|\$\d+|\$@|\$\{[^{}\n]*\}|\{\{[^{}\n]*\}\}|!`[^`\n]*`|[@!]\{[^{}\n]*\}")
-_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+# What stands for something else in settings, and where a string begins or ends in them.
+_ESCAPED: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))|\"|'''", re.DOTALL)
+_ESCAPES: Final = {"n": "\n", "r": "\n", "t": "\t"}
 _WORD: Final = re.compile(r"\w")
-_ENTRIES: Final = 20_000  # of folders,
+_LARGEST: Final = 4 * 1024 * 1024  # bytes: no model takes a longer prompt
+_ENTRIES: Final = 20_000  # of folders of prompts,
 _BYTES: Final = 64 * 1024 * 1024  # and of files, that are looked at for one command
 _TOO_MANY: Final = "it cannot be told from a prompt file, as the project has too many of them: give the command alone"
 
@@ -42,7 +42,7 @@ def why_not_typed(command: Event, project: str) -> str:
     is_told = AGENTS[command.session.agent].marks_expansions or not command.beside.strip()
     if is_told or not os.path.isabs(project):
         return ""
-    said = {line.strip() for line in command.beside.split("\n")}
+    said = set(filter(None, map(str.strip, command.beside.split("\n"))))
     try:
         found = next(
             (path for path, text in _Prompts().of(project) if _became(text, command.payload["line"], said)), ""
@@ -73,13 +73,12 @@ class _Prompts:
         for root in map(str, (Path(project), *Path(project).parents)):
             if os.path.realpath(root) == own:
                 return
-            for path in self._in(root):
-                yield from ((path, text) for text in _texts(path, self._read(path)))
+            yield from ((path, text) for path in self._in(root) if "::" in (text := _text(path, self._read(path))))
             if os.path.lexists(os.path.join(root, ".git")):
                 return
 
     def _in(self, root: str) -> Iterator[str]:
-        hidden = [path for path, _ in self._listed(root) if os.path.basename(path).startswith(".")]
+        hidden = [path for path, is_folder in self._listed(root, ".") if is_folder]
         yield from (os.path.join(folder, name) for folder in (root, *hidden) for name in _SETTINGS)
         for folder in hidden:
             for name in _FOLDERS:
@@ -94,15 +93,18 @@ class _Prompts:
                 elif path.endswith(_SUFFIXES):
                     yield path
 
-    def _listed(self, folder: str) -> list[tuple[str, bool]]:
-        """Return the paths in a folder, and which are folders; nothing if it was listed before, or cannot be."""
+    def _listed(self, folder: str, begins: str = "") -> list[tuple[str, bool]]:
+        """Return the paths in a folder whose names begin so, and which are folders.
+
+        Nothing if it was listed before, or cannot be.
+        """
         try:
             status = os.stat(folder)
             if (status.st_dev, status.st_ino) in self._seen:
                 return []
             self._seen.add((status.st_dev, status.st_ino))
             with os.scandir(folder) as entries:
-                found = [(entry.path, _is_folder(entry)) for entry in entries]
+                found = [(entry.path, _is_folder(entry)) for entry in entries if entry.name.startswith(begins)]
         except OSError:
             return []  # most are not there
         self._entries -= len(found)
@@ -112,7 +114,7 @@ class _Prompts:
 
     def _read(self, path: str) -> str:
         try:
-            data = read_small(Path(path), _BYTES)
+            data = read_small(Path(path), _LARGEST)
         except OSError:
             return ""
         self._bytes -= len(data)
@@ -128,44 +130,40 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
         return False  # a link that leads to itself
 
 
-def _texts(path: str, text: str) -> list[str]:
-    """Return the texts of a file that may be prompts: in settings, each string is one."""
-    if "::" not in text and "\\u003" not in text.lower():
-        return []
-    try:
-        if path.endswith(".toml"):
-            return list(_strings(tomllib.loads(text)))
-        if path.endswith((".json", ".jsonc")):
-            return [orjson.loads(written[0]) for written in _STRING.finditer(text)]
-    except ValueError:
-        return [text]
-    return [text]
+def _text(path: str, text: str) -> str:
+    """Return the text of a file as its prompts have it: in settings, they are strings."""
+    return _ESCAPED.sub(_meant, text) if path.endswith((".toml", ".json", ".jsonc")) else text
 
 
-def _strings(value: Any) -> Iterator[str]:
-    """Yield the strings in a value of TOML."""
-    if isinstance(value, str):
-        yield value
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _strings(inner)
+def _meant(found: re.Match[str]) -> str:
+    code, char = found.groups()
+    if code:
+        return chr(int(code, 16))
+    return _ESCAPES.get(char, char) if char else "\n"
 
 
 def _became(text: str, line: str, said: set[str]) -> bool:
-    """Return whether a message with a command in a line, and other lines that were `said`, was made of a text."""
+    """Return whether a message with a command in a line, and other lines that were `said`, was made of a text.
+
+    The line above the command in the text, or the one below, is in the message: the next one that is there as it is.
+    """
     lines = list(filter(None, map(str.strip, text.split("\n"))))
-    for at, written in enumerate(lines):
-        if _is_made_of(written, line.strip(), is_last=at == len(lines) - 1):
-            above, below = next(_fixed(lines[:at][::-1]), None), next(_fixed(lines[at + 1 :]), None)
-            if above in said or below in said:
+    above, is_below = "", False
+    for number, written in enumerate(lines, 1):
+        if _is_made_of(written, line.strip(), is_last=number == len(lines)):
+            if above in said:
                 return True
+            is_below = True
+        elif _is_fixed(written):
+            if is_below and written in said:
+                return True
+            above, is_below = written, False
     return False
 
 
-def _fixed(lines: list[str]) -> Iterator[str]:
-    """Yield the lines that are in a prompt as they are in its file, but commands and those without a word."""
-    return (
-        line for line in lines if not line.startswith("::") and _WORD.search(line) and not _PLACEHOLDER.search(line)
-    )
+def _is_fixed(line: str) -> bool:
+    """Return whether a line says something, and is in a prompt as it is in its file."""
+    return bool(_WORD.search(line)) and not line.startswith("::") and not _PLACEHOLDER.search(line)
 
 
 def _is_made_of(written: str, line: str, *, is_last: bool) -> bool:

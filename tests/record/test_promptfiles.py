@@ -33,6 +33,14 @@ def command(
     return Event("1", ev.USER_COMMAND, SessionRef(agent, "1"), {"line": line}, {}, beside=beside)
 
 
+def project_with(folder: Path, name: str, content: str) -> Path:
+    """Return a new project with one file."""
+    project = Path(mkdtemp(dir=folder))
+    (project / name).parent.mkdir(parents=True, exist_ok=True)
+    (project / name).write_text(content)
+    return project
+
+
 @pytest.mark.parametrize("make", UNMARKED, ids=lambda make: make.__name__)
 def test_a_command_of_a_file_is_refused_and_said(world: World, make: Any) -> None:
     """It starts nothing, `katod status` names the file, and what is typed acts as before."""
@@ -67,9 +75,7 @@ def test_a_command_of_a_file_is_refused_and_said(world: World, make: Any) -> Non
 )
 def test_where_clients_keep_prompts(tmp_path: Any, name: str, is_found: bool) -> None:
     """In a folder of the client, which is hidden, at any depth; also above the session's folder, in its repository."""
-    project = Path(mkdtemp(dir=tmp_path))
-    (project / name).parent.mkdir(parents=True)
-    (project / name).write_text(BODY)
+    project = project_with(tmp_path, name, BODY)
     (project / "a/b").mkdir(parents=True)
     assert bool(why_not_typed(command(), str(project))) == is_found
     assert bool(why_not_typed(command(), str(project / "a/b"))) == is_found
@@ -106,9 +112,7 @@ NOT_MADE = [
 @each(("file", "line", "beside", "is_made"), [*((*row, True) for row in MADE), *((*row, False) for row in NOT_MADE)])
 def test_which_prompts_were_made_of_a_file(tmp_path: Any, file: str, line: str, beside: str, is_made: bool) -> None:
     """Those that have the line of the command, and the line above or below it."""
-    project = Path(mkdtemp(dir=tmp_path))
-    (project / ".x/commands").mkdir(parents=True)
-    (project / ".x/commands/a.md").write_text(file)
+    project = project_with(tmp_path, ".x/commands/a.md", file)
     assert bool(why_not_typed(command(line, beside), str(project))) == is_made
 
 
@@ -123,9 +127,7 @@ def test_which_prompts_were_made_of_a_file(tmp_path: Any, file: str, line: str, 
 )
 def test_forms_of_prompts(tmp_path: Any, name: str, content: str) -> None:
     """Strings are read as they are written in settings."""
-    project = Path(mkdtemp(dir=tmp_path))
-    (project / name).parent.mkdir(parents=True, exist_ok=True)
-    (project / name).write_text(content)
+    project = project_with(tmp_path, name, content)
     assert why_not_typed(command("::stop", 'Say "hello" to joe'), str(project))
 
 
@@ -179,8 +181,32 @@ def test_too_many_files_are_said(tmp_path: Any, monkeypatch: pytest.MonkeyPatch)
     assert not why_not_typed(command(beside=""), str(tmp_path))
 
 
-def test_patterns_take_no_time(tmp_path: Any) -> None:
-    """A line of many placeholders is looked for once."""
-    (tmp_path / ".x/commands").mkdir(parents=True)
-    (tmp_path / ".x/commands/a.md").write_text("hello\n::start " + "$1a" * 500 + "$1b\nmore")
-    assert not why_not_typed(command("::start " + "a" * 5000, "hello"), str(tmp_path))
+@each(
+    ("content", "line"),
+    [
+        ("hello\n::start " + "$1a" * 500 + "$1b\nmore", "::start " + "a" * 5000),
+        ("::stop\n" * 500_000, "::stop"),
+        ("other\n::stop\n" * 200_000, "::stop"),
+    ],
+)
+def test_no_file_takes_long(tmp_path: Any, content: str, line: str) -> None:
+    """Each line of it is looked at once: else this would not end before the limit of a test."""
+    project = project_with(tmp_path, ".x/commands/a.md", content)
+    assert not why_not_typed(command(line, "hello there"), str(project))
+
+
+@each("content", ['"' + '\\"' * 1_000_000, "[" * 1_000_000 + '"::stop"'])
+def test_no_settings_take_long_or_fail(tmp_path: Any, content: str) -> None:
+    """Strings without an end, and values in values without one."""
+    for name in ("opencode.json", ".x/commands/a.toml"):
+        project = project_with(tmp_path, name, content)
+        assert not why_not_typed(command("::stop", "hello there"), str(project))
+
+
+def test_a_project_may_have_very_many_files(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only those of prompts count."""
+    monkeypatch.setattr(promptfiles, "_ENTRIES", 10)
+    (tmp_path / ".git").mkdir()
+    for number in range(50):
+        (tmp_path / f"{number}.txt").touch()
+    assert not why_not_typed(command(), str(tmp_path))

@@ -128,7 +128,7 @@ class PiAdapter(Adapter):
         return [summary, *self._used(record, record.value)]
 
     @handles("usage")
-    def _beside(self, record: Record) -> list[Event]:
+    def _used_apart(self, record: Record) -> list[Event]:
         """Translate what was used beside the answers, as by a request that keeps the provider's cache."""
         return self._used(record, record.value)
 

@@ -339,7 +339,7 @@ class Pages:
         head = find_head(asked, there, named, results, when, time.time(), is_all=elsewhere is None)
         if elsewhere is None:
             return html_response(join((head, find_foot())))
-        return StreamingResponse(_found(head, elsewhere(asked)), media_type="text/html")
+        return StreamingResponse(_found(head, partial(elsewhere, asked)), media_type="text/html")
 
     def _wants(self, chosen: ListFilter) -> Callable[[SessionEntry], bool]:
         """Return whether a session is searched; if all are, without reading any."""
@@ -353,10 +353,10 @@ class Pages:
         return html_response(found_in_page(asked, row, hits, when))
 
 
-async def _found(head: Markup, elsewhere: Awaitable[Markup]) -> AsyncIterator[Markup]:
+async def _found(head: Markup, elsewhere: Callable[[], Awaitable[Markup]]) -> AsyncIterator[Markup]:
     """Yield the page of a search: what was found here is shown while other machines are searched."""
     yield head
-    yield await elsewhere
+    yield await elsewhere()
     yield find_foot()
 
 
