@@ -16,7 +16,7 @@ State = Mapping[str, Any]
 # Of an adapter.
 _GUARDED: Final = {
     "__init__", "feed", "feed_usage", "state", "has_pending", "finish", "typed_texts", "recognises", "name", "holds",
-    "lacks_parent",
+    "lacks_parent", "usage_state",
 }  # fmt: skip
 UNEXPECTED: Final = "unexpected shape"  # the raw type of a record, or a part of one, that broke its translation
 _DERIVED: Final = ("family", "description")
@@ -292,6 +292,10 @@ class Adapter:
         A source is fed either like this, or in full: an adapter may pass over all else that it remembers.
         """
         return self.feed(record)
+
+    def usage_state(self) -> dict[str, Any]:
+        """Return the part of `state()` that `feed_usage` needs: numbers, times and names of models."""
+        return {}
 
     def finish(self) -> list[Event]:
         """Return the pending events, for a source that is known to be complete."""

@@ -27,7 +27,7 @@ class Source:
         self._scanned: Batch | None = None  # what the scan read, from the line of a command on; that line is decoded
         self._resume_at: Cursor | None = None  # where a restart has to resume while text is held back
         self._read: tuple[int, int] | None = None  # time of change (ns) and size when it was last read to its end
-        self._near_misses: list[NearMiss] = []  # not stored yet
+        self._near_misses: tuple[NearMiss, ...] = ()  # not stored yet
         self._has_left = False  # whether it is a document with something that was not translated
 
     # -- its row --------------------------------------------------------------------------------------
@@ -270,20 +270,20 @@ class Source:
             read_ns=row.read_ns,
         )  # fmt: skip
         self._partial = self._scanned = self._resume_at = self._read = None
-        self._near_misses, self._has_left = [], False
+        self._near_misses, self._has_left = (), False
 
     # -- near misses ------------------------------------------------------------------------------------
 
     @property
     def near_misses(self) -> tuple[NearMiss, ...]:
         """Lines that looked like commands but were not, and are not stored yet."""
-        return tuple(self._near_misses)
+        return self._near_misses
 
     def add_near_misses(self, misses: Iterable[NearMiss]) -> None:
         """Add lines that are to be stored."""
-        self._near_misses += misses
+        self._near_misses += tuple(misses)
 
-    def take_near_misses(self) -> list[NearMiss]:
+    def take_near_misses(self) -> tuple[NearMiss, ...]:
         """Return the lines that are to be stored, once."""
-        taken, self._near_misses = self._near_misses, []
+        taken, self._near_misses = self._near_misses, ()
         return taken

@@ -42,9 +42,9 @@ class UsageCell(NamedTuple):
 def cells_of(source: SourceUsage, without: Container[int] = ()) -> list[UsageCell]:
     """Return the sums over the answers of a source, but for those with these keys."""
     sums: dict[CellKey, UsageCell] = {}
-    for number, answer in enumerate(source.counted_once()):
+    for answer in source.counted_once():
         if answer.key not in without:
-            key = CellKey(answer.day, answer.model, size_of(answer.tokens.prompt), _state(answer, source, number))
+            key = CellKey(answer.day, answer.model, size_of(answer.tokens.prompt), _state(answer))
             known = sums.get(key) or UsageCell(key, 0, TokenCounts(), 0.0)
             sums[key] = UsageCell(
                 key, known.answers + 1, known.tokens.plus(answer.tokens), known.cost + (answer.cost or 0)
@@ -57,9 +57,9 @@ def size_of(prompt: int) -> int:
     return bisect_left(STEPS, prompt)
 
 
-def _state(answer: AnswerUsage, source: SourceUsage, number: int) -> CostState:
+def _state(answer: AnswerUsage) -> CostState:
     if answer.cost is not None:
         return CostState.RECORDED
-    if number < source.mark.answers:
+    if answer.is_shared:
         return CostState.SHARED
     return CostState.OPEN if answer.is_complete else CostState.INCOMPLETE

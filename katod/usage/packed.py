@@ -11,9 +11,9 @@ from katod.usage.cells import CellKey, CostState, UsageCell
 from katod.usage.counts import TokenCounts
 from katod.usage.source import AnswerUsage, CostMark, SourceUsage
 
-VERSION: Final = 3  # rises when the same source would be read, or kept, in another way
+VERSION: Final = 4  # rises when the same source would be read, or kept, in another way
 _ANSWER: Final = struct.Struct("<qiH6qdB")  # key, day, number of the model, counts, cost, flags
-_HAS_COST, _IS_COMPLETE = 1, 2
+_HAS_COST, _IS_COMPLETE, _IS_SHARED = 1, 2, 4
 _STATES: Final = {int(state): state for state in CostState}  # `CostState(number)` takes ten times as long
 
 
@@ -32,7 +32,7 @@ def pack_usage(usage: SourceUsage, cells: Sequence[UsageCell]) -> PackedUsage:
         rows = b"".join(_answer(answer, models) for answer in usage.answers.values())
     except struct.error as error:
         raise ValueError("more than can be packed") from error
-    about = {"models": list(models), "mark": usage.mark, "sum": usage.sum}
+    about = {"models": list(models), "mark": usage.mark, "sum": usage.sum, "adapter": usage.adapter}
     head = orjson.dumps(about, default=list)
     sums = [[*cell.key[:3], int(cell.key.state), cell.answers, cell.tokens, cell.cost] for cell in cells]
     return PackedUsage(
@@ -52,6 +52,7 @@ def unpack_usage(data: bytes) -> SourceUsage:
             [_read_answer(row, about["models"]) for row in _ANSWER.iter_unpack(data[4 + size :])],
             CostMark(*about["mark"]),
             None if about["sum"] is None else TokenCounts(*about["sum"]),
+            about["adapter"],
         )
     except (struct.error, KeyError, IndexError, TypeError) as error:
         raise ValueError("not packed by katod") from error
@@ -76,11 +77,13 @@ def unpack_cells(data: bytes) -> list[UsageCell]:
 def _answer(answer: AnswerUsage, models: dict[str, int]) -> bytes:
     model = models.setdefault(answer.model, len(models))
     flags = (_HAS_COST if answer.cost is not None else 0) | (_IS_COMPLETE if answer.is_complete else 0)
+    flags |= _IS_SHARED if answer.is_shared else 0
     return _ANSWER.pack(answer.key, answer.day, model, *answer.tokens, answer.cost or 0.0, flags)
 
 
 def _read_answer(row: tuple[Any, ...], models: list[str]) -> AnswerUsage:
     key, day, model, *counts, cost, flags = row
     return AnswerUsage(
-        key, day, models[model], TokenCounts(*counts), cost if flags & _HAS_COST else None, bool(flags & _IS_COMPLETE)
-    )
+        key, day, models[model], TokenCounts(*counts), cost if flags & _HAS_COST else None,
+        bool(flags & _IS_COMPLETE), bool(flags & _IS_SHARED),
+    )  # fmt: skip

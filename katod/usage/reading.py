@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -60,7 +60,7 @@ class UsageReader:
 
         Raises SourceChanged if what is before the cursor is not what was read, SourceError if it cannot be read.
         """
-        spec, source = AGENTS[identity.key.agent], _UsageSource(path, identity)
+        spec, source = AGENTS[identity.key.agent], _UsageSource(path, identity, usage.adapter)
         changed = self._day(_time_of(changed_ns))
         keys: dict[str, int] = {}
         with (spec.open_usage or spec.open)(path) as file:
@@ -68,6 +68,7 @@ class UsageReader:
                 if event.id not in keys:  # a record that is written again keeps its id, and may be said to be newer
                     keys[event.id] = self._key_of(event.dedup_key or event.id)
                 usage.take(keys[event.id], self._day(event.time) or changed, event.model, event.payload, spec.answers)
+        usage.adapter = source.adapter
         return SourceHead.of(source.metadata, source.name), source.cursor
 
     def read_exported(
@@ -137,11 +138,12 @@ def exported_head(lines: Iterable[bytes], identity: Identity) -> SourceHead:
 
 
 class _UsageSource:
-    """Translates a source as far as its usage needs it; `cursor` is where reading may resume."""
+    """Translates a source as far as its usage needs it; `cursor` is where reading may resume, `adapter` with what."""
 
-    def __init__(self, path: str, identity: Identity) -> None:
+    def __init__(self, path: str, identity: Identity, adapter: dict[str, Any]) -> None:
         self.metadata = SessionMetadata(identity.key)
         self.cursor = START
+        self.adapter = adapter
         self.name = ""
         self._stretch = Stretch(path, identity)
         self._spec = AGENTS[identity.key.agent]
@@ -161,7 +163,7 @@ class _UsageSource:
         return (event for event, _ in replay(self.metadata.key, [self._stretch], EventLog()))
 
     def _some(self, lines: "_SomeLines", start: Cursor) -> Iterator[Event]:
-        adapter = self._spec.adapter(Origin(self._stretch.identity, Path(self._stretch.path)))
+        adapter = self._spec.adapter(Origin(self._stretch.identity, Path(self._stretch.path)), self.adapter or None)
         for line in lines.after(start):
             for record in decode(line):
                 try:
@@ -171,7 +173,7 @@ class _UsageSource:
                 for event in events:
                     lines.all_to_start = lines.all_to_start and event.kind != ev.SESSION_START
                     yield event
-        self.cursor = lines.cursor
+        self.cursor, self.adapter = lines.cursor, adapter.usage_state()
         yield from adapter.finish()
 
 

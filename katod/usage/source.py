@@ -23,14 +23,14 @@ class AnswerUsage(NamedTuple):
     tokens: TokenCounts
     cost: float | None = None  # as recorded, in US dollars
     is_complete: bool = True
+    is_shared: bool = False  # whether the recorded cost of the session includes it
 
 
 class CostMark(NamedTuple):
-    """What the answers of a session before this place cost together, as its agent says: US dollars by model."""
+    """What a session cost up to some place, as its agent says: US dollars by model."""
 
-    answers: int = 0  # how many of this source are before it
     costs: dict[str, float] = {}  # noqa: RUF012 - never changed
-    closed: dict[str, float] = {}  # noqa: RUF012 - the part of them from before the agent began to count again
+    tokens: int = 0  # how many these costs are for
     day: int = 0  # on which it was recorded
 
 
@@ -41,6 +41,8 @@ class SourceUsage:
         self.answers: dict[int, AnswerUsage] = {}
         self.mark = CostMark()
         self.sum: TokenCounts | None = None
+        self.adapter: dict[str, Any] = {}  # the state to read on with: see `Adapter.usage_state`
+        self._open: list[int] = []  # the keys of answers that the mark does not include
 
     def take(self, key: int, day: int, model: str, payload: dict[str, Any], answers: Answers) -> None:
         """Take a `usage` event, given the key and the day of it."""
@@ -53,18 +55,25 @@ class SourceUsage:
         spent = cost(payload)
         if not tokens.total and not spent:
             return  # an answer that failed
-        self.answers[key] = AnswerUsage(key, day, model or self._last_model(), tokens, spent, is_complete(payload))
+        if known is None:
+            self._open.append(key)
+        self.answers[key] = AnswerUsage(
+            key, day, model or self._last_model(), tokens, spent, is_complete(payload),
+            known is not None and known.is_shared,
+        )  # fmt: skip
 
-    def restore(self, answers: Iterable[AnswerUsage], mark: CostMark, total: TokenCounts | None) -> None:
+    def restore(
+        self, answers: Iterable[AnswerUsage], mark: CostMark, total: TokenCounts | None, adapter: dict[str, Any]
+    ) -> None:
         """Take up what was taken before."""
         self.answers = {answer.key: answer for answer in answers}
-        self.mark, self.sum = mark, total
+        self.mark, self.sum, self.adapter = mark, total, adapter
+        self._open = [answer.key for answer in self.answers.values() if not answer.is_shared]
 
     @property
     def marked_day(self) -> int:
-        """The last day of the answers before the mark; if there are none, the day of the mark itself."""
-        before = list(self.answers.values())[: self.mark.answers]
-        return max((answer.day for answer in before), default=self.mark.day)
+        """The last day of the answers that the mark includes; if there are none, the day of the mark itself."""
+        return max((answer.day for answer in self.answers.values() if answer.is_shared), default=self.mark.day)
 
     def counted_once(self) -> list[AnswerUsage]:
         """Return the answers.
@@ -85,20 +94,24 @@ class SourceUsage:
         return next((answer.model for answer in reversed(self.answers.values()) if answer.model), "")
 
     def _take_sum(self, day: int, payload: dict[str, Any], answers: Answers) -> None:
+        used = counted(payload, answers, MOST_IN_SESSION)
         if count(payload, "input") is not None:
-            self.sum = counted(payload, answers, MOST_IN_SESSION)
+            self.sum = used
         whole = cost(payload)
-        if whole is None:
-            return
-        costs = payload.get("costs") or {ALL_MODELS: whole}
-        before, closed = self._since_closed(), self.mark.closed
-        if any(costs.get(name, 0.0) < spent for name, spent in before.items()):
-            closed = self.mark.costs  # the agent counts from 0 again
-        sums = {name: costs.get(name, 0.0) + closed.get(name, 0.0) for name in {**closed, **costs}}
-        self.mark = CostMark(len(self.answers), sums, closed, day)
+        if whole is not None:
+            self._share(used.total - self.mark.tokens)
+            self.mark = CostMark(payload.get("costs") or {ALL_MODELS: whole}, used.total, day)
 
-    def _since_closed(self) -> dict[str, float]:
-        return {name: spent - self.mark.closed.get(name, 0.0) for name, spent in self.mark.costs.items()}
+    def _share(self, tokens: int) -> None:
+        """Note that the cost includes so many tokens more: those of the latest answers that it did not include.
+
+        What a client used that was killed is in no sum. Such answers are older than those of the client that goes on.
+        A sum also has tokens of no answer, such as those for titles: half of an answer is not one of these.
+        """
+        while self._open and 2 * tokens >= (used := self.answers[self._open[-1]].tokens.total):
+            key = self._open.pop()
+            self.answers[key] = self.answers[key]._replace(is_shared=True)
+            tokens -= used
 
 
 def _size(tokens: TokenCounts) -> tuple[int, int]:

@@ -30,7 +30,7 @@ FUNCTIONS = [field.name for field in fields(AgentSpec) if "Callable" in str(fiel
 CONTAINED = [name for name, kind in Container.__annotations__.items() if "Callable" in str(kind)]
 ADAPTED = [
     "__init__", "feed", "feed_usage", "state", "has_pending", "finish", "typed_texts", "recognises", "name", "holds",
-    "lacks_parent",
+    "lacks_parent", "usage_state",
 ]  # fmt: skip
 READ = [
     name for name in ("anchor", "verify_anchor", "read", "rest", "last_newline", "find") if hasattr(SourceFile, name)

@@ -304,6 +304,36 @@ def test_the_cost_of_a_claude_session_is_what_it_recorded(world):
     assert sum(row["tokens"]["total"] for row in found.values()) == 45
 
 
+def counted_from(make, start, *answers):
+    """Return the client's sum over so many answers: 10 tokens in and 5 out each, for a quarter of a dollar."""
+    model = {"inputTokens": 10 * sum(answers), "outputTokens": 5 * sum(answers), "costUSD": sum(answers) / 4}
+    return {
+        "type": "cost-state", "sessionId": make.session, "totalCostUSD": sum(answers) / 4, "startTime": start,
+        "modelUsage": {"claude-opus-4-6": model},
+    }  # fmt: skip
+
+
+def test_what_two_terminals_cost_is_the_sum_of_both(world):
+    """Each client counts from its own start; the file may be read in parts."""
+    make = world.claude()
+    make.append(make.user("hi"), make.says("a"), make.says("b"), make.says("c"), counted_from(make, 2000, 1))
+    rows(world)
+    make.append(counted_from(make, 1000, 2))
+    (row,) = rows(world, "--by", "model").values()
+    assert (row["cost"], row["unpricedTokens"]) == ({"recorded": 0.75}, 0)
+
+
+def test_what_a_killed_client_used_is_not_in_the_recorded_cost(world):
+    """It wrote no sum, and the one that went on with the session knows nothing of it: its tokens have no cost."""
+    make = world.claude()
+    make.append(make.user("hi"), make.says("a"), make.says("b"))
+    make.append(make.user("go on"), make.says("c"), counted_from(make, 2000, 1))
+    (row,) = rows(world, "--by", "model").values()
+    assert row["cost"]["recorded"] == 0.25
+    assert row["tokens"]["total"] == 45
+    assert row["unpricedTokens"] == 30 or row["cost"]["computed"] > 0  # as the prices are installed or not
+
+
 def test_a_cost_before_any_answer_is_counted(world):
     """It is of the day on which it was recorded, or else on which its file changed."""
     make = world.claude()

@@ -5,9 +5,9 @@ from katod.usage.counts import TokenCounts
 from katod.usage.source import AnswerUsage, CostMark, SourceUsage
 
 
-def source(*answers, mark=0):
+def source(*answers):
     usage = SourceUsage()
-    usage.restore(answers, CostMark(mark, {"": 1.0} if mark else {}), None)
+    usage.restore(answers, CostMark(), None, {})
     return usage
 
 
@@ -32,10 +32,10 @@ def test_what_is_known_of_the_cost_is_told_apart():
     """Recorded with the answer, a share in the cost of the session, to be computed, or not even that."""
     tokens = TokenCounts(1, 1)
     answers = [
-        AnswerUsage(1, 7, "m", tokens, 0.25), AnswerUsage(2, 7, "m", tokens), AnswerUsage(3, 7, "m", tokens),
+        AnswerUsage(1, 7, "m", tokens, 0.25), AnswerUsage(2, 7, "m", tokens, is_shared=True), AnswerUsage(3, 7, "m", tokens),
         AnswerUsage(4, 7, "m", tokens, is_complete=False), AnswerUsage(5, 7, "m", tokens, 0.5),
     ]  # fmt: skip
-    found = {cell.key.state: (cell.answers, cell.cost) for cell in cells_of(source(*answers, mark=2))}
+    found = {cell.key.state: (cell.answers, cell.cost) for cell in cells_of(source(*answers))}
     assert found == {
         CostState.RECORDED: (2, 0.75), CostState.SHARED: (1, 0.0), CostState.OPEN: (1, 0.0),
         CostState.INCOMPLETE: (1, 0.0),
@@ -43,9 +43,9 @@ def test_what_is_known_of_the_cost_is_told_apart():
 
 
 def test_copies_are_left_out():
-    """They are named by their keys, and the places of the others before the mark do not change."""
-    answers = [AnswerUsage(n, 7, "m", TokenCounts(n, 1)) for n in (1, 2, 3)]
-    found = cells_of(source(*answers, mark=2), without={1})
+    """They are named by their keys."""
+    answers = [AnswerUsage(n, 7, "m", TokenCounts(n, 1), is_shared=n < 3) for n in (1, 2, 3)]
+    found = cells_of(source(*answers), without={1})
     assert [(cell.key.state, cell.tokens.input) for cell in found] == [(CostState.SHARED, 2), (CostState.OPEN, 3)]
 
 

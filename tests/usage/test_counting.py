@@ -15,8 +15,12 @@ DAY = 739_000
 def source(name, *answers, parent="", changed=0, mark=None, **more):
     """Return a source with these answers: (key, model, input) each; `mark` is how many share which costs."""
     usage = SourceUsage()
-    rows = [AnswerUsage(key, day, model, TokenCounts(given)) for key, model, given, day in map(whole, answers)]
-    usage.restore(rows, CostMark(*mark) if mark else CostMark(), None)
+    share, costs = mark or (0, {})
+    rows = [
+        AnswerUsage(key, day, model, TokenCounts(given), is_shared=number < share)
+        for number, (key, model, given, day) in enumerate(map(whole, answers))
+    ]
+    usage.restore(rows, CostMark(costs), None, {})
     fields = {
         "agent": "a", "session": name.encode(), "project": b"p", "parent": parent.encode(), "is_subagent": False,
         "is_spawned": False, "changed_ns": changed, "path": name.encode(), "keys": list(usage.answers),

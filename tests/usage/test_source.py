@@ -60,38 +60,53 @@ def test_without_a_sum_such_answers_stay_incomplete():
     assert (answer.tokens, answer.is_complete) == (TokenCounts(output=5), False)
 
 
+def shared(usage):
+    return [key for key, answer in usage.answers.items() if answer.is_shared]
+
+
 def test_the_last_cost_of_a_session_counts():
     """It includes the answers before it, by model if the agent says so."""
-    usage = taken((1, "m", message(1, 1)), (0, "", session(0.5)), (2, "m", message(1, 1)), (0, "", session(0.7)))
-    assert (usage.mark.answers, usage.mark.costs, usage.marked_day) == (2, {"": 0.7}, DAY)
+    usage = taken(
+        (1, "m", message(1, 1)), (0, "", session(0.5, 2)), (2, "m", message(1, 1)), (0, "", session(0.7, 4)),
+        (3, "m", message(1, 1)),
+    )  # fmt: skip
+    assert (shared(usage), usage.mark.costs, usage.marked_day) == ([1, 2], {"": 0.7}, DAY)
     assert taken((0, "", session(0.7, a=0.4, b=0.3))).mark.costs == {"a": 0.4, "b": 0.3}
 
 
-def test_a_cost_that_falls_begins_again():
-    """An agent that was started again may count from 0: what it counted before is not lost."""
-    costs = (
-        session(0.5, a=0.5),
-        session(0.1, a=0.1),
-        session(0.2, a=0.2),
-        session(0.05, b=0.05),
-        session(0.15, b=0.15),
-    )
-    usage = taken(*((0, "", cost) for cost in costs))
-    assert {name: round(cost, 6) for name, cost in usage.mark.costs.items()} == {"a": 0.7, "b": 0.15}
+def test_a_cost_includes_the_latest_answers_that_its_tokens_are_for():
+    """What a client used that was killed is in no sum; the one that goes on with the session counts without it."""
+    answers = [(key, "m", message(90 + key, 10)) for key in range(1, 6)]
+    usage = taken(*answers, (0, "", session(0.5, 205)))
+    assert shared(usage) == [4, 5]
+    usage.take(0, DAY, "", session(0.9, 510), Answers())  # a client that ran beside it counted the others
+    assert shared(usage) == [1, 2, 3, 4, 5]
+
+
+def test_a_cost_includes_what_is_in_no_answer():
+    """Titles and summaries take tokens, too: as few as less than half of an answer are not one that was left out."""
+    usage = taken((1, "m", message(90, 10)), (2, "m", message(90, 10)), (0, "", session(0.5, 149)))
+    assert shared(usage) == [2]
+
+
+def test_an_answer_that_is_written_again_stays_included():
+    """Its last figures may come behind the sum."""
+    usage = taken((1, "m", message(10, 1)), (0, "", session(0.5, 11)), (1, "m", message(10, 9)))
+    assert (shared(usage), usage.answers[1].tokens.output) == ([1], 9)
 
 
 def test_a_sum_without_a_cost_leaves_the_mark():
     """The agent does not know the prices of all models: what it knew before counts."""
-    usage = taken((1, "m", message(1, 1)), (0, "", session(0.5)), (2, "m", message(1, 1)))
+    usage = taken((1, "m", message(1, 1)), (0, "", session(0.5, 2)), (2, "m", message(1, 1)))
     usage.take(0, DAY, "", {"scope": "session", "input": 3, "output": 3}, Answers())
-    assert (usage.mark.answers, usage.mark.costs) == (1, {"": 0.5})
+    assert (shared(usage), usage.mark.costs) == ([1], {"": 0.5})
 
 
 def test_a_cost_before_any_answer_is_of_its_own_day():
     """It has no answers whose day it could have; once there are some, it has the day of the last one."""
     usage = taken((0, "", session(0.5)))
-    assert (usage.mark.answers, usage.mark.costs, usage.marked_day) == (0, {"": 0.5}, DAY)
+    assert (shared(usage), usage.mark.costs, usage.marked_day) == ([], {"": 0.5}, DAY)
     usage.take(1, DAY - 2, "m", {"scope": "message"} | message(1, 1), Answers())
     assert usage.marked_day == DAY
-    usage.take(0, DAY, "", session(0.7), Answers())
+    usage.take(0, DAY, "", session(0.7, 2), Answers())
     assert usage.marked_day == DAY - 2

@@ -10,7 +10,7 @@ from typing import Any, Final
 from katod import events as ev
 from katod.agents.base import Adapter, Origin, State, handles
 from katod.agents.claude import queued, system, tasks, teammates
-from katod.agents.claude.builder import ClaudeBuilder, Waiting, belongs_to_usage, noted_usage, session_usage
+from katod.agents.claude.builder import ClaudeBuilder, Waiting, belongs_to_usage, noted_usage
 from katod.agents.claude.ignored import ATTACHMENTS, RECORDS
 from katod.agents.claude.noted import noted
 from katod.agents.claude.text import (
@@ -29,7 +29,7 @@ from katod.agents.claude.text import (
     unwrap,
 )
 from katod.agents.claude.tools import Tools
-from katod.agents.fields import dict_of, digest, list_of, safe_repr, text_of
+from katod.agents.fields import dict_of, list_of, text_of
 from katod.agents.toolcalls import OpenCalls
 from katod.events import Event
 from katod.model import Record, TypedText
@@ -215,7 +215,7 @@ class ClaudeAdapter(Adapter):
             row["repeats"] = self.new.repeats
         if above := self.new.ancestors.state():
             row["above"] = above
-        return row | ({"queue": queue} if (queue := self._queue.state()) else {})
+        return row | ({"queue": queue} if (queue := self._queue.state()) else {}) | self.usage_state()
 
     def name(self, record: Record) -> str:
         """Return the type of a record, with that of what is in it."""
@@ -262,6 +262,10 @@ class ClaudeAdapter(Adapter):
         if isinstance(message, dict):
             fields = fields | {"message": message | {"content": []}}
         return self.feed(record._replace(value=fields))
+
+    def usage_state(self) -> dict[str, Any]:
+        """Return the sums of the session, by the start that they were counted from."""
+        return {"whole": whole} if (whole := self.new.whole.state()) else {}
 
     def finish(self) -> list[Event]:
         """Return the pending usage and texts, which no further record will decide."""
@@ -330,12 +334,8 @@ class ClaudeAdapter(Adapter):
     @handles("cost-state")
     def _cost(self, record: Record) -> list[Event]:
         """Translate the usage of the whole session, which the client repeats."""
-        payload = session_usage(record.value)
-        known = digest(safe_repr(payload))
-        if not payload or self.new.now.get("cost") == known:
-            return []
-        self.new.now["cost"] = known
-        return [self.new.event(ev.USAGE, payload, record, "u")]
+        payload = self.new.whole.take(record.value)
+        return [self.new.event(ev.USAGE, payload, record, "u")] if payload else []
 
     @handles("pr-link", "tag")
     def _info(self, record: Record) -> list[Event]:

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from katod import events as ev
 from katod.agents.base import Described, EventBuilder, State
-from katod.agents.fields import attachment, cost_or_none, dict_of, digest, int_or_none, list_of, safe_repr, text_of
+from katod.agents.claude.sessionusage import SessionUsage
+from katod.agents.fields import attachment, dict_of, digest, int_or_none, list_of, safe_repr, text_of
 from katod.agents.toolcalls import OpenCalls
 from katod.events import Event, SessionRef
 from katod.model import Record
@@ -25,14 +26,6 @@ COUNTS = (
 )
 DETAILS, THOUGHTS = "output_tokens_details", "thinking_tokens"
 KINDS_OF_WRITES, FOR_AN_HOUR = "cache_creation", "ephemeral_1h_input_tokens"
-_OF_SESSION = (
-    ("input", "inputTokens"),
-    ("output", "outputTokens"),
-    ("cacheRead", "cacheReadInputTokens"),
-    ("cacheWrite", "cacheCreationInputTokens"),
-    ("cacheWrite1h", "cacheCreationEphemeral1hInputTokens"),
-    ("reasoning", "thinkingTokens"),
-)
 _MOST_NAMES: Final = 512
 _LEAST: Final = 16  # characters of an id that no other message has
 
@@ -80,28 +73,6 @@ def noted_usage(fields: dict[str, Any], message: dict[str, Any], model: str) -> 
     return Waiting(message_id, model, usage, fields)
 
 
-def session_usage(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the usage of the whole session so far, over all models, empty if there is none."""
-    models = {name: row for name, row in dict_of(fields.get("modelUsage")).items() if isinstance(row, dict)}
-    return {"scope": "session"} | _usage_counts(list(models.values())) | _costs(fields, models) if models else {}
-
-
-def _usage_counts(rows: list[dict[str, Any]]) -> dict[str, int]:
-    counts = {name: [n for row in rows if (n := int_or_none(row.get(key))) is not None] for name, key in _OF_SESSION}
-    sums = {name: sum(found) for name, found in counts.items() if found}
-    known = {name: count for name, count in sums.items() if int_or_none(count) is not None}
-    return {name: count for name, count in known.items() if count or name != "cacheWrite1h"}
-
-
-def _costs(fields: dict[str, Any], models: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the cost, and that of each model; nothing if it is incomplete."""
-    cost = cost_or_none(fields.get("totalCostUSD"))
-    if cost is None or fields.get("hasUnknownModelCost"):
-        return {}
-    costs = {name: own for name, row in models.items() if (own := cost_or_none(row.get("costUSD"))) is not None}
-    return {"costUsd": cost} | ({"costs": costs} if costs else {})
-
-
 def belongs_to_usage(waiting: Waiting, fields: dict[str, Any], calls: OpenCalls[dict[str, Any]]) -> bool:
     """Return whether a record belongs to the message with the pending usage, as a block or as a call's result.
 
@@ -130,6 +101,7 @@ class ClaudeBuilder(EventBuilder):
     def __init__(self, ref: SessionRef, state: State) -> None:
         super().__init__(ref, dedup_prefix=f"{ref.agent}:", now=state.get("now"), above=state.get("above"))
         self.main = ref
+        self.whole = SessionUsage(state.get("whole"))
         # How often each name without an id and a time was used.
         self.repeats: dict[str, int] = state.get("repeats", {})
 
