@@ -1,7 +1,8 @@
 """Claude Code: `projects/<slug>/<session>.jsonl` and its sub-agents.
 
 There is one record per content block and several per message. Most `user` records do not come from the user.
-`parentUuid` is ignored: whatever is in the file was said, in the order of the file.
+Whatever is in the file was said, in the order of the file. `parentUuid` says only that a person went back: two prompts
+have the same one then.
 """
 
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.agents.base import Adapter, Origin, State, handles
+from katod.agents.branches import Branches, rewound
 from katod.agents.claude import queued, system, tasks, teammates
 from katod.agents.claude.builder import ClaudeBuilder, Waiting, belongs_to_usage, noted_usage
 from katod.agents.claude.ignored import ATTACHMENTS, RECORDS
@@ -50,13 +52,26 @@ _LATE: Final = frozenset({"permissionMode", "effort"})
 class UserRecords:
     """Translates what the person said, what the client said for them, and the results of tools."""
 
-    def __init__(self, new: ClaudeBuilder, tools: Tools) -> None:
+    def __init__(self, new: ClaudeBuilder, tools: Tools, prompts: dict[str, str] | None) -> None:
         self._new = new
         self._tools = tools
+        self._branches = Branches(prompts)
         self._person: bool | None = None  # whether a person sent the record being translated
 
+    def state(self) -> dict[str, str]:
+        """Return where prompts were sent."""
+        return self._branches.state()
+
     def translate(self, record: Record) -> list[Event]:
-        """Translate one record."""
+        """Translate one record, with a note in front of a prompt before which its person went back."""
+        out, fields = self._translated(record), record.value
+        is_prompt = any(event.kind == ev.USER_MESSAGE and "subtype" not in event.payload for event in out)
+        if not is_prompt or fields.get("isSidechain"):
+            return out
+        goes_back = self._branches.goes_back(fields.get("uuid"), fields.get("parentUuid"))
+        return [self._new.event(ev.SYSTEM_MESSAGE, rewound(), record, "back"), *out] if goes_back else out
+
+    def _translated(self, record: Record) -> list[Event]:
         self._person = is_person(record.value, subagent=bool(self._new.main.subagent))
         content = dict_of(record.value.get("message")).get("content")
         if text_of(record.value.get(PLAN)).strip():
@@ -203,7 +218,7 @@ class ClaudeAdapter(Adapter):
         self._queue = Queue(state.get("queue"))
         self._calls: OpenCalls[dict[str, Any]] = OpenCalls(state.get("calls"))
         tools = Tools(self.new, self._calls, origin)
-        self._users = UserRecords(self.new, tools)
+        self._users = UserRecords(self.new, tools, state.get("prompts"))
         self._assistants = AssistantRecords(self.new, tools)
 
     def state(self) -> dict[str, Any]:
@@ -215,6 +230,8 @@ class ClaudeAdapter(Adapter):
             row["repeats"] = self.new.repeats
         if above := self.new.ancestors.state():
             row["above"] = above
+        if prompts := self._users.state():
+            row["prompts"] = prompts
         return row | ({"queue": queue} if (queue := self._queue.state()) else {}) | self.usage_state()
 
     def name(self, record: Record) -> str:

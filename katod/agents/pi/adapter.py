@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest, handles
+from katod.agents.branches import Branches, rewound
 from katod.agents.diffs import structured
 from katod.agents.fields import cost_or_none, dict_of, dicts_of, int_or_none, list_of, text_of, texts_in
 from katod.agents.toolcalls import call_of
@@ -64,10 +65,12 @@ class PiAdapter(Adapter):
         state = state or {}
         ref = origin.ref._replace(parent=state.get("parent", ""))
         self.new = PiBuilder(ref, dedup_prefix=f"{ref.agent}:", now=state.get("now"), above=state.get("above"))
+        self._branches = Branches(state.get("prompts"))
 
     def state(self) -> dict[str, Any]:
-        """Return the parent session and the settings so far."""
-        return {"parent": self.new.ref.parent, "now": self.new.now, "above": self.new.ancestors.state()}
+        """Return the parent session, the settings so far, and where prompts were sent."""
+        row = {"parent": self.new.ref.parent, "now": self.new.now, "above": self.new.ancestors.state()}
+        return row | ({"prompts": prompts} if (prompts := self._branches.state()) else {})
 
     def feed(self, record: Record) -> list[Event]:
         """Translate one entry; what is below one without an event is below its parent."""
@@ -145,6 +148,8 @@ class PiAdapter(Adapter):
         files = self._images(content)
         payload = {"text": text} | ({"attachments": files} if files else {})
         out = [self.new.event(ev.USER_MESSAGE, payload, record, typed=True)] if text.strip() or files else []
+        if out and self._branches.goes_back(record.value.get("id"), record.value.get("parentId")):
+            out.insert(0, self.new.event(ev.SYSTEM_MESSAGE, rewound(), record, "back"))
         out += [self._system(record, added, subtype, "s") for subtype, added in beside.items()]
         return out + self.new.unread(record, content, "user/content", _CONTENT)
 

@@ -103,3 +103,34 @@ def test_the_persons_name_for_a_session_stays() -> None:
     later = own | {"aiTitle": "Another page"}
     changes = payloads(translated("claude", own, custom, own, later, custom), ev.CONFIG_CHANGE)
     assert [row["after"] for row in changes] == ["A page", "Login"]
+
+
+def notes(*records: Row) -> list[str]:
+    """Return what was said, and the notes that the person went back."""
+    events = translated("claude", *records)
+    return [event.payload["text"] for event in events if event.kind in (ev.USER_MESSAGE, ev.SYSTEM_MESSAGE)]
+
+
+def test_a_prompt_before_which_the_person_went_back_is_marked() -> None:
+    """It follows the same record as another one. What was said in between stays."""
+    make = Claude()
+    first = make.user("one", uuid="a")
+    more = make.user("two", uuid="b", parentUuid="a"), make.user("three", uuid="c", parentUuid="b")
+    back = make.user("other two", uuid="d", parentUuid="a"), make.user("other three", uuid="e", parentUuid="d")
+    assert notes(first, *more, *back) == ["one", "two", "three", "Conversation rewound", "other two", "other three"]
+
+
+@each(
+    "again",
+    [
+        {"uuid": "b"},
+        {"uuid": "d", "isSidechain": True, "agentId": "x"},
+        {"uuid": "d", "isMeta": True},
+        {"uuid": "d", "message": {"role": "user", "content": "<command-name>/status</command-name>"}},
+    ],
+)
+def test_what_else_follows_the_same_record_goes_nowhere(again: Row) -> None:
+    """The record that is written again, a sub-agent's task, the client's words, and commands of clients up to 1.0.43."""
+    make = Claude()
+    said = make.user("one", uuid="a"), make.user("two", uuid="b", parentUuid="a")
+    assert "Conversation rewound" not in notes(*said, make.user("two", parentUuid="a") | again)

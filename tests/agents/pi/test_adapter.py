@@ -218,3 +218,14 @@ def test_what_else_was_used_counts() -> None:
     found = payloads(translated("pi", *records), ev.USAGE)
     assert found == [{"scope": "message", "input": 3, "output": 4, "total": 7, "costUsd": 0.5}] * 4
     assert kinds(translated("pi", entry("context_edit", targetId="1", replacement=None))) == []
+
+
+def test_a_prompt_before_which_the_person_went_back_is_marked() -> None:
+    """It follows the same entry as another one. What was said in between stays."""
+
+    def prompt(text: str, name: str, parent: str) -> Row:
+        return {"type": "message", "id": name, "parentId": parent, "message": {"role": "user", "content": text}}
+
+    said = prompt("one", "a", "m"), prompt("two", "b", "a"), prompt("other two", "c", "a"), prompt("three", "d", "c")
+    found = [event.payload["text"] for event in translated("pi", *said)]
+    assert found == ["one", "two", "Conversation rewound", "other two", "three"]
