@@ -73,7 +73,8 @@ def _ends(file: SourceFile, *, is_contained: bool) -> tuple[list[Line], list[Lin
         return [], file.read(Cursor(), _LOOK_BACK).lines
     if file.is_document:
         return [], []
+    head = file.read(Cursor(), _LOOK_BACK).lines[:1]
     begin = file.last_newline(file.size - _LOOK_BACK)
-    if file.size - begin > _LONGEST:  # a picture, or a long result
-        return [], []
-    return file.read(Cursor(), _LOOK_BACK).lines[:1], file.read(Cursor(begin), file.size - begin).lines
+    if file.size - begin > _LONGEST:  # a picture, a long result, all of the history again: what is behind it
+        return head, file.read(Cursor(file.size - _LOOK_BACK), _LOOK_BACK).lines[1:]
+    return head, file.read(Cursor(begin), file.size - begin).lines

@@ -45,7 +45,9 @@ def test_a_result_written_before_its_call_ends_it(world):
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("filler", [[LARGE], [1000] * 300], ids=["one long line", "many lines"])
+@pytest.mark.parametrize(
+    "filler", [[LARGE], [1000] * 300, [2_000_000]], ids=["one long line", "many lines", "a very long line"]
+)
 def test_only_the_end_of_a_long_file_is_read(world, filler):
     """However long its lines are."""
     claude = world.claude()
