@@ -5,10 +5,11 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple, Protocol
 
 # Longer ids and names are not remembered in any state; their records are read like all others.
 LONGEST_NAME: Final = 2048
+_LAST_NS: Final = (1 << 63) - 1
 MOST_EXCHANGES: Final = 99  # that are kept at once, and of which a session's beginning is known
 # In the names of many agents' files and sessions.
 UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
@@ -24,6 +25,19 @@ Saying = Literal["rename", "star", "unstar", "label", "unlabel"]
 def signed(number: int) -> int:
     """Return an unsigned 64-bit number, such as an inode, as SQLite stores integers: signed."""
     return number - (1 << 64) if number >= 1 << 63 else number
+
+
+class FileTime(Protocol):
+    """What `os.stat` returns, as far as it says when a file changed."""
+
+    @property
+    def st_mtime_ns(self) -> int:
+        """Nanoseconds since 1970; some file systems have any 64-bit number of seconds."""
+
+
+def changed_ns(status: FileTime) -> int:
+    """Return when a file changed (ns), as SQLite stores integers: a time after the year 2262 is the last one in it."""
+    return max(-_LAST_NS, min(status.st_mtime_ns, _LAST_NS))
 
 
 class SessionKey(NamedTuple):

@@ -143,7 +143,7 @@ class Wanted(NamedTuple):
 
     agent: str | None = None
     project: str | None = None
-    oldest: float = 0.0
+    oldest: float = -inf
     until: float = inf
     everything: bool = False
     starred: bool = False
@@ -187,7 +187,7 @@ def typed_labels(typed: Iterable[str]) -> tuple[str, ...]:
 
 
 def since_time(text: str | None) -> float:
-    """Return when `--since` begins, in seconds since 1970. Raises BadParameter."""
+    """Return when `--since` begins, in seconds since 1970; minus infinity for none. Raises BadParameter."""
     return _moment(since_seconds, text, "--since")
 
 

@@ -14,6 +14,7 @@ from katod.discover.roots import Root
 from katod.discover.source import Source
 from katod.discover.watch import Hints, Watcher, folders_of
 from katod.log import EventLog
+from katod.model import changed_ns
 
 ACTIVE_EVERY: Final = 2.0  # seconds between two sweeps of the folders with recent changes
 ACTIVE_FOR: Final = 600.0
@@ -181,7 +182,7 @@ def _times(folder: Path) -> dict[str, int]:
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
-                times[entry.name] = entry.stat().st_mtime_ns
+                times[entry.name] = changed_ns(entry.stat())
     return times
 
 

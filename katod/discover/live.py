@@ -15,7 +15,7 @@ from katod.discover.found import find_sessions
 from katod.discover.roots import Root, stat_source
 from katod.discover.watch import Hints, Watcher
 from katod.log import EventLog
-from katod.model import Identity, SessionKey
+from katod.model import Identity, SessionKey, changed_ns
 
 LOOK_EVERY: Final = 1.0  # seconds
 SWEEP_EVERY: Final = 15.0
@@ -39,7 +39,7 @@ def _stat(path: str) -> tuple[int, ...]:
         status = os.stat(path)
     except OSError:
         return ()
-    return status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
+    return status.st_size, changed_ns(status), status.st_dev, status.st_ino
 
 
 class SessionWatch:

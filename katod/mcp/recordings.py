@@ -18,7 +18,7 @@ from katod.log import EventLog
 from katod.mcp.pages import shown
 from katod.mcp.shared import shared_recordings
 from katod.metadata import Replay
-from katod.model import SessionKey
+from katod.model import SessionKey, changed_ns
 from katod.record.export import Stretch, read_katod, render_all, replay
 from katod.record.ranges import head_metadata, recorded
 from katod.record.reading import opened, opened_text
@@ -157,17 +157,17 @@ def _changed(sources: Iterable[SourceRow]) -> int:
     return max((source.seen.mtime_ns for source in sources), default=0)
 
 
-def _recording(state: Path, row: OutputRow, changed_ns: int) -> RecordedSession | None:
+def _recording(state: Path, row: OutputRow, changed: int) -> RecordedSession | None:
     """Return the recording of a row, None if its transcript is not there; why it is refused is said when it is read."""
     size = 0
     try:
         with opened(row) as file:
             now = os.fstat(file.fileno())
-            size, changed_ns = now.st_size, changed_ns or now.st_mtime_ns
+            size, changed = now.st_size, changed or changed_ns(now)
     except OutputUnreadable as error:
         if error.is_gone:
             return None
-    return RecordedSession(state, row, SessionKey(*row.head["key"]), size, changed_ns)
+    return RecordedSession(state, row, SessionKey(*row.head["key"]), size, changed)
 
 
 def of_session(found: Iterable[GivenRecording], session: str) -> list[GivenRecording]:

@@ -10,7 +10,7 @@ from typing import Final
 from katod.agents.spec import Retention
 from katod.discover.roots import Root
 from katod.discover.source import Source
-from katod.model import SessionKey, Stat, signed
+from katod.model import SessionKey, Stat, changed_ns, signed
 from katod.rescue.copyfile import About, SavedFile
 from katod.rescue.due import DAY_NS, Deletable, age_left, days_left
 from katod.rescue.folder import MOST_FILES
@@ -110,7 +110,7 @@ def _beside(folder: str) -> Iterator[tuple[str, Stat]]:
                     status = entry.stat(follow_symlinks=False)
                     yield (
                         entry.path,
-                        Stat(status.st_size, status.st_mtime_ns, signed(status.st_dev), signed(status.st_ino)),
+                        Stat(status.st_size, changed_ns(status), signed(status.st_dev), signed(status.st_ino)),
                     )
 
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 import orjson
 
 from katod import durable
-from katod.model import MOST_EXCHANGES, Command, Saying, SessionKey, Word
+from katod.model import MOST_EXCHANGES, Command, Saying, SessionKey, Word, changed_ns
 from katod.smallfile import create_small, read_small
 
 FOLDER: Final = "requests"
@@ -120,7 +120,7 @@ class Inbox:
 
 def _waiting(folder: Path) -> Iterator[tuple[Path, bytes]]:
     try:
-        waiting = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
+        waiting = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: changed_ns(path.stat()))
     except OSError:
         return
     for path in waiting:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from katod import durable
 from katod.errors import OutputReplaced, TargetRefused
+from katod.model import changed_ns
 from katod.write.safe import PRIVATE_FILE, open_parent
 
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -30,7 +31,7 @@ class FileStamp(NamedTuple):
 
 def stamp(status: os.stat_result) -> FileStamp:
     """Return the stamp in a stat."""
-    return FileStamp(status.st_size, status.st_mtime_ns)
+    return FileStamp(status.st_size, changed_ns(status))
 
 
 def stamp_at(root: int | None, name: str) -> FileStamp | None:

@@ -14,6 +14,7 @@ import orjson
 from katod.agents.antigravity import CUT, LOGS, WHOLE
 from katod.agents.beside import folder_of_uri, object_in
 from katod.agents.fields import dict_of, dicts_of, text_of
+from katod.model import changed_ns
 from katod.smallfile import open_regular, read_part, read_small
 
 _LARGEST: Final = 8 * 1024 * 1024
@@ -138,7 +139,7 @@ def _others(path: Path, since: float) -> Iterator[tuple[Path, tuple[int, int]]]:
         with suppress(OSError):
             stat = os.stat(place)
             if stat.st_mtime >= max(since, 1.0):
-                yield place, (stat.st_mtime_ns, stat.st_size)
+                yield place, (changed_ns(stat), stat.st_size)
 
 
 def late_output(path: Path, step: int, begin: int) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import orjson
 
 from katod.errors import SourceError, SourceGone, SourceUnusable
+from katod.model import changed_ns
 
 _WAIT: Final = 0.2
 _LATEST_MS: Final = 4_000_000_000_000_000  # far beyond any plausible time
@@ -128,5 +129,5 @@ def _state(path: str) -> tuple[int, ...]:
             status = os.stat(name)
         except OSError:
             continue
-        found += [status.st_ino, status.st_size, status.st_mtime_ns]
+        found += [status.st_ino, status.st_size, changed_ns(status)]
     return tuple(found)

@@ -15,7 +15,7 @@ from katod.agents.fields import text_of
 from katod.agents.opencode.readonly import reading, row_time
 from katod.agents.opencode.second import LATEST, generations
 from katod.errors import SourceError
-from katod.model import Stat, signed
+from katod.model import Stat, changed_ns, signed
 
 _MOMENT_MS: Final = 5
 _SESSIONS: Final = {
@@ -98,7 +98,7 @@ def _title_in(path: str, session: str) -> str:
 
 def _log_time(path: str) -> int:
     try:
-        return os.stat(f"{path}-wal").st_mtime_ns
+        return changed_ns(os.stat(f"{path}-wal"))
     except OSError:
         return 0
 
