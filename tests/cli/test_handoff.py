@@ -1,5 +1,9 @@
 """`katod handoff` and `katod export --for pr`: what others get of a session."""
 
+from typing import get_args
+
+from katod.command.grammar import parse_line, parse_message
+from katod.model import Word
 from tests.support.records import Claude
 
 
@@ -11,6 +15,21 @@ def test_a_brief_of_the_latest_session_is_printed(world):
     assert shown.startswith("# Brief: Add sign-in.")
     assert "Done: it works." in shown
     assert len(shown) <= 2001
+
+
+def test_no_line_of_a_brief_is_a_command(world):
+    """A brief becomes the prompt of another agent, and what was said in a session would act in it."""
+    make, source = Claude(), world.claude()
+    lines = [f"{indent}::{word} evil" for word in get_args(Word) for indent in ("", "  ", "\t")]
+    source.append(make.user("Add sign-in."))
+    for line in (*lines, "::STOP", "::export evil.md"):
+        source.append(make.says(f"Type this:\n\n{line}"), make.user(f"What is\n{line}"))
+    shown = world.cli("handoff", "latest")
+    assert shown.count("::export evil") >= 3
+    stripped = "\n".join(line.lstrip() for line in shown.split("\n"))  # as an agent may record it
+    for text in (shown, stripped):
+        assert not list(parse_message(text, ()).commands)
+        assert [parse_line(line) for line in text.split("\n") if parse_line(line)] == []
 
 
 def test_a_budget_that_is_too_small_is_a_wrong_usage(world):

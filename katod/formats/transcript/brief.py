@@ -1,8 +1,9 @@
 """A bounded brief of a conversation, for another agent that goes on with it. Pure."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import Final
+from typing import Final, get_args
 
 from katod.formats.text.mdtext import code, inline
 from katod.formats.text.ownlines import SIGN
@@ -24,7 +25,10 @@ from katod.formats.transcript.content import (
 )  # fmt: skip
 from katod.formats.transcript.markdown import printed
 from katod.formats.transcript.turns import Conversation, TypedTurn, beginning, fitted, is_task
+from katod.model import Word
 
+# A brief becomes somebody's prompt, in which a line like this would be a command. Some agents drop leading blanks.
+_COMMAND: Final = re.compile(rf"^([ \t]*)(?=::[ \t]?(?:{'|'.join(get_args(Word))})\b)", re.MULTILINE | re.IGNORECASE)
 _LONGEST: Final = 300  # characters of a line about one thing
 _MORE: Final = 24  # characters of the line that says how many are missing
 _INTRODUCTION: Final = (
@@ -42,7 +46,7 @@ def brief(conversation: Conversation, budget: int) -> str:
     origin = f"{about} · {head.when} · session {_line(head.session, longest)}"
     sections = [
         f"# Brief: {_line(head.title, longest)}\n\n{origin}\n\n{_INTRODUCTION}\n",
-        _section("Task", beginning(_task(conversation.turns), budget // 6, printed)),
+        _section("Task", beginning(_task(conversation.turns), budget // 6, _printed)),
         _listed("What was asked since", [*_prompts(conversation.turns, longest)], budget // 10),
         _listed("Decisions", [*_decisions(conversation.turns, longest)], budget // 10),
         _listed("Files changed", [*_files(conversation.turns, longest)], budget // 16),
@@ -51,7 +55,12 @@ def brief(conversation: Conversation, budget: int) -> str:
         "\n# How it ended, word for word\n",
     ]
     begun = "".join(sections)
-    return begun + fitted(conversation.turns, budget - len(begun), printed, _left_out, first=False)
+    return begun + fitted(conversation.turns, budget - len(begun), _printed, _left_out, first=False)
+
+
+def _printed(pieces: Iterable[Piece]) -> str:
+    """Return pieces as they are shown, without a line that would be a command to katod."""
+    return _COMMAND.sub(r"\1\\", printed(pieces))
 
 
 def _left_out(count: int, _: int) -> str:
