@@ -59,6 +59,11 @@ class ArchivedSession(FoundSession):
         return max(entry.mtime_ns for entry in self._entries.values())
 
     @property
+    def completeness(self) -> tuple[int, int, int]:
+        """What is greater the more a machine has of a session that another one has, too."""
+        return self.changed_ns, max(len(entry.said) for entry in self._entries.values()), self.exported_ns
+
+    @property
     def has_events(self) -> bool:
         """Whether its events can be read; else there is only its text."""
         return JSONL in self._entries
@@ -173,7 +178,7 @@ class SharedFolders:
     def sessions(
         self, without: Container[SessionKey] = (), *, others: bool = False, recorded: bool = False
     ) -> list[ArchivedSession]:
-        """Return the sessions of all parts, or of `others` alone, each once, as it was exported last; `without` some.
+        """Return the sessions of all parts, or of `others` alone, each once, as it changed last; `without` some.
 
         With `recorded`, only those of which something was recorded.
         """
@@ -181,7 +186,7 @@ class SharedFolders:
         for part in self.others if others else self.parts:
             for key, found in part.sessions.items():
                 is_wanted = key not in without and (not recorded or found.recorded.parts)
-                if is_wanted and (key not in newest or newest[key].exported_ns < found.exported_ns):
+                if is_wanted and (key not in newest or newest[key].completeness < found.completeness):
                     newest[key] = found
         return list(newest.values())
 

@@ -113,12 +113,17 @@ def _most(limit: int | None, *, everything: bool) -> int | None:
 
 
 def _shared(context: Context, machine: str) -> dict[SessionKey, FoundSession]:
-    """Return the sessions that a machine shares. Raises SelectionError if none of this name does."""
+    """Return the sessions that are shown from a machine. Raises SelectionError if none are."""
     found: dict[SessionKey, FoundSession] = {one.key: one for one in context.archived() if one.machine == machine}
-    if not found:
-        names = ", ".join(sorted({part.name for part in context.shared.parts})) or "none"
-        raise SelectionError(f"no machine called {machine!r} shares sessions", hint=f"there are: {names}")
-    return found
+    if found:
+        return found
+    names = sorted({part.name for part in context.shared.parts})
+    if machine in names:
+        hint = "its sessions are here, too, were forgotten here, or have a newer copy on another machine"
+        raise SelectionError(f"no session is shown from {machine}", hint=hint)
+    raise SelectionError(
+        f"no machine called {machine!r} shares sessions", hint=f"there are: {', '.join(names) or 'none'}"
+    )
 
 
 def _used(context: Context, known: Mapping[SessionKey, FoundSession]) -> Used:

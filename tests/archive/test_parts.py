@@ -1,6 +1,5 @@
 """What other machines share is read by all commands that look for what was said, and is never changed."""
 
-import os
 import shutil
 
 import orjson
@@ -175,16 +174,19 @@ def test_names_in_a_list_lead_nowhere_else(laptop, desktop):
         assert "1 line of the list is damaged" in next(iter(found.problems.values()))
 
 
-def test_of_a_session_in_several_parts_the_one_that_was_written_last_counts(laptop, tmp_path):
-    """As after a move to another machine."""
+def test_of_a_session_in_several_parts_the_one_that_goes_on_counts(laptop, tmp_path):
+    """As after a move to another machine, even if the older one is exported once more afterwards."""
     laptop.share()
     new = Machine("new", tmp_path)
     shutil.copytree(laptop.home / ".claude", new.home / ".claude")
     new.claude().say(user("and then"), says("done"))
     new.share()
-    os.utime(next(path for path in new.part.rglob("*.jsonl") if path.name[0] != "."))
+    [old] = [path for path in laptop.part.rglob("*.jsonl") if path.name[0] != "."]
+    old.unlink()
+    laptop.share()
     [found] = shared_folders([str(new.shared)], tmp_path / "no-state").sessions()
     assert found.machine == "new"
+    assert b"no session is shown from laptop (its" in new.katod("sessions", "--machine", "laptop", check=False).stderr
 
 
 def test_two_machines_of_one_name_are_said(laptop, tmp_path):
