@@ -72,6 +72,7 @@ class _Turn(NamedTuple):
     message: str = ""
     called: bool = False
     spoke: bool = False
+    prompt: Any = None  # the record of the prompt before it
 
 
 class _Asked(NamedTuple):
@@ -208,15 +209,21 @@ class Lifecycle:
                 return
             yield from self._end_step()
         yield from self._begin()
-        self._ran, self._turn = True, _Turn(message)
+        self._ran, self._turn = True, _Turn(message, prompt=self._prompt)
         yield {"type": "turn_start"}
 
     def _is_next(self, turn: _Turn, message: str) -> bool:
-        """Return whether a part of an answer belongs to the turn after the open one."""
+        """Return whether a part of an answer belongs to the turn after the open one.
+
+        A model that answers a prompt has the results of its calls: if they are not recorded, the client was killed.
+        """
+        is_other = not message or message != turn.message
+        if self._mode is _Mode.DERIVED and turn.prompt != self._prompt:
+            return is_other
         if self._tools or self._mode is _Mode.STEPS:
             return False
         if turn.called:
-            return not message or message != turn.message
+            return is_other
         return self._mode is _Mode.DERIVED and bool(message and turn.message) and message != turn.message
 
     def _end_turn(self, stop: str) -> Iterator[Line]:
@@ -241,7 +248,7 @@ class Lifecycle:
         if "number" in event.payload:
             yield from self._end_step()
             yield from self._begin()
-            self._mode, self._ran, self._turn = _Mode.STEPS, True, _Turn()
+            self._mode, self._ran, self._turn = _Mode.STEPS, True, _Turn(prompt=self._prompt)
             yield {"type": "turn_start"}
             return
         self._waiting.clear()

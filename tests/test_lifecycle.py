@@ -228,6 +228,21 @@ def test_a_message_that_is_written_meanwhile_ends_nothing():
     assert lines[-4:] == ["turn_end", "agent_end", "agent_start", "message_update"]
 
 
+def test_an_answer_to_a_prompt_ends_the_calls_before_it():
+    """A model that answers has the results of its calls: if they are not recorded, the client was killed meanwhile."""
+    first, second = (event(ev.USER_MESSAGE, {"text": "Look."}, offset=offset) for offset in (1, 2))
+    said = {"text": "Done."}
+    lines, _ = told(first, CALLED, second, event(ev.ASSISTANT_MESSAGE, said))
+    begun = lines.index("tool_execution_start")
+    assert lines[begun:] == [
+        "tool_execution_start", "message_update", "tool_execution_end", "turn_end", "turn_start", "message_start",
+        "message_end",
+    ]  # fmt: skip
+    call = CALLED._replace(source={"messageId": "m"})
+    lines, _ = told(first, call, second, event(ev.ASSISTANT_MESSAGE, said, messageId="m"))
+    assert "tool_execution_end" not in lines  # the same answer goes on
+
+
 def test_a_failure_is_an_error_unless_it_is_tried_again():
     """It ends the turn, and lasts until something else happens."""
     lines, state = told(PROMPT, event(ev.ERROR, {"message": "overloaded", "retry": {"attempt": 1, "max": 10}}))

@@ -14,7 +14,7 @@ from katod.record import currentstate as module
 from katod.record.currentstate import current_state
 from katod.states import RUNS, Doing, Need, Report, State
 from tests.serve.serving import asks
-from tests.support.records import Claude
+from tests.support.records import MAKERS, Claude, calls, says, user
 
 LARGE = 300 * 1024
 
@@ -110,6 +110,18 @@ def test_what_is_written_within_one_tick_of_the_clock_counts(world):
     asks(claude, "q1")
     os.utime(claude.path, ns=(before, before))
     assert now_of(claude).state is State.BLOCKED
+
+
+FILES = [make for make in MAKERS if not make.__name__.startswith("OpenCode")]  # it ends its calls when it starts
+
+
+@pytest.mark.parametrize("make", FILES, ids=lambda make: make.__name__)
+def test_a_call_of_a_client_that_was_killed_is_over_with_the_next_answer(world, make):
+    """Its result will never be recorded: the session is as if there had been no call."""
+    killed, usual = make(world), make(world, session="6f1c2c1e-0000-4c3e-9b5e-0a1d5f8f2c11")
+    killed.say(user("one"), calls("c", "ls"), user("two"), says("done"))
+    usual.say(user("one"), says("said"), user("two"), says("done"))
+    assert now_of(killed) == now_of(usual)
 
 
 def test_a_file_that_cannot_be_read_says_nothing(world):
