@@ -317,10 +317,10 @@ class CopilotAdapter(Adapter):
         payload |= {name: size for name, size in sizes.items() if int_or_none(size) is not None}
         return [self.new.event(ev.COMPACTION, payload, record)]
 
-    @handles("session.info")
+    @handles("session.info", "session.warning")
     def _info(self, record: Record) -> list[Event]:
         data = record.value["data"]
-        kind = text_of(data.get("infoType"))
+        kind = text_of(data.get("infoType")) or text_of(data.get("warningType"))
         text = text_of(data.get("message")) or ("Conversation rewound" if kind == "rewind" else kind)
         subtype = "rollback" if kind == "rewind" else kind or "info"
         return [self.new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record)]

@@ -243,9 +243,11 @@ def test_a_change_of_mode_is_noted() -> None:
 def test_a_rewind_is_noted() -> None:
     """A rewind is printed as a note, other information of the client is not."""
     rewound, other = row("session.info", infoType="rewind"), row("session.info", infoType="mcp", message="Connected")
-    assert [event.payload for event in translated("copilot", rewound, other)] == [
+    warning = row("session.warning", warningType="interrupted_tools", message="1 call had no result")  # since 1.0.102
+    assert [event.payload for event in translated("copilot", rewound, other, warning)] == [
         {"text": "Conversation rewound", "subtype": "rollback"},
         {"text": "Connected", "subtype": "mcp"},
+        {"text": "1 call had no result", "subtype": "interrupted_tools"},
     ]
 
 
