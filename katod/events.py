@@ -164,7 +164,9 @@ def is_between(event: Event) -> bool:
 
 
 # The system messages of a session itself that transcripts print; the others are context for the model.
-NOTED: Final = frozenset({"api_refusal", "incomplete", "model_refusal_fallback", "review", "rollback", "synthetic"})
+NOTED: Final = frozenset(
+    {"api_refusal", "incomplete", "model_refusal_fallback", "revert", "review", "rollback", "synthetic"}
+)
 _PRINTED: Final = frozenset({*NOTED, "shell-output"})
 
 

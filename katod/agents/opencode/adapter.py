@@ -101,7 +101,7 @@ class OpenCodeAdapter(Adapter):
         out += said
         self.new.take_up({})
         if revert := dict_of(info.get("revert")):
-            reverted = {"text": "Messages taken back", "subtype": "rollback"}
+            reverted = {"text": "Messages taken back", "subtype": "revert"}
             out.append(self._event(f"revert-{text_of(revert.get('messageID'))}", ev.SYSTEM_MESSAGE, reverted))
         return out
 

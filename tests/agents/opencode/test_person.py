@@ -1,5 +1,6 @@
 """OpenCode: what a person does that is no ordinary prompt: `!` commands, pictures, refusals; and ids that repeat."""
 
+import json
 from typing import Any
 
 from katod import events as ev
@@ -164,3 +165,27 @@ def test_a_document_whose_ids_repeat_says_so() -> None:
     }  # fmt: skip
     assert "*Left out: 2 messages" in rendered("markdown", events)
     assert "incomplete" not in str(read(*said[:1], *shell()[1:]))
+
+
+def test_what_was_taken_back_and_deleted_is_missing_nowhere(world: World) -> None:
+    """The client deletes it, and the note that it was taken back, with the next prompt: what was recorded stays."""
+    make = OpenCode(world)
+    world.once()
+    make.say(user("::start notes.md\none"), says("first"))
+    world.once()
+    kept = len(make.items)
+    make.say(user("two"), says("second"))
+    world.once()
+    revert = json.dumps({"messageID": make.items[kept]["id"]})
+    make.run(("UPDATE session SET revert = ?, time_updated = time_updated + 1", (revert,)))
+    world.once()
+    make.rewrite(lambda number, _: number < kept)
+    make.run("UPDATE session SET revert = NULL")
+    make.say(user("other two"), says("third"))
+    world.once()
+    [row] = world.outputs()
+    text = row.path.read_text()
+    for said in ("first", "second", "*Messages taken back*", "other two", "third"):
+        text = text.partition(said)[2]
+        assert text, said
+    world.cli("verify")
