@@ -11,7 +11,7 @@ from katod.cli.record import ask
 from katod.cli.selection import select_known
 from katod.errors import SelectionError
 from katod.model import Saying, SessionKey
-from katod.record.personal import labels_in
+from katod.record.personal import MOST_LABELS, labels_in
 from katod.store.rows import PersonalRow
 
 _LONGEST: Final = 10_000  # characters of a request: far more than is kept
@@ -62,11 +62,14 @@ def label(context: Context, session: str, words: tuple[str, ...], remove: bool) 
     later recordings have it among their tags.
     """
     key = select_known(context, session)
-    if not labels_in(" ".join(words)):
+    if not (wanted := labels_in(" ".join(words))):
         raise SelectionError("a label needs a letter or a digit")
     said = _said(context, key, "unlabel" if remove else "label", " ".join(words))
     labels = ", ".join(said.labels)
     say(f"{_called(context, key)} {f'has the labels {labels}' if labels else 'has no labels'}")
+    if not remove and (left := [one for one in wanted if one not in said.labels]):
+        what = f"a session has at most {MOST_LABELS} labels, so these were left out: {', '.join(left)}"
+        raise SelectionError(what, hint="take one away with `katod label --remove`")
 
 
 def _said(context: Context, key: SessionKey, word: Saying, words: str) -> PersonalRow:

@@ -50,6 +50,13 @@ def test_a_label_of_nothing_is_refused(world: World, maker: Claude) -> None:
     assert "labels" not in listed(world)[0]
 
 
+def test_labels_that_are_too_many_are_named(world: World, maker: Claude) -> None:
+    """The first ones are kept, and what was left out is said."""
+    world.cli("label", maker.session, *(f"l{number}" for number in range(22)), code=1)
+    assert "at most 20 labels, so these were left out: l20, l21" in world.said
+    assert len(listed(world)[0]["labels"]) == 20
+
+
 def test_a_recording_keeps_what_was_said_when_it_began(world: World, maker: Claude) -> None:
     """Its title names the file, its labels are tags; what is said later changes neither."""
     for words in (("rename", "latest", NAME), ("label", "latest", "auth"), ("star", "latest")):
