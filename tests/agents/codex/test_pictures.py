@@ -46,5 +46,6 @@ def test_a_picture_is_not_taken_for_that_of_a_later_message():
     records = [make.meta(), sent(make, URL), make.says("well"), typed(make, "/me/other.png")]
     [alone, said] = [one for one in translated("codex", *records) if one.kind == ev.USER_MESSAGE]
     assert [(media, data) for _, media, data in alone.blobs] == [("image/png", DATA)]
+    assert [row["type"] for row in alone.payload["attachments"]] == ["image"]
     assert said.payload["attachments"] == [{"type": "image", "name": "/me/other.png"}]
     assert said.blobs == ()

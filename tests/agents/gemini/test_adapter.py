@@ -82,6 +82,27 @@ def test_the_text_of_a_file_is_not_the_end_of_a_command() -> None:
     assert payloads(events, ev.TOOL_RESULT) == [{"toolCallId": "t1", "text": text}]
 
 
+@each(
+    ("output", "answered"),
+    [
+        ('{"answers": {"0": "A", "1": ["B", "C"]}}', [["A"], ["B", "C"]]),
+        ('{"answers": {"1": "B"}}', [["B"]]),
+        ('{"answers": {}}', []),
+        ("User dismissed the dialog", []),
+        ("[1]", []),
+    ],
+)
+def test_a_dialog_has_the_answers_that_were_given(output: str, answered: list[list[str]]) -> None:
+    """A question that was passed over has none."""
+    questions = [
+        {"question": text, "type": "choice", "options": [{"label": one} for one in "ABC"], "multiSelect": True}
+        for text in ("One?", "More?")
+    ]
+    events = translated("gemini", HEADER, call("ask_user", output, {"questions": questions}))
+    assert len(payloads(events, ev.DECISION_PROMPT)) == 2
+    assert [row["selections"] for row in payloads(events, ev.DECISION_RESPONSE)] == answered
+
+
 def test_an_edit_names_its_file_and_its_lines() -> None:
     """The diff that the client shows gives the numbers of lines, for the file's own path."""
     diff = "Index: note.txt\n===\n--- note.txt\tCurrent\n+++ note.txt\tProposed\n@@ -1,1 +1,1 @@\n-a\n+b\n"
