@@ -4,20 +4,61 @@ import os
 from collections.abc import Callable, Container
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from katod.archive.folder import ExportFolder, opened
 from katod.archive.indexfile import update_index
 from katod.archive.manifest import INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest, RecordedParts
-from katod.errors import KatodError, OutputError
-from katod.formatspec import split_name
+from katod.errors import KatodError, OutputError, TargetRefused
+from katod.formatspec import FORMATS, split_name
 from katod.model import SessionKey
 from katod.smallfile import read_small
 from katod.write.output import OutputPath
 from katod.write.remove import remove_empty, remove_folder, remove_output
+from katod.write.whole import digest_at, head_at
 
 Wanted = Callable[[SessionKey], bool]
 _LARGEST: Final = 256 * 1024 * 1024
+
+
+class ListedFile(NamedTuple):
+    """A file that the list of a folder names as the copy of a session."""
+
+    root: Path
+    name: str
+    form: str
+    digests: tuple[str, ...]  # of the contents that katod gave it
+
+    @classmethod
+    def of(cls, root: Path, entry: Entry) -> "list[ListedFile]":
+        """Return the files of an entry."""
+        return [cls(root, entry.name, entry.slot[1], (entry.digest, entry.before))] if entry.name else []
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.root / self.name
+
+    @property
+    def place(self) -> OutputPath:
+        """Where it is, below the folder."""
+        return OutputPath(self.root, tuple(self.name.split("/")))
+
+    def why_it_stays(self) -> str:
+        """Return why it cannot be deleted, an empty string if it can. Raises OSError if it cannot be read.
+
+        The list may come from elsewhere, and name any file in the folder: only what has the content that was noted,
+        and begins as katod begins one, is katod's.
+        """
+        parts = self.place.parts
+        try:
+            is_katods = digest_at(self.root, parts) in self.digests and self._is_printed(head_at(self.root, parts))
+        except TargetRefused as error:
+            return error.what
+        return "" if is_katods else "it is not as katod wrote it"
+
+    def _is_printed(self, head: bytes) -> bool:
+        return self.form in FORMATS and FORMATS[self.form].is_printed(head)
 
 
 def copies_in(root: Path, wanted: Wanted) -> list[Entry]:
@@ -44,8 +85,8 @@ def _of(manifest: Manifest, wanted: Wanted) -> list[Entry]:
 def drop(root: Path, wanted: Wanted) -> list[Path]:
     """Delete the files of some sessions, and all that the list says of them; return the files that stay.
 
-    A file goes also if it was changed since. One that cannot be deleted stays, and so does an index that names them if
-    it was changed or cannot be written. Raises AlreadyRunning, OutputError or OSError.
+    A file that is not as katod wrote it stays, and so do one that cannot be deleted, and an index that names them if it
+    was changed or cannot be written. Raises AlreadyRunning, OutputError or OSError.
     """
     left: list[Path] = []
     with opened(root) as folder:
@@ -82,15 +123,23 @@ def _unlisted(folder: ExportFolder, entries: list[Entry]) -> list[Path]:
 
 
 def _delete(root: Path, entry: Entry) -> list[Path]:
-    """Delete the file of an entry, and the folders beside it; return the file if it stays."""
-    if not entry.name:
-        return []
-    *above, name = entry.parts
+    """Delete the files of an entry, and the folders beside them; return the files that stay."""
+    left = []
+    for file in ListedFile.of(root, entry):
+        with suppress(OSError, OutputError):
+            if not file.why_it_stays():
+                remove_output(file.place)
+        if os.path.lexists(file.path):
+            left.append(file.path)
+        else:
+            _delete_beside(file)
+    return left
+
+
+def _delete_beside(file: ListedFile) -> None:
+    """Delete the folders beside a file."""
+    *above, name = file.place.parts
     stem, _ = split_name(name)
-    with suppress(OutputError):
-        remove_output(OutputPath(root, entry.parts))
     for folder in (f"{stem}.assets", f"{stem}.agents"):
         with suppress(OutputError):
-            remove_folder(OutputPath(root, (*above, folder)))
-    path = root / entry.name
-    return [path] if os.path.lexists(path) else []
+            remove_folder(OutputPath(file.root, (*above, folder)))

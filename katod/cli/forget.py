@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from katod.archive.drop import copies_in, drop, unmark
+from katod.archive.drop import ListedFile, copies_in, drop, unmark
 from katod.archive.folder import opened
 from katod.archive.folders import known_folders
 from katod.archive.machine import this_machine
@@ -96,9 +96,8 @@ class Copies:
     def described(self, *, outputs: bool) -> Iterator[str]:
         """Yield what becomes of each copy."""
         for root, entries in self._found.items():
-            for entry in entries:
-                if entry.name:
-                    yield f"  the copy {root / entry.name} {'is deleted' if outputs else 'stays'}"
+            for file in (file for entry in entries for file in ListedFile.of(root, entry)):
+                yield f"  the copy {file.path} {_fate_of_copy(file) if outputs else 'stays'}"
         for root in self._gone:
             yield f"  copies in {root} stay: `katod export --all` wrote there, but its list is not there now"
 
@@ -157,6 +156,17 @@ class TableRows:
                 say(f"katod: {line_of(error)}", err=True)
                 left.append(rows.address)
         return left
+
+
+def _fate_of_copy(file: ListedFile) -> str:
+    """Return what becomes of a copy."""
+    try:
+        why = file.why_it_stays()
+    except FileNotFoundError:
+        return "is deleted"
+    except OSError as error:
+        why = f"it cannot be read: {error.strerror}"
+    return f"stays: {why}" if why else "is deleted"
 
 
 def _belongs(key: SessionKey, session: SessionKey) -> bool:

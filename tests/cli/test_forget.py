@@ -84,7 +84,6 @@ def test_copies_in_folders_of_exports_go_too(world, maker):
     folder = world.home / "all"
     world.cli("export", "--all", "-o", str(folder))
     [copy] = folder.glob("app/*.md")
-    copy.write_text(copy.read_text() + "mine\n")
     assert f"the copy {copy} stays" in world.cli("forget", "1", code=1)
     shown = world.cli("forget", "1", "--outputs", "--yes")
     assert f"the copy {copy} is deleted" in shown
@@ -94,6 +93,18 @@ def test_copies_in_folders_of_exports_go_too(world, maker):
     assert SESSION not in manifest
     assert "/home/me/app" not in manifest
     assert OTHER in manifest
+
+
+def test_a_copy_that_is_not_as_katod_wrote_it_stays_and_is_named(world, maker):
+    """Before and after: the list may name a file that was never katod's."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    [copy] = folder.glob("app/*.md")
+    copy.write_text(copy.read_text() + "mine\n")
+    shown = world.cli("forget", "1", "--outputs", "--yes", code=1)
+    assert f"the copy {copy} stays: it is not as katod wrote it" in shown
+    assert f"not deleted: {copy}" in world.said
+    assert copy.read_text().endswith("mine\n")
 
 
 def test_a_copy_that_cannot_be_deleted_is_named(world, maker):

@@ -1,0 +1,77 @@
+"""What is deleted in a folder of exports when sessions are forgotten."""
+
+import pytest
+
+from katod.archive.drop import ListedFile, copies_in, drop
+from katod.archive.folder import opened
+from katod.archive.manifest import Entry
+from katod.model import SessionKey
+
+MINE, OTHERS = SessionKey("claude", "6f1c2c1e"), SessionKey("claude", "00000002")
+TRANSCRIPT = b"---\ntitle: words\ntags: [katod, claude]\n---\n"
+
+pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
+
+
+def publish(root, name, *, key=MINE, form="markdown", data=TRANSCRIPT, **more):
+    """Export a session."""
+    with opened(root) as folder, folder.draft() as draft:
+        draft.write(data)
+        stamp = draft.complete()
+        entry = Entry((key, form), "made", [], name, *stamp, draft.digest, **more)
+        folder.publish(draft, entry, folder.stamp(name))
+
+
+def dropped(root):
+    """Forget the session; return the names of the files that stay, and those that are said to stay before."""
+    said = [file for entry in copies_in(root, MINE.__eq__) for file in ListedFile.of(root, entry)]
+    stays = [file.name for file in said if file.why_it_stays()]
+    return [str(path.relative_to(root)) for path in drop(root, MINE.__eq__)], stays
+
+
+def files(root):
+    """Return the names of the files that are there, without the list."""
+    return sorted(str(path.relative_to(root)) for path in root.rglob("[!.]*") if path.is_file())
+
+
+def test_what_katod_wrote_is_deleted(tmp_path):
+    """The files of the session in each format, and what the list says of them; nothing of another session."""
+    for name, key in (("app/a.md", MINE), ("other/b.md", OTHERS)):
+        publish(tmp_path, name, key=key)
+    publish(tmp_path, "app/a.jsonl", form="jsonl", data=b'{"schema":"katod.event/1"}\n')
+    assert dropped(tmp_path) == ([], [])
+    assert files(tmp_path) == ["other/b.md"]
+    assert copies_in(tmp_path, MINE.__eq__) == []
+
+
+@pytest.mark.parametrize(
+    ("form", "data"),
+    [
+        ("markdown", b"my diary\n"), ("jsonl", b"{}\n"), ("html", b"<!DOCTYPE html>\n"), ("markdown", b""),
+        ("format-of-another-katod", TRANSCRIPT),
+    ],
+)  # fmt: skip
+def test_a_list_cannot_have_a_file_deleted_that_is_not_katods(tmp_path, form, data):
+    """Even if it has the hash of the file: the list may come from elsewhere. The file stays and is said to."""
+    publish(tmp_path, "Diary/2026.md", form=form, data=data)
+    assert dropped(tmp_path) == (["Diary/2026.md"], ["Diary/2026.md"])
+    assert (tmp_path / "Diary" / "2026.md").read_bytes() == data
+    assert copies_in(tmp_path, MINE.__eq__) == []
+
+
+def test_a_file_with_another_content_than_noted_stays(tmp_path):
+    """It may be any transcript that a person keeps there."""
+    publish(tmp_path, "app/a.md")
+    (tmp_path / "app" / "a.md").write_bytes(TRANSCRIPT + b"mine\n")
+    assert dropped(tmp_path) == (["app/a.md"], ["app/a.md"])
+    assert files(tmp_path) == ["app/a.md"]
+
+
+def test_a_file_that_a_killed_run_was_about_to_replace_is_katods(tmp_path):
+    """Whichever of both contents it has."""
+    publish(tmp_path, "app/a.md")
+    with opened(tmp_path) as folder:
+        [entry] = folder.manifest.entries.values()
+        folder.note(entry._replace(before=entry.digest, digest="new"))
+    assert dropped(tmp_path) == ([], [])
+    assert files(tmp_path) == []
