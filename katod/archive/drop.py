@@ -10,7 +10,7 @@ from katod.archive.folder import ExportFolder, opened
 from katod.archive.indexfile import update_index
 from katod.archive.manifest import INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest, RecordedParts
 from katod.errors import KatodError, OutputError, TargetRefused
-from katod.formatspec import FORMATS, split_name
+from katod.formatspec import FORMATS, MARKDOWN, split_name
 from katod.model import SessionKey
 from katod.smallfile import read_small
 from katod.write.output import OutputPath
@@ -43,6 +43,20 @@ class ListedFile(NamedTuple):
     def place(self) -> OutputPath:
         """Where it is, below the folder."""
         return OutputPath(self.root, tuple(self.name.split("/")))
+
+    @property
+    def assets(self) -> OutputPath | None:
+        """The folder of its pictures; None in a format that saves none beside it."""
+        return self._beside(".assets") if self.form == MARKDOWN else None
+
+    @property
+    def agents(self) -> OutputPath:
+        """The folder of its sub-agents."""
+        return self._beside(".agents")
+
+    def _beside(self, suffix: str) -> OutputPath:
+        *above, name = self.place.parts
+        return OutputPath(self.root, (*above, f"{split_name(name)[0]}{suffix}"))
 
     def why_it_stays(self) -> str:
         """Return why it cannot be deleted, an empty string if it can. Raises OSError if it cannot be read.
@@ -88,12 +102,15 @@ def drop(root: Path, wanted: Wanted) -> list[Path]:
     A file that is not as katod wrote it stays, and so do one that cannot be deleted, and an index that names them if it
     was changed or cannot be written. Raises AlreadyRunning, OutputError or OSError.
     """
-    left: list[Path] = []
     with opened(root) as folder:
         entries = _of(folder.manifest, wanted)
-        for entry in entries:
-            left += _delete(root, entry)
-        for project in folder.drop(entries):
+        files = [file for entry in entries for file in ListedFile.of(root, entry)]
+        for file in files:
+            _delete(file)
+        projects = folder.drop(entries)
+        left = [file.path for file in files if os.path.lexists(file.path)]
+        left += _delete_beside(files, folder)
+        for project in projects:
             with suppress(OutputError):
                 remove_empty(OutputPath(root, (project,)))
         folder.compact()  # first: whatever becomes of the index, the list says no more of them
@@ -122,24 +139,27 @@ def _unlisted(folder: ExportFolder, entries: list[Entry]) -> list[Path]:
     return [folder.root / INDEX] if stays else []
 
 
-def _delete(root: Path, entry: Entry) -> list[Path]:
-    """Delete the files of an entry, and the folders beside them; return the files that stay."""
-    left = []
-    for file in ListedFile.of(root, entry):
-        with suppress(OSError, OutputError):
-            if not file.why_it_stays():
-                remove_output(file.place)
-        if os.path.lexists(file.path):
-            left.append(file.path)
-        else:
-            _delete_beside(file)
-    return left
+def _delete(file: ListedFile) -> None:
+    """Delete a file if it is katod's."""
+    with suppress(OSError, OutputError):
+        if not file.why_it_stays():
+            remove_output(file.place)
 
 
-def _delete_beside(file: ListedFile) -> None:
-    """Delete the folders beside a file."""
-    *above, name = file.place.parts
-    stem, _ = split_name(name)
-    for folder in (f"{stem}.assets", f"{stem}.agents"):
+def _delete_beside(files: list[ListedFile], folder: ExportFolder) -> list[Path]:
+    """Delete the pictures beside files that are gone, and folders that are empty then; return what stays of pictures.
+
+    Those beside a file that stays, or that another one in the list has, stay.
+    """
+    entries = folder.manifest.entries.values()
+    used = {file.assets for entry in entries for file in ListedFile.of(folder.root, entry)}
+    used |= {file.assets for file in files if os.path.lexists(file.path)}
+    for file in files:
         with suppress(OutputError):
-            remove_folder(OutputPath(file.root, (*above, folder)))
+            if file.assets and file.assets not in used:
+                remove_folder(file.assets)
+    for place in sorted({file.agents for file in files}, reverse=True):  # those within others first
+        with suppress(OutputError):
+            remove_empty(place)
+    kept = {file.assets for file in files if file.assets in used}
+    return sorted(place.path for place in kept if place and os.path.lexists(place.path))

@@ -9,6 +9,11 @@ from katod.model import SessionKey
 
 MINE, OTHERS = SessionKey("claude", "6f1c2c1e"), SessionKey("claude", "00000002")
 TRANSCRIPT = b"---\ntitle: words\ntags: [katod, claude]\n---\n"
+HEADS = {
+    "jsonl": b'{"schema":"katod.event/1"}\n',
+    "html": b'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    b'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; \n',
+}
 
 pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
 
@@ -38,7 +43,8 @@ def test_what_katod_wrote_is_deleted(tmp_path):
     """The files of the session in each format, and what the list says of them; nothing of another session."""
     for name, key in (("app/a.md", MINE), ("other/b.md", OTHERS)):
         publish(tmp_path, name, key=key)
-    publish(tmp_path, "app/a.jsonl", form="jsonl", data=b'{"schema":"katod.event/1"}\n')
+    for form, head in HEADS.items():
+        publish(tmp_path, f"app/a.{form}", form=form, data=head)
     assert dropped(tmp_path) == ([], [])
     assert files(tmp_path) == ["other/b.md"]
     assert copies_in(tmp_path, MINE.__eq__) == []
@@ -75,3 +81,40 @@ def test_a_file_that_a_killed_run_was_about_to_replace_is_katods(tmp_path):
         folder.note(entry._replace(before=entry.digest, digest="new"))
     assert dropped(tmp_path) == ([], [])
     assert files(tmp_path) == []
+
+
+def picture(root, folder, name="0123456789abcdef.png"):
+    """Save a picture beside an export."""
+    (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / folder / name).write_bytes(b"picture")
+
+
+@pytest.mark.parametrize("form", ["html", "jsonl"])
+def test_pictures_that_another_session_has_stay(tmp_path, form):
+    """Names need not have ids: a page, which carries its pictures, may be called like the transcript of another one."""
+    publish(tmp_path, "app/hello.md", key=OTHERS)
+    picture(tmp_path, "app/hello.assets")
+    publish(tmp_path, f"app/hello.{form}", form=form, data=HEADS[form])
+    assert dropped(tmp_path) == ([], [])
+    assert files(tmp_path) == ["app/hello.assets/0123456789abcdef.png", "app/hello.md"]
+
+
+def test_pictures_go_with_their_transcript(tmp_path):
+    """With the folders of its sub-agents, and theirs; a file of another name in such a folder stays."""
+    publish(tmp_path, "app/a.md")
+    publish(tmp_path, "app/a.agents/agent-b.md", key=MINE._replace(subagent="b"))
+    for folder in ("app/a.assets", "app/a.agents/agent-b.assets"):
+        picture(tmp_path, folder)
+    picture(tmp_path, "app/a.assets", "mine.png")
+    assert drop(tmp_path, lambda key: key.id == MINE.id) == []
+    assert files(tmp_path) == ["app/a.assets/mine.png"]
+    assert not (tmp_path / "app" / "a.agents").exists()
+
+
+def test_pictures_of_a_transcript_that_stays_are_named_with_it(tmp_path):
+    """They may be of what is forgotten."""
+    publish(tmp_path, "app/a.md")
+    picture(tmp_path, "app/a.assets")
+    (tmp_path / "app" / "a.md").write_bytes(b"mine\n")
+    assert dropped(tmp_path) == (["app/a.md", "app/a.assets"], ["app/a.md"])
+    assert files(tmp_path) == ["app/a.assets/0123456789abcdef.png", "app/a.md"]
