@@ -1,7 +1,7 @@
 """Removes sessions from an export folder: their files, their entries in the manifest, and empty folders."""
 
 import os
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -27,12 +27,13 @@ class ListedFile(NamedTuple):
     root: Path
     name: str
     form: str
-    digests: tuple[str, ...]  # of the contents that katod gave it
+    digests: Sequence[str]  # of the contents that katod gave it
 
     @classmethod
     def of(cls, root: Path, entry: Entry) -> "list[ListedFile]":
-        """Return the files of an entry."""
-        return [cls(root, entry.name, entry.slot[1], (entry.digest, entry.before))] if entry.name else []
+        """Return the files of an entry: the present one first, then older ones."""
+        now = [(entry.name, entry.digest, entry.before)] if entry.name else []
+        return [cls(root, name, entry.slot[1], digests) for name, *digests in (*now, *entry.earlier)]
 
     @property
     def path(self) -> Path:
@@ -108,7 +109,7 @@ def drop(root: Path, wanted: Wanted) -> list[Path]:
         for file in files:
             _delete(file)
         projects = folder.drop(entries)
-        left = [file.path for file in files if os.path.lexists(file.path)]
+        left = [file.path for file in _still_there(files)]
         left += _delete_beside(files, folder)
         for project in projects:
             with suppress(OutputError):
@@ -146,20 +147,22 @@ def _delete(file: ListedFile) -> None:
             remove_output(file.place)
 
 
+def _still_there(files: list[ListedFile]) -> list[ListedFile]:
+    return [file for file in files if os.path.lexists(file.path)]
+
+
 def _delete_beside(files: list[ListedFile], folder: ExportFolder) -> list[Path]:
     """Delete the pictures beside files that are gone, and folders that are empty then; return what stays of pictures.
 
     Those beside a file that stays, or that another one in the list has, stay.
     """
-    entries = folder.manifest.entries.values()
-    used = {file.assets for entry in entries for file in ListedFile.of(folder.root, entry)}
-    used |= {file.assets for file in files if os.path.lexists(file.path)}
-    for file in files:
+    others = (file for entry in folder.manifest.entries.values() for file in ListedFile.of(folder.root, entry))
+    used = {file.assets for file in (*_still_there(files), *others)}
+    assets = {file.assets for file in files if file.assets}
+    for place in assets - used:
         with suppress(OutputError):
-            if file.assets and file.assets not in used:
-                remove_folder(file.assets)
+            remove_folder(place)
     for place in sorted({file.agents for file in files}, reverse=True):  # those within others first
         with suppress(OutputError):
             remove_empty(place)
-    kept = {file.assets for file in files if file.assets in used}
-    return sorted(place.path for place in kept if place and os.path.lexists(place.path))
+    return sorted(place.path for place in assets & used if os.path.lexists(place.path))

@@ -95,7 +95,7 @@ class ExportFolder:
         try:
             draft.publish(self.root, entry.parts, expected)
         except (KatodError, OSError):
-            self.note(before._replace(before=entry.digest))  # it may have its name nevertheless
+            self.note(_taken_back(before, entry))
             raise
         self.manifest.entries[entry.slot] = entry._replace(before="")
 
@@ -194,9 +194,16 @@ class ExportFolder:
             durable.sync(self._manifest_fd)
 
 
+def _taken_back(before: Entry, entry: Entry) -> Entry:
+    """Return what is noted of a session whose new file failed to get its name: it may have it nevertheless."""
+    if before.name == entry.name:
+        return before._replace(before=entry.digest)
+    return before._replace(earlier=(*before.earlier, (entry.name, entry.digest)))
+
+
 def _places_of(entries: Collection[Entry]) -> tuple[set[str], set[str]]:
     """Return the folders in which the files of entries are, and the directories of their sessions."""
-    return {entry.parts[0] for entry in entries if entry.name}, {entry.cwd for entry in entries}
+    return {name.split("/")[0] for entry in entries for name in entry.names}, {entry.cwd for entry in entries}
 
 
 @contextmanager

@@ -50,7 +50,8 @@ class Entry(NamedTuple):
     means that a person changed the file: size and time are then those of the changed file, the hash is katod's.
     `cwd` is known of a session that was read, even if nothing was made of it because its project is excluded.
     `recorded` says which parts of it a person had recorded: of nothing else, programs for other agents learn. It holds
-    for the file of this hash alone.
+    for the file of this hash alone. `earlier` has the names and hashes of older files of the session in this format,
+    which have more than was left of it: only to be forgotten with it.
     """
 
     slot: Slot
@@ -65,6 +66,12 @@ class Entry(NamedTuple):
     cwd: str = ""
     edited: bool = False
     recorded: RecordedParts = RecordedParts()
+    earlier: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all its files."""
+        return [name for name in (self.name, *(name for name, _ in self.earlier)) if name]
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -106,7 +113,7 @@ class Manifest:
 
     def names(self) -> set[str]:
         """Return the names of all files."""
-        return {entry.name for entry in self.entries.values()}
+        return {name for entry in self.entries.values() for name in entry.names}
 
     def claim(self, machine: Machine) -> bool:
         """Make it the manifest of a machine; return whether it was nobody's. Raises KatodError if it is another's."""
@@ -163,14 +170,9 @@ def entry_line(entry: Entry) -> bytes:
             "hash": entry.digest,
             "said": entry.said,
         }
-    if entry.before:
-        row["before"] = entry.before
-    if entry.cwd:
-        row["cwd"] = entry.cwd
-    if entry.edited:
-        row["edited"] = True
-    if entry.recorded.parts:
-        row["recorded"] = entry.recorded._asdict()
+    recorded = entry.recorded._asdict() if entry.recorded.parts else {}
+    more = {"before": entry.before, "cwd": entry.cwd, "edited": entry.edited, "recorded": recorded}
+    row |= {name: value for name, value in (more | {"earlier": entry.earlier}).items() if value}
     return orjson.dumps(row) + b"\n"
 
 
@@ -191,7 +193,8 @@ def _entry(row: dict[str, Any]) -> Entry:
         raise TypeError
     if "file" in row:
         _safe_name(file[0])
-    return Entry._make(((key, row["format"]), *values, "edited" in row, _recorded(row.get("recorded"))))
+    recorded, earlier = _recorded(row.get("recorded")), _earlier(row.get("earlier", []))
+    return Entry._make(((key, row["format"]), *values, "edited" in row, recorded, earlier))
 
 
 def _recorded(row: dict[str, Any] | None) -> RecordedParts:
@@ -202,6 +205,10 @@ def _recorded(row: dict[str, Any] | None) -> RecordedParts:
     if tools not in get_args(Tools):
         raise ValueError
     return RecordedParts(parts, tools, _of_type(row["thinking"], bool))
+
+
+def _earlier(rows: list[list[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((_safe_name(name), _of_type(digest, str)) for name, digest in _of_type(rows, list))
 
 
 def _of_type(value: Any, kind: type) -> Any:

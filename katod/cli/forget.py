@@ -96,8 +96,10 @@ class Copies:
     def described(self, *, outputs: bool) -> Iterator[str]:
         """Yield what becomes of each copy."""
         for root, entries in self._found.items():
+            names = {entry.name for entry in entries}
             for file in (file for entry in entries for file in ListedFile.of(root, entry)):
-                yield f"  the copy {file.path} {_fate_of_copy(file) if outputs else 'stays'}"
+                if file.name in names or os.path.lexists(file.path):
+                    yield f"  the copy {file.path} {_fate_of_copy(file) if outputs else 'stays'}"
         for root in self._gone:
             yield f"  copies in {root} stay: `katod export --all` wrote there, but its list is not there now"
 

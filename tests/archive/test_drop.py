@@ -30,7 +30,7 @@ def publish(root, name, *, key=MINE, form="markdown", data=TRANSCRIPT, **more):
 def dropped(root):
     """Forget the session; return the names of the files that stay, and those that are said to stay before."""
     said = [file for entry in copies_in(root, MINE.__eq__) for file in ListedFile.of(root, entry)]
-    stays = [file.name for file in said if file.why_it_stays()]
+    stays = [file.name for file in said if file.path.exists() and file.why_it_stays()]
     return [str(path.relative_to(root)) for path in drop(root, MINE.__eq__)], stays
 
 
@@ -118,3 +118,17 @@ def test_pictures_of_a_transcript_that_stays_are_named_with_it(tmp_path):
     (tmp_path / "app" / "a.md").write_bytes(b"mine\n")
     assert dropped(tmp_path) == (["app/a.md", "app/a.assets"], ["app/a.md"])
     assert files(tmp_path) == ["app/a.assets/0123456789abcdef.png", "app/a.md"]
+
+
+def test_older_files_of_a_session_go_with_it(tmp_path):
+    """With their pictures, also if one is not there any more; one that was changed stays."""
+    for name in ("app/a.md", "app/a-2.md", "app/a-3.md"):
+        publish(tmp_path, name, key=OTHERS if name == "app/a-3.md" else MINE)
+    with opened(tmp_path) as folder:
+        entry = folder.manifest.entries[MINE, "markdown"]
+        older = (("app/a.md", entry.digest), ("app/a-3.md", "other"), ("app/a-4.md", "gone"))
+        folder.note(entry._replace(earlier=older))
+    for folder in ("app/a.assets", "app/a-4.assets"):
+        picture(tmp_path, folder)
+    assert dropped(tmp_path) == (["app/a-3.md"], ["app/a-3.md"])
+    assert files(tmp_path) == ["app/a-3.md"]
