@@ -6,7 +6,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from katod.agents import AGENTS
 from katod.archive.folder import ExportFolder, opened
+from katod.archive.folders import known_folders
 from katod.archive.indexfile import update_index
 from katod.archive.manifest import INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest, RecordedParts
 from katod.errors import KatodError, OutputError, TargetRefused
@@ -76,6 +78,11 @@ class ListedFile(NamedTuple):
         return self.form in FORMATS and FORMATS[self.form].is_printed(head)
 
 
+def listed_copies(state: Path) -> dict[Path, list[Entry]]:
+    """Return what the lists in all known folders say of sessions. Nothing is changed."""
+    return {root: copies_in(root, lambda key: key.agent in AGENTS) for root in known_folders(state)}
+
+
 def copies_in(root: Path, wanted: Wanted) -> list[Entry]:
     """Return what the list in a folder says of some sessions, nothing if it cannot be read. Nothing is changed."""
     try:
@@ -100,22 +107,23 @@ def _of(manifest: Manifest, wanted: Wanted) -> list[Entry]:
 def drop(root: Path, wanted: Wanted) -> list[Path]:
     """Delete the files of some sessions, and all that the list says of them; return the files that stay.
 
-    A file that is not as katod wrote it stays, and so do one that cannot be deleted, and an index that names them if it
-    was changed or cannot be written. Raises AlreadyRunning, OutputError or OSError.
+    So does the draft of an export that was interrupted: nothing says of which session it is. A file that is not as
+    katod wrote it stays, and so does an index that names them if it was changed or cannot be written. One that cannot
+    be deleted now stays in the list as well: it can be tried again. Raises AlreadyRunning, OutputError or OSError.
     """
     with opened(root) as folder:
         entries = _of(folder.manifest, wanted)
         files = [file for entry in entries for file in ListedFile.of(root, entry)]
-        for file in files:
-            _delete(file)
-        projects = folder.drop(entries)
+        failed = {file.name for file in files if not _delete(file)}
+        gone = [entry for entry in entries if failed.isdisjoint(entry.names)]
+        projects = folder.drop(gone) if gone else []
         left = [file.path for file in _still_there(files)]
         left += _delete_beside(files, folder)
         for project in projects:
             with suppress(OutputError):
                 remove_empty(OutputPath(root, (project,)))
         folder.compact()  # first: whatever becomes of the index, the list says no more of them
-        left += _unlisted(folder, entries)
+        left += _unlisted(folder, gone)
         with suppress(KatodError, OSError):  # what is superseded now is only about the index
             folder.compact()
     return left
@@ -140,11 +148,18 @@ def _unlisted(folder: ExportFolder, entries: list[Entry]) -> list[Path]:
     return [folder.root / INDEX] if stays else []
 
 
-def _delete(file: ListedFile) -> None:
-    """Delete a file if it is katod's."""
-    with suppress(OSError, OutputError):
+def _delete(file: ListedFile) -> bool:
+    """Delete a file if it is katod's; return whether there is nothing to try again: only a failure of the disk is."""
+    try:
         if not file.why_it_stays():
             remove_output(file.place)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    except OutputError as error:
+        return not isinstance(error.__cause__, OSError)
+    return True
 
 
 def _still_there(files: list[ListedFile]) -> list[ListedFile]:

@@ -17,7 +17,7 @@ from katod.errors import AlreadyRunning, KatodError, OutputError, TargetRefused
 from katod.write.safe import make_root, open_file
 from katod.write.whole import FileStamp, UnfinishedFile, digest_at, drafted, head_at, remove_draft, stamp_at
 
-_DRAFT: Final = ".katod-export.tmp"
+DRAFT: Final = ".katod-export.tmp"
 _ASIDE: Final = ".katod-export.damaged-{}.jsonl"
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class ExportFolder:
         """
         data = os.pread(self._manifest_fd, os.fstat(self._manifest_fd).st_size, 0)
         try:
-            remove_draft(self._fd, _DRAFT)
+            remove_draft(self._fd, DRAFT)
             self.manifest = Manifest.read(data)
         except KatodError as error:
             raise OutputError(error.what, path=self.root / MANIFEST, hint=error.hint) from error
@@ -85,7 +85,7 @@ class ExportFolder:
     @contextmanager
     def draft(self) -> Iterator[UnfinishedFile]:
         """Yield an empty draft, which is removed unless it is published."""
-        with drafted(self._fd, _DRAFT) as draft:
+        with drafted(self._fd, DRAFT) as draft:
             yield draft
 
     def publish(self, draft: UnfinishedFile, entry: Entry, expected: FileStamp | None) -> None:

@@ -2,18 +2,17 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import click
 
-from katod.archive.drop import ListedFile, copies_in, drop, unmark
-from katod.archive.folder import opened
-from katod.archive.folders import known_folders
+from katod.archive.drop import ListedFile, drop, listed_copies, unmark
+from katod.archive.folder import DRAFT, opened
 from katod.archive.machine import this_machine
-from katod.archive.manifest import MANIFEST
+from katod.archive.manifest import MANIFEST, Entry
 from katod.archive.update import line_of
 from katod.cli.context import Context
 from katod.cli.parameters import SESSION
@@ -21,12 +20,13 @@ from katod.cli.printing import say
 from katod.cli.record import ask
 from katod.cli.selection import select_known
 from katod.config import rescue_path
-from katod.errors import KatodError, SelectionError, TargetRefused
+from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused
 from katod.model import SessionKey
 from katod.record.family import family
 from katod.record.forget import Remains, undeletable
 from katod.rescue.names import saved_keys
 from katod.service.control import WITH_OUTPUTS
+from katod.shell import pasted
 from katod.store.integrity import containing, quarantined
 from katod.store.ledger import LEDGER_NAME
 from katod.store.rows import OutputRow, PersonalRow
@@ -53,9 +53,10 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     agent's files. Commands that were already typed in the session are never executed again, but a new `::start` records
     it again. katod shows what it will delete, and asks first.
     """
-    key = select_known(context, session, known_sessions(context.state))
+    listed = listed_copies(context.state)
+    key = select_known(context, session, _listed_sessions(context.state, listed))
     remains = _remains(context, key)
-    copies, rows = Copies(context.state, key), TableRows(context, key)
+    copies, rows = Copies(listed, key), TableRows(context, key)
     elsewhere = (*copies.described(outputs=outputs), *rows.described(outputs=outputs))
     for line in (*_described(context, key, remains, outputs=outputs), *elsewhere, _UNKNOWN):
         say(line)
@@ -69,56 +70,77 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     if not outputs:
         copies.unmark()
         return
-    rows_left = rows.drop()
-    left = [*(row.path for row in remains.outputs if os.path.lexists(row.path)), *copies.delete()]
-    if left:
-        raise KatodError(
-            f"not deleted: {', '.join(map(str, left))}", hint="delete these files yourself if you no longer need them"
-        )
-    if rows_left:
-        hint = "the next `katod export --all -f parquet` there takes them out"
-        raise KatodError(f"its rows stay for now in {', '.join(rows_left)}", hint=hint)
+    stay = [row.path for row in remains.outputs if os.path.lexists(row.path)]
+    failures = [*rows.drop(), *copies.delete(stay)]
+    for failure in failures[:-1]:
+        say(f"katod: {line_of(failure)}", err=True)
+    if failures:
+        raise failures[-1]
+
+
+def _listed_sessions(state: Path, listed: Mapping[Path, list[Entry]]) -> list[SessionKey]:
+    """Return the sessions of which there are copies or rows, and those whose sub-agents have some.
+
+    So what could not be deleted can be tried again, whatever else has forgotten the session.
+    """
+    copied = (entry.slot[0] for entries in listed.values() for entry in entries)
+    keys = dict.fromkeys((*copied, *known_sessions(state)))
+    return [*keys, *(key._replace(subagent="") for key in keys)]
 
 
 class Copies:
     """What the folders have of a session, and of its sub-agents, to which `katod export --all` wrote."""
 
-    def __init__(self, state: Path, key: SessionKey) -> None:
+    def __init__(self, listed: Mapping[Path, list[Entry]], key: SessionKey) -> None:
         self._key = key
-        folders = known_folders(state)
-        self._gone = [root for root in folders if not (root / MANIFEST).exists()]
-        found = ((root, copies_in(root, self._is_of)) for root in folders)
-        self._found = {root: entries for root, entries in found if entries}
+        self._gone = [root for root in listed if not (root / MANIFEST).exists()]
+        self._found = {
+            root: [entry for entry in entries if self._is_of(entry.slot[0])]
+            for root, entries in listed.items()
+            if root not in self._gone
+        }
 
     def _is_of(self, key: SessionKey) -> bool:
         return _belongs(key, self._key)
 
     def described(self, *, outputs: bool) -> Iterator[str]:
         """Yield what becomes of each copy."""
+        fate = "is deleted" if outputs else "stays"
         for root, entries in self._found.items():
-            names = {entry.name for entry in entries}
-            for file in (file for entry in entries for file in ListedFile.of(root, entry)):
-                if file.name in names or os.path.lexists(file.path):
-                    yield f"  the copy {file.path} {_fate_of_copy(file) if outputs else 'stays'}"
+            for file in _present(root, entries):
+                yield f"  the copy {file.path} {_fate_of_copy(file) if outputs else fate}"
+            if os.path.lexists(root / DRAFT):
+                yield f"  the unfinished export {root / DRAFT} {fate}: it may be of this session"
         for root in self._gone:
             yield f"  copies in {root} stay: `katod export --all` wrote there, but its list is not there now"
 
     def unmark(self) -> None:
         """Mark nothing of the session as recorded any more: other machines give it to no program then."""
-        for root in self._found:
+        for root in (root for root, entries in self._found.items() if entries):
             with suppress(KatodError, OSError), opened(root) as folder:  # the next export does it
                 unmark(folder, {slot[0] for slot in folder.manifest.entries if not self._is_of(slot[0])})
                 folder.compact()
 
-    def delete(self) -> list[Path]:
-        """Delete the copies, and what is said of them; return those that stay."""
-        left: list[Path] = []
-        for root in self._found:
+    def delete(self, left: list[Path]) -> Iterator[KatodError]:
+        """Delete the copies, and what is said of them; yield what to say of those that stay, with other files.
+
+        Every folder is opened, since an export that is running may write a copy there which no list names yet.
+        """
+        left, busy = [*left], []
+        for root, entries in self._found.items():
             try:
                 left += drop(root, self._is_of)
-            except (KatodError, OSError):  # another export is writing there, or it cannot be written
-                left += [root / entry.name for entry in self._found[root] if entry.name]
-        return left
+            except AlreadyRunning:
+                busy.append(str(root))
+            except (KatodError, OSError):  # it cannot be written
+                paths = (root / DRAFT, *(file.path for entry in entries for file in ListedFile.of(root, entry)))
+                left += filter(os.path.lexists, paths)
+        if busy:
+            what = f"its copies stay for now in {', '.join(busy)}, where another `katod export --all` is writing"
+            yield KatodError(what, hint=f"run `katod forget {pasted(str(self._key))} --outputs` again when it is done")
+        if left:
+            what = f"not deleted: {', '.join(map(str, left))}"
+            yield KatodError(what, hint="delete these files yourself if you no longer need them")
 
 
 class TableRows:
@@ -146,8 +168,8 @@ class TableRows:
             except OSError as error:
                 raise KatodError(f"cannot be written: {error.strerror}", path=error.filename) from error
 
-    def drop(self) -> list[str]:
-        """Delete the rows; say why, and return in which data sets, they could not be."""
+    def drop(self) -> Iterator[KatodError]:
+        """Delete the rows; say why, and yield in which data sets, they could not be."""
         left = []
         for rows in self._found:
             try:
@@ -157,7 +179,16 @@ class TableRows:
             except (KatodError, OSError) as error:
                 say(f"katod: {line_of(error)}", err=True)
                 left.append(rows.address)
-        return left
+        if left:
+            hint = "the next `katod export --all -f parquet` there takes them out"
+            yield KatodError(f"its rows stay for now in {', '.join(left)}", hint=hint)
+
+
+def _present(root: Path, entries: list[Entry]) -> list[ListedFile]:
+    """Return the files of entries, without older ones that are not there any more."""
+    names = {entry.name for entry in entries}
+    files = (file for entry in entries for file in ListedFile.of(root, entry))
+    return [file for file in files if file.name in names or os.path.lexists(file.path)]
 
 
 def _fate_of_copy(file: ListedFile) -> str:

@@ -1,10 +1,14 @@
 """What is deleted in a folder of exports when sessions are forgotten."""
 
+import errno
+import os
+
 import pytest
 
+from katod import durable
 from katod.archive.drop import ListedFile, copies_in, drop
-from katod.archive.folder import opened
-from katod.archive.manifest import Entry
+from katod.archive.folder import DRAFT, opened
+from katod.archive.manifest import MANIFEST, Entry
 from katod.model import SessionKey
 
 MINE, OTHERS = SessionKey("claude", "6f1c2c1e"), SessionKey("claude", "00000002")
@@ -118,6 +122,37 @@ def test_pictures_of_a_transcript_that_stays_are_named_with_it(tmp_path):
     (tmp_path / "app" / "a.md").write_bytes(b"mine\n")
     assert dropped(tmp_path) == (["app/a.md", "app/a.assets"], ["app/a.md"])
     assert files(tmp_path) == ["app/a.assets/0123456789abcdef.png", "app/a.md"]
+
+
+def test_what_cannot_be_deleted_now_can_be_tried_again(tmp_path, monkeypatch):
+    """It stays in the list, with its pictures; all else is deleted."""
+    publish(tmp_path, "app/a.md")
+    publish(tmp_path, "app/a.html", form="html", data=HEADS["html"])
+    picture(tmp_path, "app/a.assets")
+    real = durable.remove
+
+    def remove(name, **given):
+        if name == "a.md":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        real(name, **given)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(durable, "remove", remove)
+        assert dropped(tmp_path) == (["app/a.md", "app/a.assets"], [])
+    assert files(tmp_path) == ["app/a.assets/0123456789abcdef.png", "app/a.md"]
+    assert dropped(tmp_path) == ([], [])
+    assert files(tmp_path) == []
+    assert copies_in(tmp_path, MINE.__eq__) == []
+
+
+def test_a_draft_is_deleted_whoever_it_is_of(tmp_path):
+    """A killed run may have been writing the session, which no list names yet; the list is left as it is."""
+    publish(tmp_path, "app/a.md", key=OTHERS)
+    before = (tmp_path / MANIFEST).read_bytes()
+    (tmp_path / DRAFT).write_bytes(b"half of it")
+    assert dropped(tmp_path) == ([], [])
+    assert not (tmp_path / DRAFT).exists()
+    assert (tmp_path / MANIFEST).read_bytes() == before
 
 
 def test_older_files_of_a_session_go_with_it(tmp_path):

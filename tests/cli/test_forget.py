@@ -6,7 +6,10 @@ import shutil
 import click
 import pytest
 
+from katod.archive.folder import DRAFT, opened
+from katod.archive.folders import remember
 from katod.cli.context import Context
+from katod.model import SessionKey
 from tests.support.records import OTHER, SESSION, Claude, says, user
 
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
@@ -117,6 +120,70 @@ def test_a_copy_that_cannot_be_deleted_is_named(world, maker):
     world.cli("forget", "1", "--outputs", "--yes", code=1)
     assert str(copy) in world.said
     assert mine.exists()
+
+
+@pytest.mark.parametrize("forgotten", ["forget", "killed"])
+def test_copies_are_deleted_although_all_else_forgot_their_session(world, maker, monkeypatch, forgotten):
+    """Its transcripts alone were to stay, or katod was killed before it came to the copies, and its agent deleted it."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    maker.path.unlink()
+    world.once()
+    if forgotten == "forget":
+        world.cli("forget", SESSION, "--yes")
+    else:
+        with monkeypatch.context() as killed:
+            killed.setattr("katod.cli.forget.Copies.delete", _killed)
+            world.cli("forget", SESSION, "--outputs", "--yes", code=1)
+    shown = world.cli("forget", SESSION, "--outputs", "--yes")
+    assert "the copy" in shown
+    assert list(folder.rglob("*.md")) == []
+    world.cli("forget", SESSION, "--outputs", "--yes", code=1)
+    assert "no session matches" in world.said
+
+
+def _killed(*_):
+    raise KeyboardInterrupt
+
+
+def test_copies_of_sub_agents_are_found_by_their_session(world, maker):
+    """Also if the copy of the session itself is gone already."""
+    maker.child().say(user("work"), says("done"))
+    world.once()
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    child = next(folder.rglob("agent-*.md"))
+    for path in (maker.path, maker.child().path):
+        path.unlink()
+    world.once()
+    world.cli("forget", SESSION, "--yes")
+    with opened(folder) as exports:
+        exports.drop([exports.manifest.entries[SessionKey("claude", SESSION), "markdown"]])
+        exports.compact()
+    world.cli("forget", SESSION, "--outputs", "--yes")
+    assert not child.exists()
+
+
+def test_a_folder_to_which_an_export_is_writing_is_named(world, maker):
+    """It may write a copy there that no list names yet; the second time, all of it goes."""
+    folder = world.home / "all"
+    with opened(folder):
+        remember(world.state, folder)
+        world.cli("forget", SESSION, "--outputs", "--yes", code=1)
+    assert f"its copies stay for now in {folder}, where another `katod export --all` is writing" in world.said
+    world.cli("export", "--all", "-o", str(folder))
+    world.cli("forget", SESSION, "--outputs", "--yes")
+    assert list(folder.rglob("*.md")) == []
+
+
+def test_an_unfinished_export_is_deleted(world, maker):
+    """Which may be of the session."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    (folder / DRAFT).write_text("half of it")
+    assert f"the unfinished export {folder / DRAFT} stays" in world.cli("forget", "1", code=1)
+    assert f"the unfinished export {folder / DRAFT} is deleted" in world.cli("forget", "1", "--outputs", "--yes")
+    assert not (folder / DRAFT).exists()
 
 
 def test_a_folder_of_exports_that_is_gone_is_no_obstacle(world, maker):
