@@ -51,7 +51,8 @@ class Entry(NamedTuple):
     `cwd` is known of a session that was read, even if nothing was made of it because its project is excluded.
     `recorded` says which parts of it a person had recorded: of nothing else, programs for other agents learn. It holds
     for the file of this hash alone. `earlier` has the names and hashes of older files of the session in this format,
-    which have more than was left of it: only to be forgotten with it.
+    which have more than was left of it: only to be forgotten with it. So is `parent`, the id of the session whose agent
+    started this one, if it has an id of its own.
     """
 
     slot: Slot
@@ -67,6 +68,7 @@ class Entry(NamedTuple):
     edited: bool = False
     recorded: RecordedParts = RecordedParts()
     earlier: tuple[tuple[str, str], ...] = ()
+    parent: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -172,7 +174,8 @@ def entry_line(entry: Entry) -> bytes:
         }
     recorded = entry.recorded._asdict() if entry.recorded.parts else {}
     more = {"before": entry.before, "cwd": entry.cwd, "edited": entry.edited, "recorded": recorded}
-    row |= {name: value for name, value in (more | {"earlier": entry.earlier}).items() if value}
+    more |= {"earlier": entry.earlier, "parent": entry.parent}
+    row |= {name: value for name, value in more.items() if value}
     return orjson.dumps(row) + b"\n"
 
 
@@ -194,7 +197,8 @@ def _entry(row: dict[str, Any]) -> Entry:
     if "file" in row:
         _safe_name(file[0])
     recorded, earlier = _recorded(row.get("recorded")), _earlier(row.get("earlier", []))
-    return Entry._make(((key, row["format"]), *values, "edited" in row, recorded, earlier))
+    parent = _of_type(row.get("parent", ""), str)
+    return Entry._make(((key, row["format"]), *values, "edited" in row, recorded, earlier, parent))
 
 
 def _recorded(row: dict[str, Any] | None) -> RecordedParts:

@@ -169,7 +169,7 @@ class Writer:
         said = talk.said()
         return Entry(
             task.slot, task.made, task.sources, target.name, *stamp, digest, said.text, cwd=said.cwd,
-            recorded=said.recorded, earlier=_earlier(task, target),
+            recorded=said.recorded, earlier=_earlier(task, target), parent=said.parent,
         )  # fmt: skip
 
 

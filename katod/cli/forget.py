@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import click
 
@@ -24,6 +24,7 @@ from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefus
 from katod.model import SessionKey
 from katod.record.family import family
 from katod.record.forget import Remains, undeletable
+from katod.record.spawned import with_started
 from katod.rescue.names import saved_keys
 from katod.service.control import WITH_OUTPUTS
 from katod.shell import pasted
@@ -54,54 +55,93 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     it again. katod shows what it will delete, and asks first.
     """
     listed = listed_copies(context.state)
-    key = select_known(context, session, _listed_sessions(context.state, listed))
-    remains = _remains(context, key)
-    copies, rows = Copies(listed, key), TableRows(context, key)
+    parents = _listed_sessions(context.state, listed)
+    key = select_known(context, session, _with_starters(parents))
+    sessions = ForgottenFamily.of(context, key, parents)
+    remains, copies, rows = sessions.remains, Copies(listed, sessions), TableRows(context, sessions)
     elsewhere = (*copies.described(outputs=outputs), *rows.described(outputs=outputs))
-    for line in (*_described(context, key, remains, outputs=outputs), *elsewhere, _UNKNOWN):
+    for line in (*_described(context, sessions, outputs=outputs), *elsewhere, _UNKNOWN):
         say(line)
     if not yes and not _agreed():
         say("Nothing was changed.")
         return
     if outputs:
         rows.ask()
-    _ask(context, key, WITH_OUTPUTS if outputs else "")
+    for one in (*sessions.others, key):  # whatever is forgotten last can be named again after a kill
+        _ask(context, one, WITH_OUTPUTS if outputs else "")
     say(f"{key} is forgotten")
-    if not outputs:
+    if outputs:
+        _delete(remains, copies, rows)
+    else:
         copies.unmark()
-        return
-    stay = [row.path for row in remains.outputs if os.path.lexists(row.path)]
-    failures = [*rows.drop(), *copies.delete(stay)]
+
+
+def _delete(remains: Remains, copies: "Copies", rows: "TableRows") -> None:
+    """Delete copies and rows of what is forgotten. Raises KatodError for what stays, also of its transcripts."""
+    left = [row.path for row in remains.outputs if os.path.lexists(row.path)]
+    failures = [*rows.drop(), *copies.delete(left)]
     for failure in failures[:-1]:
         say(f"katod: {line_of(failure)}", err=True)
     if failures:
         raise failures[-1]
 
 
-def _listed_sessions(state: Path, listed: Mapping[Path, list[Entry]]) -> list[SessionKey]:
-    """Return the sessions of which there are copies or rows, and those whose sub-agents have some.
+def _listed_sessions(state: Path, listed: Mapping[Path, list[Entry]]) -> dict[SessionKey, str]:
+    """Return the sessions of which there are copies or rows, each with the one that started it, if that is noted."""
+    copied = {entry.slot[0]: entry.parent for entries in listed.values() for entry in entries}
+    return known_sessions(state) | copied
 
-    So what could not be deleted can be tried again, whatever else has forgotten the session.
+
+def _with_starters(parents: Mapping[SessionKey, str]) -> list[SessionKey]:
+    """Return these sessions, and those that started them.
+
+    So what could not be deleted can be tried again, whatever else has forgotten the session that is named.
     """
-    copied = (entry.slot[0] for entries in listed.values() for entry in entries)
-    keys = dict.fromkeys((*copied, *known_sessions(state)))
-    return [*keys, *(key._replace(subagent="") for key in keys)]
+    starters = (SessionKey(key.agent, parent or key.id) for key, parent in parents.items())
+    return [*parents, *starters]
+
+
+class ForgottenFamily(NamedTuple):
+    """A session and those that its agent started, as far as the ledger or a list of exports knows them."""
+
+    key: SessionKey
+    others: list[SessionKey]  # that belong to it as only a list says
+    keys: set[SessionKey]
+    remains: Remains
+
+    @classmethod
+    def of(cls, context: Context, key: SessionKey, parents: Mapping[SessionKey, str]) -> "ForgottenFamily":
+        """Return the family of a session; `parents` are the sessions in the lists, with who started them."""
+        with context.reading() as ledger:
+            rows = family(key, ledger) if ledger else []
+            known = {key, *(row.key for row in rows)}
+            others = sorted(with_started(known, parents) - known)
+            if ledger is None:
+                return cls(key, _mains(others), known.union(others), Remains([], [], [], []))
+            found = {row.id: row for one in others for row in family(one, ledger)} | {row.id: row for row in rows}
+            keys = known.union(others, (row.key for row in found.values()))
+            return cls(key, _mains(others), keys, Remains.of(list(found.values()), ledger))
+
+    def has(self, key: SessionKey) -> bool:
+        """Return whether a session is one of them, or a sub-agent of one."""
+        return not self.keys.isdisjoint({key, key._replace(subagent="")})
+
+
+def _mains(keys: list[SessionKey]) -> list[SessionKey]:
+    return [key for key in keys if not key.subagent]
 
 
 class Copies:
     """What the folders have of a session, and of its sub-agents, to which `katod export --all` wrote."""
 
-    def __init__(self, listed: Mapping[Path, list[Entry]], key: SessionKey) -> None:
-        self._key = key
+    def __init__(self, listed: Mapping[Path, list[Entry]], sessions: ForgottenFamily) -> None:
+        self._sessions = sessions
         self._gone = [root for root in listed if not (root / MANIFEST).exists()]
         self._found = {
-            root: [entry for entry in entries if self._is_of(entry.slot[0])]
+            root: [entry for entry in entries if sessions.has(entry.slot[0])]
             for root, entries in listed.items()
             if root not in self._gone
         }
-
-    def _is_of(self, key: SessionKey) -> bool:
-        return _belongs(key, self._key)
 
     def described(self, *, outputs: bool) -> Iterator[str]:
         """Yield what becomes of each copy."""
@@ -118,7 +158,7 @@ class Copies:
         """Mark nothing of the session as recorded any more: other machines give it to no program then."""
         for root in (root for root, entries in self._found.items() if entries):
             with suppress(KatodError, OSError), opened(root) as folder:  # the next export does it
-                unmark(folder, {slot[0] for slot in folder.manifest.entries if not self._is_of(slot[0])})
+                unmark(folder, {slot[0] for slot in folder.manifest.entries if not self._sessions.has(slot[0])})
                 folder.compact()
 
     def delete(self, left: list[Path]) -> Iterator[KatodError]:
@@ -129,7 +169,7 @@ class Copies:
         left, busy = [*left], []
         for root, entries in self._found.items():
             try:
-                left += drop(root, self._is_of)
+                left += drop(root, self._sessions.has)
             except AlreadyRunning:
                 busy.append(str(root))
             except (KatodError, OSError):  # it cannot be written
@@ -137,7 +177,9 @@ class Copies:
                 left += filter(os.path.lexists, paths)
         if busy:
             what = f"its copies stay for now in {', '.join(busy)}, where another `katod export --all` is writing"
-            yield KatodError(what, hint=f"run `katod forget {pasted(str(self._key))} --outputs` again when it is done")
+            yield KatodError(
+                what, hint=f"run `katod forget {pasted(str(self._sessions.key))} --outputs` again when it is done"
+            )
         if left:
             what = f"not deleted: {', '.join(map(str, left))}"
             yield KatodError(what, hint="delete these files yourself if you no longer need them")
@@ -146,9 +188,9 @@ class Copies:
 class TableRows:
     """The rows of a session, and of its sub-agents, in the data sets that `katod export --all -f parquet` wrote."""
 
-    def __init__(self, context: Context, key: SessionKey) -> None:
+    def __init__(self, context: Context, sessions: ForgottenFamily) -> None:
         self._context = context
-        self._found = known_rows(context.state, lambda other: _belongs(other, key))
+        self._found = known_rows(context.state, sessions.has)
 
     def described(self, *, outputs: bool) -> Iterator[str]:
         """Yield what becomes of the rows in each data set."""
@@ -202,11 +244,6 @@ def _fate_of_copy(file: ListedFile) -> str:
     return f"stays: {why}" if why else "is deleted"
 
 
-def _belongs(key: SessionKey, session: SessionKey) -> bool:
-    """Return whether a session is another one, or a sub-agent of it."""
-    return session in (key, key._replace(subagent=""))
-
-
 def _ask(context: Context, key: SessionKey, name: str) -> None:
     """Have the session forgotten. Raises KatodError, also if it is, but a part of it is still in the ledger's log."""
     try:
@@ -214,25 +251,25 @@ def _ask(context: Context, key: SessionKey, name: str) -> None:
     except TargetRefused:
         raise
     except KatodError as error:
-        if _remains(context, key).sessions:
+        if _is_known(context, key):
             raise
         what = f"{key} is forgotten, but another program keeps the ledger open, and with it the deleted data"
         raise KatodError(what, hint="katod keeps trying while it runs") from error
 
 
-def _remains(context: Context, key: SessionKey) -> Remains:
+def _is_known(context: Context, key: SessionKey) -> bool:
     with context.reading() as ledger:
-        return Remains([], [], [], []) if ledger is None else Remains.of(family(key, ledger), ledger)
+        return ledger is not None and bool(family(key, ledger))
 
 
-def _described(context: Context, key: SessionKey, remains: Remains, *, outputs: bool) -> Iterator[str]:
+def _described(context: Context, sessions: ForgottenFamily, *, outputs: bool) -> Iterator[str]:
     """Yield what is dropped, line by line."""
+    key, remains = sessions.key, sessions.remains
     yield from _named(context, key)
     if key in saved_keys(rescue_path()):
         yield "  and deletes what was saved of it from deletion (`katod rescue`)"
-    for row in remains.sessions:
-        if row.key != key:
-            yield f"  and its sub-agent {row.key}"
+    for one in sorted(sessions.keys - {key}):
+        yield f"  and its sub-agent {one}"
     if outputs and not remains.outputs:
         yield "  katod knows of no transcripts of it: if there are any, delete them yourself"
     for output in remains.outputs:

@@ -44,6 +44,7 @@ def test_what_is_written_is_read(entries):
         ENTRY._replace(cwd="/home/me/app"),
         Entry((KEY, "html"), cwd="/home/me/app", sources=[]),
         ENTRY._replace(edited=True),
+        ENTRY._replace(parent="6f1c2c1d"),
         ENTRY._replace(earlier=(("app/a.md", "older"), ("app/a-2.md", "hash"))),
         Entry((KEY, "html"), "m", []),
     ],
@@ -86,6 +87,7 @@ def test_an_incomplete_last_line_does_not_count():
           for name in (b"", b"/etc/passwd", b"../a.md", b"app/../../a.md", b"app//a.md", b".hidden", b"app/.git/a", b"a\\u0000")),
         *(entry_line(ENTRY._replace(earlier=one)).strip()
           for one in ((("../a.md", "hash"),), (("app/.a", "hash"),), (("a.md", 7),), (("a.md",),), 7)),
+        entry_line(ENTRY._replace(parent=7)).strip(),
         project_line("/srv", "..").strip(), project_line("/srv", "/etc").strip(),
     ],
 )  # fmt: skip

@@ -6,11 +6,13 @@ import shutil
 import click
 import pytest
 
+from katod.agents import AGENTS
 from katod.archive.folder import DRAFT, opened
 from katod.archive.folders import remember
+from katod.archive.manifest import MANIFEST
 from katod.cli.context import Context
 from katod.model import SessionKey
-from tests.support.records import OTHER, SESSION, Claude, says, user
+from tests.support.records import MAKERS, OTHER, SESSION, Claude, Codex, says, user
 
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
 
@@ -162,6 +164,51 @@ def test_copies_of_sub_agents_are_found_by_their_session(world, maker):
         exports.compact()
     world.cli("forget", SESSION, "--outputs", "--yes")
     assert not child.exists()
+
+
+NAMING = [make for make in MAKERS if AGENTS[make.agent].names_parents]
+
+
+def exported(world, root):
+    """Export everything, and return the session that a person began."""
+    world.once()
+    world.cli("export", "--all", "-o", str(root))
+    with opened(root) as folder:
+        entries = list(folder.manifest.entries.values())
+    [main] = [entry.slot[0] for entry in entries if not entry.parent]
+    assert [entry.parent for entry in entries if entry.parent] == [main.id]
+    return main
+
+
+@pytest.mark.parametrize("make", NAMING)
+def test_copies_of_sub_agents_with_ids_of_their_own_go_with_their_session(world, make):
+    """Their own records say who started them."""
+    maker = make(world).say(user("one"), says("two"))
+    maker.child().say(user("look"), says("looked"))
+    root = world.home / "all"
+    world.cli("forget", str(exported(world, root)), "--outputs", "--yes")
+    assert list(root.rglob("*.md")) == []
+
+
+@pytest.mark.parametrize("gone", ["child", "both", "forgotten"])
+def test_a_sub_agent_that_only_a_list_knows_of_goes_with_its_session(world, gone):
+    """Its copy, and all that the ledger has of it: its agent deleted it, or its session alone was forgotten."""
+    maker = Codex(world).say(user("one"), says("two"))
+    child = maker.child().say(user("look"), says("looked"))
+    root = world.home / "all"
+    main = exported(world, root)
+    world.cli("rename", child.session, "wombat")
+    for one in (child, maker) if gone == "both" else (child,):
+        one.path.unlink()
+    world.once()
+    if gone == "forgotten":
+        world.cli("forget", str(main), "--yes")
+    shown = world.cli("forget", str(main), "--outputs", "--yes")
+    assert f"and its sub-agent codex:{child.session}" in shown
+    assert list(root.rglob("*.md")) == []
+    for path in (world.state / "ledger.db", root / MANIFEST):
+        assert child.session.encode() not in path.read_bytes()
+        assert b"wombat" not in path.read_bytes()
 
 
 def test_a_folder_to_which_an_export_is_writing_is_named(world, maker):
