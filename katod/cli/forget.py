@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,7 +23,7 @@ from katod.config import rescue_path
 from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused
 from katod.model import SessionKey
 from katod.record.family import family
-from katod.record.forget import Remains, undeletable
+from katod.record.forget import ForgottenTranscript, Remains
 from katod.record.spawned import with_started
 from katod.rescue.names import saved_keys
 from katod.service.control import WITH_OUTPUTS
@@ -31,13 +31,14 @@ from katod.shell import pasted
 from katod.store.integrity import containing, quarantined
 from katod.store.ledger import LEDGER_NAME
 from katod.store.rows import OutputRow, PersonalRow
-from katod.tables.address import LOCAL
+from katod.tables.address import LOCAL, S3
 from katod.tables.dataset import ask_to_forget
 from katod.tables.forgetting import drop_rows, incomplete_sets, known_rows, known_sessions
 
 _UNKNOWN: Final = (
     "  katod's log and all other copies stay; `katod export --all` writes the session again while its agent has it"
 )
+_MISSING: Final = "is not there now: if you moved it, delete it yourself"
 
 
 @click.command()
@@ -58,7 +59,7 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     parents = _listed_sessions(context.state, listed)
     key = select_known(context, session, _with_starters(parents))
     sessions = ForgottenFamily.of(context, key, parents)
-    remains, copies, rows = sessions.remains, Copies(listed, sessions), TableRows(context, sessions)
+    copies, rows = Copies(listed, sessions), TableRows(context, sessions)
     elsewhere = (*copies.described(outputs=outputs), *rows.described(outputs=outputs))
     for line in (*_described(context, sessions, outputs=outputs), *elsewhere, _UNKNOWN):
         say(line)
@@ -71,14 +72,14 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
         _ask(context, one, WITH_OUTPUTS if outputs else "")
     say(f"{key} is forgotten")
     if outputs:
-        _delete(remains, copies, rows)
+        _delete(sessions.transcripts.values(), copies, rows)
     else:
         copies.unmark()
 
 
-def _delete(remains: Remains, copies: "Copies", rows: "TableRows") -> None:
+def _delete(transcripts: Iterable[ForgottenTranscript], copies: "Copies", rows: "TableRows") -> None:
     """Delete copies and rows of what is forgotten. Raises KatodError for what stays, also of its transcripts."""
-    left = [row.path for row in remains.outputs if os.path.lexists(row.path)]
+    left = [transcript.path for transcript in transcripts if os.path.lexists(transcript.path)]
     failures = [*rows.drop(), *copies.delete(left)]
     for failure in failures[:-1]:
         say(f"katod: {line_of(failure)}", err=True)
@@ -108,6 +109,7 @@ class ForgottenFamily(NamedTuple):
     others: list[SessionKey]  # that belong to it as only a list says
     keys: set[SessionKey]
     remains: Remains
+    transcripts: dict[int, ForgottenTranscript]  # by the ids of their outputs
 
     @classmethod
     def of(cls, context: Context, key: SessionKey, parents: Mapping[SessionKey, str]) -> "ForgottenFamily":
@@ -117,10 +119,11 @@ class ForgottenFamily(NamedTuple):
             known = {key, *(row.key for row in rows)}
             others = sorted(with_started(known, parents) - known)
             if ledger is None:
-                return cls(key, _mains(others), known.union(others), Remains([], [], [], []))
+                return cls(key, _mains(others), known.union(others), Remains([], [], [], []), {})
             found = {row.id: row for one in others for row in family(one, ledger)} | {row.id: row for row in rows}
             keys = known.union(others, (row.key for row in found.values()))
-            return cls(key, _mains(others), keys, Remains.of(list(found.values()), ledger))
+            remains = Remains.of(list(found.values()), ledger)
+            return cls(key, _mains(others), keys, remains, remains.transcripts())
 
     def has(self, key: SessionKey) -> bool:
         """Return whether a session is one of them, or a sub-agent of one."""
@@ -195,7 +198,9 @@ class TableRows:
     def described(self, *, outputs: bool) -> Iterator[str]:
         """Yield what becomes of the rows in each data set."""
         for rows in self._found:
-            yield f"  its rows in {rows.address} {'are deleted' if outputs else 'stay'}"
+            is_there = rows.address.startswith(S3) or os.path.isdir(rows.address)
+            deleted = "are deleted" if is_there else "are not there now: if you moved the tables, delete them yourself"
+            yield f"  its rows in {rows.address} {deleted if outputs else 'stay'}"
         if outputs and (incomplete := incomplete_sets(self._context.state)):
             yield f"  rows may be left in {', '.join(incomplete)}: the next export there takes them out"
 
@@ -238,7 +243,7 @@ def _fate_of_copy(file: ListedFile) -> str:
     try:
         why = file.why_it_stays()
     except FileNotFoundError:
-        return "is deleted"
+        return _MISSING
     except OSError as error:
         why = f"it cannot be read: {error.strerror}"
     return f"stays: {why}" if why else "is deleted"
@@ -273,7 +278,8 @@ def _described(context: Context, sessions: ForgottenFamily, *, outputs: bool) ->
     if outputs and not remains.outputs:
         yield "  katod knows of no transcripts of it: if there are any, delete them yourself"
     for output in remains.outputs:
-        yield f"  recording {output.id}{_state(output)}: {_fate(output, outputs=outputs)}"
+        transcript = sessions.transcripts.get(output.id) if output.held is None else None
+        yield f"  recording {output.id}{_state(output)}: {_fate(transcript, outputs=outputs)}"
     yield from _delivered(remains)
     for path in containing(quarantined(context.state, LEDGER_NAME), remains.words):
         yield f"  and deletes {path}, a quarantined ledger in which it is named"
@@ -304,14 +310,15 @@ def _state(row: OutputRow) -> str:
     return " (ends now)" if row.open or row.paused else ""
 
 
-def _fate(row: OutputRow, *, outputs: bool) -> str:
+def _fate(transcript: ForgottenTranscript | None, *, outputs: bool) -> str:
     """Return what becomes of a transcript."""
-    if row.held is not None or not row.ino:
+    if transcript is None:
         return "there is no file yet"
-    if not outputs:
-        return f"{row.path} stays"
-    why = undeletable(row)
-    return f"{row.path} {f'stays: {why}' if why else 'is deleted'}"
+    if outputs and (why := transcript.why_it_stays()):
+        return f"{transcript.path} stays: {why}"
+    if not os.path.lexists(transcript.path):
+        return f"{transcript.path} {_MISSING if outputs else 'is not there now'}"
+    return f"{transcript.path} {'is deleted' if outputs else 'stays'}"
 
 
 def _agreed() -> bool:

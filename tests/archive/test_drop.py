@@ -54,6 +54,7 @@ def test_what_katod_wrote_is_deleted(tmp_path):
     assert copies_in(tmp_path, MINE.__eq__) == []
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("form", "data"),
     [
@@ -93,6 +94,7 @@ def picture(root, folder, name="0123456789abcdef.png"):
     (root / folder / name).write_bytes(b"picture")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("form", ["html", "jsonl"])
 def test_pictures_that_another_session_has_stay(tmp_path, form):
     """Names need not have ids: a page, which carries its pictures, may be called like the transcript of another one."""

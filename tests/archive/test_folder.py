@@ -179,6 +179,7 @@ def test_an_export_that_cannot_have_its_name_is_taken_back(tmp_path, monkeypatch
         assert folder.look(folder.manifest.entries[SLOT]).state == "same"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("known", [[], ["a.md"]])
 def test_an_export_that_may_have_another_name_is_known(tmp_path, monkeypatch, known):
     """Beside an older one, or as the first one: it is forgotten with the session."""

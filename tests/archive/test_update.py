@@ -66,6 +66,7 @@ def test_what_is_not_understood_is_kept_in_jsonl(world, run):
     assert run().notes == []
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("form", ["markdown", "jsonl"])
 def test_every_file_that_was_ever_made_of_a_session_is_listed(world, run, form):
     """However often it loses something, grows, or says nothing more: all of them are forgotten with it."""

@@ -101,6 +101,7 @@ def gone(context, world):
     return context
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("text", [ONE, f"claude:{ONE}", "6f1c2"])
 def test_a_session_that_is_gone_is_not_its_sub_agent(gone, text):
     """What needs its files says that they no longer exist; what needs none means it, although its sub-agent is there."""
@@ -109,6 +110,7 @@ def test_a_session_that_is_gone_is_not_its_sub_agent(gone, text):
         select(gone, text)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("selecting", [select, select_known])
 def test_a_prefix_that_a_gone_session_shares_is_ambiguous(gone, selecting):
     """That only one of both still has files does not make it the one that is meant."""
