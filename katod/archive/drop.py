@@ -1,16 +1,18 @@
 """Removes sessions from an export folder: their files, their entries in the manifest, and empty folders."""
 
 import os
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import orjson
+
 from katod.agents import AGENTS
-from katod.archive.folder import ExportFolder, opened
+from katod.archive.folder import ExportFolder, lists_aside, opened
 from katod.archive.folders import known_folders
 from katod.archive.indexfile import update_index
-from katod.archive.manifest import INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest, RecordedParts
+from katod.archive.manifest import BEGIN, INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest, RecordedParts
 from katod.errors import KatodError, OutputError, TargetRefused
 from katod.formatspec import FORMATS, MARKDOWN, split_name
 from katod.model import SessionKey
@@ -21,6 +23,7 @@ from katod.write.whole import digest_at, head_at
 
 Wanted = Callable[[SessionKey], bool]
 _LARGEST: Final = 256 * 1024 * 1024
+_LONG: Final = 8  # characters of an id that is in no other name by chance
 
 
 class ListedFile(NamedTuple):
@@ -100,12 +103,19 @@ def is_damaged(root: Path) -> bool:
         return True
 
 
+def has_lost_lines(root: Path) -> bool:
+    """Return whether a list in a folder is or was damaged, so that it may not name all files. Nothing is changed."""
+    return bool(lists_aside(root)) or is_damaged(root)
+
+
 def _of(manifest: Manifest, wanted: Wanted) -> list[Entry]:
     return [entry for (key, _), entry in manifest.entries.items() if wanted(key)]
 
 
-def drop(root: Path, wanted: Wanted) -> list[Path]:
+def drop(root: Path, wanted: Wanted, ids: Collection[str] = ()) -> list[Path]:
     """Delete the files of some sessions, and all that the list says of them; return the files that stay.
+
+    With their `ids`, lines in which these are go as well from damaged lists that were set aside.
 
     So does the draft of an export that was interrupted: nothing says of which session it is. A file that is not as
     katod wrote it stays, and so does an index that names them if it was changed or cannot be written. One that cannot
@@ -123,10 +133,49 @@ def drop(root: Path, wanted: Wanted) -> list[Path]:
             with suppress(OutputError):
                 remove_empty(OutputPath(root, (project,)))
         folder.compact()  # first: whatever becomes of the index, the list says no more of them
+        left += _cleaned_aside(folder, wanted, ids)
         left += _unlisted(folder, gone)
         with suppress(KatodError, OSError):  # what is superseded now is only about the index
             folder.compact()
     return left
+
+
+def _cleaned_aside(folder: ExportFolder, wanted: Wanted, ids: Collection[str]) -> list[Path]:
+    """Take sessions out of damaged lists that were set aside; return those that stay as they are."""
+    left = []
+    for path in lists_aside(folder.root):
+        try:
+            data = read_small(path, _LARGEST, own=True)
+            kept = _without(data, folder.manifest, wanted, ids)
+            if kept == data:
+                continue
+            if all(not line or line.startswith(BEGIN) for line in kept.split(b"\n")):
+                remove_output(OutputPath(folder.root, (path.name,)))
+            else:
+                folder.write_aside(path.name, kept)
+        except (KatodError, OSError):
+            left.append(path)
+    return left
+
+
+def _without(data: bytes, listed: Manifest, wanted: Wanted, ids: Collection[str]) -> bytes:
+    """Return a damaged list without the lines that name some sessions, their files or their projects.
+
+    A project stays if `listed`, which has all that could be read of it, has it as well. Raises KatodError for a list of
+    a later version.
+    """
+    there = Manifest.read(data)
+    gone, places = _of(there, wanted), {entry.cwd for entry in listed.entries.values()} | listed.projects.keys()
+    names = {name for entry in gone for name in (*entry.names, entry.slot[0].subagent or entry.slot[0].id)}
+    names |= ({entry.cwd for entry in gone} | there.projects.keys()) - places
+    words = [_in_json(name) for name in filter(None, names.union(ids))]
+    return b"\n".join(line for line in data.split(b"\n") if not any(word in line for word in words))
+
+
+def _in_json(name: str) -> bytes:
+    """Return how a line has a name: a whole string, unless it is an id, which paths contain, too."""
+    quoted = orjson.dumps(name.encode("utf-8", "replace").decode())
+    return quoted[1:-1] if len(name) >= _LONG and "/" not in name else quoted
 
 
 def unmark(folder: ExportFolder, recorded: Container[SessionKey]) -> None:

@@ -18,7 +18,7 @@ from katod.write.safe import make_root, open_file
 from katod.write.whole import FileStamp, UnfinishedFile, digest_at, drafted, head_at, remove_draft, stamp_at
 
 DRAFT: Final = ".katod-export.tmp"
-_ASIDE: Final = ".katod-export.damaged-{}.jsonl"
+ASIDE: Final = ".katod-export.damaged-{}.jsonl"
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 T = TypeVar("T")
 
@@ -99,6 +99,13 @@ class ExportFolder:
             raise
         self.manifest.entries[entry.slot] = entry._replace(before="")
 
+    def write_aside(self, name: str, data: bytes) -> None:
+        """Write a damaged manifest under another name. Raises KatodError or OSError."""
+        with self.draft() as draft:
+            draft.write(data)
+            draft.complete()
+            draft.publish(self.root, (name,), self.stamp(name))
+
     def note(self, entry: Entry) -> None:
         """Append an entry to the manifest. Raises OSError."""
         self._append(entry_line(entry))
@@ -172,12 +179,9 @@ class ExportFolder:
 
     def _set_aside(self, data: bytes) -> None:
         """Copy a damaged manifest to a file of its own, and go on with what could be read."""
-        names = (_ASIDE.format(number) for number in count(1))
+        names = (ASIDE.format(number) for number in count(1))
         self.aside = next(name for name in names if self.stamp(name) is None)
-        with self.draft() as draft:
-            draft.write(data)
-            draft.complete()
-            draft.publish(self.root, (self.aside,), None)
+        self.write_aside(self.aside, data)
         self._has_changed = True
         self.compact()
 
@@ -192,6 +196,11 @@ class ExportFolder:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.root / MANIFEST))
         if sync:
             durable.sync(self._manifest_fd)
+
+
+def lists_aside(root: Path) -> list[Path]:
+    """Return the damaged manifests that were kept under other names."""
+    return sorted(root.glob(ASIDE.format("*")))
 
 
 def _taken_back(before: Entry, entry: Entry) -> Entry:

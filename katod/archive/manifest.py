@@ -21,7 +21,7 @@ MANIFEST: Final = ".katod-export.jsonl"
 INDEX: Final = "index.html"  # of the pages in a folder: no export has this name
 VERSION: Final = 1
 _HEADER: Final = "katodExport"
-_BEGIN: Final = b'{"katodExport":'
+BEGIN: Final = b'{"katodExport":'
 # What an entry consists of, in the order of its fields. There may be ten thousand of them: this is the fast way.
 _TYPES: Final = (str, str, str, str, str, list, str, int, int, str, str, str, str)
 _SAFE: Final = re.compile(r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]*(?:/[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]*)*")
@@ -145,7 +145,7 @@ def _may_begin(data: bytes) -> bool:
     So a file that begins with NUL bytes is one, whatever is behind them: no other program has a file of this name.
     """
     there = data.partition(b"\0")[0]
-    return there.startswith(_BEGIN) or _BEGIN.startswith(there)
+    return there.startswith(BEGIN) or BEGIN.startswith(there)
 
 
 def header(machine: Machine = Machine()) -> bytes:  # noqa: B008 - never changed

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import click
 
-from katod.archive.drop import ListedFile, drop, listed_copies, unmark
+from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, unmark
 from katod.archive.folder import DRAFT, opened
 from katod.archive.machine import this_machine
 from katod.archive.manifest import MANIFEST, Entry
@@ -125,6 +125,11 @@ class ForgottenFamily(NamedTuple):
             remains = Remains.of(list(found.values()), ledger)
             return cls(key, _mains(others), keys, remains, remains.transcripts())
 
+    @property
+    def ids(self) -> set[str]:
+        """Their ids; of sub-agents that are named after their session, their own."""
+        return {key.subagent or key.id for key in self.keys}
+
     def has(self, key: SessionKey) -> bool:
         """Return whether a session is one of them, or a sub-agent of one."""
         return not self.keys.isdisjoint({key, key._replace(subagent="")})
@@ -154,6 +159,9 @@ class Copies:
                 yield f"  the copy {file.path} {_fate_of_copy(file) if outputs else fate}"
             if os.path.lexists(root / DRAFT):
                 yield f"  the unfinished export {root / DRAFT} {fate}: it may be of this session"
+        if outputs:
+            for root in filter(has_lost_lines, self._found):
+                yield f"  copies may be left in {root}: its list was damaged, and may not name all of them"
         for root in self._gone:
             yield f"  copies in {root} stay: `katod export --all` wrote there, but its list is not there now"
 
@@ -172,7 +180,7 @@ class Copies:
         left, busy = [*left], []
         for root, entries in self._found.items():
             try:
-                left += drop(root, self._sessions.has)
+                left += drop(root, self._sessions.has, self._sessions.ids)
             except AlreadyRunning:
                 busy.append(str(root))
             except (KatodError, OSError):  # it cannot be written

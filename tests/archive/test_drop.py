@@ -6,9 +6,9 @@ import os
 import pytest
 
 from katod import durable
-from katod.archive.drop import ListedFile, copies_in, drop
+from katod.archive.drop import ListedFile, copies_in, drop, has_lost_lines
 from katod.archive.folder import DRAFT, opened
-from katod.archive.manifest import MANIFEST, Entry
+from katod.archive.manifest import MANIFEST, Entry, Manifest, entry_line
 from katod.model import SessionKey
 
 MINE, OTHERS = SessionKey("claude", "6f1c2c1e"), SessionKey("claude", "00000002")
@@ -169,3 +169,73 @@ def test_older_files_of_a_session_go_with_it(tmp_path):
         picture(tmp_path, folder)
     assert dropped(tmp_path) == (["app/a-3.md"], ["app/a-3.md"])
     assert files(tmp_path) == ["app/a-3.md"]
+
+
+GARBAGE = b"from a conflict of a synchronised folder\n"
+
+
+def damage(root, line=GARBAGE, *, seen=True):
+    """Damage the list of a folder, which is set aside if it is `seen`; return where that is."""
+    with (root / MANIFEST).open("ab") as file:
+        file.write(line)
+    if seen:
+        with opened(root):
+            pass
+    return root / ".katod-export.damaged-1.jsonl"
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_damaged_list_that_was_set_aside_says_no_more_of_a_session(tmp_path, seen):
+    """Neither its id nor its project; what it says of others stays, and so do lines that nobody can read."""
+    for name, key, cwd in (("app/a.md", MINE, "/srv/zanzibar"), ("other/b.md", OTHERS, "/srv/other")):
+        publish(tmp_path, name, key=key, cwd=cwd)
+        with opened(tmp_path) as folder:
+            folder.add_project(cwd, name.partition("/")[0])
+    aside = damage(tmp_path, seen=seen)
+    assert has_lost_lines(tmp_path)
+    assert drop(tmp_path, MINE.__eq__, {MINE.id}) == []
+    left = aside.read_bytes()
+    assert MINE.id.encode() not in left
+    assert b"zanzibar" not in left
+    assert left.endswith(GARBAGE)
+    assert list(Manifest.read(left).entries) == [(OTHERS, "markdown")]
+    assert Manifest.read(left).projects == {"/srv/other": "other"}
+    assert has_lost_lines(tmp_path)
+
+
+def test_a_project_that_others_have_stays_in_a_damaged_list(tmp_path):
+    """Only what is forgotten goes."""
+    for name, key in (("app/a.md", MINE), ("app/b.md", OTHERS)):
+        publish(tmp_path, name, key=key, cwd="/srv/app")
+    with opened(tmp_path) as folder:
+        folder.add_project("/srv/app", "app")
+    aside = damage(tmp_path)
+    assert drop(tmp_path, MINE.__eq__, {MINE.id}) == []
+    assert Manifest.read(aside.read_bytes()).projects == {"/srv/app": "app"}
+
+
+def test_a_line_that_cannot_be_read_goes_if_it_has_the_id(tmp_path):
+    """With the file, if nothing else is in it."""
+    publish(tmp_path, "app/a.md")
+    line = entry_line(Entry((MINE, "markdown"), "made", [], "app/a.md"))
+    aside = damage(tmp_path, line[:60] + b"\n")
+    assert drop(tmp_path, MINE.__eq__, {MINE.id}) == []
+    assert not aside.exists()
+
+
+def test_another_file_in_the_place_of_a_list_stays_as_it_is(tmp_path):
+    """It was set aside as a damaged list, and may be its person's."""
+    (tmp_path / MANIFEST).write_bytes(b"my notes")
+    assert drop(tmp_path, MINE.__eq__, {MINE.id}) == []
+    assert (tmp_path / ".katod-export.damaged-1.jsonl").read_bytes() == b"my notes"
+
+
+def test_a_damaged_list_that_cannot_be_written_is_named(tmp_path):
+    """As a link, which leads anywhere."""
+    publish(tmp_path, "app/a.md")
+    aside = damage(tmp_path)
+    mine = aside.rename(tmp_path / "mine")
+    aside.symlink_to(mine)
+    assert drop(tmp_path, MINE.__eq__, {MINE.id}) == [aside]
+    assert MINE.id.encode() in mine.read_bytes()

@@ -255,6 +255,19 @@ def test_a_folder_to_which_an_export_is_writing_is_named(world, maker):
     assert list(folder.rglob("*.md")) == []
 
 
+def test_a_folder_of_which_the_list_was_damaged_is_named(world, maker):
+    """Copies in it may be known to nobody; what is left of the list says no more of the session."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    with (folder / MANIFEST).open("a") as file:
+        file.write("damaged\n")
+    maker.say(user("more"))
+    world.cli("export", "--all", "-o", str(folder))
+    shown = world.cli("forget", "1", "--outputs", "--yes")
+    assert f"copies may be left in {folder}: its list was damaged, and may not name all of them" in shown
+    assert not [path for path in folder.iterdir() if SESSION in path.read_text()]
+
+
 def test_an_unfinished_export_is_deleted(world, maker):
     """Which may be of the session."""
     folder = world.home / "all"
