@@ -115,11 +115,12 @@ def _of(manifest: Manifest, wanted: Wanted) -> list[Entry]:
 def drop(root: Path, wanted: Wanted, ids: Collection[str] = ()) -> list[Path]:
     """Delete the files of some sessions, and all that the list says of them; return the files that stay.
 
-    With their `ids`, lines in which these are go as well from damaged lists that were set aside.
+    The draft of an export that was interrupted goes, too: nothing says of which session it is. So do the lines that
+    name the sessions, or have one of their `ids`, in damaged lists that were set aside.
 
-    So does the draft of an export that was interrupted: nothing says of which session it is. A file that is not as
-    katod wrote it stays, and so does an index that names them if it was changed or cannot be written. One that cannot
-    be deleted now stays in the list as well: it can be tried again. Raises AlreadyRunning, OutputError or OSError.
+    A file that is not as katod wrote it stays, and so does an index that names them if it was changed or cannot be
+    written. What cannot be deleted now stays in the list as well, so that it can be tried again. Raises AlreadyRunning,
+    OutputError or OSError.
     """
     with opened(root) as folder:
         entries = _of(folder.manifest, wanted)

@@ -157,6 +157,12 @@ class SharedPart:
         """What people call the machine: a folder that names none is called by its own name."""
         return self.machine.name or self.root.name
 
+    def forgotten(self, is_forgotten: Callable[[SessionKey], bool]) -> set[SessionKey]:
+        """Return the sessions that were forgotten, and those that their agents started, as far as its list says so."""
+        parents = {key: found.parent for key, found in self.sessions.items()}
+        starters = (SessionKey(key.agent, parent) for key, parent in parents.items() if parent)
+        return with_started(filter(is_forgotten, {*parents, *starters}), parents)
+
     def _take(self, key: SessionKey, entry: Entry) -> None:
         if not str(key).isprintable():
             self.damaged += 1
@@ -190,19 +196,13 @@ class SharedFolders:
         its agent started.
         """
         newest: dict[SessionKey, ArchivedSession] = {}
-        forgotten = self._forgotten(is_forgotten)
         for part in self.others if others else self.parts:
+            forgotten = part.forgotten(is_forgotten)
             for key, found in part.sessions.items():
                 is_out = key in without or key in forgotten or (recorded and not found.recorded.parts)
                 if not is_out and (key not in newest or newest[key].exported_ns < found.exported_ns):
                     newest[key] = found
         return list(newest.values())
-
-    def _forgotten(self, is_forgotten: Callable[[SessionKey], bool]) -> set[SessionKey]:
-        """Return the sessions that were forgotten, and those that their agents started, as far as some list says so."""
-        parents = {key: one.parent for part in self.parts for key, one in part.sessions.items()}
-        started = (SessionKey(key.agent, parent) for key, parent in parents.items() if parent)
-        return with_started(filter(is_forgotten, {*parents, *started}), parents)
 
     def _parts(self, folder: Path) -> Iterator[SharedPart]:
         try:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import click
 
+from katod.agents import AGENTS
 from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, unmark
 from katod.archive.folder import DRAFT, opened
 from katod.archive.machine import this_machine
@@ -24,12 +25,12 @@ from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefus
 from katod.model import SessionKey
 from katod.record.family import family
 from katod.record.forget import ForgottenTranscript, Remains
-from katod.record.spawned import with_started
+from katod.record.spawned import spawner_of, with_started
 from katod.rescue.names import saved_keys
 from katod.service.control import WITH_OUTPUTS
 from katod.shell import pasted
 from katod.store.integrity import containing, quarantined
-from katod.store.ledger import LEDGER_NAME
+from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import OutputRow, PersonalRow
 from katod.tables.address import LOCAL, S3
 from katod.tables.dataset import ask_to_forget
@@ -117,7 +118,8 @@ class ForgottenFamily(NamedTuple):
         with context.reading() as ledger:
             rows = family(key, ledger) if ledger else []
             known = {key, *(row.key for row in rows)}
-            others = sorted(with_started(known, parents) - known)
+            claimed = with_started(known, parents) - known
+            others = sorted(with_started(known, _believed(context, ledger, claimed, parents)) - known)
             if ledger is None:
                 return cls(key, _mains(others), known.union(others), Remains([], [], [], []), {})
             found = {row.id: row for one in others for row in family(one, ledger)} | {row.id: row for row in rows}
@@ -133,6 +135,30 @@ class ForgottenFamily(NamedTuple):
     def has(self, key: SessionKey) -> bool:
         """Return whether a session is one of them, or a sub-agent of one."""
         return not self.keys.isdisjoint({key, key._replace(subagent="")})
+
+
+def _believed(
+    context: Context, ledger: Ledger | None, claimed: set[SessionKey], parents: Mapping[SessionKey, str]
+) -> dict[SessionKey, str]:
+    """Return who started which of these sessions, without what is not so: a list may come from elsewhere.
+
+    The records of a session say who started it, while they are there; of one that was recorded, the ledger knows it.
+    """
+    from katod.record.beginning import read_beginning  # noqa: PLC0415 - it loads the adapters' translation
+
+    there = context.found() if claimed else {}
+    believed = {}
+    for key in claimed:
+        row = ledger.find_session(key) if ledger else None
+        if key in there:
+            is_so = spawner_of(read_beginning(there[key])[0].start) == parents[key]
+        else:
+            is_so = row is None or ledger is None or not ledger.outputs(row.id)
+        if key.subagent:
+            believed[key] = ""  # its name says it
+        elif is_so and AGENTS[key.agent].names_parents:
+            believed[key] = parents[key]
+    return believed
 
 
 def _mains(keys: list[SessionKey]) -> list[SessionKey]:

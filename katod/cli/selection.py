@@ -325,8 +325,12 @@ def matching_keys(keys: Iterable[SessionKey], text: str) -> list[SessionKey]:
     A sub-agent is named by its own id, alone or after that of its session, and never by that of its session.
     """
     matches = [key for key in keys if _matches(key, text)]
-    best = [key for key in matches if text in (key.id, str(key))] or matches
+    best = [key for key in matches if text in _whole_ids(key)] or matches
     return [key for key in best if not key.subagent] or best
+
+
+def _whole_ids(key: SessionKey) -> tuple[str, ...]:
+    return (key.subagent, f"{key.id}/{key.subagent}", str(key)) if key.subagent else (key.id, str(key))
 
 
 def _matches(key: SessionKey, text: str) -> bool:

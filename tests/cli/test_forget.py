@@ -243,6 +243,26 @@ def test_a_sub_agent_that_only_a_list_knows_of_goes_with_its_session(world, gone
         assert b"wombat" not in path.read_bytes()
 
 
+@pytest.mark.whole
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_list_cannot_have_another_session_forgotten(world, gone):
+    """It may come from elsewhere: what a session says itself, or what was recorded of it, decides who started it."""
+    one = Codex(world).say(user("one"), says("two"))
+    other = Codex(world, OTHER).say(user("::start\nother"), says("two"))
+    root = world.home / "all"
+    world.once()
+    world.cli("export", "--all", "-o", str(root))
+    with opened(root) as folder:
+        folder.note(folder.manifest.entries[SessionKey("codex", OTHER), "markdown"]._replace(parent=one.session))
+    if gone:
+        other.path.unlink()
+        world.once()
+    shown = world.cli("forget", f"codex:{one.session}", "--outputs", "--yes")
+    assert OTHER not in shown
+    assert [row.path.exists() for row in world.outputs()] == [True]
+    assert len(list(root.rglob("*.md"))) == 1
+
+
 def test_a_folder_to_which_an_export_is_writing_is_named(world, maker):
     """It may write a copy there that no list names yet; the second time, all of it goes."""
     folder = world.home / "all"

@@ -84,12 +84,11 @@ _KEYS = st.builds(SessionKey, st.sampled_from(["claude", "codex"]), _IDS, st.jus
 
 @given(st.lists(_KEYS, unique=True, min_size=1), st.data())
 def test_a_whole_id_names_that_session_and_no_other(keys, data):
-    """Never a sub-agent of it, nor one whose id begins with it, whatever else there is."""
+    """Never a sub-agent of it, nor one whose id begins with it, whatever else there is; for a sub-agent alike."""
     key = data.draw(st.sampled_from(keys))
-    others = [other for other in keys if other != key]
-    main = SessionKey(key.agent, key.id)
-    assert matching_keys([main, *others], str(main)) == [main]
-    assert not [one for one in matching_keys(others, str(main)) if one.subagent and not one.subagent.startswith(key.id)]
+    assert matching_keys(keys, str(key)) == [key]
+    for found in matching_keys([one for one in keys if one != key], str(SessionKey(key.agent, key.id))):
+        assert not found.subagent or found.subagent.startswith(key.id)
 
 
 @pytest.fixture
