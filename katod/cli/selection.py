@@ -324,8 +324,8 @@ def matching_keys(keys: Iterable[SessionKey], text: str) -> list[SessionKey]:
 
     A sub-agent is named by its own id, alone or after that of its session, and never by that of its session.
     """
-    matches = [key for key in keys if _matches(key, text)]
-    best = [key for key in matches if text in _whole_ids(key)] or matches
+    keys = list(keys)
+    best = [key for key in keys if text in _whole_ids(key)] or [key for key in keys if _matches(key, text)]
     return [key for key in best if not key.subagent] or best
 
 

@@ -78,7 +78,7 @@ def test_an_unknown_session_is_an_error(context, text):
     assert "katod sessions" in caught.value.hint
 
 
-_IDS = st.text("ab-1", min_size=1, max_size=4)
+_IDS = st.text("ab-1:", min_size=1, max_size=4)
 _KEYS = st.builds(SessionKey, st.sampled_from(["claude", "codex"]), _IDS, st.just("") | _IDS)
 
 
@@ -87,6 +87,7 @@ def test_a_whole_id_names_that_session_and_no_other(keys, data):
     """Never a sub-agent of it, nor one whose id begins with it, whatever else there is; for a sub-agent alike."""
     key = data.draw(st.sampled_from(keys))
     assert matching_keys(keys, str(key)) == [key]
+    assert key.subagent or key in matching_keys(keys, key.id)
     for found in matching_keys([one for one in keys if one != key], str(SessionKey(key.agent, key.id))):
         assert not found.subagent or found.subagent.startswith(key.id)
 
