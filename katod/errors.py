@@ -3,6 +3,7 @@
 KatodError
 ├── ConfigError          the configuration file is invalid or cannot be read
 ├── SelectionError       an argument matches no session, recording or file, or more than one
+│   ├── NoSuchSession    it matches none whose files are on this machine
 │   └── NothingHere      there is no session in this directory
 ├── SourceError          a session file cannot be read
 │   ├── SourceGone       the session file no longer exists
@@ -57,7 +58,11 @@ class SelectionError(KatodError):
 
 
 class NoSuchSession(SelectionError):
-    """An argument matches no session whose files are on this machine."""
+    """An argument matches no session whose files are on this machine; `key` is that of one that was."""
+
+    def __init__(self, what: str, *, key: str = "", hint: str = "") -> None:
+        super().__init__(what, hint=hint)
+        self.key = key
 
 
 class NothingHere(SelectionError):

@@ -1,8 +1,11 @@
 """Small files: read where a FIFO, a device or something without an end may stand in their place; written whole."""
 
 import errno
+import fcntl
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -57,6 +60,21 @@ def read_part(path: Path, begin: int, most: int) -> bytes:
     fd = open_regular(path)
     try:
         return os.pread(fd, most, begin if begin >= 0 else max(0, os.fstat(fd).st_size + begin))
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Wait until no other process is in such a block, to read a small file in a folder and replace it. Raises OSError.
+
+    Where a file system has no locks, nothing is waited for.
+    """
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
     finally:
         os.close(fd)
 

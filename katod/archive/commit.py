@@ -111,7 +111,7 @@ class ArchiveRepository:
             listed = Manifest.read(self._run("cat-file", "blob", before[MANIFEST], most=_LARGEST))
         except KatodError as error:
             raise self._refusal(f"the list in the last commit {error.what}", "commit there yourself") from error
-        known = {entry.name: entry for entry in listed.entries.values() if entry.name}
+        known = {name: entry for entry in listed.entries.values() for name in reversed(entry.names)}
         beside = {_assets(name): entry for name, entry in known.items()}
         pictures = {name: beside[name.rpartition("/")[0]] for name in before if name.rpartition("/")[0] in beside}
         return pictures | known
@@ -136,7 +136,7 @@ class ArchiveRepository:
 
     def _content(self, entry: Entry, old: Entry | None, before: Mapping[str, str]) -> Iterator[tuple[str, Path | None]]:
         name = entry.name
-        if name in before and old is not None and old.digest == entry.digest:
+        if name in before and old is not None and (old.name, old.digest) == (name, entry.digest):
             yield name, None
         elif _digest(self._root, entry.parts) == entry.digest:
             yield name, self._root / name

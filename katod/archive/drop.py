@@ -1,23 +1,90 @@
 """Removes sessions from an export folder: their files, their entries in the manifest, and empty folders."""
 
 import os
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from katod.archive.folder import ExportFolder, opened
+import orjson
+
+from katod.agents import AGENTS
+from katod.archive.folder import ExportFolder, lists_aside, opened
+from katod.archive.folders import known_folders
 from katod.archive.indexfile import update_index
-from katod.archive.manifest import INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest, RecordedParts
-from katod.errors import KatodError, OutputError
-from katod.formatspec import split_name
+from katod.archive.manifest import BEGIN, INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest, RecordedParts
+from katod.errors import KatodError, OutputError, TargetRefused
+from katod.formatspec import FORMATS, MARKDOWN, split_name
 from katod.model import SessionKey
 from katod.smallfile import read_small
 from katod.write.output import OutputPath
 from katod.write.remove import remove_empty, remove_folder, remove_output
+from katod.write.whole import digest_at, head_at
 
 Wanted = Callable[[SessionKey], bool]
 _LARGEST: Final = 256 * 1024 * 1024
+_LONG: Final = 8  # characters of an id that is in no other name by chance
+
+
+class ListedFile(NamedTuple):
+    """A file that the list of a folder names as the copy of a session."""
+
+    root: Path
+    name: str
+    form: str
+    id: str  # of the session, or of the sub-agent
+    digests: Sequence[str]  # of the contents that katod gave it
+
+    @classmethod
+    def of(cls, root: Path, entry: Entry) -> "list[ListedFile]":
+        """Return the files of an entry: the present one first, then older ones."""
+        now = [(entry.name, entry.digest, entry.before)] if entry.name else []
+        key, form = entry.slot
+        return [cls(root, name, form, key.subagent or key.id, digests) for name, *digests in (*now, *entry.earlier)]
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.root / self.name
+
+    @property
+    def place(self) -> OutputPath:
+        """Where it is, below the folder."""
+        return OutputPath(self.root, tuple(self.name.split("/")))
+
+    @property
+    def assets(self) -> OutputPath | None:
+        """The folder of its pictures; None in a format that saves none beside it."""
+        return self._beside(".assets") if self.form == MARKDOWN else None
+
+    @property
+    def agents(self) -> OutputPath:
+        """The folder of its sub-agents."""
+        return self._beside(".agents")
+
+    def _beside(self, suffix: str) -> OutputPath:
+        *above, name = self.place.parts
+        return OutputPath(self.root, (*above, f"{split_name(name)[0]}{suffix}"))
+
+    def why_it_stays(self) -> str:
+        """Return why it cannot be deleted, an empty string if it can. Raises OSError if it cannot be read.
+
+        The list may come from elsewhere, and name any file in the folder: only what begins as katod begins one, and
+        has the content that was noted, or the id of the session in its beginning if its person changed it, is katod's.
+        """
+        parts = self.place.parts
+        try:
+            head = head_at(self.root, parts)
+            is_its_own = self.id.encode() in head or digest_at(self.root, parts) in self.digests
+        except TargetRefused as error:
+            return error.what
+        is_katods = is_its_own and self.form in FORMATS and FORMATS[self.form].is_printed(head)
+        return "" if is_katods else "it is not as katod wrote it"
+
+
+def listed_copies(state: Path) -> dict[Path, list[Entry]]:
+    """Return what the lists in all known folders say of sessions. Nothing is changed."""
+    return {root: copies_in(root, lambda key: key.agent in AGENTS) for root in known_folders(state)}
 
 
 def copies_in(root: Path, wanted: Wanted) -> list[Entry]:
@@ -37,29 +104,80 @@ def is_damaged(root: Path) -> bool:
         return True
 
 
+def has_lost_lines(root: Path) -> bool:
+    """Return whether a list in a folder is or was damaged, so that it may not name all files. Nothing is changed."""
+    return bool(lists_aside(root)) or is_damaged(root)
+
+
 def _of(manifest: Manifest, wanted: Wanted) -> list[Entry]:
     return [entry for (key, _), entry in manifest.entries.items() if wanted(key)]
 
 
-def drop(root: Path, wanted: Wanted) -> list[Path]:
+def drop(root: Path, wanted: Wanted, ids: Collection[str] = ()) -> list[Path]:
     """Delete the files of some sessions, and all that the list says of them; return the files that stay.
 
-    A file goes also if it was changed since. One that cannot be deleted stays, and so does an index that names them if
-    it was changed or cannot be written. Raises AlreadyRunning, OutputError or OSError.
+    The draft of an export that was interrupted goes, too: nothing says of which session it is. So do the lines that
+    name the sessions, or have one of their `ids`, in damaged lists that were set aside.
+
+    A file that is not as katod wrote it stays, and so does an index that names them if it was changed or cannot be
+    written. What cannot be deleted now stays in the list as well, so that it can be tried again. Raises AlreadyRunning,
+    OutputError or OSError.
     """
-    left: list[Path] = []
     with opened(root) as folder:
         entries = _of(folder.manifest, wanted)
-        for entry in entries:
-            left += _delete(root, entry)
-        for project in folder.drop(entries):
+        files = [file for entry in entries for file in ListedFile.of(root, entry)]
+        failed = {file.name for file in files if not _delete(file)}
+        gone = [entry for entry in entries if failed.isdisjoint(entry.names)]
+        projects = folder.drop(gone) if gone else []
+        left = [file.path for file in _still_there(files)]
+        left += _delete_beside(files, folder)
+        for project in projects:
             with suppress(OutputError):
                 remove_empty(OutputPath(root, (project,)))
         folder.compact()  # first: whatever becomes of the index, the list says no more of them
-        left += _unlisted(folder, entries)
+        left += _cleaned_aside(folder, wanted, ids)
+        left += _unlisted(folder, gone)
         with suppress(KatodError, OSError):  # what is superseded now is only about the index
             folder.compact()
     return left
+
+
+def _cleaned_aside(folder: ExportFolder, wanted: Wanted, ids: Collection[str]) -> list[Path]:
+    """Take sessions out of damaged lists that were set aside; return those that stay as they are."""
+    left = []
+    for path in lists_aside(folder.root):
+        try:
+            data = read_small(path, _LARGEST, own=True)
+            kept = _without(data, folder.manifest, wanted, ids)
+            if kept == data:
+                continue
+            if all(not line or line.startswith(BEGIN) for line in kept.split(b"\n")):
+                remove_output(OutputPath(folder.root, (path.name,)))
+            else:
+                folder.write_aside(path.name, kept)
+        except (KatodError, OSError):
+            left.append(path)
+    return left
+
+
+def _without(data: bytes, listed: Manifest, wanted: Wanted, ids: Collection[str]) -> bytes:
+    """Return a damaged list without the lines that name some sessions, their files or their projects.
+
+    A project stays if `listed`, which has all that could be read of it, has it as well. Raises KatodError for a list of
+    a later version.
+    """
+    there = Manifest.read(data)
+    gone, places = _of(there, wanted), {entry.cwd for entry in listed.entries.values()} | listed.projects.keys()
+    names = {name for entry in gone for name in (*entry.names, entry.slot[0].subagent or entry.slot[0].id)}
+    names |= ({entry.cwd for entry in gone} | there.projects.keys()) - places
+    words = [_in_json(name) for name in filter(None, names.union(ids))]
+    return b"\n".join(line for line in data.split(b"\n") if not any(word in line for word in words))
+
+
+def _in_json(name: str) -> bytes:
+    """Return how a line has a name: a whole string, unless it is an id, which paths contain, too."""
+    quoted = orjson.dumps(name.encode("utf-8", "replace").decode())
+    return quoted[1:-1] if len(name) >= _LONG and "/" not in name else quoted
 
 
 def unmark(folder: ExportFolder, recorded: Container[SessionKey]) -> None:
@@ -81,16 +199,36 @@ def _unlisted(folder: ExportFolder, entries: list[Entry]) -> list[Path]:
     return [folder.root / INDEX] if stays else []
 
 
-def _delete(root: Path, entry: Entry) -> list[Path]:
-    """Delete the file of an entry, and the folders beside it; return the file if it stays."""
-    if not entry.name:
-        return []
-    *above, name = entry.parts
-    stem, _ = split_name(name)
-    with suppress(OutputError):
-        remove_output(OutputPath(root, entry.parts))
-    for folder in (f"{stem}.assets", f"{stem}.agents"):
+def _delete(file: ListedFile) -> bool:
+    """Delete a file if it is katod's; return whether there is nothing to try again: only a failure of the disk is."""
+    try:
+        if not file.why_it_stays():
+            remove_output(file.place)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    except OutputError as error:
+        return not isinstance(error.__cause__, OSError)
+    return True
+
+
+def _still_there(files: list[ListedFile]) -> list[ListedFile]:
+    return [file for file in files if os.path.lexists(file.path)]
+
+
+def _delete_beside(files: list[ListedFile], folder: ExportFolder) -> list[Path]:
+    """Delete the pictures beside files that are gone, and folders that are empty then; return what stays of pictures.
+
+    Those beside a file that stays, or that another one in the list has, stay.
+    """
+    others = (file for entry in folder.manifest.entries.values() for file in ListedFile.of(folder.root, entry))
+    used = {file.assets for file in (*_still_there(files), *others)}
+    assets = {file.assets for file in files if file.assets}
+    for place in assets - used:
         with suppress(OutputError):
-            remove_folder(OutputPath(root, (*above, folder)))
-    path = root / entry.name
-    return [path] if os.path.lexists(path) else []
+            remove_folder(place)
+    for place in sorted({file.agents for file in files}, reverse=True):  # those within others first
+        with suppress(OutputError):
+            remove_empty(place)
+    return sorted(place.path for place in assets & used if os.path.lexists(place.path))

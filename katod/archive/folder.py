@@ -17,8 +17,8 @@ from katod.errors import AlreadyRunning, KatodError, OutputError, TargetRefused
 from katod.write.safe import make_root, open_file
 from katod.write.whole import FileStamp, UnfinishedFile, digest_at, drafted, head_at, remove_draft, stamp_at
 
-_DRAFT: Final = ".katod-export.tmp"
-_ASIDE: Final = ".katod-export.damaged-{}.jsonl"
+DRAFT: Final = ".katod-export.tmp"
+ASIDE: Final = ".katod-export.damaged-{}.jsonl"
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class ExportFolder:
         """
         data = os.pread(self._manifest_fd, os.fstat(self._manifest_fd).st_size, 0)
         try:
-            remove_draft(self._fd, _DRAFT)
+            remove_draft(self._fd, DRAFT)
             self.manifest = Manifest.read(data)
         except KatodError as error:
             raise OutputError(error.what, path=self.root / MANIFEST, hint=error.hint) from error
@@ -85,7 +85,7 @@ class ExportFolder:
     @contextmanager
     def draft(self) -> Iterator[UnfinishedFile]:
         """Yield an empty draft, which is removed unless it is published."""
-        with drafted(self._fd, _DRAFT) as draft:
+        with drafted(self._fd, DRAFT) as draft:
             yield draft
 
     def publish(self, draft: UnfinishedFile, entry: Entry, expected: FileStamp | None) -> None:
@@ -95,9 +95,16 @@ class ExportFolder:
         try:
             draft.publish(self.root, entry.parts, expected)
         except (KatodError, OSError):
-            self.note(before._replace(before=entry.digest))  # it may have its name nevertheless
+            self.note(_taken_back(before, entry))
             raise
         self.manifest.entries[entry.slot] = entry._replace(before="")
+
+    def write_aside(self, name: str, data: bytes) -> None:
+        """Write a damaged manifest under another name. Raises KatodError or OSError."""
+        with self.draft() as draft:
+            draft.write(data)
+            draft.complete()
+            draft.publish(self.root, (name,), self.stamp(name))
 
     def note(self, entry: Entry) -> None:
         """Append an entry to the manifest. Raises OSError."""
@@ -172,12 +179,9 @@ class ExportFolder:
 
     def _set_aside(self, data: bytes) -> None:
         """Copy a damaged manifest to a file of its own, and go on with what could be read."""
-        names = (_ASIDE.format(number) for number in count(1))
+        names = (ASIDE.format(number) for number in count(1))
         self.aside = next(name for name in names if self.stamp(name) is None)
-        with self.draft() as draft:
-            draft.write(data)
-            draft.complete()
-            draft.publish(self.root, (self.aside,), None)
+        self.write_aside(self.aside, data)
         self._has_changed = True
         self.compact()
 
@@ -194,9 +198,21 @@ class ExportFolder:
             durable.sync(self._manifest_fd)
 
 
+def lists_aside(root: Path) -> list[Path]:
+    """Return the damaged manifests that were kept under other names."""
+    return sorted(root.glob(ASIDE.format("*")))
+
+
+def _taken_back(before: Entry, entry: Entry) -> Entry:
+    """Return what is noted of a session whose new file failed to get its name: it may have it nevertheless."""
+    if before.name == entry.name:
+        return before._replace(before=entry.digest)
+    return before._replace(earlier=(*before.earlier, (entry.name, entry.digest)))
+
+
 def _places_of(entries: Collection[Entry]) -> tuple[set[str], set[str]]:
     """Return the folders in which the files of entries are, and the directories of their sessions."""
-    return {entry.parts[0] for entry in entries if entry.name}, {entry.cwd for entry in entries}
+    return {name.split("/")[0] for entry in entries for name in entry.names}, {entry.cwd for entry in entries}
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from katod import durable
-from katod.smallfile import read_small, write_small
+from katod.smallfile import locked, read_small, write_small
 
 NAME: Final = "archives.json"
 _LARGEST: Final = 1024 * 1024
@@ -24,10 +24,10 @@ def known_folders(state: Path) -> list[Path]:
 
 
 def remember(state: Path, root: Path) -> None:
-    """Put a folder at the beginning of the list. Raises OSError."""
-    before = known_folders(state)
-    if before[:1] == [root]:
+    """Put a folder at the beginning of the list, which several exports may do at once. Raises OSError."""
+    if known_folders(state)[:1] == [root]:
         return
     durable.make_folders(state, 0o700)
-    paths = [root, *(path for path in before if path != root)][:_MOST]
-    write_small(state / NAME, json.dumps([str(path) for path in paths]).encode())
+    with locked(state):
+        paths = [root, *(path for path in known_folders(state) if path != root)][:_MOST]
+        write_small(state / NAME, json.dumps([str(path) for path in paths]).encode())

@@ -21,7 +21,7 @@ MANIFEST: Final = ".katod-export.jsonl"
 INDEX: Final = "index.html"  # of the pages in a folder: no export has this name
 VERSION: Final = 1
 _HEADER: Final = "katodExport"
-_BEGIN: Final = b'{"katodExport":'
+BEGIN: Final = b'{"katodExport":'
 # What an entry consists of, in the order of its fields. There may be ten thousand of them: this is the fast way.
 _TYPES: Final = (str, str, str, str, str, list, str, int, int, str, str, str, str)
 _SAFE: Final = re.compile(r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]*(?:/[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]*)*")
@@ -50,7 +50,9 @@ class Entry(NamedTuple):
     means that a person changed the file: size and time are then those of the changed file, the hash is katod's.
     `cwd` is known of a session that was read, even if nothing was made of it because its project is excluded.
     `recorded` says which parts of it a person had recorded: of nothing else, programs for other agents learn. It holds
-    for the file of this hash alone.
+    for the file of this hash alone. `earlier` has the names and hashes of older files of the session in this format,
+    which have more than was left of it: only to be forgotten with it. So is `parent`, the id of the session whose agent
+    started this one, if it has an id of its own.
     """
 
     slot: Slot
@@ -65,6 +67,13 @@ class Entry(NamedTuple):
     cwd: str = ""
     edited: bool = False
     recorded: RecordedParts = RecordedParts()
+    earlier: tuple[tuple[str, str], ...] = ()
+    parent: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all its files."""
+        return [name for name in (self.name, *(name for name, _ in self.earlier)) if name]
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -106,7 +115,7 @@ class Manifest:
 
     def names(self) -> set[str]:
         """Return the names of all files."""
-        return {entry.name for entry in self.entries.values()}
+        return {name for entry in self.entries.values() for name in entry.names}
 
     def claim(self, machine: Machine) -> bool:
         """Make it the manifest of a machine; return whether it was nobody's. Raises KatodError if it is another's."""
@@ -136,7 +145,7 @@ def _may_begin(data: bytes) -> bool:
     So a file that begins with NUL bytes is one, whatever is behind them: no other program has a file of this name.
     """
     there = data.partition(b"\0")[0]
-    return there.startswith(_BEGIN) or _BEGIN.startswith(there)
+    return there.startswith(BEGIN) or BEGIN.startswith(there)
 
 
 def header(machine: Machine = Machine()) -> bytes:  # noqa: B008 - never changed
@@ -163,14 +172,10 @@ def entry_line(entry: Entry) -> bytes:
             "hash": entry.digest,
             "said": entry.said,
         }
-    if entry.before:
-        row["before"] = entry.before
-    if entry.cwd:
-        row["cwd"] = entry.cwd
-    if entry.edited:
-        row["edited"] = True
-    if entry.recorded.parts:
-        row["recorded"] = entry.recorded._asdict()
+    recorded = entry.recorded._asdict() if entry.recorded.parts else {}
+    more = {"before": entry.before, "cwd": entry.cwd, "edited": entry.edited, "recorded": recorded}
+    more |= {"earlier": entry.earlier, "parent": entry.parent}
+    row |= {name: value for name, value in more.items() if value}
     return orjson.dumps(row) + b"\n"
 
 
@@ -191,7 +196,9 @@ def _entry(row: dict[str, Any]) -> Entry:
         raise TypeError
     if "file" in row:
         _safe_name(file[0])
-    return Entry._make(((key, row["format"]), *values, "edited" in row, _recorded(row.get("recorded"))))
+    recorded, earlier = _recorded(row.get("recorded")), _earlier(row.get("earlier", []))
+    parent = _of_type(row.get("parent", ""), str)
+    return Entry._make(((key, row["format"]), *values, "edited" in row, recorded, earlier, parent))
 
 
 def _recorded(row: dict[str, Any] | None) -> RecordedParts:
@@ -202,6 +209,10 @@ def _recorded(row: dict[str, Any] | None) -> RecordedParts:
     if tools not in get_args(Tools):
         raise ValueError
     return RecordedParts(parts, tools, _of_type(row["thinking"], bool))
+
+
+def _earlier(rows: list[list[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((_safe_name(name), _of_type(digest, str)) for name, digest in _of_type(rows, list))
 
 
 def _of_type(value: Any, kind: type) -> Any:

@@ -18,6 +18,7 @@ from katod.discover.found import FoundSession
 from katod.errors import KatodError, OutputUnreadable
 from katod.formatspec import FORMATS, MARKDOWN
 from katod.model import Identity, SessionKey, Stat, changed_ns
+from katod.record.spawned import with_started
 from katod.write.output import OutputPath
 from katod.write.reading import open_plain
 
@@ -72,6 +73,11 @@ class ArchivedSession(FoundSession):
     def cwd(self) -> str:
         """The directory in which the agent worked, on its machine."""
         return next((entry.cwd for entry in self._entries.values() if entry.cwd), "")
+
+    @property
+    def parent(self) -> str:
+        """The id of the session whose agent started it, if it has an id of its own."""
+        return next((entry.parent for entry in self._entries.values() if entry.parent), "")
 
     @property
     def recorded(self) -> RecordedParts:
@@ -156,6 +162,12 @@ class SharedPart:
         """What people call the machine: a folder that names none is called by its own name."""
         return self.machine.name or self.root.name
 
+    def forgotten(self, is_forgotten: Callable[[SessionKey], bool]) -> set[SessionKey]:
+        """Return the sessions that were forgotten, and those that their agents started, as far as its list says so."""
+        parents = {key: found.parent for key, found in self.sessions.items()}
+        starters = (SessionKey(key.agent, parent) for key, parent in parents.items() if parent)
+        return with_started(filter(is_forgotten, {*parents, *starters}), parents)
+
     def _take(self, key: SessionKey, entry: Entry) -> None:
         if not str(key).isprintable():
             self.damaged += 1
@@ -176,17 +188,24 @@ class SharedFolders:
         self._note_twins()
 
     def sessions(
-        self, without: Container[SessionKey] = (), *, others: bool = False, recorded: bool = False
+        self,
+        without: Container[SessionKey] = (),
+        *,
+        others: bool = False,
+        recorded: bool = False,
+        is_forgotten: Callable[[SessionKey], bool] = lambda _: False,
     ) -> list[ArchivedSession]:
         """Return the sessions of all parts, or of `others` alone, each once, as it changed last; `without` some.
 
-        With `recorded`, only those of which something was recorded.
+        With `recorded`, only those of which something was recorded. What was forgotten here is not among them, nor what
+        its agent started.
         """
         newest: dict[SessionKey, ArchivedSession] = {}
         for part in self.others if others else self.parts:
+            forgotten = part.forgotten(is_forgotten)
             for key, found in part.sessions.items():
-                is_wanted = key not in without and (not recorded or found.recorded.parts)
-                if is_wanted and (key not in newest or newest[key].completeness < found.completeness):
+                is_out = key in without or key in forgotten or (recorded and not found.recorded.parts)
+                if not is_out and (key not in newest or newest[key].completeness < found.completeness):
                     newest[key] = found
         return list(newest.values())
 

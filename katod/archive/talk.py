@@ -26,6 +26,7 @@ from katod.record.export import (
     render,
     replay,
 )
+from katod.record.spawned import spawner_of
 
 _PIECE: Final = 256 * 1024  # bytes
 
@@ -35,6 +36,7 @@ class Said(NamedTuple):
 
     text: str
     cwd: str
+    parent: str
     recorded: RecordedParts
     is_spoken: bool
     is_unknown: bool  # some of it is kept raw
@@ -116,8 +118,9 @@ class ReadTalk:
     def said(self) -> Said:
         """Return what was said so far."""
         tally = self._tally
-        said, recorded = self._said.text, self._recorded.recorded
-        return Said(said, self.metadata.cwd, recorded, tally.spoken > 0, tally.unknown > 0, tally.problem)
+        said, start, recorded = self._said.text, self.metadata.start, self._recorded.recorded
+        parent = spawner_of(start)
+        return Said(said, start.cwd, parent, recorded, tally.spoken > 0, tally.unknown > 0, tally.problem)
 
     def spooled(self) -> "Done[tuple[SessionMetadata, Said]] | None":
         """Return all of it, read to its end, for another process; None if its text depends on where it is written."""

@@ -169,5 +169,14 @@ class Writer:
         said = talk.said()
         return Entry(
             task.slot, task.made, task.sources, target.name, *stamp, digest, said.text, cwd=said.cwd,
-            recorded=said.recorded,
+            recorded=said.recorded, earlier=_earlier(task, target), parent=said.parent,
         )  # fmt: skip
+
+
+def _earlier(task: Task, target: Target) -> tuple[tuple[str, str], ...]:
+    """Return the older files of a session: they have its words as well, and are forgotten with it."""
+    before = task.entry
+    if before is None:
+        return ()
+    is_beside = before.name not in ("", target.name)
+    return (*before.earlier, (before.name, task.present or before.digest)) if is_beside else before.earlier

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ import click
 from katod.archive.commit import ArchiveRepository, Commit
 from katod.archive.drop import unmark
 from katod.archive.folder import ExportFolder, opened, require_allowed
+from katod.archive.folders import NAME as FOLDERS
 from katod.archive.folders import remember
 from katod.archive.machine import Machine, this_machine
 from katod.archive.manifest import INDEX
@@ -57,19 +57,27 @@ def export_everything(
     require_allowed(root, policy.output_directory, policy.protected)
     repository = ArchiveRepository(root) if commit else None
     with opened(root, machine) as folder:
+        _remember(context, root)
         _say_aside(folder)
         outputs = context.outputs()
         sessions = context.found(with_words=True, outputs=outputs).values()
         unmark(folder, {key for key, _ in outputs})
         result = bring_up_to_date(folder, sessions, policy, form, options, progress)
         committed = _committed(repository, folder, result) if repository else None
-    with suppress(OSError):  # it is only needed to forget
-        remember(context.state, root)
     for path, problem in context.problems.items():
         say(f"katod: {path}: {problem}", err=True)
     _print(result, root)
     _print_commit(committed)
     _require_complete(result, len(sessions))
+
+
+def _remember(context: Context, root: Path) -> None:
+    """Note where copies are, before there is one: it may be the last thing that this run does."""
+    try:
+        remember(context.state, root)
+    except OSError as error:
+        what = f"so `katod forget` will not know of the copies in {root}"
+        say(f"katod: {context.state / FOLDERS}: cannot be written: {error.strerror}, {what}", err=True)
 
 
 def _place(context: Context, output: Path) -> tuple[Machine, Path]:

@@ -117,11 +117,10 @@ class Context:
         """Return the sessions of shared folders, or of `others` alone, `without` some and those that were forgotten."""
         if not self.shared.parts:
             return []
-        found = self.shared.sessions(without, others=others)
         try:
             with self.reading() as ledger:
                 forgotten = ledger.tombstones if ledger and ledger.has_tombstones() else Tombstones(())
-                return [one for one in found if not forgotten.covers(one.key)]
+                return self.shared.sessions(without, others=others, is_forgotten=forgotten.covers)
         except LedgerError as error:
             what = f"{error.what}: what was forgotten is not known, so no session of another machine is shown"
             self.shared.problems[str(error.path)] = what

@@ -2,18 +2,18 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import click
 
-from katod.archive.drop import copies_in, drop, unmark
-from katod.archive.folder import opened
-from katod.archive.folders import known_folders
+from katod.agents import AGENTS
+from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, unmark
+from katod.archive.folder import DRAFT, opened
 from katod.archive.machine import this_machine
-from katod.archive.manifest import MANIFEST
+from katod.archive.manifest import MANIFEST, Entry
 from katod.archive.update import line_of
 from katod.cli.context import Context
 from katod.cli.parameters import SESSION
@@ -21,22 +21,25 @@ from katod.cli.printing import say
 from katod.cli.record import ask
 from katod.cli.selection import select_known
 from katod.config import rescue_path
-from katod.errors import KatodError, SelectionError, TargetRefused
+from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused
 from katod.model import SessionKey
 from katod.record.family import family
-from katod.record.forget import Remains, undeletable
+from katod.record.forget import ForgottenTranscript, Remains
+from katod.record.spawned import spawner_of, with_started
 from katod.rescue.names import saved_keys
 from katod.service.control import WITH_OUTPUTS
+from katod.shell import pasted
 from katod.store.integrity import containing, quarantined
-from katod.store.ledger import LEDGER_NAME
+from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import OutputRow, PersonalRow
-from katod.tables.address import LOCAL
+from katod.tables.address import LOCAL, S3
 from katod.tables.dataset import ask_to_forget
 from katod.tables.forgetting import drop_rows, incomplete_sets, known_rows, known_sessions
 
 _UNKNOWN: Final = (
     "  katod's log and all other copies stay; `katod export --all` writes the session again while its agent has it"
 )
+_MISSING: Final = "is not there now: if you moved it, delete it yourself"
 
 
 @click.command()
@@ -53,84 +56,185 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     agent's files. Commands that were already typed in the session are never executed again, but a new `::start` records
     it again. katod shows what it will delete, and asks first.
     """
-    key = select_known(context, session, known_sessions(context.state))
-    remains = _remains(context, key)
-    copies, rows = Copies(context.state, key), TableRows(context, key)
+    listed = listed_copies(context.state)
+    parents = _listed_sessions(context.state, listed)
+    key = select_known(context, session, _with_starters(parents))
+    sessions = ForgottenFamily.of(context, key, parents)
+    copies, rows = Copies(listed, sessions), TableRows(context, sessions)
     elsewhere = (*copies.described(outputs=outputs), *rows.described(outputs=outputs))
-    for line in (*_described(context, key, remains, outputs=outputs), *elsewhere, _UNKNOWN):
+    for line in (*_described(context, sessions, outputs=outputs), *elsewhere, _UNKNOWN):
         say(line)
     if not yes and not _agreed():
         say("Nothing was changed.")
         return
     if outputs:
         rows.ask()
-    _ask(context, key, WITH_OUTPUTS if outputs else "")
+    for one in (*sessions.others, key):  # whatever is forgotten last can be named again after a kill
+        _ask(context, one, WITH_OUTPUTS if outputs else "")
     say(f"{key} is forgotten")
-    if not outputs:
+    if outputs:
+        _delete(sessions.transcripts.values(), copies, rows)
+    else:
         copies.unmark()
-        return
-    rows_left = rows.drop()
-    left = [*(row.path for row in remains.outputs if os.path.lexists(row.path)), *copies.delete()]
-    if left:
-        raise KatodError(
-            f"not deleted: {', '.join(map(str, left))}", hint="delete these files yourself if you no longer need them"
-        )
-    if rows_left:
-        hint = "the next `katod export --all -f parquet` there takes them out"
-        raise KatodError(f"its rows stay for now in {', '.join(rows_left)}", hint=hint)
+
+
+def _delete(transcripts: Iterable[ForgottenTranscript], copies: "Copies", rows: "TableRows") -> None:
+    """Delete copies and rows of what is forgotten. Raises KatodError for what stays, also of its transcripts."""
+    left = [transcript.path for transcript in transcripts if os.path.lexists(transcript.path)]
+    failures = [*rows.drop(), *copies.delete(left)]
+    for failure in failures[:-1]:
+        say(f"katod: {line_of(failure)}", err=True)
+    if failures:
+        raise failures[-1]
+
+
+def _listed_sessions(state: Path, listed: Mapping[Path, list[Entry]]) -> dict[SessionKey, str]:
+    """Return the sessions of which there are copies or rows, each with the one that started it, if that is noted."""
+    copied = {entry.slot[0]: entry.parent for entries in listed.values() for entry in entries}
+    return known_sessions(state) | copied
+
+
+def _with_starters(parents: Mapping[SessionKey, str]) -> list[SessionKey]:
+    """Return these sessions, and those that started them.
+
+    So what could not be deleted can be tried again, whatever else has forgotten the session that is named.
+    """
+    starters = (SessionKey(key.agent, parent or key.id) for key, parent in parents.items())
+    return [*parents, *starters]
+
+
+class ForgottenFamily(NamedTuple):
+    """A session and those that its agent started, as far as the ledger or a list of exports knows them."""
+
+    key: SessionKey
+    others: list[SessionKey]  # that belong to it as only a list says
+    keys: set[SessionKey]
+    remains: Remains
+    transcripts: dict[int, ForgottenTranscript]  # by the ids of their outputs
+
+    @classmethod
+    def of(cls, context: Context, key: SessionKey, parents: Mapping[SessionKey, str]) -> "ForgottenFamily":
+        """Return the family of a session; `parents` are the sessions in the lists, with who started them."""
+        with context.reading() as ledger:
+            rows = family(key, ledger) if ledger else []
+            known = {key, *(row.key for row in rows)}
+            claimed = with_started(known, parents) - known
+            others = sorted(with_started(known, _believed(context, ledger, claimed, parents)) - known)
+            if ledger is None:
+                return cls(key, _mains(others), known.union(others), Remains([], [], [], []), {})
+            found = {row.id: row for one in others for row in family(one, ledger)} | {row.id: row for row in rows}
+            keys = known.union(others, (row.key for row in found.values()))
+            remains = Remains.of(list(found.values()), ledger)
+            return cls(key, _mains(others), keys, remains, remains.transcripts())
+
+    @property
+    def ids(self) -> set[str]:
+        """Their ids; of sub-agents that are named after their session, their own."""
+        return {key.subagent or key.id for key in self.keys}
+
+    def has(self, key: SessionKey) -> bool:
+        """Return whether a session is one of them, or a sub-agent of one."""
+        return not self.keys.isdisjoint({key, key._replace(subagent="")})
+
+
+def _believed(
+    context: Context, ledger: Ledger | None, claimed: set[SessionKey], parents: Mapping[SessionKey, str]
+) -> dict[SessionKey, str]:
+    """Return who started which of these sessions, without what is not so: a list may come from elsewhere.
+
+    The records of a session say who started it, while they are there; of one that was recorded, the ledger knows it.
+    """
+    from katod.record.beginning import read_beginning  # noqa: PLC0415 - it loads the adapters' translation
+
+    there = context.found() if claimed else {}
+    believed = {}
+    for key in claimed:
+        row = ledger.find_session(key) if ledger else None
+        if key in there:
+            is_so = spawner_of(read_beginning(there[key])[0].start) == parents[key]
+        else:
+            is_so = row is None or ledger is None or not ledger.outputs(row.id)
+        if key.subagent:
+            believed[key] = ""  # its name says it
+        elif is_so and AGENTS[key.agent].names_parents:
+            believed[key] = parents[key]
+    return believed
+
+
+def _mains(keys: list[SessionKey]) -> list[SessionKey]:
+    return [key for key in keys if not key.subagent]
 
 
 class Copies:
     """What the folders have of a session, and of its sub-agents, to which `katod export --all` wrote."""
 
-    def __init__(self, state: Path, key: SessionKey) -> None:
-        self._key = key
-        folders = known_folders(state)
-        self._gone = [root for root in folders if not (root / MANIFEST).exists()]
-        found = ((root, copies_in(root, self._is_of)) for root in folders)
-        self._found = {root: entries for root, entries in found if entries}
-
-    def _is_of(self, key: SessionKey) -> bool:
-        return _belongs(key, self._key)
+    def __init__(self, listed: Mapping[Path, list[Entry]], sessions: ForgottenFamily) -> None:
+        self._sessions = sessions
+        self._gone = [root for root in listed if not (root / MANIFEST).exists()]
+        self._found = {
+            root: [entry for entry in entries if sessions.has(entry.slot[0])]
+            for root, entries in listed.items()
+            if root not in self._gone
+        }
 
     def described(self, *, outputs: bool) -> Iterator[str]:
         """Yield what becomes of each copy."""
+        fate = "is deleted" if outputs else "stays"
         for root, entries in self._found.items():
-            for entry in entries:
-                if entry.name:
-                    yield f"  the copy {root / entry.name} {'is deleted' if outputs else 'stays'}"
+            for file in _present(root, entries):
+                yield f"  the copy {file.path} {_fate_of_copy(file) if outputs else fate}"
+            if os.path.lexists(root / DRAFT):
+                yield f"  the unfinished export {root / DRAFT} {fate}: it may be of this session"
+        if outputs:
+            for root in filter(has_lost_lines, self._found):
+                yield f"  copies may be left in {root}: its list was damaged, and may not name all of them"
         for root in self._gone:
             yield f"  copies in {root} stay: `katod export --all` wrote there, but its list is not there now"
 
     def unmark(self) -> None:
         """Mark nothing of the session as recorded any more: other machines give it to no program then."""
-        for root in self._found:
+        for root in (root for root, entries in self._found.items() if entries):
             with suppress(KatodError, OSError), opened(root) as folder:  # the next export does it
-                unmark(folder, {slot[0] for slot in folder.manifest.entries if not self._is_of(slot[0])})
+                unmark(folder, {slot[0] for slot in folder.manifest.entries if not self._sessions.has(slot[0])})
                 folder.compact()
 
-    def delete(self) -> list[Path]:
-        """Delete the copies, and what is said of them; return those that stay."""
-        left: list[Path] = []
-        for root in self._found:
+    def delete(self, left: list[Path]) -> Iterator[KatodError]:
+        """Delete the copies, and what is said of them; yield what to say of those that stay, with other files.
+
+        Every folder is opened, since an export that is running may write a copy there which no list names yet.
+        """
+        left, busy = [*left], []
+        for root, entries in self._found.items():
             try:
-                left += drop(root, self._is_of)
-            except (KatodError, OSError):  # another export is writing there, or it cannot be written
-                left += [root / entry.name for entry in self._found[root] if entry.name]
-        return left
+                left += drop(root, self._sessions.has, self._sessions.ids)
+            except AlreadyRunning:
+                busy.append(str(root))
+            except (KatodError, OSError):  # it cannot be written
+                paths = (root / DRAFT, *(file.path for entry in entries for file in ListedFile.of(root, entry)))
+                left += filter(os.path.lexists, paths)
+        if busy:
+            what = f"its copies stay for now in {', '.join(busy)}, where another `katod export --all` is writing"
+            yield KatodError(
+                what, hint=f"run `katod forget {pasted(str(self._sessions.key))} --outputs` again when it is done"
+            )
+        if left:
+            what = f"not deleted: {', '.join(map(str, left))}"
+            yield KatodError(what, hint="delete these files yourself if you no longer need them")
 
 
 class TableRows:
     """The rows of a session, and of its sub-agents, in the data sets that `katod export --all -f parquet` wrote."""
 
-    def __init__(self, context: Context, key: SessionKey) -> None:
+    def __init__(self, context: Context, sessions: ForgottenFamily) -> None:
         self._context = context
-        self._found = known_rows(context.state, lambda other: _belongs(other, key))
+        self._found = known_rows(context.state, sessions.has)
 
     def described(self, *, outputs: bool) -> Iterator[str]:
         """Yield what becomes of the rows in each data set."""
         for rows in self._found:
-            yield f"  its rows in {rows.address} {'are deleted' if outputs else 'stay'}"
+            is_there = rows.address.startswith(S3) or os.path.isdir(rows.address)
+            deleted = "are deleted" if is_there else "are not there now: if you moved the tables, delete them yourself"
+            yield f"  its rows in {rows.address} {deleted if outputs else 'stay'}"
         if outputs and (incomplete := incomplete_sets(self._context.state)):
             yield f"  rows may be left in {', '.join(incomplete)}: the next export there takes them out"
 
@@ -145,8 +249,8 @@ class TableRows:
             except OSError as error:
                 raise KatodError(f"cannot be written: {error.strerror}", path=error.filename) from error
 
-    def drop(self) -> list[str]:
-        """Delete the rows; say why, and return in which data sets, they could not be."""
+    def drop(self) -> Iterator[KatodError]:
+        """Delete the rows; say why, and yield in which data sets, they could not be."""
         left = []
         for rows in self._found:
             try:
@@ -156,12 +260,27 @@ class TableRows:
             except (KatodError, OSError) as error:
                 say(f"katod: {line_of(error)}", err=True)
                 left.append(rows.address)
-        return left
+        if left:
+            hint = "the next `katod export --all -f parquet` there takes them out"
+            yield KatodError(f"its rows stay for now in {', '.join(left)}", hint=hint)
 
 
-def _belongs(key: SessionKey, session: SessionKey) -> bool:
-    """Return whether a session is another one, or a sub-agent of it."""
-    return session in (key, key._replace(subagent=""))
+def _present(root: Path, entries: list[Entry]) -> list[ListedFile]:
+    """Return the files of entries, without older ones that are not there any more."""
+    names = {entry.name for entry in entries}
+    files = (file for entry in entries for file in ListedFile.of(root, entry))
+    return [file for file in files if file.name in names or os.path.lexists(file.path)]
+
+
+def _fate_of_copy(file: ListedFile) -> str:
+    """Return what becomes of a copy."""
+    try:
+        why = file.why_it_stays()
+    except FileNotFoundError:
+        return _MISSING
+    except OSError as error:
+        why = f"it cannot be read: {error.strerror}"
+    return f"stays: {why}" if why else "is deleted"
 
 
 def _ask(context: Context, key: SessionKey, name: str) -> None:
@@ -171,29 +290,30 @@ def _ask(context: Context, key: SessionKey, name: str) -> None:
     except TargetRefused:
         raise
     except KatodError as error:
-        if _remains(context, key).sessions:
+        if _is_known(context, key):
             raise
         what = f"{key} is forgotten, but another program keeps the ledger open, and with it the deleted data"
         raise KatodError(what, hint="katod keeps trying while it runs") from error
 
 
-def _remains(context: Context, key: SessionKey) -> Remains:
+def _is_known(context: Context, key: SessionKey) -> bool:
     with context.reading() as ledger:
-        return Remains([], [], [], []) if ledger is None else Remains.of(family(key, ledger), ledger)
+        return ledger is not None and bool(family(key, ledger))
 
 
-def _described(context: Context, key: SessionKey, remains: Remains, *, outputs: bool) -> Iterator[str]:
+def _described(context: Context, sessions: ForgottenFamily, *, outputs: bool) -> Iterator[str]:
     """Yield what is dropped, line by line."""
+    key, remains = sessions.key, sessions.remains
     yield from _named(context, key)
     if key in saved_keys(rescue_path()):
         yield "  and deletes what was saved of it from deletion (`katod rescue`)"
-    for row in remains.sessions:
-        if row.key != key:
-            yield f"  and its sub-agent {row.key}"
+    for one in sorted(sessions.keys - {key}):
+        yield f"  and its sub-agent {one}"
     if outputs and not remains.outputs:
         yield "  katod knows of no transcripts of it: if there are any, delete them yourself"
     for output in remains.outputs:
-        yield f"  recording {output.id}{_state(output)}: {_fate(output, outputs=outputs)}"
+        transcript = sessions.transcripts.get(output.id) if output.held is None else None
+        yield f"  recording {output.id}{_state(output)}: {_fate(transcript, outputs=outputs)}"
     yield from _delivered(remains)
     for path in containing(quarantined(context.state, LEDGER_NAME), remains.words):
         yield f"  and deletes {path}, a quarantined ledger in which it is named"
@@ -224,14 +344,15 @@ def _state(row: OutputRow) -> str:
     return " (ends now)" if row.open or row.paused else ""
 
 
-def _fate(row: OutputRow, *, outputs: bool) -> str:
+def _fate(transcript: ForgottenTranscript | None, *, outputs: bool) -> str:
     """Return what becomes of a transcript."""
-    if row.held is not None or not row.ino:
+    if transcript is None:
         return "there is no file yet"
-    if not outputs:
-        return f"{row.path} stays"
-    why = undeletable(row)
-    return f"{row.path} {f'stays: {why}' if why else 'is deleted'}"
+    if outputs and (why := transcript.why_it_stays()):
+        return f"{transcript.path} stays: {why}"
+    if not os.path.lexists(transcript.path):
+        return f"{transcript.path} {_MISSING if outputs else 'is not there now'}"
+    return f"{transcript.path} {'is deleted' if outputs else 'stays'}"
 
 
 def _agreed() -> bool:

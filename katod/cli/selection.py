@@ -40,20 +40,25 @@ def select(context: Context, text: str) -> FoundSession:
     if text == LATEST:
         return _latest(sessions.values()) or _newest(sessions.values())
     key = _only_recorded(context) if not text else _recorded_as(context, text)
-    if key is not None and key in sessions:
-        return sessions[key]
-    if key is not None:
-        hint = _saved([key]) or _elsewhere(context, str(key)) or "agents delete old sessions"
-        raise NoSuchSession(f"the files of {key} no longer exist", hint=hint)
-    return _matching(context, sessions.values(), text) if text else _chosen(context, sessions.values())
+    if key is None and not text:
+        return _chosen(context, sessions.values())
+    if key is None:
+        key = _matching(context, (*sessions, *_known_if_readable(context)), text)
+    if key not in sessions:
+        raise NoSuchSession(f"the files of {key} no longer exist", key=str(key), hint=_gone_hint(context, key))
+    return sessions[key]
+
+
+def _gone_hint(context: Context, key: SessionKey) -> str:
+    return _saved([key]) or _elsewhere(context, str(key)) or "agents delete old sessions"
 
 
 def select_anywhere(context: Context, text: str) -> FoundSession:
     """Return what `select` does, or a session that only a shared folder has. Raises SelectionError as `select` does."""
     try:
         return select(context, text)
-    except NoSuchSession:
-        found = _archived_as(context, text)
+    except NoSuchSession as error:
+        found = _archived_as(context, error.key or text)  # one that is gone here, and no other one that begins alike
         if not found:
             raise
         if len(found) > 1:
@@ -81,7 +86,7 @@ def select_recorded(context: Context, text: str, *, to_stop: bool) -> SessionKey
     try:
         return select(context, text).key
     except SelectionError:
-        running = [key for key in recorded_sessions(context) if _matches(key, text)]
+        running = matching_keys(recorded_sessions(context), text)
         is_meant = to_stop or not any(_matches(key, text) for key in context.found())
         if len(running) != 1 or not is_meant:
             raise
@@ -116,17 +121,10 @@ def select_known(context: Context, text: str, known: Iterable[SessionKey] = ()) 
         if not is_terminal():
             raise click.UsageError("Missing argument 'SESSION'.")
         return _chosen(context, context.found().values()).key
-    recorded = _recorded_as(context, text)
-    if recorded is not None:
-        return recorded
-    try:
+    if text == LATEST:
         return select(context, text).key
-    except NoSuchSession:
-        keys = dict.fromkeys((*_known(context), *known))
-        found = _best([FoundSession(key) for key in keys if _matches(key, text)], text)
-        if len(found) != 1:
-            raise
-        return found[0].key
+    recorded = _recorded_as(context, text)
+    return recorded or _matching(context, (*context.found(), *_known(context), *known), text)
 
 
 def _known(context: Context) -> list[SessionKey]:
@@ -135,7 +133,15 @@ def _known(context: Context) -> list[SessionKey]:
     with context.reading() as ledger:
         if ledger is None:
             return saved
-        return list(dict.fromkeys((*(row.key for row in ledger.sessions()), *ledger.personal.all(), *saved)))
+        return [*(row.key for row in ledger.sessions()), *ledger.personal.all(), *saved]
+
+
+def _known_if_readable(context: Context) -> list[SessionKey]:
+    """Return the same for what changes nothing: without the ledger if it cannot be read."""
+    try:
+        return _known(context)
+    except LedgerError:
+        return saved_keys(rescue_path())
 
 
 def select_recordings(context: Context, text: str) -> list[OutputRow]:
@@ -151,7 +157,7 @@ def select_recordings(context: Context, text: str) -> list[OutputRow]:
     if not text:
         return rows
     chosen = [row for row in rows if _is_recording(row, text)]
-    chosen = chosen or [row for row in rows if _matches(keys[row.session], text)]
+    chosen = chosen or [row for row in rows if _matches_family(keys[row.session], text)]
     if not chosen:
         raise SelectionError(f"there is no recording {text}", hint="run `katod status --json` to list them")
     return chosen
@@ -269,26 +275,29 @@ def _latest(sessions: Iterable[FoundSession]) -> FoundSession | None:
     return within
 
 
-def _matching(context: Context, sessions: Iterable[FoundSession], text: str) -> FoundSession:
-    chosen = _best([session for session in sessions if _matches(session.key, text)], text)
+def _matching(context: Context, keys: Iterable[SessionKey], text: str) -> SessionKey:
+    """Return the one session of all that there are, or were, that a text names. Raises SelectionError."""
+    keys = dict.fromkeys(keys)
+    chosen = matching_keys(keys, text)
     if len(chosen) == 1:
         return chosen[0]
-    if not chosen:
-        closed = "".join(f"; {folder}: {problem}" for folder, problem in context.problems.items())
-        hint = _saved(_rescued(text)) or _elsewhere(context, text) or _LIST
-        raise NoSuchSession(f"no session matches {text!r}{closed}", hint=hint)
-    raise _several([session.key for session in chosen], text)
+    if chosen:
+        raise _several(chosen, text)
+    closed = "".join(f"; {folder}: {problem}" for folder, problem in context.problems.items())
+    hint = _elsewhere(context, text) or _subagents(keys, text) or _LIST
+    raise NoSuchSession(f"no session matches {text!r}{closed}", hint=hint)
+
+
+def _subagents(keys: Iterable[SessionKey], text: str) -> str:
+    """Return what to type for a sub-agent of a session of which there is nothing else; empty if there is none."""
+    found = [key for key in keys if _matches_family(key, text)]
+    return f"only its sub-agents are known: name one, as in {pasted(str(found[0]))}" if found else ""
 
 
 def _several(keys: list[SessionKey], text: str) -> SelectionError:
     """Return the error for a text that selects more than one session."""
     some = ", ".join(map(str, keys[:3])) + (", …" if len(keys) > 3 else "")
     return SelectionError(f"{len(keys)} sessions match {text!r}: {some}", hint="type more of the id")
-
-
-def _rescued(text: str) -> list[SessionKey]:
-    """Return the sessions saved from deletion that a text may mean; their copies are not opened."""
-    return matching_keys(saved_keys(rescue_path()), text)
 
 
 def _saved(keys: list[SessionKey]) -> str:
@@ -310,16 +319,18 @@ def _elsewhere(context: Context, text: str) -> str:
     return f"the machine {found[0].machine} has it: `katod show {pasted(str(found[0].key))}` reads it here"
 
 
-def _best(matches: list[FoundSession], text: str) -> list[FoundSession]:
-    """Return the best matches: whole ids before prefixes, sessions before their sub-agents."""
-    exact = [session for session in matches if text in (session.key.id, str(session.key))]
-    best = exact or matches
-    return [session for session in best if not session.key.subagent] or best
-
-
 def matching_keys(keys: Iterable[SessionKey], text: str) -> list[SessionKey]:
-    """Return the sessions that an id, the beginning of one or `agent:id` names: a whole id alone, if it is one."""
-    return [found.key for found in _best([FoundSession(key) for key in keys if _matches(key, text)], text)]
+    """Return the sessions that an id, the beginning of one or `agent:id` names: a whole id alone, if it is one.
+
+    A sub-agent is named by its own id, alone or after that of its session, and never by that of its session.
+    """
+    keys = list(keys)
+    best = [key for key in keys if text in _whole_ids(key)] or [key for key in keys if _matches(key, text)]
+    return [key for key in best if not key.subagent] or best
+
+
+def _whole_ids(key: SessionKey) -> tuple[str, ...]:
+    return (key.subagent, f"{key.id}/{key.subagent}", str(key)) if key.subagent else (key.id, str(key))
 
 
 def _matches(key: SessionKey, text: str) -> bool:
@@ -331,8 +342,12 @@ def _matches(key: SessionKey, text: str) -> bool:
         return False
     if slash:
         return _matches_subagent(key, session, subagent)
-    spec = AGENTS[key.agent]
-    return spec.matches_id(key.id, prefix) or (bool(key.subagent) and key.subagent.startswith(prefix))
+    return key.subagent.startswith(prefix) if key.subagent else AGENTS[key.agent].matches_id(key.id, prefix)
+
+
+def _matches_family(key: SessionKey, text: str) -> bool:
+    """Return whether a text names a session, or the one that started it."""
+    return _matches(key, text) or _matches(key._replace(subagent=""), text)
 
 
 def _matches_subagent(key: SessionKey, session: str, subagent: str) -> bool:

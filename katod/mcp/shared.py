@@ -90,5 +90,6 @@ class SharedRecording:
 def shared_recordings(state: Path, folders: tuple[str, ...], ledger: Ledger | None) -> list[SharedRecording]:
     """Return what other machines recorded, but for sessions that were forgotten here."""
     forgotten = ledger.tombstones if ledger and ledger.has_tombstones() else Tombstones(())
-    found = shared_folders(folders, state).sessions(others=True, recorded=True)
-    return [SharedRecording(one) for one in found if not forgotten.covers(one.key)]
+    shared = shared_folders(folders, state)
+    found = shared.sessions(others=True, recorded=True, is_forgotten=forgotten.covers)
+    return [SharedRecording(one) for one in found]

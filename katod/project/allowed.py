@@ -1,10 +1,8 @@
 """The projects' files: where they are, which of them the person allowed, and what those say now."""
 
-import fcntl
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
@@ -15,7 +13,7 @@ from katod.errors import ConfigError
 from katod.model import Tools
 from katod.project.form import LARGEST, NAME, ProjectFile, parse_project
 from katod.shell import pasted
-from katod.smallfile import read_small, write_small
+from katod.smallfile import locked, read_small, write_small
 from katod.write.safe import is_transient
 
 STORE: Final = "allowed.json"
@@ -119,7 +117,7 @@ class Allowed:
         return True
 
     def _change(self, change: Callable[[Allowances], Allowances]) -> None:
-        with _locked(self.path.parent):
+        with locked(self.path.parent):
             rows = {path: allowance._asdict() for path, allowance in change(self.read()).items()}
             write_small(self.path, json.dumps(rows, indent=1, sort_keys=True).encode())
 
@@ -131,17 +129,6 @@ def _allowance(row: dict[str, Any]) -> Allowance:
     if kinds != (str, bool, bool) or found.tools not in (None, *get_args(Tools)):
         raise ValueError
     return found
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Wait until no other process is in such a block."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)
 
 
 def places(directory: str, home: Path) -> list[Path]:

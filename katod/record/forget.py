@@ -19,6 +19,25 @@ from katod.write.output import OutputPath
 from katod.write.remove import remove_empty, remove_folder, remove_output
 
 
+class ForgottenTranscript(NamedTuple):
+    """A transcript of a session that is forgotten."""
+
+    place: OutputPath
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.place.path
+
+    def why_it_stays(self) -> str:
+        """Return why it cannot be deleted, an empty string if it can, or is not there."""
+        try:
+            remove_output(self.place, really=False)
+        except OutputError as error:
+            return error.what
+        return ""
+
+
 class Remains(NamedTuple):
     """What the ledger has of a family of sessions: paths of sources, and outputs."""
 
@@ -47,6 +66,11 @@ class Remains(NamedTuple):
         paths = {*self.sources, *(str(row.path) for row in self.outputs)}
         return [text.encode("utf-8", "surrogateescape") for text in names | paths]
 
+    def transcripts(self) -> dict[int, ForgottenTranscript]:
+        """Return where the transcripts are now, by the ids of their outputs; those that katod never made have none."""
+        others = {row.path for row in self.others}
+        return {row.id: ForgottenTranscript(_found(row, others)) for row in self.outputs if row.ino}
+
     def folders(self) -> list[OutputPath]:
         """Return the folders beside the transcripts, without those of attachments that other sessions have, too."""
         shared = {row.path.parent / row.options.assets for row in self.others}
@@ -68,22 +92,11 @@ def followed_by(sessions: Iterable[SessionRow], outputs: Iterable[OutputRow]) ->
     return [row._replace(successor="") for row in outputs if row.successor in names]
 
 
-def undeletable(row: OutputRow) -> str:
-    """Return why a transcript cannot be deleted, an empty string if it can."""
-    try:
-        remove_output(output_path(row), really=False)
-    except OutputError as error:
-        return error.what
-    return ""
-
-
 def delete_transcripts(remains: Remains) -> None:
     """Delete the transcripts that can be deleted, and the folders beside them."""
-    others = {row.path for row in remains.others}
-    for row in remains.outputs:
-        if row.ino:  # otherwise katod never made the file
-            with suppress(OutputError):
-                remove_output(_found(row, others))
+    for transcript in remains.transcripts().values():
+        with suppress(OutputError):
+            remove_output(transcript.place)
     for place in remains.folders():
         with suppress(OutputError):
             remove_folder(place)

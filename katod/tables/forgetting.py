@@ -30,11 +30,10 @@ def known_rows(state: Path, wanted: Callable[[SessionKey], bool]) -> list[KnownR
     return [one for one in rows if one.sessions]
 
 
-def known_sessions(state: Path) -> list[SessionKey]:
-    """Return the sessions of which some data set has rows, as far as katod knows."""
-    return list(
-        dict.fromkeys(key for rows in known_rows(state, lambda key: key.agent in AGENTS) for key in rows.sessions)
-    )
+def known_sessions(state: Path) -> dict[SessionKey, str]:
+    """Return the sessions of which some data set has rows, as far as katod knows, and which sessions started them."""
+    entries = (one for _, root in known_sets(state) for one in copies_in(root, lambda key: key.agent in AGENTS))
+    return {entry.slot[0]: entry.parent for entry in entries if entry.name}
 
 
 def incomplete_sets(state: Path) -> list[str]:

@@ -15,6 +15,7 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.processes import Done
 from katod.record.export import Stretch, Tally, replay
+from katod.record.spawned import spawner_of
 from katod.tables.columns import RowBuffer, batch_of, serialized
 from katod.tables.rows import SessionRows
 from katod.tables.schema import OF_EVENTS, TableSpec
@@ -36,6 +37,7 @@ class StagedSession(NamedTuple):
     month: str
     said: str
     cwd: str
+    parent: str
     is_empty: bool
     problem: str
     chunks: tuple[RowChunk, ...]
@@ -79,9 +81,8 @@ class _Stage:
         for name, buffer in self._buffers.items():
             self._keep(name, buffer.batch())
         is_empty = not (tally.spoken or tally.unknown or has_usage)
-        return StagedSession(
-            self._rows.month, said.text, metadata.cwd, is_empty, tally.problem, () if is_empty else tuple(self._chunks)
-        )
+        chunks, parent = () if is_empty else tuple(self._chunks), spawner_of(metadata.start)
+        return StagedSession(self._rows.month, said.text, metadata.cwd, parent, is_empty, tally.problem, chunks)
 
     def _add_all(self, rows: Iterator[tuple[TableSpec, dict[str, Any]]]) -> None:
         for table, row in rows:

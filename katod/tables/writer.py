@@ -177,7 +177,9 @@ class TablesWriter:
                 self._data.note(Entry(task.slot, cwd=said.cwd))
             return
         partition = Partition(key.agent, said.month)
-        entry = Entry(task.slot, task.made, task.sources, str(partition), said=said.said, cwd=said.cwd)
+        entry = Entry(
+            task.slot, task.made, task.sources, str(partition), said=said.said, cwd=said.cwd, parent=said.parent
+        )
         if self._stays(task, entry, before, said):
             return
         if before is not None and before.name not in ("", entry.name):

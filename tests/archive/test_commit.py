@@ -172,6 +172,19 @@ def test_what_was_forgotten_is_gone_with_the_next_commit(laptop):
     assert "00000002" not in git(laptop.shared, "show", f"HEAD:{laptop.part.name}/{MANIFEST}")
 
 
+def test_older_files_of_what_was_forgotten_are_gone_with_the_next_commit(laptop):
+    """Until then, they stay as they were committed."""
+    one = laptop.session(2).say(user("words"), says("more"), user("last"))
+    commit(laptop)
+    one.rewrite(lambda number, _: number != 1)
+    commit(laptop)
+    assert git(laptop.shared, "ls-files").count("00000002") == 2
+    laptop.cli("forget", one.session, "--outputs", "--yes")
+    one.path.unlink()
+    commit(laptop)
+    assert "00000002" not in git(laptop.shared, "ls-files")
+
+
 def test_pictures_are_committed_with_their_transcript(laptop):
     """They are in a folder beside it."""
     make = laptop.claude()

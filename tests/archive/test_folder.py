@@ -179,6 +179,24 @@ def test_an_export_that_cannot_have_its_name_is_taken_back(tmp_path, monkeypatch
         assert folder.look(folder.manifest.entries[SLOT]).state == "same"
 
 
+@pytest.mark.whole
+@pytest.mark.parametrize("known", [[], ["a.md"]])
+def test_an_export_that_may_have_another_name_is_known(tmp_path, monkeypatch, known):
+    """Beside an older one, or as the first one: it is forgotten with the session."""
+
+    def late(*_, **__):
+        raise OSError(errno.EIO, "late")
+
+    with opened(tmp_path) as folder:
+        for name in known:
+            publish(folder, name, b"one")
+        monkeypatch.setattr(durable, "sync_names", late)
+        with pytest.raises(OSError, match="late"):
+            publish(folder, "b.md", b"two")
+        assert folder.manifest.entries[SLOT].names == [*known, "b.md"]
+    assert [*known, "b.md"] == sorted(path.name for path in tmp_path.glob("*.md"))
+
+
 def test_a_list_that_is_no_file_is_refused(tmp_path):
     """One line says so; the same holds for a draft."""
     (tmp_path / MANIFEST).mkdir()

@@ -44,12 +44,19 @@ def test_what_is_written_is_read(entries):
         ENTRY._replace(cwd="/home/me/app"),
         Entry((KEY, "html"), cwd="/home/me/app", sources=[]),
         ENTRY._replace(edited=True),
+        ENTRY._replace(parent="6f1c2c1d"),
+        ENTRY._replace(earlier=(("app/a.md", "older"), ("app/a-2.md", "hash"))),
         Entry((KEY, "html"), "m", []),
     ],
 )
 def test_every_kind_of_line_is_read(entry):
-    """Those of files, of files about to be replaced, of edited ones, and of empty sessions."""
+    """Those of files, of files about to be replaced, of edited ones, of older ones, and of empty sessions."""
     assert Manifest.read(written(entry_line(entry))).entries == {entry.slot: entry}
+
+
+def test_the_names_of_older_files_are_taken():
+    """No other export gets one: it would be deleted with this session."""
+    assert Manifest.read(written(entry_line(ENTRY._replace(earlier=(("b.md", "x"),))))).names() == {"app/a.md", "b.md"}
 
 
 def test_folders_of_projects_are_kept():
@@ -78,6 +85,9 @@ def test_an_incomplete_last_line_does_not_count():
         entry_line(ENTRY).replace(b'"size":5', b'"size":5e99').strip(),
         *(entry_line(ENTRY).replace(b"app/a.md", name).strip()
           for name in (b"", b"/etc/passwd", b"../a.md", b"app/../../a.md", b"app//a.md", b".hidden", b"app/.git/a", b"a\\u0000")),
+        *(entry_line(ENTRY._replace(earlier=one)).strip()
+          for one in ((("../a.md", "hash"),), (("app/.a", "hash"),), (("a.md", 7),), (("a.md",),), 7)),
+        entry_line(ENTRY._replace(parent=7)).strip(),
         project_line("/srv", "..").strip(), project_line("/srv", "/etc").strip(),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ from katod.archive.manifest import MANIFEST
 from katod.archive.parts import SharedFolders, shared_folders
 from tests.looping import each
 from tests.support.machines import Machine
-from tests.support.records import SESSION, Claude, says, user
+from tests.support.records import OTHER, SESSION, Claude, Codex, says, user
 
 KEY = f"claude:{SESSION}"
 
@@ -106,6 +106,22 @@ def test_what_was_forgotten_here_is_not_shown_from_elsewhere(laptop, tmp_path):
     shutil.rmtree(copy.home / ".claude")
     copy.cli("show", SESSION, code=1)
     copy.cli("search", "lantern", "--all", code=1)
+
+
+def test_what_a_forgotten_session_started_is_not_shown_from_elsewhere(tmp_path):
+    """Although only the list of the other machine knows of it."""
+    laptop, desktop = Machine("laptop", tmp_path), Machine("desktop", tmp_path)
+    for machine in (laptop, desktop):
+        maker = Codex(machine).say(user("the lantern"), says("It is blue."))
+    child = Codex(laptop).child().say(user("look"), says("In cart.ts."))
+    Codex(laptop, OTHER).say(user("the basket"), says("It is red."))
+    laptop.share()
+    assert "In cart.ts." in desktop.cli("show", child.session)
+    desktop.cli("forget", f"codex:{maker.session}", "--yes")
+    maker.path.unlink()
+    desktop.cli("show", child.session, code=1)
+    desktop.cli("search", "cart", "--all", code=1)
+    assert "It is red." in desktop.cli("show", f"codex:{OTHER}")
 
 
 def test_a_folder_of_no_machine_is_read_under_its_own_name(laptop, desktop, tmp_path):

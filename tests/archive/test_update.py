@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from katod.archive import talk, update
+from katod.archive.drop import drop
 from katod.archive.folder import opened
 from katod.archive.update import bring_up_to_date
 from katod.cli.context import Context
@@ -63,6 +64,28 @@ def test_what_is_not_understood_is_kept_in_jsonl(world, run):
     assert result.notes == [f"claude:{one.session}: no message was found, and 3 records are not understood"]
     assert run(form="jsonl").counts == {"wrote": 1}
     assert run().notes == []
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("form", ["markdown", "jsonl"])
+def test_every_file_that_was_ever_made_of_a_session_is_listed(world, run, form):
+    """However often it loses something, grows, or says nothing more: all of them are forgotten with it."""
+    one = world.session(1).say(*(turn for n in range(9) for turn in (user(f"words {n}"), says("answer"))))
+    root = world.home / "all"
+    for _ in range(3):
+        run(form=form)
+        one.rewrite(lambda number, _: number != 3)
+        run(form=form)
+        one.say(user("more"))
+    run(form=form)
+    one.rewrite(lambda *_: False)
+    run(form=form)
+    made = {str(path.relative_to(root)) for path in root.rglob("[!.]*") if path.is_file()}
+    assert len(made) == 4
+    with opened(root) as folder:
+        assert folder.manifest.names() == made
+    assert drop(root, lambda key: key.id == one.session) == []
+    assert not (root / "app").exists()
 
 
 def test_a_session_that_vanishes_meanwhile_is_no_failure(world, run, monkeypatch):

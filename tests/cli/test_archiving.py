@@ -14,6 +14,7 @@ import pytest
 
 from katod import processes
 from katod.archive.folder import opened
+from katod.archive.folders import NAME, known_folders
 from katod.archive.manifest import INDEX, MANIFEST
 from katod.write import whole
 from tests.support.live import until
@@ -547,6 +548,24 @@ def test_a_killed_runs_draft_is_removed(folder, export, two):
     (folder / ".katod-export.tmp").write_text("half")
     assert export() == "unchanged 2"
     assert sorted(path.name for path in folder.iterdir()) == [MANIFEST, "app"]
+
+
+def test_a_folder_is_known_before_there_is_a_copy_in_it(world, folder, export, two, monkeypatch):
+    """Whatever ends the run, `katod forget` looks there."""
+
+    def killed(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("katod.cli.archiving.progress", killed)
+    export(code=1)
+    assert known_folders(world.state) == [folder]
+
+
+def test_a_folder_that_cannot_be_noted_is_said(world, folder, export, two):
+    """Its copies would be known to nobody; they are written nevertheless."""
+    (world.state / NAME).mkdir(parents=True)
+    assert export() == "wrote 2"
+    assert f"`katod forget` will not know of the copies in {folder}" in world.said
 
 
 def test_wrong_usage(world, two):

@@ -6,8 +6,13 @@ import shutil
 import click
 import pytest
 
+from katod.agents import AGENTS
+from katod.archive.folder import DRAFT, opened
+from katod.archive.folders import remember
+from katod.archive.manifest import MANIFEST
 from katod.cli.context import Context
-from tests.support.records import OTHER, SESSION, Claude, says, user
+from katod.model import SessionKey
+from tests.support.records import MAKERS, OTHER, SESSION, Claude, Codex, CodexFlat, says, user
 
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
 
@@ -73,8 +78,36 @@ def test_a_transcript_that_was_moved_is_deleted_where_it_is(world, maker):
     row.path.rename(moved)
     copy = moved.with_name("copy.md")
     copy.write_bytes(moved.read_bytes())
-    world.cli("forget", maker.session[:8], "--yes", "--outputs")
+    assert f"{moved} is deleted" in world.cli("forget", maker.session[:8], "--yes", "--outputs")
     assert [path.name for path in moved.parent.iterdir()] == ["copy.md"]
+
+
+MISSING = "is not there now: if you moved it, delete it yourself"
+
+
+def test_what_is_not_there_is_not_said_to_be_deleted(world, maker):
+    """A transcript and a copy that were moved to where katod does not look, or are another file by now."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    [copy] = folder.glob("app/*.md")
+    [transcript] = [path for path in world.files() if path.suffix == ".md"]
+    copy.rename(copy.with_name("best.md"))
+    transcript.with_name("mine.md").write_bytes(transcript.read_bytes() + b"mine\n")
+    transcript.unlink()
+    assert f"{transcript} is not there now\n" in world.cli("forget", "1", code=1)
+    shown = world.cli("forget", "1", "--outputs", "--yes")
+    assert f": {transcript} {MISSING}" in shown
+    assert f"the copy {copy} {MISSING}" in shown
+    assert "is deleted" not in shown
+
+
+def test_tables_that_are_not_there_are_not_said_to_be_changed(world, maker):
+    """They may have been moved, with all rows."""
+    tables = world.home / "tables"
+    world.cli("export", "--all", "-f", "parquet", "-o", str(tables))
+    tables.rename(world.home / "elsewhere")
+    shown = world.cli("forget", "1", "--outputs", "--yes")
+    assert f"its rows in {tables} are not there now: if you moved the tables, delete them yourself" in shown
 
 
 def test_copies_in_folders_of_exports_go_too(world, maker):
@@ -84,7 +117,6 @@ def test_copies_in_folders_of_exports_go_too(world, maker):
     folder = world.home / "all"
     world.cli("export", "--all", "-o", str(folder))
     [copy] = folder.glob("app/*.md")
-    copy.write_text(copy.read_text() + "mine\n")
     assert f"the copy {copy} stays" in world.cli("forget", "1", code=1)
     shown = world.cli("forget", "1", "--outputs", "--yes")
     assert f"the copy {copy} is deleted" in shown
@@ -94,6 +126,28 @@ def test_copies_in_folders_of_exports_go_too(world, maker):
     assert SESSION not in manifest
     assert "/home/me/app" not in manifest
     assert OTHER in manifest
+
+
+def test_a_copy_that_is_not_as_katod_wrote_it_stays_and_is_named(world, maker):
+    """Before and after: the list may name a file that was never katod's."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    [copy] = folder.glob("app/*.md")
+    copy.write_text("My diary.\n")
+    shown = world.cli("forget", "1", "--outputs", "--yes", code=1)
+    assert f"the copy {copy} stays: it is not as katod wrote it" in shown
+    assert f"not deleted: {copy}" in world.said
+    assert copy.read_text() == "My diary.\n"
+
+
+def test_a_copy_that_its_person_edited_is_deleted(world, maker):
+    """As an edited transcript is: all that was said is still in it."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    [copy] = folder.glob("app/*.md")
+    copy.write_text(copy.read_text() + "mine\n")
+    world.cli("forget", "1", "--outputs", "--yes")
+    assert not copy.exists()
 
 
 def test_a_copy_that_cannot_be_deleted_is_named(world, maker):
@@ -106,6 +160,152 @@ def test_a_copy_that_cannot_be_deleted_is_named(world, maker):
     world.cli("forget", "1", "--outputs", "--yes", code=1)
     assert str(copy) in world.said
     assert mine.exists()
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("forgotten", ["forget", "killed"])
+def test_copies_are_deleted_although_all_else_forgot_their_session(world, maker, monkeypatch, forgotten):
+    """Its transcripts alone were to stay, or katod was killed before it came to the copies, and its agent deleted it."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    maker.path.unlink()
+    world.once()
+    if forgotten == "forget":
+        world.cli("forget", SESSION, "--yes")
+    else:
+        with monkeypatch.context() as killed:
+            killed.setattr("katod.cli.forget.Copies.delete", _killed)
+            world.cli("forget", SESSION, "--outputs", "--yes", code=1)
+    shown = world.cli("forget", SESSION, "--outputs", "--yes")
+    assert "the copy" in shown
+    assert list(folder.rglob("*.md")) == []
+    world.cli("forget", SESSION, "--outputs", "--yes", code=1)
+    assert "no session matches" in world.said
+
+
+def _killed(*_):
+    raise KeyboardInterrupt
+
+
+def test_copies_of_sub_agents_are_found_by_their_session(world, maker):
+    """Also if the copy of the session itself is gone already."""
+    maker.child().say(user("work"), says("done"))
+    world.once()
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    child = next(folder.rglob("agent-*.md"))
+    for path in (maker.path, maker.child().path):
+        path.unlink()
+    world.once()
+    world.cli("forget", SESSION, "--yes")
+    with opened(folder) as exports:
+        exports.drop([exports.manifest.entries[SessionKey("claude", SESSION), "markdown"]])
+        exports.compact()
+    world.cli("forget", SESSION, "--outputs", "--yes")
+    assert not child.exists()
+
+
+# The oldest form of Codex says nothing of who started a thread.
+NAMING = [make for make in MAKERS if AGENTS[make.agent].names_parents and make is not CodexFlat]
+
+
+def exported(world, root):
+    """Export everything, and return the session that a person began."""
+    world.once()
+    world.cli("export", "--all", "-o", str(root))
+    with opened(root) as folder:
+        entries = list(folder.manifest.entries.values())
+    [main] = [entry.slot[0] for entry in entries if not entry.parent]
+    assert [entry.parent for entry in entries if entry.parent] == [main.id]
+    return main
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("make", NAMING)
+def test_copies_of_sub_agents_with_ids_of_their_own_go_with_their_session(world, make):
+    """Their own records say who started them."""
+    maker = make(world).say(user("one"), says("two"))
+    maker.child().say(user("look"), says("looked"))
+    root = world.home / "all"
+    world.cli("forget", str(exported(world, root)), "--outputs", "--yes")
+    assert list(root.rglob("*.md")) == []
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("gone", ["child", "both", "forgotten"])
+def test_a_sub_agent_that_only_a_list_knows_of_goes_with_its_session(world, gone):
+    """Its copy, and all that the ledger has of it: its agent deleted it, or its session alone was forgotten."""
+    maker = Codex(world).say(user("one"), says("two"))
+    child = maker.child().say(user("look"), says("looked"))
+    root = world.home / "all"
+    main = exported(world, root)
+    world.cli("rename", child.session, "wombat")
+    for one in (child, maker) if gone == "both" else (child,):
+        one.path.unlink()
+    world.once()
+    if gone == "forgotten":
+        world.cli("forget", str(main), "--yes")
+    shown = world.cli("forget", str(main), "--outputs", "--yes")
+    assert f"and its sub-agent codex:{child.session}" in shown
+    assert list(root.rglob("*.md")) == []
+    for path in (world.state / "ledger.db", root / MANIFEST):
+        assert child.session.encode() not in path.read_bytes()
+        assert b"wombat" not in path.read_bytes()
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_list_cannot_have_another_session_forgotten(world, gone):
+    """It may come from elsewhere: what a session says itself, or what was recorded of it, decides who started it."""
+    one = Codex(world).say(user("one"), says("two"))
+    other = Codex(world, OTHER).say(user("::start\nother"), says("two"))
+    root = world.home / "all"
+    world.once()
+    world.cli("export", "--all", "-o", str(root))
+    with opened(root) as folder:
+        folder.note(folder.manifest.entries[SessionKey("codex", OTHER), "markdown"]._replace(parent=one.session))
+    if gone:
+        other.path.unlink()
+        world.once()
+    shown = world.cli("forget", f"codex:{one.session}", "--outputs", "--yes")
+    assert OTHER not in shown
+    assert [row.path.exists() for row in world.outputs()] == [True]
+    assert len(list(root.rglob("*.md"))) == 1
+
+
+def test_a_folder_to_which_an_export_is_writing_is_named(world, maker):
+    """It may write a copy there that no list names yet; the second time, all of it goes."""
+    folder = world.home / "all"
+    with opened(folder):
+        remember(world.state, folder)
+        world.cli("forget", SESSION, "--outputs", "--yes", code=1)
+    assert f"its copies stay for now in {folder}, where another `katod export --all` is writing" in world.said
+    world.cli("export", "--all", "-o", str(folder))
+    world.cli("forget", SESSION, "--outputs", "--yes")
+    assert list(folder.rglob("*.md")) == []
+
+
+def test_a_folder_of_which_the_list_was_damaged_is_named(world, maker):
+    """Copies in it may be known to nobody; what is left of the list says no more of the session."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    with (folder / MANIFEST).open("a") as file:
+        file.write("damaged\n")
+    maker.say(user("more"))
+    world.cli("export", "--all", "-o", str(folder))
+    shown = world.cli("forget", "1", "--outputs", "--yes")
+    assert f"copies may be left in {folder}: its list was damaged, and may not name all of them" in shown
+    assert not [path for path in folder.iterdir() if SESSION in path.read_text()]
+
+
+def test_an_unfinished_export_is_deleted(world, maker):
+    """Which may be of the session."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    (folder / DRAFT).write_text("half of it")
+    assert f"the unfinished export {folder / DRAFT} stays" in world.cli("forget", "1", code=1)
+    assert f"the unfinished export {folder / DRAFT} is deleted" in world.cli("forget", "1", "--outputs", "--yes")
+    assert not (folder / DRAFT).exists()
 
 
 def test_a_folder_of_exports_that_is_gone_is_no_obstacle(world, maker):

@@ -46,7 +46,7 @@ def test_a_recording_can_be_stopped_after_its_session_file_is_gone(world):
     assert "stopped recording to" in world.cli("stop", recording["session"])
     assert not world.status()["recordings"]
     world.cli("stop", recording["session"], code=1)
-    assert "no session matches" in world.said
+    assert "no longer exist" in world.said
 
 
 def test_a_file_of_the_project_that_does_not_count_is_said(world):

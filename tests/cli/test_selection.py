@@ -3,11 +3,22 @@
 import os
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from katod.cli import picker, selection
 from katod.cli.context import Context
-from katod.cli.selection import only_recording, outputs_of, select, select_recorded, select_recordings
-from katod.errors import NothingHere, SelectionError
+from katod.cli.selection import (
+    matching_keys,
+    only_recording,
+    outputs_of,
+    select,
+    select_known,
+    select_recorded,
+    select_recordings,
+)
+from katod.errors import NoSuchSession, NothingHere, SelectionError
+from katod.model import SessionKey
 from tests.support.records import OTHER, Claude, Codex
 
 ONE, TWO = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "6f1c9999-8a53-4c3e-9b5e-0a1d5f8f2c11"
@@ -65,6 +76,65 @@ def test_an_unknown_session_is_an_error(context, text):
     with pytest.raises(SelectionError, match=repr(text)) as caught:
         select(context, text)
     assert "katod sessions" in caught.value.hint
+
+
+_IDS = st.text("ab-1:", min_size=1, max_size=4)
+_KEYS = st.builds(SessionKey, st.sampled_from(["claude", "codex"]), _IDS, st.just("") | _IDS)
+
+
+@given(st.lists(_KEYS, unique=True, min_size=1), st.data())
+def test_a_whole_id_names_that_session_and_no_other(keys, data):
+    """Never a sub-agent of it, nor one whose id begins with it, whatever else there is; for a sub-agent alike."""
+    key = data.draw(st.sampled_from(keys))
+    assert matching_keys(keys, str(key)) == [key]
+    assert key.subagent or key in matching_keys(keys, key.id)
+    for found in matching_keys([one for one in keys if one != key], str(SessionKey(key.agent, key.id))):
+        assert not found.subagent or found.subagent.startswith(key.id)
+
+
+@pytest.fixture
+def gone(context, world):
+    """Return the context, with the ledger of a katod that saw the first session before its agent deleted it."""
+    world.once()
+    world.claude(ONE).path.unlink()
+    world.once()
+    return context
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("text", [ONE, f"claude:{ONE}", "6f1c2"])
+def test_a_session_that_is_gone_is_not_its_sub_agent(gone, text):
+    """What needs its files says that they no longer exist; what needs none means it, although its sub-agent is there."""
+    assert select_known(gone, text) == SessionKey("claude", ONE)
+    with pytest.raises(NoSuchSession, match=f"the files of claude:{ONE} no longer exist"):
+        select(gone, text)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("selecting", [select, select_known])
+def test_a_prefix_that_a_gone_session_shares_is_ambiguous(gone, selecting):
+    """That only one of both still has files does not make it the one that is meant."""
+    with pytest.raises(SelectionError, match="2 sessions match '6f1c'") as caught:
+        selecting(gone, "6f1c")
+    assert f"claude:{ONE}" in str(caught.value)
+    assert f"claude:{TWO}" in str(caught.value)
+
+
+def test_what_changes_a_session_that_is_gone_changes_it_alone(gone, world):
+    """Its title, its star, its labels, and in the end all that is forgotten of it."""
+    for command in (("rename", ONE, "Mine"), ("star", ONE), ("label", ONE, "mine")):
+        assert f"claude:{ONE} " in world.cli(*command)
+    shown = world.cli("forget", ONE, "--yes")
+    assert f"katod forgets claude:{ONE}\n" in shown
+    assert "and its sub-agent" in shown
+
+
+def test_a_session_of_which_only_a_sub_agent_is_known_is_not_guessed(context, world):
+    """The error says how the sub-agent is named."""
+    world.claude(ONE).path.unlink()
+    with pytest.raises(NoSuchSession, match="no session matches") as caught:
+        select(context, ONE)
+    assert f"claude:{ONE}/abc" in caught.value.hint
 
 
 def test_without_sessions_there_is_no_latest(world):

@@ -82,6 +82,21 @@ def test_only_the_beginning_of_a_thread_is_read_once(parts, monkeypatch):
     assert sum(read) < 200_000
 
 
+def test_a_recorded_thread_that_is_gone_belongs_to_the_one_that_started_it(parts):
+    """What the ledger keeps of it says so; nothing else can."""
+    maker = Codex(parts.world).say(user("one"))
+    thread = maker.child().say(user("look"))
+    parts.sweep()
+    thread.path.unlink()
+    parts.sweep()
+    assert len(keys(parts, maker)) == 1
+    row = next(row for row in parts.ledger.sessions() if row.key.id == thread.session)
+    start = {"parent": maker.session, "origin": SPAWNED, "session": thread.session}
+    with parts.ledger.transaction():
+        parts.ledger.save_session(row._replace(metadata=start))
+    assert len(keys(parts, maker)) == 2
+
+
 def test_a_compressed_thread_says_it_too(parts):
     """As the agent compresses old ones."""
     maker, thread = Codex(parts.world).say(user("one")), Codex(parts.world, CHILD)

@@ -7,7 +7,7 @@ import pytest
 from katod.archive.machine import Machine
 from katod.archive.manifest import MANIFEST
 from katod.tables.dataset import opened_set
-from tests.support.records import Claude
+from tests.support.records import Claude, Codex
 from tests.support.records.base import says, user
 from tests.tables.dataset import Tables
 
@@ -51,6 +51,22 @@ def test_the_rows_go_from_every_data_set(world, tables, planted):
     one.path.unlink()
     shutil.rmtree(one.path.with_suffix(""))
     assert tables.export() == "unchanged 2"
+    assert tables.has(WORD) == []
+
+
+def test_rows_of_sub_agents_with_ids_of_their_own_go_too(world, tables, two):
+    """Also of one that its agent has deleted: the list knows who started it."""
+    maker = Codex(world).say(user("one"), says("two"))
+    children = [maker.child(), Codex(world, "01a1f8a0-eea5-7302-86e3-aaaaaaaaaaaa")]
+    for child in children:
+        child.parent = maker.session
+        child.say(user(WORD), says("looked"))
+    world.once()
+    tables.export()
+    children[0].path.unlink()
+    world.once()
+    assert tables.has(WORD)
+    world.cli("forget", f"codex:{maker.session}", "--outputs", "--yes")
     assert tables.has(WORD) == []
 
 

@@ -114,13 +114,11 @@ class SharedSessions:
 
     def _sessions(self, without: Container[SessionKey] = ()) -> list[ArchivedSession]:
         self._look()
-        found = self._shared.sessions(without, others=True, recorded=not self._everything)
-        ledger = Ledger.read(self._state)
-        if ledger is None:
-            return found
-        with closing(ledger):
-            forgotten = ledger.tombstones if ledger.has_tombstones() else Tombstones(())
-            return [one for one in found if not forgotten.covers(one.key)]
+        forgotten, recorded = Tombstones(()), not self._everything
+        if (ledger := Ledger.read(self._state)) is not None:
+            with closing(ledger):
+                forgotten = ledger.tombstones if ledger.has_tombstones() else forgotten
+        return self._shared.sessions(without, others=True, recorded=recorded, is_forgotten=forgotten.covers)
 
     def _look(self) -> None:
         if self._signature is None or self._signature != self._now():

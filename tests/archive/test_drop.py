@@ -1,0 +1,241 @@
+"""What is deleted in a folder of exports when sessions are forgotten."""
+
+import errno
+import os
+
+import pytest
+
+from katod import durable
+from katod.archive.drop import ListedFile, copies_in, drop, has_lost_lines
+from katod.archive.folder import DRAFT, opened
+from katod.archive.manifest import MANIFEST, Entry, Manifest, entry_line
+from katod.model import SessionKey
+
+MINE, OTHERS = SessionKey("claude", "6f1c2c1e"), SessionKey("claude", "00000002")
+TRANSCRIPT = b"---\ntitle: words\ntags: [katod, claude]\n---\n"
+HEADS = {
+    "jsonl": b'{"schema":"katod.event/1"}\n',
+    "html": b'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    b'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; \n',
+}
+
+pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
+
+
+def publish(root, name, *, key=MINE, form="markdown", data=TRANSCRIPT, **more):
+    """Export a session."""
+    with opened(root) as folder, folder.draft() as draft:
+        draft.write(data)
+        stamp = draft.complete()
+        entry = Entry((key, form), "made", [], name, *stamp, draft.digest, **more)
+        folder.publish(draft, entry, folder.stamp(name))
+
+
+def dropped(root):
+    """Forget the session; return the names of the files that stay, and those that are said to stay before."""
+    said = [file for entry in copies_in(root, MINE.__eq__) for file in ListedFile.of(root, entry)]
+    stays = [file.name for file in said if file.path.exists() and file.why_it_stays()]
+    return [str(path.relative_to(root)) for path in drop(root, MINE.__eq__)], stays
+
+
+def files(root):
+    """Return the names of the files that are there, without the list."""
+    return sorted(str(path.relative_to(root)) for path in root.rglob("[!.]*") if path.is_file())
+
+
+def test_what_katod_wrote_is_deleted(tmp_path):
+    """The files of the session in each format, and what the list says of them; nothing of another session."""
+    for name, key in (("app/a.md", MINE), ("other/b.md", OTHERS)):
+        publish(tmp_path, name, key=key)
+    for form, head in HEADS.items():
+        publish(tmp_path, f"app/a.{form}", form=form, data=head)
+    assert dropped(tmp_path) == ([], [])
+    assert files(tmp_path) == ["other/b.md"]
+    assert copies_in(tmp_path, MINE.__eq__) == []
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("form", "data"),
+    [
+        ("markdown", b"my diary\n"), ("jsonl", b"{}\n"), ("html", b"<!DOCTYPE html>\n"), ("markdown", b""),
+        ("format-of-another-katod", TRANSCRIPT),
+    ],
+)  # fmt: skip
+def test_a_list_cannot_have_a_file_deleted_that_is_not_katods(tmp_path, form, data):
+    """Even if it has the hash of the file: the list may come from elsewhere. The file stays and is said to."""
+    publish(tmp_path, "Diary/2026.md", form=form, data=data)
+    assert dropped(tmp_path) == (["Diary/2026.md"], ["Diary/2026.md"])
+    assert (tmp_path / "Diary" / "2026.md").read_bytes() == data
+    assert copies_in(tmp_path, MINE.__eq__) == []
+
+
+def test_a_file_with_another_content_than_noted_stays(tmp_path):
+    """It may be any transcript that a person keeps there; that of the session itself has its id."""
+    publish(tmp_path, "app/a.md")
+    (tmp_path / "app" / "a.md").write_bytes(TRANSCRIPT + b"mine\n")
+    assert dropped(tmp_path) == (["app/a.md"], ["app/a.md"])
+    assert files(tmp_path) == ["app/a.md"]
+
+
+def test_a_file_that_a_killed_run_was_about_to_replace_is_katods(tmp_path):
+    """Whichever of both contents it has."""
+    publish(tmp_path, "app/a.md")
+    with opened(tmp_path) as folder:
+        [entry] = folder.manifest.entries.values()
+        folder.note(entry._replace(before=entry.digest, digest="new"))
+    assert dropped(tmp_path) == ([], [])
+    assert files(tmp_path) == []
+
+
+def picture(root, folder, name="0123456789abcdef.png"):
+    """Save a picture beside an export."""
+    (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / folder / name).write_bytes(b"picture")
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("form", ["html", "jsonl"])
+def test_pictures_that_another_session_has_stay(tmp_path, form):
+    """Names need not have ids: a page, which carries its pictures, may be called like the transcript of another one."""
+    publish(tmp_path, "app/hello.md", key=OTHERS)
+    picture(tmp_path, "app/hello.assets")
+    publish(tmp_path, f"app/hello.{form}", form=form, data=HEADS[form])
+    assert dropped(tmp_path) == ([], [])
+    assert files(tmp_path) == ["app/hello.assets/0123456789abcdef.png", "app/hello.md"]
+
+
+def test_pictures_go_with_their_transcript(tmp_path):
+    """With the folders of its sub-agents, and theirs; a file of another name in such a folder stays."""
+    publish(tmp_path, "app/a.md")
+    publish(tmp_path, "app/a.agents/agent-b.md", key=MINE._replace(subagent="b"))
+    for folder in ("app/a.assets", "app/a.agents/agent-b.assets"):
+        picture(tmp_path, folder)
+    picture(tmp_path, "app/a.assets", "mine.png")
+    assert drop(tmp_path, lambda key: key.id == MINE.id) == []
+    assert files(tmp_path) == ["app/a.assets/mine.png"]
+    assert not (tmp_path / "app" / "a.agents").exists()
+
+
+def test_pictures_of_a_transcript_that_stays_are_named_with_it(tmp_path):
+    """They may be of what is forgotten."""
+    publish(tmp_path, "app/a.md")
+    picture(tmp_path, "app/a.assets")
+    (tmp_path / "app" / "a.md").write_bytes(b"mine\n")
+    assert dropped(tmp_path) == (["app/a.md", "app/a.assets"], ["app/a.md"])
+    assert files(tmp_path) == ["app/a.assets/0123456789abcdef.png", "app/a.md"]
+
+
+def test_what_cannot_be_deleted_now_can_be_tried_again(tmp_path, monkeypatch):
+    """It stays in the list, with its pictures; all else is deleted."""
+    publish(tmp_path, "app/a.md")
+    publish(tmp_path, "app/a.html", form="html", data=HEADS["html"])
+    picture(tmp_path, "app/a.assets")
+    real = durable.remove
+
+    def remove(name, **given):
+        if name == "a.md":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        real(name, **given)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(durable, "remove", remove)
+        assert dropped(tmp_path) == (["app/a.md", "app/a.assets"], [])
+    assert files(tmp_path) == ["app/a.assets/0123456789abcdef.png", "app/a.md"]
+    assert dropped(tmp_path) == ([], [])
+    assert files(tmp_path) == []
+    assert copies_in(tmp_path, MINE.__eq__) == []
+
+
+def test_a_draft_is_deleted_whoever_it_is_of(tmp_path):
+    """A killed run may have been writing the session, which no list names yet; the list is left as it is."""
+    publish(tmp_path, "app/a.md", key=OTHERS)
+    before = (tmp_path / MANIFEST).read_bytes()
+    (tmp_path / DRAFT).write_bytes(b"half of it")
+    assert dropped(tmp_path) == ([], [])
+    assert not (tmp_path / DRAFT).exists()
+    assert (tmp_path / MANIFEST).read_bytes() == before
+
+
+def test_older_files_of_a_session_go_with_it(tmp_path):
+    """With their pictures, also if one is not there any more; one that was changed stays."""
+    for name in ("app/a.md", "app/a-2.md", "app/a-3.md"):
+        publish(tmp_path, name, key=OTHERS if name == "app/a-3.md" else MINE)
+    with opened(tmp_path) as folder:
+        entry = folder.manifest.entries[MINE, "markdown"]
+        older = (("app/a.md", entry.digest), ("app/a-3.md", "other"), ("app/a-4.md", "gone"))
+        folder.note(entry._replace(earlier=older))
+    for folder in ("app/a.assets", "app/a-4.assets"):
+        picture(tmp_path, folder)
+    assert dropped(tmp_path) == (["app/a-3.md"], ["app/a-3.md"])
+    assert files(tmp_path) == ["app/a-3.md"]
+
+
+GARBAGE = b"from a conflict of a synchronised folder\n"
+
+
+def damage(root, line=GARBAGE, *, seen=True):
+    """Damage the list of a folder, which is set aside if it is `seen`; return where that is."""
+    with (root / MANIFEST).open("ab") as file:
+        file.write(line)
+    if seen:
+        with opened(root):
+            pass
+    return root / ".katod-export.damaged-1.jsonl"
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_damaged_list_that_was_set_aside_says_no_more_of_a_session(tmp_path, seen):
+    """Neither its id nor its project; what it says of others stays, and so do lines that nobody can read."""
+    for name, key, cwd in (("app/a.md", MINE, "/srv/zanzibar"), ("other/b.md", OTHERS, "/srv/other")):
+        publish(tmp_path, name, key=key, cwd=cwd)
+        with opened(tmp_path) as folder:
+            folder.add_project(cwd, name.partition("/")[0])
+    aside = damage(tmp_path, seen=seen)
+    assert has_lost_lines(tmp_path)
+    assert drop(tmp_path, MINE.__eq__, {MINE.id}) == []
+    left = aside.read_bytes()
+    assert MINE.id.encode() not in left
+    assert b"zanzibar" not in left
+    assert left.endswith(GARBAGE)
+    assert list(Manifest.read(left).entries) == [(OTHERS, "markdown")]
+    assert Manifest.read(left).projects == {"/srv/other": "other"}
+    assert has_lost_lines(tmp_path)
+
+
+def test_a_project_that_others_have_stays_in_a_damaged_list(tmp_path):
+    """Only what is forgotten goes."""
+    for name, key in (("app/a.md", MINE), ("app/b.md", OTHERS)):
+        publish(tmp_path, name, key=key, cwd="/srv/app")
+    with opened(tmp_path) as folder:
+        folder.add_project("/srv/app", "app")
+    aside = damage(tmp_path)
+    assert drop(tmp_path, MINE.__eq__, {MINE.id}) == []
+    assert Manifest.read(aside.read_bytes()).projects == {"/srv/app": "app"}
+
+
+def test_a_line_that_cannot_be_read_goes_if_it_has_the_id(tmp_path):
+    """With the file, if nothing else is in it."""
+    publish(tmp_path, "app/a.md")
+    line = entry_line(Entry((MINE, "markdown"), "made", [], "app/a.md"))
+    aside = damage(tmp_path, line[:60] + b"\n")
+    assert drop(tmp_path, MINE.__eq__, {MINE.id}) == []
+    assert not aside.exists()
+
+
+def test_another_file_in_the_place_of_a_list_stays_as_it_is(tmp_path):
+    """It was set aside as a damaged list, and may be its person's."""
+    (tmp_path / MANIFEST).write_bytes(b"my notes")
+    assert drop(tmp_path, MINE.__eq__, {MINE.id}) == []
+    assert (tmp_path / ".katod-export.damaged-1.jsonl").read_bytes() == b"my notes"
+
+
+def test_a_damaged_list_that_cannot_be_written_is_named(tmp_path):
+    """As a link, which leads anywhere."""
+    publish(tmp_path, "app/a.md")
+    aside = damage(tmp_path)
+    mine = aside.rename(tmp_path / "mine")
+    aside.symlink_to(mine)
+    assert drop(tmp_path, MINE.__eq__, {MINE.id}) == [aside]
+    assert MINE.id.encode() in mine.read_bytes()
