@@ -39,6 +39,7 @@ def test_every_good_message_is_kept_once(case: Case) -> None:
     assert said(rows(case.render(".jsonl"))) == wanted
 
 
+@pytest.mark.breaks
 @each("case", CASES, ids=str)
 def test_no_event_id_stands_twice(case: Case) -> None:
     """Every event of a hostile file has a unique id."""
@@ -46,6 +47,7 @@ def test_no_event_id_stands_twice(case: Case) -> None:
     assert len(set(ids)) == len(ids)
 
 
+@pytest.mark.breaks
 @pytest.mark.fault("text that looks like a command")
 @each("case", CASES, ids=str)
 def test_nobody_but_a_person_commands(case: Case) -> None:
