@@ -9,6 +9,7 @@ import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
 from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
@@ -25,6 +26,7 @@ _LEVEL: Final = 1  # more takes three times as long for a fifth less
 _AT_ONCE: Final = 1024 * 1024
 _LARGEST_ABOUT: Final = 16 * 1024 * 1024
 _VERSION: Final = 1
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # `zipfile` raises the last two for what is encrypted, or compressed by another method.
 _BROKEN: Final = (
     zipfile.BadZipFile, ZlibError, EOFError, ValueError, KeyError, TypeError, RuntimeError, NotImplementedError,
@@ -167,7 +169,7 @@ def _about(archive: zipfile.ZipFile) -> About:
 
 @contextmanager
 def _opened(place: Path) -> Iterator[zipfile.ZipFile]:
-    fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    fd = os.open(place, _READ)
     with os.fdopen(fd, "rb") as raw:
         try:
             with zipfile.ZipFile(raw) as archive:
@@ -176,6 +178,22 @@ def _opened(place: Path) -> Iterator[zipfile.ZipFile]:
             hint = "`katod forget` deletes it; if the agent still has the session, katod saves it again beside it"
             what = f"the saved session is damaged: {error or 'it ends early'}"
             raise RescueError(what, path=place, hint=hint) from error
+
+
+@contextmanager
+def locked(place: Path) -> Iterator[None]:
+    """Keep every other process from putting this copy back. Raises RescueError if one does so now, OSError."""
+    fd = os.open(place, _READ)
+    try:
+        flock(fd, LOCK_EX | LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        hint = "wait until it has ended: its output says what was put back"
+        raise RescueError(
+            "another `katod rescue --restore` is putting this session back", path=place, hint=hint
+        ) from error
+    finally:
+        os.close(fd)
 
 
 def pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:

@@ -34,6 +34,7 @@ FAULTS = {
     "any operations, in any order": "every event once; a person's text stays",
     "killed while it exports everything": "the next run leaves the directory as if nothing had happened",
     "killed while a session is saved": "the session is saved whole or not at all; the next run saves it, nothing half stays",
+    "killed while a session is put back": "each file is there whole or not at all; the next try, `katod forget` and katod itself remove the rest",
     "session deleted by its agent": "what was saved of it stays, whatever the agent's settings are later",
     "saved session deleted by its person": "its copy goes, too",
     "export changed by a person": "it is left alone and named, whenever it was changed",
