@@ -33,6 +33,7 @@ FAULTS = {
     "power loss: two files, in either order": "the ledger may be older than an output, or newer: every event once and in order",
     "any operations, in any order": "every event once; a person's text stays",
     "killed while it exports everything": "the next run leaves the directory as if nothing had happened",
+    "killed while it commits an export": "no commit of the person takes katod's back, and the next run commits the rest",
     "killed while a session is saved": "the session is saved whole or not at all; the next run saves it, nothing half stays",
     "killed while a session is put back": "each file is there whole or not at all; the next try, `katod forget` and katod itself remove the rest",
     "session deleted by its agent": "what was saved of it stays, whatever the agent's settings are later",
