@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 # Longer ids and names are not remembered in any state; their records are read like all others.
 LONGEST_NAME: Final = 2048
+_LAST_NS: Final = (1 << 63) - 1
 MOST_EXCHANGES: Final = 99  # that are kept at once, and of which a session's beginning is known
 # In the names of many agents' files and sessions.
 UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
@@ -24,6 +25,11 @@ Saying = Literal["rename", "star", "unstar", "label", "unlabel"]
 def signed(number: int) -> int:
     """Return an unsigned 64-bit number, such as an inode, as SQLite stores integers: signed."""
     return number - (1 << 64) if number >= 1 << 63 else number
+
+
+def within_calendar(time_ns: int) -> int:
+    """Return a time of a file in nanoseconds, or the next one that SQLite and the calendar have: of 1678 to 2262."""
+    return max(-_LAST_NS, min(time_ns, _LAST_NS))
 
 
 class SessionKey(NamedTuple):

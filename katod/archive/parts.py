@@ -17,7 +17,7 @@ from katod.archive.manifest import INDEX_SLOT, MANIFEST, Entry, Manifest, Record
 from katod.discover.found import FoundSession
 from katod.errors import KatodError, OutputUnreadable
 from katod.formatspec import FORMATS, MARKDOWN
-from katod.model import Identity, SessionKey, Stat
+from katod.model import Identity, SessionKey, Stat, within_calendar
 from katod.write.output import OutputPath
 from katod.write.reading import open_plain
 
@@ -120,7 +120,7 @@ def _stat(path: str) -> Stat:
         status = os.lstat(path)
     except OSError:
         return Stat(0, 0, 0, 0)
-    return Stat(status.st_size, status.st_mtime_ns, 0, 0)
+    return Stat(status.st_size, within_calendar(status.st_mtime_ns), 0, 0)
 
 
 class SharedPart:

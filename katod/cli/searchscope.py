@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -15,6 +14,7 @@ from katod.cli.selection import outputs_of, recording_named, select_anywhere
 from katod.cli.sessions import short_ids
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError
+from katod.formats.text.when import utc
 from katod.model import SessionKey
 from katod.search.hits import TranscriptHead
 from katod.search.query import Query
@@ -202,7 +202,7 @@ def words_of(row: PersonalRow) -> str:
 def _named(found: FoundSession) -> Match:
     """Return a match of a session's title and labels."""
     changed = found.changed_ns / 1e9
-    time = datetime.fromtimestamp(changed, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    time = utc(changed)
     return Match(found, TranscriptHead(), (ShownHit(OWN, time, words_of(found.said)),), 1, changed, changed, 0.0)
 
 

@@ -12,10 +12,10 @@ from katod.archive.archived import title_of
 from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
 from katod.cli.layout import one_text
-from katod.cli.overview import utc
 from katod.cli.recorded import Recorded
 from katod.discover.found import FoundSession
 from katod.errors import SourceError
+from katod.formats.text.when import utc
 from katod.log import EventLog
 from katod.metadata import SessionMetadata, cut_at_word
 from katod.model import Cursor, Line, SessionKey
@@ -120,6 +120,6 @@ def _end_of(found: FoundSession, stretch: Stretch, lines: list[Line]) -> Session
     stream = SessionStream(found.key, NoDedup(), EventLog(), whole=False)
     times = [event.time for event in stream.events(stretch, lines) if event.time]
     last = ""
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         last = utc(datetime.fromisoformat(times[-1]).timestamp()) if times else ""
     return SessionEnd(last, stream.metadata.names.named)

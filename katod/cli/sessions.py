@@ -143,7 +143,7 @@ class Wanted(NamedTuple):
 
     agent: str | None = None
     project: str | None = None
-    oldest: float = 0.0
+    oldest: float = -inf
     until: float = inf
     everything: bool = False
     starred: bool = False

@@ -16,7 +16,7 @@ from katod.agents.spec import AgentSpec, Container
 from katod.config import Settings
 from katod.discover.folders import FolderLook
 from katod.errors import SourceError
-from katod.model import Identity, Stat, signed
+from katod.model import Identity, Stat, signed, within_calendar
 
 _ANY: Final = "*"  # in the place of a folder's name, or of a part of it
 _LIKE_SESSIONS: Final = (".jsonl", ".jsonl.zst")  # other files are found in any agent's folders
@@ -264,4 +264,4 @@ def _is_regular(status: os.stat_result) -> bool:
 
 
 def _stat(status: os.stat_result) -> Stat:
-    return Stat(status.st_size, status.st_mtime_ns, signed(status.st_dev), signed(status.st_ino))
+    return Stat(status.st_size, within_calendar(status.st_mtime_ns), signed(status.st_dev), signed(status.st_ino))

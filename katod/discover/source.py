@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from katod.agents import AGENTS
 from katod.agents.spec import AgentSpec
-from katod.model import START, Anchor, Cursor, Identity, Line, NearMiss, Partial, Stat
+from katod.model import START, Anchor, Cursor, Identity, Line, NearMiss, Partial, Stat, within_calendar
 from katod.store.rows import SourceRow
 from katod.tail.reader import Batch, SourceFile
 
@@ -210,7 +210,7 @@ class Source:
             status = os.stat(self.row.path)
         except OSError:
             return None
-        return status.st_mtime_ns, status.st_size
+        return within_calendar(status.st_mtime_ns), status.st_size
 
     @property
     def is_read(self) -> bool:

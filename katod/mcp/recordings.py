@@ -18,7 +18,7 @@ from katod.log import EventLog
 from katod.mcp.pages import shown
 from katod.mcp.shared import shared_recordings
 from katod.metadata import Replay
-from katod.model import SessionKey
+from katod.model import SessionKey, within_calendar
 from katod.record.export import Stretch, read_katod, render_all, replay
 from katod.record.ranges import head_metadata, recorded
 from katod.record.reading import opened, opened_text
@@ -163,7 +163,7 @@ def _recording(state: Path, row: OutputRow, changed_ns: int) -> RecordedSession 
     try:
         with opened(row) as file:
             now = os.fstat(file.fileno())
-            size, changed_ns = now.st_size, changed_ns or now.st_mtime_ns
+            size, changed_ns = now.st_size, changed_ns or within_calendar(now.st_mtime_ns)
     except OutputUnreadable as error:
         if error.is_gone:
             return None

@@ -10,7 +10,7 @@ from typing import Final
 from katod.agents.spec import Retention
 from katod.discover.roots import Root
 from katod.discover.source import Source
-from katod.model import SessionKey, Stat, signed
+from katod.model import SessionKey, Stat, signed, within_calendar
 from katod.rescue.copyfile import About, SavedFile
 from katod.rescue.due import DAY_NS, Deletable, age_left, days_left
 from katod.rescue.folder import MOST_FILES
@@ -77,7 +77,8 @@ def _subject(
 
 def due_time(days: float, now_ns: int) -> str:
     """Return when an agent deletes something, given the days left; now if its next start does."""
-    return datetime.fromtimestamp((now_ns + max(days, 0.0) * DAY_NS) / 1e9, UTC).isoformat(timespec="seconds")
+    due_ns = now_ns + min(max(days, 0.0), _FAR) * DAY_NS
+    return datetime.fromtimestamp(due_ns / 1e9, UTC).isoformat(timespec="seconds")
 
 
 def _files(root: Root, family: Family) -> Iterator[NativeFile]:
@@ -108,10 +109,8 @@ def _beside(folder: str) -> Iterator[tuple[str, Stat]]:
                 elif entry.is_file(follow_symlinks=False):
                     count += 1
                     status = entry.stat(follow_symlinks=False)
-                    yield (
-                        entry.path,
-                        Stat(status.st_size, status.st_mtime_ns, signed(status.st_dev), signed(status.st_ino)),
-                    )
+                    changed_ns = within_calendar(status.st_mtime_ns)
+                    yield entry.path, Stat(status.st_size, changed_ns, signed(status.st_dev), signed(status.st_ino))
 
 
 def _aged(files: Iterable[NativeFile], retention: Retention, now_ns: int) -> Iterator[NativeFile]:

@@ -16,7 +16,7 @@ from katod.events import Event
 from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
-from katod.model import Identity, Mark, SessionKey, Stat
+from katod.model import Identity, Mark, SessionKey, Stat, within_calendar
 from katod.project.allowed import may_exclude
 from katod.record.export import Begun, FileSpool, Stretch, for_export, look_ahead, render_begun, replay
 from katod.record.policy import Policy
@@ -111,7 +111,7 @@ def _require_bounded(subject: Subject) -> None:
 
 def _due(subject: Subject, last: str) -> str:
     """Return when the agent deletes a session whose last event has a time."""
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         if subject.days is not None:
             end = datetime.fromisoformat(last).astimezone(UTC) + timedelta(days=subject.days)
             return min(subject.due, end.isoformat(timespec="seconds"))
@@ -259,7 +259,7 @@ def _write_file(
             member.write(done)
             yield
         status = os.fstat(source.fileno())
-    if (status.st_size, status.st_mtime_ns) != (file.seen.size, file.seen.mtime_ns):
+    if (status.st_size, within_calendar(status.st_mtime_ns)) != (file.seen.size, file.seen.mtime_ns):
         raise RescueError("it changed while it was saved", path=file.path, hint="katod tries again")
     return exact
 

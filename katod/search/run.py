@@ -64,7 +64,7 @@ class Match(NamedTuple):
 class Terms(NamedTuple):
     """What hits have to be like, and how many are wanted."""
 
-    oldest: float = 0.0  # seconds since 1970
+    oldest: float = -inf  # seconds since 1970
     until: float = inf  # what is of this time is left out
     said: bool = False  # only what a person or an agent said
     order: Order = "newest"

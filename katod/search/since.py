@@ -19,9 +19,9 @@ def _now() -> datetime:
 
 
 def since_seconds(text: str | None) -> float:
-    """Return the time that is meant, in seconds since 1970; 0 for none. Raises SelectionError for other words."""
+    """Return the time that is meant, in seconds since 1970; minus infinity for none. Raises SelectionError."""
     if text is None:
-        return 0.0
+        return -inf
     now = _now()
     if text in _WORDS:
         return (now.replace(hour=0, minute=0, second=0, microsecond=0) - _WORDS[text]).timestamp()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from katod.formatspec import format_of
+from katod.model import within_calendar
 from katod.record.reading import opened
 from katod.store.rows import OutputRow
 from katod.write.output import OutputPath
@@ -52,4 +53,4 @@ def _existing(path: Path, opens: Callable[[], BufferedReader]) -> Iterator[Trans
     spec = format_of(path.name)
     if spec is None or spec.in_chat:
         with suppress(OSError):
-            yield TranscriptFile(path, path.lstat().st_mtime_ns, opens)
+            yield TranscriptFile(path, within_calendar(path.lstat().st_mtime_ns), opens)

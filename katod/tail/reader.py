@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 import orjson
 
 from katod.errors import AgentFailed, SourceChanged, SourceError, SourceGone, SourceUnusable
-from katod.model import NO_ANCHOR, Anchor, Cursor, Line, Partial
+from katod.model import NO_ANCHOR, Anchor, Cursor, Line, Partial, within_calendar
 from katod.tail.decode import frame, strip_record
 
 ANCHOR_SIZE: Final = 1024
@@ -82,7 +82,7 @@ class SourceFile:
         if not stat.S_ISREG(status.st_mode):
             raise SourceError("not a regular file", path=path)
         self.size = status.st_size
-        self.mtime_ns = status.st_mtime_ns
+        self.mtime_ns = within_calendar(status.st_mtime_ns)
 
     def looks_like_document(self) -> bool:
         """Return whether the file is one JSON document over many lines: no record has a newline after its brace."""

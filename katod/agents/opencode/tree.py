@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from katod.errors import SourceError
-from katod.model import Stat
+from katod.model import Stat, within_calendar
 from katod.smallfile import read_small
 from katod.tail.reader import LINE_CAP, DocumentFile, SourceFile
 
@@ -161,6 +161,6 @@ def _objects_in(text: str) -> Iterator[Row]:
 def _times(folder: Path) -> dict[str, int]:
     try:
         with os.scandir(folder) as entries:
-            return {entry.name: entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries}
+            return {entry.name: within_calendar(entry.stat(follow_symlinks=False).st_mtime_ns) for entry in entries}
     except OSError:
         return {}

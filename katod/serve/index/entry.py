@@ -13,7 +13,7 @@ from katod.discover.found import FoundSession
 from katod.discover.live import signature
 from katod.formats.stream import bridge
 from katod.metadata import SessionMetadata, SessionStart
-from katod.model import Identity, SessionKey, Stat, signed
+from katod.model import Identity, SessionKey, Stat, signed, within_calendar
 
 _STAT: Final = struct.Struct("<4q")
 # What only a reader of the session needs is left out: its calls, the last event.
@@ -179,4 +179,4 @@ def _numbers(path: str | Path) -> Numbers:
         status = os.stat(path)
     except OSError:
         return ()
-    return status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
+    return status.st_size, within_calendar(status.st_mtime_ns), status.st_dev, status.st_ino
