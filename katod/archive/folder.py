@@ -85,7 +85,7 @@ class ExportFolder:
     @contextmanager
     def draft(self) -> Iterator[UnfinishedFile]:
         """Yield an empty draft, which is removed unless it is published."""
-        with drafted(self._fd, _DRAFT) as draft:
+        with durable.naming(self.root / _DRAFT), drafted(self._fd, _DRAFT) as draft:
             yield draft
 
     def publish(self, draft: UnfinishedFile, entry: Entry, expected: FileStamp | None) -> None:
@@ -186,12 +186,13 @@ class ExportFolder:
         end = os.fstat(self._manifest_fd).st_size
         data = line if end else header(self.manifest.machine) + line
         self._has_changed = True
-        written = durable.write_at(self._manifest_fd, data, end)
-        if written < len(data):
-            durable.truncate(self._manifest_fd, end)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.root / MANIFEST))
-        if sync:
-            durable.sync(self._manifest_fd)
+        with durable.naming(self.root / MANIFEST):
+            written = durable.write_at(self._manifest_fd, data, end)
+            if written < len(data):
+                durable.truncate(self._manifest_fd, end)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if sync:
+                durable.sync(self._manifest_fd)
 
 
 def _places_of(entries: Collection[Entry]) -> tuple[set[str], set[str]]:

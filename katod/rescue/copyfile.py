@@ -125,9 +125,9 @@ class CopyWriter:
 
     def close(self) -> None:
         """Remove what was not finished."""
-        with suppress(ValueError, OSError):
-            self._zip.close()
-        self._raw.close()
+        for file in (self._zip, self._raw):
+            with suppress(ValueError, OSError):  # on a full disk, what is still to be written fails once more
+                file.close()
         for path in (self._part, self._transcript):
             durable.remove(path, missing_ok=True)
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from katod.agents.spec import Retention
 from katod.discover.catalog import Catalog
 from katod.discover.roots import Root
-from katod.errors import KatodError, LedgerError, RescueError, failure_of
+from katod.errors import KatodError, LedgerError, RescueError, failure_of, hint_for
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.policy import Policy
@@ -304,7 +304,8 @@ def _reason(error: Exception, folder: Path) -> str:
     if isinstance(error, KatodError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or folder}: {error.strerror}"
+        what = f"{error.filename or folder}: {error.strerror}"
+        return f"{what} ({hint})" if (hint := hint_for(error)) else what
     return failure_of(error)
 
 

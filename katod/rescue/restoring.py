@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 from katod import durable
 from katod.discover.roots import Root
-from katod.errors import RescueError, TargetRefused
+from katod.errors import RescueError, TargetRefused, hint_for, safe_message
 from katod.rescue.copyfile import About, SavedFile, locked, members, pieces
 from katod.rescue.names import place_of
 from katod.write.safe import make_root, open_parent
@@ -90,7 +90,7 @@ def _root_of(file: SavedFile, about: About, roots: Iterable[Root]) -> Root:
 
 
 def _create(archive: ZipFile, file: SavedFile, root: Root, now: str, expect: Expect) -> None:
-    """Create one file, under another name until it is complete. Raises RescueError, OSError."""
+    """Create one file, under another name until it is complete. Raises RescueError."""
     make_root(root.path)
     parts = Path(file.path).relative_to(root.path).parts
     draft = _draft_of(parts)
@@ -105,6 +105,9 @@ def _create(archive: ZipFile, file: SavedFile, root: Root, now: str, expect: Exp
                 _give_name(draft, file, parent)
             finally:
                 durable.remove(draft, folder=parent, missing_ok=True)
+    except OSError as error:
+        what = f"cannot be written, so nothing was put back: {safe_message(error)}"
+        raise RescueError(what, path=file.path, hint=hint_for(error)) from error
     except TargetRefused as error:
         hint = (
             "a copy is never put back through a link: take the file from its archive, which `katod rescue --json` names"

@@ -1,6 +1,7 @@
 """Tests for sessions that are saved from deletion, from the sweep to the files."""
 
 import errno
+import io
 import json
 import os
 import re
@@ -740,3 +741,30 @@ def test_the_folder_of_copies_is_on_disk_before_anything_is_in_it(
     folder = rescued(world)
     wanted = [str(above) for above in (world.home, *reversed(folder.parents[:3]), folder)]
     assert [path for path in synced if path in wanted] == wanted
+
+
+class FullDisk(io.FileIO):
+    """A file on a disk that has no space left."""
+
+    def write(self, _data: Any) -> int:
+        """Fail as the system does."""
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("size", [100, 100_000], ids=["when it is closed", "while it is written"])
+def test_a_full_disk_leaves_nothing_half_and_is_said(world: World, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Also if what was written is only found not to fit when it is closed. An older copy stays."""
+    maker = told(Claude(world), 40)
+    world.process()
+    before = {path: path.read_bytes() for path in rescued(world).rglob("*") if path.is_file()}
+    told(maker, 40, os.urandom(size).hex())
+
+    def created(path: Path) -> Any:
+        return io.BufferedRandom(FullDisk(durable.create(path, os.O_RDWR, 0o600), "w+"))
+
+    monkeypatch.setattr(copyfile, "_created", created)
+    world.process()
+    assert {path: path.read_bytes() for path in rescued(world).rglob("*") if path.is_file()} == before
+    [row] = world.status()["problems"]
+    assert "No space left on device (free some space on its disk)" in row["problem"]
+    monkeypatch.undo()
