@@ -38,9 +38,9 @@ def naming(path: Name) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if not error.filename or not os.path.isabs(error.filename):
-            error.filename = str(path)
-        raise
+        if not error.errno or (isinstance(error.filename, str) and os.path.isabs(error.filename)):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def create(name: Name, access: int, mode: int, *, folder: int | None = None) -> int:
