@@ -21,6 +21,7 @@ from katod.record.export import Stretch, replay
 from katod.record.formatdrift import version_in
 from katod.rescue.due import Deletable, days_left
 from katod.rescue.notes import problems
+from katod.rescue.recorded import recorded_whole
 from katod.service.lock import holder
 from katod.service.pause import paused_since
 from katod.shell import pasted
@@ -94,10 +95,7 @@ def _retention(root: Root) -> Retention | Finding:
 
 
 def _recorded(case: Case) -> set[SessionKey]:
-    if case.ledger is None:
-        return set()
-    known = {row.id: row.key for row in case.ledger.sessions()}
-    return {known[row.session] for row in case.outputs() if row.made}
+    return set() if case.ledger is None else recorded_whole(case.ledger.sessions(), case.outputs())
 
 
 def _missing(case: Case, roots: list[Root], here: list[Root]) -> Iterator[Finding]:
@@ -200,7 +198,7 @@ def _problems(root: Root, problems: dict[str, str]) -> Iterator[Finding]:
 
 
 def _deletion(case: Case, root: Root, retention: Retention, unkept: list[FoundSession]) -> Finding:
-    """Return an agent's retention, and how soon it deletes sessions that were never recorded."""
+    """Return an agent's retention, and how soon it deletes sessions of which not all is recorded."""
     product = root.spec.product
     data: dict[str, Any] = {"agent": root.agent, "path": str(root.path), "file": retention.file}
     if retention.problem:
@@ -252,8 +250,8 @@ def _rule(retention: Retention) -> str:
 
 def _what_goes(left: list[float], due: int, soon: int) -> str:
     if not left:
-        return "all are recorded"
-    number = f"{count(len(left), 'session')} without a recording"
+        return "all of each is recorded"
+    number = f"{count(len(left), 'session')} not recorded as a whole"
     if not due and not soon:
         return f"{number}, to be deleted in {_span(left[0])} or later"
     parts = [f"{due} when it next starts"] if due else []

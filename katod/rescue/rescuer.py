@@ -20,10 +20,10 @@ from katod.rescue.folder import RescueFolder
 from katod.rescue.names import place_of
 from katod.rescue.notes import CopyState, RescueNotes
 from katod.rescue.plan import Family, due_time, families, is_deleted_by_agent, to_save
+from katod.rescue.recorded import recorded_whole
 from katod.rescue.restoring import remove_drafts
 from katod.rescue.saving import NativeFile, SavingSlices, SavingTerms, Subject, save
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow
 
 EVERY: Final = 3600.0  # seconds between two looks,
 PATIENCE: Final = 600.0  # seconds for which a session is missing before its copy goes, too
@@ -114,7 +114,8 @@ class Rescuer:
         failed: dict[str, str] = {}
         due: set[str] = set()
         self._folder.look_again()
-        recorded, sources = self._recorded(), list(self._catalog.sources.values())
+        recorded = recorded_whole(self._ledger.sessions(), self._ledger.outputs())
+        sources = list(self._catalog.sources.values())
         for root in self._roots:
             retention = self._retention(root, failed)
             if not retention.file or not root.is_there:
@@ -152,11 +153,6 @@ class Rescuer:
         if retention.problem:
             failed[root.agent] = retention.problem
         return retention
-
-    def _recorded(self) -> set[SessionKey]:
-        """Return the sessions that are recorded from their beginning on without an end, in a file that has text."""
-        known = {row.id: row.key for row in self._ledger.sessions()}
-        return {known[row.session] for row in self._ledger.outputs() if _records_all(row) and _has_text(row.path)}
 
     def _let_go(self, root: Root, retention: Retention, found: dict[SessionKey, Family], now_ns: int) -> None:
         """Delete the copies of sessions that were deleted while their agent would still have kept them.
@@ -284,20 +280,6 @@ class Rescuer:
     def close(self) -> None:
         """Remove what is half saved."""
         self._work.drop()
-
-
-def _records_all(row: OutputRow) -> bool:
-    """Return whether all of a session is recorded in an output, with what is still to come."""
-    if not row.made or row.is_copy or row.problem or len(row.ranges) != 1:
-        return False
-    return not row.ranges[0].start and not row.ranges[0].end
-
-
-def _has_text(path: Path) -> bool:
-    try:
-        return path.lstat().st_size > 0
-    except OSError:
-        return False
 
 
 def _reason(error: Exception, folder: Path) -> str:
