@@ -187,6 +187,8 @@ def _described(context: Context, key: SessionKey, remains: Remains, *, outputs: 
     yield from _named(context, key)
     if key in saved_keys(rescue_path()):
         yield "  and deletes what was saved of it from deletion (`katod rescue`)"
+    if context.settings.recording.rescue:
+        yield "  and saves it from deletion no more, whatever is said in it from now on"
     for row in remains.sessions:
         if row.key != key:
             yield f"  and its sub-agent {row.key}"

@@ -25,6 +25,7 @@ from katod.rescue.recorded import recorded_whole
 from katod.service.lock import holder
 from katod.service.pause import paused_since
 from katod.shell import pasted
+from katod.store.collections import Tombstones
 
 _LOOK_AHEAD: Final = 100  # events of a session that may name the agent's version
 _MOST_PROBLEMS: Final = 5  # that are listed for one root
@@ -50,7 +51,7 @@ def examine(case: Case) -> Iterator[Finding]:
     """Yield what is found of each agent, and then what each deletes."""
     roots = find_roots(case.settings, AGENTS)
     here = sorted((root for root in roots if _is_used(root, roots)), key=lambda root: root.spec.product)
-    kept, deletions, keeping = _recorded(case), [], []
+    kept, forgotten, deletions, keeping = _recorded(case), _forgotten(case), [], []
     for root in here:
         problems: dict[str, str] = {}
         sessions = list(find_sessions([root], problems).values())
@@ -63,7 +64,7 @@ def examine(case: Case) -> Iterator[Finding]:
         elif not retention.file:
             keeping.append(root.spec.product)
         elif sessions:
-            unkept = [session for session in sessions if session.key not in kept]
+            unkept = [session for session in sessions if session.key not in kept and not forgotten.covers(session.key)]
             deletions.append(_deletion(case, root, retention, unkept))
     yield from _missing(case, roots, here)
     yield from _others()
@@ -96,6 +97,11 @@ def _retention(root: Root) -> Retention | Finding:
 
 def _recorded(case: Case) -> set[SessionKey]:
     return set() if case.ledger is None else recorded_whole(case.ledger.sessions(), case.outputs())
+
+
+def _forgotten(case: Case) -> Tombstones:
+    """Return what says which sessions were forgotten: nobody wants to keep these."""
+    return case.ledger.tombstones if case.ledger is not None and case.ledger.has_tombstones() else Tombstones(())
 
 
 def _missing(case: Case, roots: list[Root], here: list[Root]) -> Iterator[Finding]:

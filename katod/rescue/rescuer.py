@@ -19,7 +19,7 @@ from katod.rescue.copyfile import About, locked
 from katod.rescue.folder import RescueFolder
 from katod.rescue.names import place_of
 from katod.rescue.notes import CopyState, RescueNotes
-from katod.rescue.plan import Family, due_time, families, is_deleted_by_agent, to_save
+from katod.rescue.plan import Family, RescueLook, due_time, families, is_deleted_by_agent, to_save
 from katod.rescue.recorded import recorded_whole
 from katod.rescue.restoring import remove_drafts
 from katod.rescue.saving import NativeFile, SavingSlices, SavingTerms, Subject, save
@@ -122,7 +122,8 @@ class Rescuer:
                 continue
             found = families(root, sources)
             self._let_go(root, retention, found, now_ns)
-            for subject in to_save(root, retention, found, self._folder.all(), now_ns, recorded):
+            look = RescueLook(root, retention, now_ns, self._ledger.tombstones.covers)
+            for subject in to_save(look, found, self._folder.all(), recorded):
                 if subject is not None and self._work.declined.get(subject.key) != subject.files:
                     due.add(str(subject.key))
                     yield subject

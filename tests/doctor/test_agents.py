@@ -185,6 +185,20 @@ def test_only_a_session_that_is_recorded_as_a_whole_is_not_lost(world, home):
     assert [key.id[:8] for key in kept] == ["00000000"]
 
 
+def test_a_forgotten_session_is_not_counted(world, home):
+    """Its person does not want to keep it, and katod does not save it."""
+    for number in (1, 2):
+        maker = Claude(world, f"0000000{number}-8a53-4c3e-9b5e-0a1d5f8f2c11").say(user("hello"), says("yes"))
+        os.utime(maker.path, (time.time() - 40 * DAY,) * 2)
+    world.once()
+    world.cli("forget", "00000001", "--yes")
+    ledger = Ledger.examine(world.state)
+    case = home.case(ledger=ledger)
+    [finding] = [one for one in examine(case) if one.check == "retention.soon"]
+    ledger.close()
+    assert finding.data["unrecorded"] == 1
+
+
 def test_nothing_soon_is_no_warning(home):
     """The first deletion is named, in days or hours."""
     home.aged(1, 10)
