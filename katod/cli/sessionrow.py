@@ -15,6 +15,7 @@ from katod.cli.layout import one_text
 from katod.cli.recorded import Recorded
 from katod.discover.found import FoundSession
 from katod.errors import SourceError
+from katod.formats.redact.redactor import redact
 from katod.formats.text.when import utc
 from katod.log import EventLog
 from katod.metadata import SessionMetadata, cut_at_word
@@ -53,11 +54,11 @@ def describe_session(
 def _of_machine(found: ArchivedSession) -> dict[str, Any]:
     """Return what is shown of a session that another machine shares."""
     key, changed = found.key, utc(found.changed_ns / 1e9)
-    title = (title_of(found) if found.has_events else "") or found.path.stem
+    title = redact((title_of(found) if found.has_events else "") or found.path.stem)
     row = {
-        "agent": key.agent, "session": key.id, "subagent": key.subagent, "project": found.cwd, "machine": found.machine,
-        "title": cut_at_word(one_line(title), _LONGEST_TITLE), "last": changed, "changed": changed, "recording": False,
-        "outputs": [str(found.path)], "files": [],
+        "agent": key.agent, "session": key.id, "subagent": key.subagent, "project": redact(found.cwd),
+        "machine": found.machine, "title": cut_at_word(one_line(title), _LONGEST_TITLE), "last": changed,
+        "changed": changed, "recording": False, "outputs": [str(found.path)], "files": [],
     }  # fmt: skip
     return {name: value for name, value in row.items() if value != ""}
 
