@@ -185,15 +185,18 @@ def locked(place: Path) -> Iterator[None]:
     """Keep every other process from putting this copy back. Raises RescueError if one does so now, OSError."""
     fd = os.open(place, _READ)
     try:
-        flock(fd, LOCK_EX | LOCK_NB)
+        _lock(fd, place)
         yield
-    except BlockingIOError as error:
-        hint = "wait until it has ended: its output says what was put back"
-        raise RescueError(
-            "another `katod rescue --restore` is putting this session back", path=place, hint=hint
-        ) from error
     finally:
         os.close(fd)
+
+
+def _lock(fd: int, place: Path) -> None:
+    try:
+        flock(fd, LOCK_EX | LOCK_NB)
+    except BlockingIOError as error:
+        what, hint = "another `katod rescue --restore` is putting this session back", "wait until it has ended"
+        raise RescueError(what, path=place, hint=hint) from error
 
 
 def pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
