@@ -386,7 +386,6 @@ class EndsAtGit:
         return self.run(*given, **named)
 
 
-@pytest.mark.whole
 @pytest.mark.fault("killed while it commits an export")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_commit_of_the_person_takes_no_killed_one_back(laptop, tmp_path, monkeypatch, kind):
