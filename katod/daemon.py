@@ -173,6 +173,7 @@ class Daemon:
 
     def _begin(self) -> None:
         """Resume what was in progress, and find all sources."""
+        self._settings.inbox.clean()
         self._pipeline.resume()
         if not self._settings.paused:  # some may not have been read to their end when the pause ended
             self._requests.end_pause(_now())

@@ -18,6 +18,8 @@ Not every file system has it, so `fsync` follows where it fails.
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +27,20 @@ Name = str | Path
 _FULL: Final = getattr(fcntl, "F_FULLFSYNC", None)
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW: Final = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextmanager
+def naming(path: Name) -> Iterator[None]:
+    """Have the errors of the system within name this file: of a descriptor they name none, in a folder only its name.
+
+    Raises OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        if not error.errno or (isinstance(error.filename, str) and os.path.isabs(error.filename)):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def create(name: Name, access: int, mode: int, *, folder: int | None = None) -> int:
@@ -69,7 +85,8 @@ def sync_names(folder: int | Path) -> None:
         return
     fd = os.open(folder, _FOLDER)
     try:
-        _sync_folder(fd)
+        with naming(folder):
+            _sync_folder(fd)
     finally:
         os.close(fd)
 

@@ -33,9 +33,15 @@ KatodError
 A message says what happened and to which file; `hint` says what to do about it.
 """
 
+import errno
 from pathlib import Path
 from typing import Final
 
+_FULL: Final = "free some space on its disk"
+_WHAT_TO_DO: Final = {
+    errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EROFS: "make its disk writable",
+    errno.EACCES: "check its owner and mode, and those of its folder", errno.EIO: "check its disk",
+}  # fmt: skip
 INTERNAL: Final = "internal error: "  # what katod's own failures begin with, where the ledger has them
 
 
@@ -203,6 +209,11 @@ def with_extra(name: str) -> str:
 def failure_of(error: Exception) -> str:
     """Return the message for an unexpected error."""
     return error.what if isinstance(error, AgentFailed) else f"{INTERNAL}{safe_message(error)}"
+
+
+def hint_for(error: OSError) -> str:
+    """Return what to do about a file that cannot be written, or read; empty if the message says it all."""
+    return _WHAT_TO_DO.get(error.errno or 0, "")
 
 
 def safe_message(error: Exception) -> str:

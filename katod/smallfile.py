@@ -106,8 +106,9 @@ def create_small(path: Path, data: bytes, mode: int) -> None:
     """Write a new file; on return, its content is on disk. Raises OSError: FileExistsError if anything is there."""
     fd = durable.create(path, os.O_WRONLY, mode)
     try:
-        durable.write_all(fd, data)
-        durable.sync(fd)
+        with durable.naming(path):
+            durable.write_all(fd, data)
+            durable.sync(fd)
     except BaseException:
         durable.remove(path, missing_ok=True)
         raise

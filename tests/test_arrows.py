@@ -153,7 +153,7 @@ IMPURE = {
     "processes": "katod.processes",
     "smallfile": "katod.smallfile",
     "project": ".allowed",
-    "rescue": ".copyfile .folder .names .notes .plan .rescuer .restoring .saving",
+    "rescue": ".copyfile .folder .names .notes .plan .recorded .rescuer .restoring .saving",
     "doctor": ".agents .case .ledger .machine .outputs",
     "discover": ".catalog .discovery .folders .live .roots .source .watch",
     "tail": ".reader",

@@ -7,7 +7,7 @@ no hook, filter, merge driver or signature of the repository can run. Nothing is
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from hashlib import sha1, sha256
+from hashlib import blake2b, sha1, sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -41,6 +41,13 @@ class Commit(NamedTuple):
     ignored: int
 
 
+class _DraftCommit(NamedTuple):
+    """A commit that is not on its branch yet: its whole name, and that of its parent, empty if it is the first."""
+
+    name: str
+    parent: str
+
+
 class _WorkTree(NamedTuple):
     """Where a folder is in its repository: the top of the work tree, git's own folder, and the path in between."""
 
@@ -64,6 +71,7 @@ class ArchiveRepository:
         Raises GitError.
         """
         branch = self._branch()
+        self._drop_draft()  # of a run that was killed
         before = self._committed()
         known = self._known(before)
         new = dict(self._contents(manifest, before, known))
@@ -73,8 +81,12 @@ class ArchiveRepository:
         self._require_no_filter(changed)
         if not changed and not gone:
             return None
-        self._import(branch, changed, gone, message, {entry.name: entry.digest for entry in manifest.entries.values()})
-        self._update_index(branch, {*changed, *gone})
+        digests = {entry.name: entry.digest for entry in manifest.entries.values()}
+        try:
+            made = self._import(changed, gone, message, digests)
+            self._publish(branch, made, {*changed, *gone})
+        finally:
+            self._drop_draft()
         name = self._run("rev-parse", "--short", "HEAD").decode().strip()
         return Commit(name, branch, len(changed) + len(gone), ignored)
 
@@ -95,11 +107,15 @@ class ArchiveRepository:
     def _refusal(self, what: str, hint: str) -> GitError:
         return GitError(f"{what}, so nothing was committed", path=self._tree.top, hint=hint)
 
-    def _committed(self) -> dict[str, str]:
-        """Return the files of the folder in the last commit, with the hashes of their contents."""
-        if not run(self._root, "rev-parse", "-q", "--verify", "HEAD^{commit}", fails=True):
+    def _tip(self) -> str:
+        """Return the name of the last commit, empty if there is none yet."""
+        return run(self._root, "rev-parse", "-q", "--verify", "HEAD^{commit}", fails=True).decode().strip()
+
+    def _committed(self, commit: str = "") -> dict[str, str]:
+        """Return the files of the folder in a commit, or in the last one, with the hashes of their contents."""
+        if not (commit := commit or self._tip()):
             return {}
-        rows = self._run("ls-tree", "-r", "-z", "HEAD").decode("utf-8", "surrogateescape").split("\0")
+        rows = self._run("ls-tree", "-r", "-z", commit).decode("utf-8", "surrogateescape").split("\0")
         found = (row.partition("\t") for row in rows if row)
         return {name: about.split(" ")[2] for about, _, name in found}
 
@@ -170,17 +186,38 @@ class ArchiveRepository:
 
     # -- the commit ---------------------------------------------------------------------------------------
 
+    @property
+    def _draft(self) -> str:
+        """The name of a commit that is not on its branch yet: of this folder, as others may be committed meanwhile."""
+        return f"refs/worktree/katod/{blake2b(_encoded(self._tree.below), digest_size=8).hexdigest()}"
+
+    def _drop_draft(self) -> None:
+        run(self._root, "update-ref", "-d", self._draft, fails=True)
+
     def _import(
-        self, branch: str, changed: Iterable[str], gone: Iterable[str], message: str, digests: Mapping[str, str]
-    ) -> None:
-        """Make the commit. Raises GitError, also if the branch has moved meanwhile."""
+        self, changed: Iterable[str], gone: Iterable[str], message: str, digests: Mapping[str, str]
+    ) -> _DraftCommit:
+        """Make the commit, on no branch yet. Raises GitError."""
         author, committer = (self._who(role) for role in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"))
-        parent = run(self._root, "rev-parse", "-q", "--verify", "HEAD^{commit}", fails=True).strip()
-        ref = f"refs/heads/{branch}".encode("utf-8", "surrogateescape")
+        parent, ref = self._tip(), self._draft.encode()
         head = [b"commit ", ref, b"\nauthor ", author, b"\ncommitter ", committer, b"\n", _data(message.encode())]
-        stream = [*head, b"from ", parent, b"\n"] if parent else head
+        stream = [*head, b"from ", parent.encode(), b"\n"] if parent else head
         stream += [b"D " + _quoted(self._in_repository(name)) + b"\n" for name in sorted(gone)]
         self._run("fast-import", "--quiet", "--done", given=self._whole(stream, changed, digests))
+        return _DraftCommit(self._run("rev-parse", self._draft).decode().strip(), parent)
+
+    def _publish(self, branch: str, made: _DraftCommit, names: set[str]) -> None:
+        """Move the branch to the commit. Raises GitError, also if the branch has moved meanwhile."""
+        try:
+            self._update_index(self._rows(made.name, names, len(made.name)))
+        except GitError as error:
+            raise self._refusal(f"git's index could not be updated: {error.what}", "run it again") from error
+        ref = f"refs/heads/{branch}"
+        try:  # an empty name says that there must be no such branch yet
+            self._run("update-ref", "-m", "katod export", "--", ref, made.name, made.parent)
+        except GitError as error:
+            self._update_index(self._rows(self._tip(), names, len(made.name)))
+            raise self._refusal(f"the branch could not be moved: {error.what}", "run it again") from error
 
     def _whole(self, head: list[bytes], changed: Iterable[str], digests: Mapping[str, str]) -> Iterator[bytes]:
         """Yield all that git is given, one file at a time: they may be large. Raises GitError if one was changed."""
@@ -206,21 +243,20 @@ class ArchiveRepository:
         except GitFailed as error:
             raise self._refusal("who commits is not known", "set user.name and user.email in git") from error
 
-    def _update_index(self, branch: str, names: Iterable[str]) -> None:
-        """Have git's index agree with the commit about these files: what else is staged stays so."""
-        now = self._committed()
+    def _rows(self, commit: str, names: Iterable[str], length: int) -> bytes:
+        """Return what git's index is given to have these files as a commit has them, given the length of a hash."""
+        now = self._committed(commit) if commit else {}
         rows = (
             b"%s %s\t%s" % (_PLAIN, now[name].encode(), _encoded(self._in_repository(name)))
             if name in now
-            else b"0 " + b"0" * 40 + b"\t" + _encoded(self._in_repository(name))
+            else b"0 " + b"0" * length + b"\t" + _encoded(self._in_repository(name))
             for name in sorted(names)
         )
-        given = b"".join(row + b"\0" for row in rows)
-        try:
-            run(self._tree.top, "update-index", "-z", "--index-info", given=given, use=GitUse(_PATIENCE))
-        except GitError as error:
-            what = f"was committed to {branch}, but git's index could not be updated: {error.what}"
-            raise GitError(what, path=self._tree.top, hint="run `git reset` there") from error
+        return b"".join(row + b"\0" for row in rows)
+
+    def _update_index(self, rows: bytes) -> None:
+        """Have git's index say this of some files: what else is staged stays so. Raises GitError."""
+        run(self._tree.top, "update-index", "-z", "--index-info", given=rows, use=GitUse(_PATIENCE))
 
     def _in_repository(self, name: str) -> str:
         return f"{self._tree.below}/{name}" if self._tree.below else name

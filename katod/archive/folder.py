@@ -85,7 +85,7 @@ class ExportFolder:
     @contextmanager
     def draft(self) -> Iterator[UnfinishedFile]:
         """Yield an empty draft, which is removed unless it is published."""
-        with drafted(self._fd, DRAFT) as draft:
+        with durable.naming(self.root / DRAFT), drafted(self._fd, DRAFT) as draft:
             yield draft
 
     def publish(self, draft: UnfinishedFile, entry: Entry, expected: FileStamp | None) -> None:
@@ -190,12 +190,13 @@ class ExportFolder:
         end = os.fstat(self._manifest_fd).st_size
         data = line if end else header(self.manifest.machine) + line
         self._has_changed = True
-        written = durable.write_at(self._manifest_fd, data, end)
-        if written < len(data):
-            durable.truncate(self._manifest_fd, end)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.root / MANIFEST))
-        if sync:
-            durable.sync(self._manifest_fd)
+        with durable.naming(self.root / MANIFEST):
+            written = durable.write_at(self._manifest_fd, data, end)
+            if written < len(data):
+                durable.truncate(self._manifest_fd, end)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if sync:
+                durable.sync(self._manifest_fd)
 
 
 def lists_aside(root: Path) -> list[Path]:

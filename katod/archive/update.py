@@ -115,7 +115,8 @@ def require_disk(error: KatodError | OSError) -> None:
     cause = error if isinstance(error, OSError) else error.__cause__
     if isinstance(cause, OSError) and cause.errno in _DISK:
         what = f"the export cannot continue: {cause.strerror}"
-        raise OutputError(what, hint="run it again when the disk is writable: it continues where it stopped") from error
+        hint = "run it again when the disk is writable: it continues where it stopped"
+        raise OutputError(what, path=cause.filename, hint=hint) from error
 
 
 def _tasks(

@@ -10,7 +10,7 @@ import click
 
 from katod import __version__
 from katod.cli.groups import Group
-from katod.errors import KatodError
+from katod.errors import KatodError, hint_for
 
 EXIT_FAILED = 1
 # Every command by its group, in the order of `katod --help`, the manual and shell completion. Each is the function of
@@ -169,5 +169,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, DatabaseError):  # its pages were damaged after it was opened
         return f"the ledger in {state_path()} cannot be read: {safe_database_message(error)} ({HOW_TO_MEND})"
     if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return f"{what} ({hint})" if (hint := hint_for(error)) else what
     return ""

@@ -15,7 +15,7 @@ from katod.cli.layout import show as show_lines
 from katod.cli.printing import say, say_as_it_is
 from katod.errors import ConfigError
 from katod.project.allowed import Allowed, look, places
-from katod.smallfile import read_small
+from katod.smallfile import create_small, read_small
 
 _NAME = "katod.toml"
 
@@ -39,11 +39,9 @@ def init(context: Context) -> None:
     target = context.config_path
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        create_small(target, default_config(), 0o600)
     except FileExistsError:
         raise ConfigError("already exists", path=target, hint="edit it, then run `katod config check`") from None
-    with os.fdopen(fd, "wb") as file:
-        file.write(default_config())
     say(f"wrote {target}")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from katod import durable
 from katod.agents import AGENTS
 from katod.agents.sniffing import sniff
 from katod.agents.spec import AgentSpec
@@ -257,7 +258,7 @@ def _write(output: str, pieces: Iterator[str], name: str) -> None:
     except FileExistsError:
         raise SelectionError("already exists", path=target, hint="choose another name") from None
     try:
-        with open(fd, "w", encoding="utf-8", errors="replace", newline="") as file:
+        with durable.naming(target), open(fd, "w", encoding="utf-8", errors="replace", newline="") as file:
             file.write(first)
             file.writelines(pieces)
     except BaseException:

@@ -307,6 +307,8 @@ def _described(context: Context, sessions: ForgottenFamily, *, outputs: bool) ->
     yield from _named(context, key)
     if key in saved_keys(rescue_path()):
         yield "  and deletes what was saved of it from deletion (`katod rescue`)"
+    if context.settings.recording.rescue:
+        yield "  and saves it from deletion no more, whatever is said in it from now on"
     for one in sorted(sessions.keys - {key}):
         yield f"  and its sub-agent {one}"
     if outputs and not remains.outputs:

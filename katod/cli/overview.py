@@ -1,13 +1,13 @@
 """What `katod status` shows people: pure, made from the object that `--json` prints."""
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.cli.layout import Line, TextSpan, cut, in_home, line, one_text, table
-from katod.formats.text.when import When, ago
+from katod.formats.text.when import When, ago, utc
 from katod.model import NearMiss
 from katod.paths import name_of
 from katod.record.news import NOT_RECORDED
@@ -281,11 +281,6 @@ def recent(time: str, now: float, zone: When) -> str:
     """Return the clock time of a time today, and the date of an earlier one."""
     day = zone.day(utc(now))
     return zone.stamp(time, day) if zone.day(time) == day else zone.day(time)
-
-
-def utc(seconds: float) -> str:
-    """Return a time in seconds since 1970 as katod prints it in JSON: in UTC, like `2026-02-10T22:36:40.000Z`."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def size(number: int) -> str:

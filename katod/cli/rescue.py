@@ -41,8 +41,8 @@ def rescue(context: Context, as_list: bool, restore: str | None, as_json: bool) 
 
     With `recording.rescue` in the configuration, katod saves a session two days before Claude Code or Gemini CLI
     deletes it because it is old, unless you recorded all of it: its own files, in which secrets are replaced, and a
-    transcript. katod has to be running for that. Sessions that you delete yourself, and those of excluded projects, are
-    not saved. `katod forget` deletes what was saved.
+    transcript. katod has to be running for that. Sessions that you delete yourself or have katod forget, and those of
+    excluded projects, are not saved. `katod forget` deletes what was saved.
 
     `--restore` writes the files again where the agent looks for them. SESSION is an id or the beginning of one, or
     `agent:id`. katod replaces no file, and no command in the session acts again.

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -15,6 +14,8 @@ from katod.cli.selection import outputs_of, recording_named, select_anywhere
 from katod.cli.sessions import short_ids
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError
+from katod.formats.redact.redactor import redact
+from katod.formats.text.when import utc
 from katod.model import SessionKey
 from katod.search.hits import TranscriptHead
 from katod.search.query import Query
@@ -140,10 +141,11 @@ class SearchScope:
         return {str(one.key) for one in found.values() if state_of(one).get("state") in self._chosen.states}
 
     def describe(self, place: Searched, about: TranscriptHead) -> Described:
-        """Return the displayed form of a place."""
+        """Return the displayed form of a place: its title without secrets, as what is found there is shown."""
         name = place.key if isinstance(place, FoundSession) else place.path
         if name not in self._described:
-            self._described[name] = self._describe(place, about)
+            described = self._describe(place, about)
+            self._described[name] = described._replace(title=redact(described.title))
         return self._described[name]
 
     def _describe(self, place: Searched, about: TranscriptHead) -> Described:
@@ -180,7 +182,7 @@ class SearchScope:
 
 def _archived(found: ArchivedSession, about: TranscriptHead) -> Described:
     """Return the displayed form of a session that another machine shares."""
-    key, path, project = found.key, str(found.path), found.cwd or about.project
+    key, path, project = found.key, str(found.path), redact(found.cwd or about.project)
     title = about.title or _title_of(found) or found.path.stem
     return Described(key.agent, str(key), title, project, f"katod show {pasted(str(key))}", path, found.machine)
 
@@ -202,7 +204,7 @@ def words_of(row: PersonalRow) -> str:
 def _named(found: FoundSession) -> Match:
     """Return a match of a session's title and labels."""
     changed = found.changed_ns / 1e9
-    time = datetime.fromtimestamp(changed, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    time = utc(changed)
     return Match(found, TranscriptHead(), (ShownHit(OWN, time, words_of(found.said)),), 1, changed, changed, 0.0)
 
 

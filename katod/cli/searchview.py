@@ -3,7 +3,6 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from textwrap import wrap
 from typing import Final
 
@@ -14,7 +13,7 @@ from katod.cli.layout import Line, TextSpan, cropped, cut, one_text, show
 from katod.cli.printing import say_as_it_is
 from katod.cli.searchscope import OWN, Described, SearchScope
 from katod.discover.found import FoundSession
-from katod.formats.text.when import When
+from katod.formats.text.when import When, utc
 from katod.paths import name_of
 from katod.search.query import Query
 from katod.search.run import Match, ShownHit
@@ -58,7 +57,7 @@ class HitLayout:
 
     def day(self, match: Match) -> str:
         """Return the day of a match's first hit."""
-        return self.zone.day(match.hits[0].time) or self.zone.day(datetime.fromtimestamp(match.latest, UTC).isoformat())
+        return self.zone.day(match.hits[0].time) or self.zone.day(utc(match.latest))
 
 
 def print_matches(matches: list[Match], scope: SearchScope, screen: HitLayout, *, as_json: bool) -> None:

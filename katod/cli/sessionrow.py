@@ -12,10 +12,11 @@ from katod.archive.archived import title_of
 from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
 from katod.cli.layout import one_text
-from katod.cli.overview import utc
 from katod.cli.recorded import Recorded
 from katod.discover.found import FoundSession
 from katod.errors import SourceError
+from katod.formats.redact.redactor import redact
+from katod.formats.text.when import utc
 from katod.log import EventLog
 from katod.metadata import SessionMetadata, cut_at_word
 from katod.model import Cursor, Line, SessionKey
@@ -53,11 +54,11 @@ def describe_session(
 def _of_machine(found: ArchivedSession) -> dict[str, Any]:
     """Return what is shown of a session that another machine shares."""
     key, changed = found.key, utc(found.changed_ns / 1e9)
-    title = (title_of(found) if found.has_events else "") or found.path.stem
+    title = redact((title_of(found) if found.has_events else "") or found.path.stem)
     row = {
-        "agent": key.agent, "session": key.id, "subagent": key.subagent, "project": found.cwd, "machine": found.machine,
-        "title": cut_at_word(one_line(title), _LONGEST_TITLE), "last": changed, "changed": changed, "recording": False,
-        "outputs": [str(found.path)], "files": [],
+        "agent": key.agent, "session": key.id, "subagent": key.subagent, "project": redact(found.cwd),
+        "machine": found.machine, "title": cut_at_word(one_line(title), _LONGEST_TITLE), "last": changed,
+        "changed": changed, "recording": False, "outputs": [str(found.path)], "files": [],
     }  # fmt: skip
     return {name: value for name, value in row.items() if value != ""}
 
@@ -120,6 +121,6 @@ def _end_of(found: FoundSession, stretch: Stretch, lines: list[Line]) -> Session
     stream = SessionStream(found.key, NoDedup(), EventLog(), whole=False)
     times = [event.time for event in stream.events(stretch, lines) if event.time]
     last = ""
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         last = utc(datetime.fromisoformat(times[-1]).timestamp()) if times else ""
     return SessionEnd(last, stream.metadata.names.named)

@@ -18,12 +18,13 @@ from katod.archive.parts import SharedPart
 from katod.cli.cleared import ClearedRows
 from katod.cli.context import Context
 from katod.cli.layout import Line, draw, show, terminal_width
-from katod.cli.overview import Surroundings, overview, utc
+from katod.cli.overview import Surroundings, overview
 from katod.config import local_zone, rescue_path
 from katod.destinations import MatrixSettings, OtlpSettings
 from katod.discover.found import FoundSession
 from katod.discover.roots import stat_source
 from katod.errors import ConfigError, OutputUnreadable
+from katod.formats.text.when import utc
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.project.allowed import Allowed, look_around

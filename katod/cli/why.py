@@ -5,7 +5,6 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
 from typing import Final
@@ -21,7 +20,7 @@ from katod.cli.printing import cleaned, say, say_as_it_is
 from katod.config import local_zone
 from katod.errors import SelectionError
 from katod.formats.redact.redactor import redact
-from katod.formats.text.when import When
+from katod.formats.text.when import When, utc
 from katod.metadata import cut_at_word, first_words
 from katod.model import SessionKey
 from katod.why.attribution import AttributedFile, LineReport, attribute
@@ -173,7 +172,7 @@ def _trace_lines(found: LineReport) -> Iterator[str]:
     files = [(_name(one), one.file.lines, one.runs) for one in found.files]
     commit = next((one.file.commit for one in found.files), "")
     time = next((one.file.versions[-1].time for one in found.files if commit and one.file.versions), 0)
-    stamp = datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z") if time else ""
+    stamp = utc(time, "seconds") if time else ""
     yield orjson.dumps(trace(files, commit, __version__, stamp)).decode()
 
 

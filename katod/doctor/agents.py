@@ -21,9 +21,11 @@ from katod.record.export import Stretch, replay
 from katod.record.formatdrift import version_in
 from katod.rescue.due import Deletable, days_left
 from katod.rescue.notes import problems
+from katod.rescue.recorded import recorded_whole
 from katod.service.lock import holder
 from katod.service.pause import paused_since
 from katod.shell import pasted
+from katod.store.collections import Tombstones
 
 _LOOK_AHEAD: Final = 100  # events of a session that may name the agent's version
 _MOST_PROBLEMS: Final = 5  # that are listed for one root
@@ -49,7 +51,7 @@ def examine(case: Case) -> Iterator[Finding]:
     """Yield what is found of each agent, and then what each deletes."""
     roots = find_roots(case.settings, AGENTS)
     here = sorted((root for root in roots if _is_used(root, roots)), key=lambda root: root.spec.product)
-    kept, deletions, keeping = _recorded(case), [], []
+    kept, forgotten, deletions, keeping = _recorded(case), _forgotten(case), [], []
     for root in here:
         problems: dict[str, str] = {}
         sessions = list(find_sessions([root], problems).values())
@@ -62,7 +64,7 @@ def examine(case: Case) -> Iterator[Finding]:
         elif not retention.file:
             keeping.append(root.spec.product)
         elif sessions:
-            unkept = [session for session in sessions if session.key not in kept]
+            unkept = [session for session in sessions if session.key not in kept and not forgotten.covers(session.key)]
             deletions.append(_deletion(case, root, retention, unkept))
     yield from _missing(case, roots, here)
     yield from _others()
@@ -94,10 +96,12 @@ def _retention(root: Root) -> Retention | Finding:
 
 
 def _recorded(case: Case) -> set[SessionKey]:
-    if case.ledger is None:
-        return set()
-    known = {row.id: row.key for row in case.ledger.sessions()}
-    return {known[row.session] for row in case.outputs() if row.made}
+    return set() if case.ledger is None else recorded_whole(case.ledger.sessions(), case.outputs())
+
+
+def _forgotten(case: Case) -> Tombstones:
+    """Return what says which sessions were forgotten: nobody wants to keep these."""
+    return case.ledger.tombstones if case.ledger is not None and case.ledger.has_tombstones() else Tombstones(())
 
 
 def _missing(case: Case, roots: list[Root], here: list[Root]) -> Iterator[Finding]:
@@ -200,7 +204,7 @@ def _problems(root: Root, problems: dict[str, str]) -> Iterator[Finding]:
 
 
 def _deletion(case: Case, root: Root, retention: Retention, unkept: list[FoundSession]) -> Finding:
-    """Return an agent's retention, and how soon it deletes sessions that were never recorded."""
+    """Return an agent's retention, and how soon it deletes sessions of which not all is recorded."""
     product = root.spec.product
     data: dict[str, Any] = {"agent": root.agent, "path": str(root.path), "file": retention.file}
     if retention.problem:
@@ -252,8 +256,8 @@ def _rule(retention: Retention) -> str:
 
 def _what_goes(left: list[float], due: int, soon: int) -> str:
     if not left:
-        return "all are recorded"
-    number = f"{count(len(left), 'session')} without a recording"
+        return "all of each is recorded"
+    number = f"{count(len(left), 'session')} not recorded as a whole"
     if not due and not soon:
         return f"{number}, to be deleted in {_span(left[0])} or later"
     parts = [f"{due} when it next starts"] if due else []

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -10,6 +9,7 @@ import orjson
 
 from katod.agents import AGENTS
 from katod.errors import SelectionError
+from katod.formats.text.when import utc
 from katod.mcp.pages import cut, page_of, quoted, shown
 from katod.mcp.recordings import GivenRecording, Library, of_session, recordings
 from katod.search.query import Query
@@ -217,7 +217,7 @@ def _described(found: list[GivenRecording]) -> dict[str, Any]:
         "title": cut(one.title, _TITLE),
         "project": cut(one.project, _PATH),
         "began": one.since,
-        "changed": _utc(one.changed_ns),
+        "changed": utc(one.changed_ns / 1e9),
         "recording": one.number,
         "machine": one.machine,
         "being_recorded": any(each.is_open for each in found),
@@ -226,10 +226,6 @@ def _described(found: list[GivenRecording]) -> dict[str, Any]:
     if len(found) > 1:
         row["other_recordings"] = [each.number for each in found[1 : 1 + _NUMBERS]]
     return {name: value for name, value in row.items() if value != ""}
-
-
-def _utc(time_ns: int) -> str:
-    return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _hits(match: Match, places: dict[Path, GivenRecording]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ Images and signatures in base64 are out of the way meanwhile: to search them cos
 """
 
 import re
-from collections.abc import Generator, Iterator
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable, Generator, Iterator
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -45,6 +46,8 @@ _SEALED: Final = re.compile(
     + rb"|" + _KIND + rb"\s*+,\s*+" + _DATA + _BASE64
     + rb"|" + _DATA + _BASE64 + rb'(?="\s*+,\s*+' + _KIND + rb")"
 )  # fmt: skip
+_WIDE: Final = {BOM_UTF16_LE: "utf-16-le", BOM_UTF16_BE: "utf-16-be"}  # as PowerShell writes its output
+_ANY: Final = "surrogatepass"  # half a character, too
 Cleaning = Generator[None, None, bytes]
 Changed = tuple[Any, Any, bool]  # a container as it was, as it is, and whether any name may stand for anything there
 
@@ -59,8 +62,9 @@ def cleaned_line(line: bytes) -> bytes:
 
 
 def cleaned_text(data: bytes) -> bytes:
-    """Return a text without secrets; the same object if there are none, or if it is no UTF-8, such as an image."""
-    return _cleaned_bytes(data) if _is_text(data) and may_contain_secret(data) else data
+    """Return a text in any encoding without secrets; the same object if there are none, or if it is no text."""
+    done: bytes = finished(_cleaned_text(data, _cleaned_at_once))
+    return done
 
 
 def cleaned_long_line(line: bytes) -> Cleaning:
@@ -92,8 +96,8 @@ def _cleaned_in_steps(line: bytes) -> Cleaning:
     cleaned = yield from _cleaned_value(value)
     done = []
     for text in texts:
-        block = yield from _cleaned_blocks(text.encode("utf-8", "surrogatepass"))
-        done.append(block.decode("utf-8", "surrogatepass"))
+        block = yield from _cleaned_blocks(text.encode("utf-8", _ANY))
+        done.append(block.decode("utf-8", _ANY))
     if cleaned is value and done == texts:
         return line
     _put_in([cleaned], done, mark)
@@ -101,8 +105,17 @@ def _cleaned_in_steps(line: bytes) -> Cleaning:
 
 
 def cleaned_long_text(data: bytes) -> Cleaning:
-    """Return (as a generator does) a long text without secrets, in steps; what is no UTF-8 as it is."""
-    return (yield from _cleaned_blocks(data)) if _is_text(data) and may_contain_secret(data) else data
+    """Return (as a generator does) what `cleaned_text` returns of a long text, in steps."""
+    return (yield from _cleaned_text(data, _cleaned_blocks))
+
+
+def _cleaned_text(data: bytes, clean: Callable[[bytes], Cleaning]) -> Cleaning:
+    if codec := _WIDE.get(data[:2]):
+        end = len(data) - len(data) % 2
+        narrow = data[:end].decode(codec, _ANY).encode("utf-8", _ANY)
+        cleaned = yield from _cleaned_text(narrow, clean)
+        return data if cleaned is narrow else cleaned.decode("utf-8", _ANY).encode(codec, _ANY) + data[end:]
+    return (yield from clean(data)) if _is_text(data) and may_contain_secret(data) else data
 
 
 def cleaned_value(value: Any) -> Any:
@@ -154,6 +167,9 @@ def _dumped(value: Any, line: bytes) -> bytes:
 
 
 def _is_text(data: bytes) -> bool:
+    """Return whether bytes may be a text in UTF-8, Latin-1 or the like: all but UTF-8 has no NUL bytes, images have."""
+    if b"\0" not in data:
+        return True
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -166,6 +182,11 @@ def _cleaned_bytes(data: bytes) -> bytes:
     text = data.decode("utf-8", "surrogateescape")
     done = redact(text)
     return data if done is text else done.encode("utf-8", "surrogateescape")
+
+
+def _cleaned_at_once(data: bytes) -> Cleaning:
+    yield
+    return _cleaned_bytes(data)
 
 
 def _cleaned_blocks(data: bytes) -> Cleaning:

@@ -9,6 +9,7 @@ import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
 from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
@@ -25,6 +26,7 @@ _LEVEL: Final = 1  # more takes three times as long for a fifth less
 _AT_ONCE: Final = 1024 * 1024
 _LARGEST_ABOUT: Final = 16 * 1024 * 1024
 _VERSION: Final = 1
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # `zipfile` raises the last two for what is encrypted, or compressed by another method.
 _BROKEN: Final = (
     zipfile.BadZipFile, ZlibError, EOFError, ValueError, KeyError, TypeError, RuntimeError, NotImplementedError,
@@ -123,9 +125,9 @@ class CopyWriter:
 
     def close(self) -> None:
         """Remove what was not finished."""
-        with suppress(ValueError, OSError):
-            self._zip.close()
-        self._raw.close()
+        for file in (self._zip, self._raw):
+            with suppress(ValueError, OSError):  # on a full disk, what is still to be written fails once more
+                file.close()
         for path in (self._part, self._transcript):
             durable.remove(path, missing_ok=True)
 
@@ -167,7 +169,7 @@ def _about(archive: zipfile.ZipFile) -> About:
 
 @contextmanager
 def _opened(place: Path) -> Iterator[zipfile.ZipFile]:
-    fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    fd = os.open(place, _READ)
     with os.fdopen(fd, "rb") as raw:
         try:
             with zipfile.ZipFile(raw) as archive:
@@ -176,6 +178,25 @@ def _opened(place: Path) -> Iterator[zipfile.ZipFile]:
             hint = "`katod forget` deletes it; if the agent still has the session, katod saves it again beside it"
             what = f"the saved session is damaged: {error or 'it ends early'}"
             raise RescueError(what, path=place, hint=hint) from error
+
+
+@contextmanager
+def locked(place: Path) -> Iterator[None]:
+    """Keep every other process from putting this copy back. Raises RescueError if one does so now, OSError."""
+    fd = os.open(place, _READ)
+    try:
+        _lock(fd, place)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _lock(fd: int, place: Path) -> None:
+    try:
+        flock(fd, LOCK_EX | LOCK_NB)
+    except BlockingIOError as error:
+        what, hint = "another `katod rescue --restore` is putting this session back", "wait until it has ended"
+        raise RescueError(what, path=place, hint=hint) from error
 
 
 def pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:

@@ -1,11 +1,12 @@
 """Which sessions are saved now: those that their agents delete soon, from what a sweep found. Opens no session."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from katod.agents.spec import Retention
 from katod.discover.roots import Root
@@ -47,48 +48,70 @@ def families(root: Root, sources: Iterable[Source]) -> dict[SessionKey, Family]:
     return {key: family for key, family in found.items() if family.main}
 
 
+class RescueLook(NamedTuple):
+    """What a look at a root goes by; `forgotten` says of a session, or a sub-agent, whether it was."""
+
+    root: Root
+    retention: Retention
+    now_ns: int
+    forgotten: Callable[[SessionKey], bool]
+
+    def leaves_out(self, path: str) -> bool:
+        """Return whether a file is that of a session that was forgotten."""
+        identity = self.root.spec.identify(Path(path))
+        return identity is not None and self.forgotten(identity.key)
+
+
 def to_save(
-    root: Root, retention: Retention, found: Mapping[SessionKey, Family], saved: Mapping[SessionKey, About],
-    now_ns: int, without: Collection[SessionKey] = (),
+    look: RescueLook, found: Mapping[SessionKey, Family], saved: Mapping[SessionKey, About],
+    without: Collection[SessionKey] = (),
 ) -> Iterator[Subject | None]:  # fmt: skip
     """Yield the sessions of a root that are due and not saved as they are now, those that are deleted first first.
 
-    For each other one, None is yielded: whoever asks may stop in between. `without` are those that are left out.
+    For each other one, None is yielded: whoever asks may stop in between. `without` are those that are left out, and so
+    are those that were forgotten, whatever was said since: what was forgotten is in their files.
     """
-    left = dict(days_left((family.deletable for family in found.values()), retention, now_ns))
+    deletable = (family.deletable for family in found.values())
+    left = dict(days_left(deletable, look.retention, look.now_ns))
     for key in sorted(found.keys() - set(without), key=lambda key: left.get(key.id, _FAR)):
-        yield _subject(root, retention, found[key], saved.get(key), left.get(key.id, _FAR), now_ns)
+        if not look.forgotten(key):
+            yield _subject(look, found[key], saved.get(key), left.get(key.id, _FAR))
 
 
-def _subject(
-    root: Root, retention: Retention, family: Family, about: About | None, days: float, now_ns: int
-) -> Subject | None:
+def _subject(look: RescueLook, family: Family, about: About | None, days: float) -> Subject | None:
     """Return a session as it is to be saved, None if nothing of it is due that was not saved."""
+    retention = look.retention
     if days > SOON_DAYS and not retention.ages_beside:
         return None
-    files = [*_files(root, family)]
-    wanted = files if days <= SOON_DAYS else [*_aged(files, retention, now_ns)]
+    files = [*_files(look, family)]
+    wanted = files if days <= SOON_DAYS else [*_aged(files, retention, look.now_ns)]
     if all(about is not None and about.has(file.path, file.seen) for file in wanted):
         return None
-    due = due_time(days, now_ns)
+    due = due_time(days, look.now_ns)
     by_events = retention.days if retention.by_events else None
-    return Subject(family.key, due, tuple(files), by_events, _deleted_since(about, files))
+    gone = tuple(file for file in _deleted_since(about, files) if not look.leaves_out(file.path))
+    return Subject(family.key, due, tuple(files), by_events, gone)
 
 
 def due_time(days: float, now_ns: int) -> str:
     """Return when an agent deletes something, given the days left; now if its next start does."""
-    return datetime.fromtimestamp((now_ns + max(days, 0.0) * DAY_NS) / 1e9, UTC).isoformat(timespec="seconds")
+    due_ns = now_ns + min(max(days, 0.0), _FAR) * DAY_NS
+    return datetime.fromtimestamp(due_ns / 1e9, UTC).isoformat(timespec="seconds")
 
 
-def _files(root: Root, family: Family) -> Iterator[NativeFile]:
-    """Yield the files of a session: its own, its sub-agents', and what is in its folders besides."""
+def _files(look: RescueLook, family: Family) -> Iterator[NativeFile]:
+    """Yield the files of a session: its own, its sub-agents', and what is in its folders besides.
+
+    A sub-agent that was forgotten by itself is left out: while nothing is said in it, it is no source any more.
+    """
     known: set[str] = set()
     for source in (*family.main, *family.subagents):
         known.add(source.path)
-        yield NativeFile(source.path, _name(source.path), source.seen, source.identity)
-    for folder in dict.fromkeys(folder for source in family.main for folder in root.spec.beside(source.path)):
+        if not look.forgotten(source.identity.key):
+            yield NativeFile(source.path, _name(source.path), source.seen, source.identity)
+    for folder in dict.fromkeys(folder for source in family.main for folder in look.root.spec.beside(source.path)):
         for path, seen in _beside(folder):
-            if path not in known:
+            if path not in known and not look.leaves_out(path):
                 yield NativeFile(path, _name(path), seen)
 
 

@@ -11,18 +11,19 @@ from typing import Final, NamedTuple
 from katod.agents.spec import Retention
 from katod.discover.catalog import Catalog
 from katod.discover.roots import Root
-from katod.errors import KatodError, LedgerError, failure_of
+from katod.errors import KatodError, LedgerError, RescueError, failure_of, hint_for
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.policy import Policy
-from katod.rescue.copyfile import About
+from katod.rescue.copyfile import About, locked
 from katod.rescue.folder import RescueFolder
 from katod.rescue.names import place_of
 from katod.rescue.notes import CopyState, RescueNotes
-from katod.rescue.plan import Family, due_time, families, is_deleted_by_agent, to_save
+from katod.rescue.plan import Family, RescueLook, due_time, families, is_deleted_by_agent, to_save
+from katod.rescue.recorded import recorded_whole
+from katod.rescue.restoring import remove_drafts
 from katod.rescue.saving import NativeFile, SavingSlices, SavingTerms, Subject, save
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow
 
 EVERY: Final = 3600.0  # seconds between two looks,
 PATIENCE: Final = 600.0  # seconds for which a session is missing before its copy goes, too
@@ -61,6 +62,7 @@ class _RescueWork:
     plan: Iterator[Subject | None] | None = None
     job: _SavingJob | None = None
     declined: dict[SessionKey, tuple[NativeFile, ...]] = field(default_factory=dict)
+    tidied: str = ""  # the day on which drafts were looked for
 
     def drop(self) -> None:
         """Forget all of it; what is half saved is removed."""
@@ -112,22 +114,35 @@ class Rescuer:
         failed: dict[str, str] = {}
         due: set[str] = set()
         self._folder.look_again()
-        recorded, sources = self._recorded(), list(self._catalog.sources.values())
+        recorded = recorded_whole(self._ledger.sessions(), self._ledger.outputs())
+        sources = list(self._catalog.sources.values())
         for root in self._roots:
             retention = self._retention(root, failed)
             if not retention.file or not root.is_there:
                 continue
             found = families(root, sources)
             self._let_go(root, retention, found, now_ns)
-            for subject in to_save(root, retention, found, self._folder.all(), now_ns, recorded):
+            look = RescueLook(root, retention, now_ns, self._ledger.tombstones.covers)
+            for subject in to_save(look, found, self._folder.all(), recorded):
                 if subject is not None and self._work.declined.get(subject.key) != subject.files:
                     due.add(str(subject.key))
                     yield subject
                 yield None
+        yield from self._remove_drafts(due_time(0.0, now_ns)[:10])
         self._prune(now_ns)
         looked = failed | {str(path): what for path, what in self._folder.problems.items()}
         self._notes.set_looked(looked, due)
         self._notes.store()
+
+    def _remove_drafts(self, today: str) -> Iterator[None]:
+        """Remove what katod, killed while it put a session back, left in an agent's folder: once a day."""
+        if self._work.tidied == today:
+            return
+        self._work.tidied = today
+        for about in list(self._folder.all().values()):
+            with suppress(OSError, RescueError), locked(place_of(self._folder.path, about.key)):
+                remove_drafts(about, self._roots)
+            yield None
 
     def _retention(self, root: Root, failed: dict[str, str]) -> Retention:
         """Return what is deleted in a root; nothing if that is not known, which `failed` then says."""
@@ -139,11 +154,6 @@ class Rescuer:
         if retention.problem:
             failed[root.agent] = retention.problem
         return retention
-
-    def _recorded(self) -> set[SessionKey]:
-        """Return the sessions that are recorded from their beginning on without an end, in a file that has text."""
-        known = {row.id: row.key for row in self._ledger.sessions()}
-        return {known[row.session] for row in self._ledger.outputs() if _records_all(row) and _has_text(row.path)}
 
     def _let_go(self, root: Root, retention: Retention, found: dict[SessionKey, Family], now_ns: int) -> None:
         """Delete the copies of sessions that were deleted while their agent would still have kept them.
@@ -183,20 +193,27 @@ class Rescuer:
 
     def _delete(self, key: SessionKey, reason: str) -> None:
         with suppress(OSError):  # it is tried again with the next look
-            self._folder.delete(key)
+            self._delete_copy(key)
             self._notes.set(key, CopyState())
             self._log.rescue_deleted(str(key), reason)
+
+    def _delete_copy(self, key: SessionKey) -> bool:
+        """Delete a copy; return whether there was one. Raises OSError."""
+        if (about := self._folder.all().get(key)) is not None:
+            remove_drafts(about, self._roots)
+        return self._folder.delete(key)
 
     def expect(self, key: SessionKey) -> None:
         """Keep the copy of a session that is being put back, whatever becomes of that."""
         self._notes.set(key, self._notes.of(key)._replace(kept=True))
         self._notes.store()
+        self._work.tidied = ""
 
     def forget(self, keys: Collection[SessionKey]) -> None:
         """Delete the copies of these sessions. Raises OSError."""
         self._work.drop()
         for key in {key._replace(subagent="") for key in keys if not key.subagent}:
-            if self._folder.delete(key):
+            if self._delete_copy(key):
                 self._log.rescue_deleted(str(key), "forgotten")
         self._notes.forget(keys)
         self._notes.store()
@@ -266,25 +283,12 @@ class Rescuer:
         self._work.drop()
 
 
-def _records_all(row: OutputRow) -> bool:
-    """Return whether all of a session is recorded in an output, with what is still to come."""
-    if not row.made or row.is_copy or row.problem or len(row.ranges) != 1:
-        return False
-    return not row.ranges[0].start and not row.ranges[0].end
-
-
-def _has_text(path: Path) -> bool:
-    try:
-        return path.lstat().st_size > 0
-    except OSError:
-        return False
-
-
 def _reason(error: Exception, folder: Path) -> str:
     if isinstance(error, KatodError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or folder}: {error.strerror}"
+        what = f"{error.filename or folder}: {error.strerror}"
+        return f"{what} ({hint})" if (hint := hint_for(error)) else what
     return failure_of(error)
 
 

@@ -111,7 +111,7 @@ def _require_bounded(subject: Subject) -> None:
 
 def _due(subject: Subject, last: str) -> str:
     """Return when the agent deletes a session whose last event has a time."""
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         if subject.days is not None:
             end = datetime.fromisoformat(last).astimezone(UTC) + timedelta(days=subject.days)
             return min(subject.due, end.isoformat(timespec="seconds"))

@@ -1,6 +1,7 @@
 """Requests from the shell to the daemon: files in the state directory, renamed into place, each answered by a file."""
 
 import errno
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ _SUFFIX: Final = ".request"
 _ANSWER: Final = ".answer"
 _LARGEST: Final = 64 * 1024
 _STALE: Final = 60  # seconds, after which nobody waits for an answer
+_WRITTEN_BY: Final = re.compile(r"[0-9a-f]+\.([0-9]{1,9})\.part")
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
@@ -69,7 +71,7 @@ def enqueue(state: Path, request: Request) -> Path:
     folder = state / FOLDER
     durable.make_folders(folder, 0o700)
     name = uuid4().hex
-    hidden = folder / f"{name}.part"
+    hidden = folder / f"{name}.{os.getpid()}.part"
     create_small(hidden, orjson.dumps(asdict(request)), 0o600)
     durable.rename(hidden, folder / f"{name}{_SUFFIX}")
     durable.sync_names(folder)
@@ -99,11 +101,11 @@ class Inbox:
                 yield path, request
 
     def clean(self) -> None:
-        """Remove answers, and parts of requests, that nobody waits for any more: they may name files."""
+        """Remove answers, and parts of requests, that nobody waits for any more: they name sessions and files."""
         oldest = time.time() - _STALE
         for path in (*self._folder.glob(f"*{_ANSWER}"), *self._folder.glob("*.part")):
             with suppress(OSError):
-                if path.lstat().st_mtime < oldest:
+                if path.lstat().st_mtime < oldest or _is_left(path):
                     durable.remove(path)
 
     def answer(self, path: Path, refusal: str) -> None:
@@ -116,6 +118,20 @@ class Inbox:
             durable.remove(path, missing_ok=True)
         except OSError:
             self._answers[path] = refusal
+
+
+def _is_left(path: Path) -> bool:
+    """Return whether this is a part of a request whose process has ended before it was complete."""
+    written_by = _WRITTEN_BY.fullmatch(path.name)
+    if written_by is None:
+        return False
+    try:
+        os.kill(int(written_by[1]), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _waiting(folder: Path) -> Iterator[tuple[Path, bytes]]:

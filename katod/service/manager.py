@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from katod.errors import ServiceError
+from katod.errors import ServiceError, hint_for
 from katod.service.launch import (
     LABEL,
     MARKER,
@@ -375,7 +375,7 @@ def _write(path: Path, data: bytes) -> None:
         part.write_bytes(data)
         os.replace(part, path)
     except OSError as error:
-        raise ServiceError(f"cannot be written: {error.strerror}", path=path) from error
+        raise ServiceError(f"cannot be written: {error.strerror}", path=path, hint=hint_for(error)) from error
 
 
 def _remove(path: Path) -> None:

@@ -35,6 +35,7 @@ _FORM: Final = "tables"
 # What the entry of a session is made of whose rows have to go, and are still in the files of its partition.
 _FORGOTTEN: Final = "forgotten"
 _EXCLUDED: Final = "excluded"
+_BEGUN: Final = "begun"  # of one whose first rows were being written when katod was killed: some files may have them
 _MADE: Final = str(VERSION)
 _PRIVATE: Final = 0o700
 
@@ -74,9 +75,9 @@ class DataSet:
         return self._entries.get((key, _FORM))
 
     def known(self, key: SessionKey) -> Entry | None:
-        """Return what is known of a session, nothing if it was forgotten."""
+        """Return what is known of a session, nothing if it was forgotten, or if its rows were never complete."""
         entry = self.session(key)
-        return None if entry is None or is_forgotten(entry) else entry
+        return None if entry is None or entry.made in (_FORGOTTEN, _BEGUN) else entry
 
     def sessions(self) -> Iterator[Entry]:
         """Yield the entries of all sessions."""
@@ -109,11 +110,25 @@ class DataSet:
         """Note what is known of a session. Raises OSError."""
         self.folder.note(entry)
 
-    def begin(self, partition: Partition) -> None:
-        """Note that the files of a partition are about to be written: until they are noted, none counts as complete."""
+    def begin(self, partition: Partition, new: Iterable[Entry] = ()) -> None:
+        """Note that the files of a partition are about to be written: until they are noted, none counts as complete.
+
+        Nor are the rows of a `new` session, until it is noted: what its agent deletes by then goes from the files, too.
+        """
         for table in TABLES:
             entry = self.part(partition, table)
             self.folder.note(entry._replace(made="", name=entry.name or self.name(partition, table)))
+        for entry in new:
+            if self.session(entry.slot[0]) is None:
+                self.folder.note(Entry(entry.slot, _BEGUN, name=entry.name, cwd=entry.cwd))
+
+    def was_written(self, partition: Partition) -> bool:
+        """Return whether a file of a partition was ever complete."""
+        return any(self.part(partition, table).size for table in TABLES)
+
+    def begun(self) -> set[Partition]:
+        """Return the partitions that were about to be written, and are not complete."""
+        return {one for one in self.partitions() if any(not self.part(one, table).made for table in TABLES)}
 
     def end(self, partition: Partition, table: TableSpec, stamp: FileStamp, digest: str = "") -> None:
         """Note a complete file; `digest` is that of its rows, if they are compared with new ones."""
@@ -150,9 +165,9 @@ class DataSet:
     def settle(self, partition: Partition) -> None:
         """Note that the files of a partition are without the rows that had to go."""
         gone = [entry for entry in self.sessions() if is_going(entry) and entry.name == str(partition)]
-        self.folder.drop([entry for entry in gone if is_forgotten(entry)])
+        self.folder.drop([entry for entry in gone if entry.made != _EXCLUDED])
         for entry in gone:
-            if not is_forgotten(entry):
+            if entry.made == _EXCLUDED:
                 self.folder.note(Entry(entry.slot, cwd=entry.cwd))
 
     def complete(self) -> None:
@@ -168,8 +183,8 @@ class DataSet:
 
 
 def is_going(entry: Entry) -> bool:
-    """Return whether the rows of a session have to go."""
-    return entry.made in (_FORGOTTEN, _EXCLUDED)
+    """Return whether the rows of a session have to go from the files that have some."""
+    return entry.made in (_FORGOTTEN, _EXCLUDED, _BEGUN)
 
 
 def is_forgotten(entry: Entry) -> bool:
@@ -201,7 +216,11 @@ def opened_set(state: Path, address: str, machine: Machine) -> Iterator[DataSet]
 
 def ask_to_forget(state: Path, address: str, keys: Iterable[SessionKey]) -> None:
     """Have the rows of sessions go: with the lock, whoever gets it next notes that. Raises OSError."""
-    write_small(_root(state, address) / _TO_FORGET.format(token_hex(8)), orjson.dumps(sorted(keys), default=list))
+    root, data = _root(state, address), orjson.dumps(sorted(keys), default=list)
+    asked = blake2b(data, digest_size=8).hexdigest()
+    for part in root.glob(f"{_TO_FORGET.format(f'{asked}-*')}.part"):  # of a katod that was killed while it asked this
+        durable.remove(part, missing_ok=True)
+    write_small(root / _TO_FORGET.format(f"{asked}-{token_hex(8)}"), data)
 
 
 def _forget_asked(data: DataSet) -> None:

@@ -1,17 +1,22 @@
 """Takes the rows of sessions out of the data sets that katod wrote."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.archive.drop import copies_in
 from katod.archive.machine import Machine
+from katod.archive.update import line_of
+from katod.errors import KatodError
 from katod.model import SessionKey
 from katod.tables.address import S3, Partition, bucket_address
-from katod.tables.dataset import is_forgotten, is_list_damaged, known_sets, opened_set
+from katod.tables.dataset import DataSet, is_forgotten, is_list_damaged, known_sets, opened_set
 from katod.tables.place import DirectoryPlace
 from katod.tables.update import Where, place_of, require_extra
+
+if TYPE_CHECKING:
+    from katod.tables.partitions import PartitionWriter
 
 DAMAGED_REQUEST: Final = "this request to forget a session is damaged: forget the session again, and delete the file"
 
@@ -50,7 +55,7 @@ def drop_rows(state: Path, machine: Machine, rows: KnownRows) -> list[str]:
     where = _where(rows.address)
     with opened_set(state, rows.address, machine) as data:
         notes = [f"{path}: {DAMAGED_REQUEST}" for path in data.damaged_requests]
-        if isinstance(where, Path) and DirectoryPlace(where, machine).is_deleted():
+        if isinstance(where, Path) and _is_deleted(DirectoryPlace(where, machine)):
             data.drop_all()
             return [*notes, f"{where}: the tables there were deleted: katod drops its list of them"]
         require_extra()
@@ -61,8 +66,23 @@ def drop_rows(state: Path, machine: Machine, rows: KnownRows) -> list[str]:
         gone = [entry for entry in data.sessions() if is_forgotten(entry)]
         for name in sorted({entry.name for entry in gone}):
             writer.drop(Partition.named(name), [entry for entry in gone if entry.name == name])
+        notes += _drop_unfinished(data, writer)
         data.save()
     return notes
+
+
+def _drop_unfinished(data: DataSet, writer: "PartitionWriter") -> Iterator[str]:
+    """Take out what a killed run left of sessions in partitions that are not theirs yet; yield why that fails."""
+    for partition in sorted(data.begun()):
+        try:
+            writer.drop(partition, ())
+        except (KatodError, OSError) as error:
+            yield line_of(error)
+
+
+def _is_deleted(place: DirectoryPlace) -> bool:
+    place.tidy()  # what a killed run left is no table
+    return place.is_deleted()
 
 
 def _where(address: str) -> Where:

@@ -59,7 +59,7 @@ class PartitionWriter:
 
         Until they are noted as complete, the next run writes them again: a kill loses nothing, and doubles nothing.
         """
-        self._data.begin(partition)
+        self._data.begin(partition, [rows.entry for rows in new.values()])
         stays = self._staying(partition, new)
         stamps: dict[TableSpec, FileStamp] = {}
         for table in OF_EVENTS:
@@ -82,6 +82,10 @@ class PartitionWriter:
         If it was not as katod left it, the next run writes it once more, with what it lacks.
         """
         if not self.is_there(partition):
+            if not self._data.was_written(partition):  # nor did the run that was killed get so far
+                self._data.settle(partition)
+                self._data.leave(partition)
+                return
             path = self._place.address(self._data.name(partition, SESSIONS))
             raise OutputError("is not there now", path=path)
         was_left = self.is_left(partition)
@@ -136,12 +140,14 @@ class PartitionWriter:
     def _staying(self, partition: Partition, without: Iterable[str]) -> Callable[[str], bool]:
         """Return what says whether the rows of a session that are in a file stay there.
 
-        They go if there are new ones, or if the session is in another partition, or in none, as far as is known.
+        They go if there are new ones, or if the session is in another partition, or in none: a run that was killed may
+        have written a part of them. While the list lacks something, what it does not name stays.
         """
-        gone = set(without)
-        own = str(partition)
-        elsewhere = {str(entry.slot[0]) for entry in self._data.sessions() if entry.name != own or is_going(entry)}
-        return lambda session: session not in gone and session not in elsewhere
+        gone, own = set(without), str(partition)
+        entries = list(self._data.sessions())
+        here = {str(entry.slot[0]) for entry in entries if entry.name == own and not is_going(entry)} - gone
+        gone |= {str(entry.slot[0]) for entry in entries} - here
+        return (lambda session: session not in gone) if self._data.is_damaged else here.__contains__
 
     def _write(
         self, partition: Partition, table: TableSpec, stays: Callable[[str], bool], new: Iterator[Any]

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, Protocol
 
+from katod import durable
 from katod.archive.machine import Machine
 from katod.errors import OutputError, TablesError, TargetRefused
 from katod.tables.address import PART
@@ -114,7 +115,7 @@ class DirectoryPlace:
         except OSError as error:
             raise TablesError(f"cannot be used: {error.strerror}", path=self._root) from error
         try:
-            with drafted(fd, self._draft) as draft:
+            with durable.naming(self._root / self._draft), drafted(fd, self._draft) as draft:
                 yield _DirectoryDraft(self._root, draft)
         finally:
             os.close(fd)

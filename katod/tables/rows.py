@@ -103,7 +103,7 @@ class SessionRows:
 def milliseconds(time: str) -> int | None:
     """Return a time as milliseconds since 1970, None if there is none, or it is none of RFC 3339."""
     try:
-        found = datetime.fromisoformat(timestamp(time))
-    except ValueError:  # a second that the calendar has and Python has not, or a year 0
+        found = datetime.fromisoformat(timestamp(time)).astimezone(UTC)
+    except (ValueError, OverflowError):  # a second that the calendar has and Python has not, or a year 0 or 10000
         return None
     return (found - _EPOCH) // timedelta(milliseconds=1)

@@ -230,7 +230,7 @@ class TablesWriter:
                 self._partitions.require_own(partition)
                 self._read_rest(partition)
             new = self._new.pop(partition, {})
-            is_new = {name: self._data.session(rows.entry.slot[0]) for name, rows in new.items()}
+            is_new = {name: self._data.known(rows.entry.slot[0]) for name, rows in new.items()}
             is_complete = self._unread[partition] <= 0
             self._partitions.rewrite(partition, new, self._spool, is_complete=is_complete)
             for before in is_new.values():

@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 
 from katod.errors import PricesError, with_extra
+from katod.formats.text.when import utc
 from katod.smallfile import read_small
 from katod.usage.cells import STEPS
 from katod.usage.pricing import EXTRA, ModelRates, NoPrices, PriceSteps, PriceTable
@@ -62,7 +63,7 @@ class FilePrices(InstalledPrices):
         super().__init__("")
         try:
             self._snapshot = _snapshot(read_small(path, _LARGEST))
-            changed = datetime.fromtimestamp(path.stat().st_mtime, UTC).date()
+            changed = utc(path.stat().st_mtime)[:10]
         except ImportError:
             raise PricesError(
                 "a file with prices needs genai-prices, which is not installed", hint=with_extra(EXTRA)

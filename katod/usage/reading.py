@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +15,7 @@ from katod.agents.spec import SPAWNED
 from katod.errors import AgentFailed
 from katod.events import Event
 from katod.formats.eventlines import is_event
-from katod.formats.text.when import When
+from katod.formats.text.when import When, utc
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import START, Cursor, Identity, Line
@@ -25,7 +25,6 @@ from katod.tail.reader import Batch, SourceFile
 from katod.usage.source import SourceUsage
 
 _CHUNK: Final = 1024 * 1024  # bytes
-_FIRST, _LAST = (datetime(*day, tzinfo=UTC).timestamp() for day in ((1, 1, 3), (9999, 12, 29)))  # in any zone
 _USAGE, _START = (f'"kind":"{kind}"'.encode() for kind in (ev.USAGE, ev.SESSION_START))
 _HEAD: Final = 64 * 1024  # bytes in which a session says where it works
 
@@ -61,7 +60,7 @@ class UsageReader:
         Raises SourceChanged if what is before the cursor is not what was read, SourceError if it cannot be read.
         """
         spec, source = AGENTS[identity.key.agent], _UsageSource(path, identity, usage.adapter)
-        changed = self._day(_time_of(changed_ns))
+        changed = self._day(utc(changed_ns / 1e9))
         keys: dict[str, int] = {}
         with (spec.open_usage or spec.open)(path) as file:
             for event in source.events(file, start):
@@ -75,7 +74,7 @@ class UsageReader:
         self, lines: Iterable[bytes], identity: Identity, changed_ns: int, usage: SourceUsage
     ) -> SourceHead:
         """Add what the events of a session have, as katod exported them, to its usage; return its head."""
-        changed, answers = self._day(_time_of(changed_ns)), AGENTS[identity.key.agent].answers
+        changed, answers = self._day(utc(changed_ns / 1e9)), AGENTS[identity.key.agent].answers
         metadata = SessionMetadata(identity.key)
         for event in _exported(lines, (_USAGE, _START)):
             if event.kind == ev.SESSION_START:
@@ -107,11 +106,6 @@ def _without_session(event: Event) -> str:
     if not AGENTS[agent].nature.has_native_ids:
         return event.id
     return f"{agent}:{event.id.removeprefix(f'{agent}:{session}:')}"
-
-
-def _time_of(changed_ns: int) -> str:
-    """Return the time at which a file changed, within what the calendar has."""
-    return datetime.fromtimestamp(min(max(changed_ns / 1e9, _FIRST), _LAST), UTC).isoformat()
 
 
 def read_head(path: str, identity: Identity) -> SourceHead:

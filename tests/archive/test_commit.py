@@ -7,12 +7,14 @@ import subprocess
 
 import pytest
 
+from katod.archive import commit as commits
 from katod.archive.commit import ArchiveRepository
 from katod.archive.manifest import MANIFEST
 from tests.archive.merges import play
 from tests.looping import each
 from tests.support.machines import Machine
 from tests.support.records import says, user
+from tests.support.world import CUT, in_new_process
 
 WHO = {"GIT_AUTHOR_NAME": "me", "GIT_AUTHOR_EMAIL": "me@localhost", "GIT_COMMITTER_NAME": "me", "GIT_COMMITTER_EMAIL": "me@localhost"}  # fmt: skip
 
@@ -356,3 +358,127 @@ def test_my_laptop_died_my_other_machine_has_it(laptop, tmp_path):
     desktop.once()
     desktop.cli("export", "--all", "-f", "jsonl", "-o", str(desktop.shared), "--commit")
     assert {path.name for path in desktop.shared.iterdir()} == {".git", part, desktop.part.name}
+
+
+KINDS = ["sha1", "sha256"]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_deleted_is_not_staged_in_a_repository_of_any_kind(laptop, kind):
+    """Git's index has no line of it, whatever the length of a hash is."""
+    repository(laptop, kind)
+    laptop.session(2).say(user("words"), says("more"))
+    laptop.once()
+    commit(laptop)
+    laptop.cli("forget", "00000002", "--outputs", "--yes")
+    laptop.session(2).path.unlink()
+    assert "committed 2 files" in commit(laptop)
+    assert git(laptop.shared, "status", "--porcelain") == ""
+    assert git(laptop.shared, "ls-files").count(".md") == 1
+
+
+def repository(laptop, kind):
+    """Make the repository of the shared folder again, with hashes of a kind."""
+    shutil.rmtree(laptop.shared / ".git")
+    git(laptop.shared, "init", "-q", "-b", "main", f"--object-format={kind}")
+
+
+class EndsAtGit:
+    """Runs git, and ends the process before one of its commands."""
+
+    def __init__(self, last=0):
+        self.count = 0
+        self.last = last
+        self.run = commits.run
+
+    def __call__(self, *given, **named):
+        self.count += 1
+        if self.count == self.last:
+            os._exit(CUT)
+        return self.run(*given, **named)
+
+
+@pytest.mark.fault("killed while it commits an export")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_commit_of_the_person_takes_no_killed_one_back(laptop, tmp_path, monkeypatch, kind):
+    """Before whichever command of git katod ends: what was forgotten stays so, and the next run commits the rest."""
+    repository(laptop, kind)
+    laptop.session(2).say(user("words"), says("more"))
+    laptop.once()
+    commit(laptop)
+    laptop.cli("forget", "00000002", "--outputs", "--yes")
+    laptop.session(2).path.unlink()
+    laptop.talk.say(user("and the basket"), says("It is red."))
+    before = shutil.copytree(laptop.shared, tmp_path / "before")
+    found = []
+    for last in range(1, 100):
+        shutil.rmtree(laptop.shared)
+        shutil.copytree(before, laptop.shared)
+        if not killed(laptop, monkeypatch, last):
+            break
+        found.append(transcripts(laptop))
+        (laptop.shared / "mine.txt").write_text("mine")
+        git(laptop.shared, "add", "mine.txt")
+        git(laptop.shared, "commit", "-q", "-m", "mine")
+        assert transcripts(laptop) <= found[-1], last
+        commit(laptop)
+        assert transcripts(laptop) == 1, last
+        assert git(laptop.shared, "status", "--porcelain") == "", last
+        assert git(laptop.shared, "for-each-ref", "--format=%(refname)") == "refs/heads/main\n", last
+    assert {*found} == {1, 2}
+
+
+def transcripts(laptop):
+    """Return how many transcripts the last commit has."""
+    return git(laptop.shared, "ls-tree", "-r", "--name-only", "HEAD").count(".md")
+
+
+def killed(laptop, monkeypatch, last):
+    """Commit in another process until a command of git; return whether it came to that."""
+
+    def act():
+        monkeypatch.setattr(commits, "run", EndsAtGit(last))
+        commit(laptop)
+
+    return in_new_process(act, ends=(0, CUT)) == CUT
+
+
+def test_nothing_is_committed_if_the_index_cannot_be_updated(laptop, monkeypatch):
+    """Else the next commit of the person would take it back."""
+    commit(laptop)
+    laptop.talk.say(user("and the basket"), says("It is red."))
+    before = git(laptop.shared, "rev-parse", "HEAD")
+    with monkeypatch.context() as patched:
+        real = ArchiveRepository._require_no_filter
+
+        def locked(repository, names):
+            real(repository, names)
+            (laptop.shared / ".git" / "index.lock").write_text("")
+
+        patched.setattr(ArchiveRepository, "_require_no_filter", locked)
+        commit(laptop, code=1)
+    assert "git's index could not be updated" in laptop.said
+    assert "so nothing was committed" in laptop.said
+    assert git(laptop.shared, "rev-parse", "HEAD") == before
+    (laptop.shared / ".git" / "index.lock").unlink()
+    assert "committed 2 files" in commit(laptop)
+
+
+def test_a_branch_that_moves_meanwhile_is_left_alone(laptop, monkeypatch):
+    """And git's index is as it was."""
+    commit(laptop)
+    laptop.talk.say(user("and the basket"), says("It is red."))
+    real = ArchiveRepository._publish
+
+    def publish(repository, *given):
+        git(laptop.shared, "commit", "-q", "--allow-empty", "-m", "mine")
+        real(repository, *given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ArchiveRepository, "_publish", publish)
+        commit(laptop, code=1)
+    assert "the branch could not be moved" in laptop.said
+    assert git(laptop.shared, "log", "--format=%s").splitlines()[0] == "mine"
+    assert git(laptop.shared, "diff", "--cached", "--name-only") == ""
+    assert "committed 2 files" in commit(laptop)

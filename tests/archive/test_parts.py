@@ -1,6 +1,7 @@
 """What other machines share is read by all commands that look for what was said, and is never changed."""
 
 import shutil
+from pathlib import Path
 
 import orjson
 import pytest
@@ -328,3 +329,22 @@ def test_a_folder_that_is_not_there_is_named(desktop):
     desktop.claude().append(Claude().user("words"))
     desktop.cli("usage")
     assert f"katod: {desktop.shared}: cannot be read: No such file or directory" in desktop.said
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("veil", ["", "\x1b[5m", "\u200b"])
+@pytest.mark.parametrize("form", ["markdown", "jsonl"])
+def test_what_another_machine_wrote_without_redaction_is_shown_without_secrets(laptop, desktop, form, veil):
+    """Its titles and directories as well as what was said: anyone may have written there."""
+    token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    laptop.share(form)
+    for path in filter(Path.is_file, laptop.part.rglob("*")):
+        text = path.read_text()
+        if path.name != MANIFEST:  # where it is in the name of a file
+            text = text.replace("lantern", f"lantern {token}")
+        mark = veil if path.suffix == ".md" else orjson.dumps(veil).decode()[1:-1]
+        path.write_text(text.replace(token, f"{token}{mark}").replace("/home/me/app", f"/home/me/{token}"))
+    for command in (("search", "blue"), ("search", "--json", "blue"), ("search", "--all", "--json", "lantern")):
+        assert token not in desktop.cli(*command)
+    for command in (("sessions",), ("sessions", "--json")):
+        assert token not in desktop.cli(*command, "--machine", "laptop")

@@ -15,7 +15,7 @@ from katod.smallfile import write_small
 from katod.store.ledger import Ledger
 from tests.doctor.conftest import DAY
 from tests.support.parts import memory_ledger
-from tests.support.records import Antigravity, Codex, Gemini, user
+from tests.support.records import Antigravity, Claude, Codex, Gemini, says, user
 
 
 def test_an_agent_is_found_with_its_version_and_sessions(home):
@@ -159,38 +159,51 @@ def test_sessions_that_are_going_to_be_deleted_are_counted(home):
     assert finding.level == "warning"
     assert finding.text == (
         "Claude Code deletes sessions 30 days after their last change (its default);"
-        " 5 sessions without a recording, to be deleted: 2 when it next starts, 2 within 7 days"
+        " 5 sessions not recorded as a whole, to be deleted: 2 when it next starts, 2 within 7 days"
     )
     assert "`cleanupPeriodDays` in" in finding.advice
     assert {"due": 2, "soon": 2, "unrecorded": 5, "days": 30}.items() <= finding.data.items()
 
 
 def test_what_is_recorded_is_not_counted(home, monkeypatch):
-    """Only sessions without any recording are lost."""
+    """Nothing of them is lost."""
     source = home.aged(1, 40)
     monkeypatch.setattr(agents, "_recorded", lambda _: {SessionKey("claude", source.session)})
     finding = home.examined(examine)["retention.later"]
-    assert (finding.level, finding.text.rpartition("; ")[2]) == ("ok", "all are recorded")
+    assert (finding.level, finding.text.rpartition("; ")[2]) == ("ok", "all of each is recorded")
 
 
-def test_a_recording_counts_when_its_file_was_made(world, home):
-    """A session that katod records is in the set; one that it only knows is not."""
-    source = world.claude()
-    source.append(source.user("::start notes\nhello"))
-    other = world.codex()
-    other.append(Codex().meta(), Codex().user("hello"))
+def test_only_a_session_that_is_recorded_as_a_whole_is_not_lost(world, home):
+    """Not one that katod only knows, or of which an exchange was kept: `doctor` goes by what `rescue` saves."""
+    for number, command in enumerate(("::capture notes", "::keep", "")):
+        maker = Claude(world, f"0000000{number}-8a53-4c3e-9b5e-0a1d5f8f2c11")
+        maker.say(user("hello"), says("yes"), user(command or "more"), says("yes"))
     world.once()
     ledger = Ledger.examine(world.state)
     kept = agents._recorded(home.case(ledger=ledger))
     ledger.close()
-    assert [key.agent for key in kept] == ["claude"]
+    assert [key.id[:8] for key in kept] == ["00000000"]
+
+
+def test_a_forgotten_session_is_not_counted(world, home):
+    """Its person does not want to keep it, and katod does not save it."""
+    for number in (1, 2):
+        maker = Claude(world, f"0000000{number}-8a53-4c3e-9b5e-0a1d5f8f2c11").say(user("hello"), says("yes"))
+        os.utime(maker.path, (time.time() - 40 * DAY,) * 2)
+    world.once()
+    world.cli("forget", "00000001", "--yes")
+    ledger = Ledger.examine(world.state)
+    case = home.case(ledger=ledger)
+    [finding] = [one for one in examine(case) if one.check == "retention.soon"]
+    ledger.close()
+    assert finding.data["unrecorded"] == 1
 
 
 def test_nothing_soon_is_no_warning(home):
     """The first deletion is named, in days or hours."""
     home.aged(1, 10)
     assert (
-        "1 session without a recording, to be deleted in 19 days or later"
+        "1 session not recorded as a whole, to be deleted in 19 days or later"
         in home.examined(examine)["retention.later"].text
     )
 

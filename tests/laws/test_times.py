@@ -1,6 +1,7 @@
-"""A time that no calendar or database has costs nothing, whether a file has it or a record."""
+"""Whatever time a file or a record has, no command fails, the session is kept, and so are all others."""
 
 import ast
+import json
 import os
 import re
 from unittest import mock
@@ -9,58 +10,84 @@ import pytest
 
 from tests.modules import modules
 from tests.support.inprocess import InProcess
-from tests.support.records import says, user
+from tests.support.records import Claude, Codex, Gemini, says, user
 
-NS = 10**9
-# Before 1970, the last second that 64 bits of nanoseconds have and the one after it, and the last that ext4 has.
-CHANGED = (-1, -(10**9), 2**63 // NS, 2**63 // NS + 1, 15_032_385_535)
-SAID = ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59")
-COMMANDS = (
-    ["sessions", "--all"], ["sessions", "--all", "--json"], ["status"], ["status", "--json"], ["doctor"],
-    ["search", "--all", "nice"], ["search", "--all", "nice", "--json"], ["usage"], ["usage", "--by", "month", "--json"],
-    ["verify"], ["show", "latest"], ["export", "--all", "-o", "COPIES"], ["export", "--all", "-o", "COPIES"],
-    ["forget", "--yes", "ODD"],
-)  # fmt: skip
+AGENTS = {maker.agent: maker for maker in (Claude, Codex, Gemini)}
+# As `touch -d` and a broken copy leave them: the last but one is what ext4 has of any later one, the last one what is
+# there in memory.
+CHANGED = [-(2**40), -(2**31), -1, 0, 2**33, 15_032_385_535, 10**12]
+WRITTEN = [
+    "0001-01-01T00:00:00Z", "0001-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59Z",
+    "9999-12-31T23:59:59-23:59", "2026-02-30T00:00:00Z", "2026-11-29T23:59:60Z", "+12026-01-01T00:00:00Z", "x", "",
+]  # fmt: skip
+ZONES = ["UTC", "Asia/Tokyo", "America/Los_Angeles"]
 
 
-def assert_all_goes_on(world, odd):
-    """Record another session beside an odd one, and run what looks at both."""
-    usual = world.session(2)
-    usual.say(user("::start usual.md\nhello"), says("nice"))
+def commands(world, session):
+    """Return every command that shows times, or makes something of a session."""
+    return [
+        ("sessions", "--all", "--json"), ("sessions", "--all"), ("sessions", "--since", "7d"), ("status",),
+        ("status", "--json"), ("search", "--all", "wombat"), ("search", "--all", "--since", "2000-01-01", "quagga"),
+        ("usage",), ("usage", "--json"), ("rescue",), ("rescue", "--json"), ("show", session), ("handoff", session),
+        ("export", "--all", "-o", str(world.home / "c")), ("export", "--all", "-f", "html", "-o", str(world.home / "h")),
+        ("keep", session), ("capture", session), ("forget", session, "--yes"),
+    ]  # fmt: skip
+
+
+def all_is_kept(world, maker):
+    """Run katod, and everything that people run; check that another session is recorded all the same."""
+    other = Claude(world, "00000002-8a53-4c3e-9b5e-0a1d5f8f2c11").say(user("::start\nquagga"), says("yes"))
     world.once()
-    assert "nice" in (world.home / "katod/app/usual.md").read_text()
-    found = world.cli("sessions", "--all", "--json")
-    assert odd.session in found
-    for command in COMMANDS:
-        meant = {"COPIES": str(world.home / "copies"), "ODD": odd.session}
-        run = world.katod(*[meant.get(part, part) for part in command], check=False)
-        assert run.returncode == 0 or command == ["doctor"], (command, run.stderr.decode())
-        assert b"Traceback" not in run.stderr, command
-        assert b"internal error" not in run.stderr + run.stdout, (command, run.stdout)
+    [recorded] = world.files()
+    assert "quagga" in recorded.read_text()
+    for command in commands(world, f"{maker.agent}:{maker.session}"):
+        world.cli(*command)
+    assert len(list((world.home / "c").rglob("*.md"))) == 2
+    maker.say(user("::start later\nand more"), says("yes"))
+    other.say(user("that is all"))
     world.once()
-    assert "unreadable" not in world.cli("status")
+    assert "later.md" in {path.name for path in world.files()}
+    assert "that is all" in recorded.read_text()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seconds", CHANGED)
-def test_a_file_may_have_changed_at_any_time(world, seconds):
-    """Some file systems have times that no database holds; a broken copy may give a file one of them."""
-    world.configure()
-    odd = world.session(1)
-    odd.say(user("quagga"), says("nice"))
-    os.utime(odd.path, ns=(seconds * NS, seconds * NS))
-    assert_all_goes_on(world, odd)
+@pytest.mark.parametrize("changed", CHANGED)
+def test_a_file_may_have_changed_in_any_year(world, changed):
+    """Nothing of that is lost, and a session goes on as any other."""
+    world.configure(rescue=True)
+    maker = Claude(world).say(user("wombat"), says("yes"))
+    os.utime(maker.path, (changed, changed))
+    all_is_kept(world, maker)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("time", SAID)
-def test_anything_may_have_been_said_at_any_time(world, time):
-    """A program that knows no time may write the first one that there is."""
-    world.configure()
-    odd = world.session(1)
-    odd.say(user("quagga"), says("nice"))
-    odd.path.write_text(re.sub(r'"timestamp":\s*"[^"]*"', f'"timestamp":"{time}"', odd.path.read_text()))
-    assert_all_goes_on(world, odd)
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_record_may_have_been_written_in_any_year(world, monkeypatch, agent, written, zone):
+    """Also if the calendar ends with it, in one zone or another."""
+    monkeypatch.setenv("TZ", zone)
+    world.configure(rescue=True, time_zone=zone)
+    maker = AGENTS[agent](world).say(user("wombat"), says("yes"))
+    rewrite(maker, written)
+    all_is_kept(world, maker)
+
+
+def rewrite(maker, written):
+    """Give all records of a session a time."""
+    pattern = r'("(?:timestamp|lastUpdated|startTime)":\s*)"[^"]*"'
+    maker.path.write_text(re.sub(pattern, lambda found: found[1] + json.dumps(written), maker.path.read_text()))
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("written", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59"])
+def test_a_session_of_any_year_is_saved_from_deletion(world, written):
+    """An agent that goes by what is written may delete it at its next start."""
+    world.configure(rescue=True)
+    maker = Gemini(world).say(user("wombat"), says("yes"))
+    rewrite(maker, written)
+    os.utime(maker.path, (1_700_000_000, 1_700_000_000))
+    world.once()
+    [row] = json.loads(world.cli("rescue", "--json"))
+    assert row["session"] in maker.session
 
 
 @pytest.mark.form

@@ -49,8 +49,24 @@ def test_a_line_that_is_no_json_is_cleaned_as_text() -> None:
 
 def test_bytes_that_are_no_text_stay() -> None:
     """An image is no text, whatever is in it."""
-    data = b"\x89PNG" + TOKEN.encode() + b"\xff"
+    data = b"\x89PNG\0" + TOKEN.encode() + b"\xff"
     assert cleaned_text(data) is data
+
+
+@pytest.mark.parametrize(
+    "codec", ["utf-8", "utf-8-sig", "latin-1", "cp1252", "koi8-r", "shift-jis", "gb18030", "utf-16"]
+)
+def test_a_text_keeps_no_secret_in_any_encoding(codec: str) -> None:
+    """Only the secret is replaced, whatever the other bytes are, also if a character was cut at the end."""
+    kind = {"koi8-r": "размер", "shift-jis": "大きさ", "gb18030": "大小"}.get(codec, "Größe")
+    for end in (b"", b"\xe4"):
+        data = f"{kind}\nGITHUB_TOKEN={TOKEN}\n{kind} ".encode(codec) + end
+        expected = f"{kind}\nGITHUB_TOKEN={GONE}\n{kind} ".encode(codec) + end
+        assert cleaned_text(data) == expected
+        assert stepped(cleaned_long_text(data))[0] == expected
+        harmless = f"{kind} = {kind}\n".encode(codec) + end
+        assert cleaned_text(harmless) is harmless
+        assert stepped(cleaned_long_text(harmless))[0] is harmless
 
 
 def test_the_data_of_an_image_stays() -> None:

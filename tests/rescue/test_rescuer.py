@@ -1,6 +1,7 @@
 """Tests for sessions that are saved from deletion, from the sweep to the files."""
 
 import errno
+import io
 import json
 import os
 import re
@@ -740,3 +741,62 @@ def test_the_folder_of_copies_is_on_disk_before_anything_is_in_it(
     folder = rescued(world)
     wanted = [str(above) for above in (world.home, *reversed(folder.parents[:3]), folder)]
     assert [path for path in synced if path in wanted] == wanted
+
+
+class FullDisk(io.FileIO):
+    """A file on a disk that has no space left."""
+
+    def write(self, _data: Any) -> int:
+        """Fail as the system does."""
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("size", [100, 100_000], ids=["when it is closed", "while it is written"])
+def test_a_full_disk_leaves_nothing_half_and_is_said(world: World, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Also if what was written is only found not to fit when it is closed. An older copy stays."""
+    maker = told(Claude(world), 40)
+    world.process()
+    before = {path: path.read_bytes() for path in rescued(world).rglob("*") if path.is_file()}
+    told(maker, 40, os.urandom(size).hex())
+
+    def created(path: Path) -> Any:
+        return io.BufferedRandom(FullDisk(durable.create(path, os.O_RDWR, 0o600), "w+"))
+
+    monkeypatch.setattr(copyfile, "_created", created)
+    world.process()
+    assert {path: path.read_bytes() for path in rescued(world).rglob("*") if path.is_file()} == before
+    [row] = world.status()["problems"]
+    assert "No space left on device (free some space on its disk)" in row["problem"]
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("then", ["touched", "grown", "recorded again"])
+@AGENTS
+def test_a_forgotten_session_is_not_saved_again(world: World, make: type[Maker], then: str) -> None:
+    """What was forgotten is in the same file, whatever is said since. `forget` says so."""
+    maker, other = told(make(world), 3, "the secret plan"), told(make(world, OTHER), 40, "something else")
+    world.process()
+    said = world.cli("forget", f"{maker.agent}:{maker.session[:8]}", "--yes")
+    assert "saves it from deletion no more" in said
+    if then != "touched":
+        told(maker, 0, "::start again\nmore" if then == "recorded again" else "more")
+    age(maker.path, 40)
+    for _ in range(2):
+        world.process()
+    assert [*saved(world)] == [f"{other.agent}:{other.session[:8] if make is Gemini else other.session}"]
+    assert b"secret plan" not in b"".join(path.read_bytes() for path in rescued(world).rglob("*.md"))
+
+
+def test_a_forgotten_sub_agent_is_not_saved_with_its_session(world: World) -> None:
+    """Neither as one of its sub-agents, nor as a file beside it, nor out of an older copy."""
+    maker, child = told(Claude(world), 3), told(Claude(world, subagent="a1b2c3"), 3, "the secret plan")
+    told(Claude(world, subagent="d4e5f6"), 3, "something else")
+    age(maker.path, 40)
+    world.process()
+    [about] = saved(world).values()
+    assert str(child.path) in content(world, about)
+    world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
+    told(maker, 40, "more")
+    world.process()
+    [about] = saved(world).values()
+    assert {Path(path).name for path in content(world, about)} == {maker.path.name, "agent-d4e5f6.jsonl"}

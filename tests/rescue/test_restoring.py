@@ -3,12 +3,16 @@
 import json
 import os
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from katod import durable
+from katod.rescue import restoring
 from katod.rescue.copyfile import members
 from tests.support.records import OTHER, Claude, Gemini, Maker, line, moment, says, user
-from tests.support.world import World
+from tests.support.world import CUT, World, in_new_process
 
 DAY = 86_400
 AGENTS = pytest.mark.parametrize("make", [Claude, Gemini], ids=lambda maker: maker.__name__)
@@ -138,3 +142,101 @@ def test_only_one_session_is_put_back(world: World) -> None:
     for text, said in (("abc", "no saved session"), (one.session[:6], "2 saved sessions match")):
         world.cli("rescue", "--restore", text, code=1)
         assert said in world.said
+
+
+def ends_at_link(number: int, *, after: bool) -> Callable[[], None]:
+    """Return what ends the process when it gives the file of a number its name, or right after that."""
+    count = 0
+
+    class EndsAtLink:
+        def link(self, *args: Any, **options: Any) -> None:
+            nonlocal count
+            count += 1
+            if count == number and not after:
+                os._exit(CUT)
+            durable.link(*args, **options)
+            if count == number:
+                os._exit(CUT)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(durable, name)
+
+    return lambda: setattr(restoring, "durable", EndsAtLink())
+
+
+def drafts(world: World) -> list[str]:
+    """Return the names of files that are not complete."""
+    return [path.name for path in world.home.rglob("*.katod-part")]
+
+
+@pytest.mark.fault("killed while a session is put back")
+@pytest.mark.parametrize("then", ["again", "forgotten", "the daemon"])
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("after", [False, True], ids=["before its name", "after its name"])
+def test_an_interrupted_restore_leaves_no_text(world: World, then: str, number: int, *, after: bool) -> None:
+    """The next try, forgetting it and katod itself remove the drafts of all files, in whichever one it ended."""
+    maker, folder = Claude(world), Claude(world).path.with_suffix("")
+    folder.mkdir(parents=True)
+    files = [maker.path, *(folder / name for name in ("r1.txt", "r2.txt"))]
+    for path in files[1:]:
+        path.write_text(path.name)
+    contents = [lose(world, maker, "hello", session=False), b"r1.txt", b"r2.txt"]
+    for path in files:
+        path.unlink()
+    world.process()
+
+    def cut() -> None:
+        ends_at_link(number, after=after)()
+        restore(world, maker)
+
+    assert in_new_process(cut, ends=(0, CUT)) == CUT
+    assert len(drafts(world)) == 1
+    if then == "again":
+        restore(world, maker, code=1 if after and number == len(files) else 0)
+        assert [path.read_bytes() for path in files] == contents
+    elif then == "forgotten":
+        world.cli("forget", f"claude:{maker.session}", "--yes")
+    else:
+        world.process()
+    assert not drafts(world)
+
+
+def test_two_restores_at_once_put_it_back_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one is refused, and changes nothing of the first; nor does katod, which looks meanwhile."""
+    maker = Claude(world)
+    content = lose(world, maker, "hello")
+    write = restoring.__dict__["_write"]
+
+    def while_it_writes(*args: Any) -> int:
+        size: int = write(*args)
+        with monkeypatch.context() as patched:
+            patched.setattr(restoring, "_write", write)
+            restore(world, maker, code=1)
+            assert "another `katod rescue --restore`" in world.said
+            world.process()
+        return size
+
+    monkeypatch.setattr(restoring, "_write", while_it_writes)
+    restore(world, maker)
+    assert maker.path.read_bytes() == content
+    assert not drafts(world)
+
+
+def test_a_session_that_is_forgotten_while_it_is_put_back_is_not_put_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And that is said."""
+    maker = Claude(world)
+    lose(world, maker, "hello")
+    write = restoring.__dict__["_write"]
+
+    def while_it_writes(*args: Any) -> int:
+        size: int = write(*args)
+        world.cli("forget", f"claude:{maker.session}", "--yes")
+        return size
+
+    monkeypatch.setattr(restoring, "_write", while_it_writes)
+    restore(world, maker, code=1)
+    assert "the session was forgotten meanwhile" in world.said
+    assert not maker.path.exists()
+    assert not drafts(world)

@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import subprocess
 
 import pytest
 
@@ -10,6 +11,7 @@ from katod import durable
 from katod.model import Command, SessionKey
 from katod.service import control
 from katod.service.control import Inbox, Request
+from tests.support.world import CUT, in_new_process
 
 REQUEST = Request(("claude", "x", ""), "start", "n", "2026-02-10T23:00:00.000Z")
 
@@ -121,3 +123,25 @@ def test_an_answer_that_cannot_be_written_is_given_at_the_next_poll(tmp_path, mo
         inbox.answer(path, "refused")
     assert list(inbox.poll()) == []
     assert answer.read_text() == "refused"
+
+
+def test_what_a_killed_shell_left_of_a_request_goes_at_once(tmp_path):
+    """It names a session. One that is being written stays."""
+    folder = Inbox(tmp_path).make()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    for pid in (ended.pid, os.getpid()):
+        (folder / f"0a1b.{pid}.part").write_bytes(b"{")
+    Inbox(tmp_path).clean()
+    assert [path.name for path in folder.iterdir()] == [f"0a1b.{os.getpid()}.part"]
+
+
+def test_katod_removes_it_when_it_starts(world, monkeypatch):
+    """And no later than when it forgets a session."""
+    folder = Inbox(world.state).make()
+    monkeypatch.setattr(control.durable, "rename", lambda *_: os._exit(CUT))
+    assert in_new_process(lambda: control.enqueue(world.state, REQUEST), ends=(0, CUT)) == CUT
+    monkeypatch.undo()
+    assert [path.suffix for path in folder.iterdir()] == [".part"]
+    world.once()
+    assert list(folder.iterdir()) == []

@@ -43,6 +43,11 @@ class Tables:
             found.setdefault(row["session"].split(":")[1][:8], []).append(row["text"])
         return found
 
+    def of(self, session):
+        """Return how many rows each table has of a session."""
+        found = {table: sum(session in row["session"] for row in self.rows(table)) for table in TABLES}
+        return {table: count for table, count in found.items() if count}
+
     def content(self):
         """Return all rows of all tables, in an order of their own."""
         return {table: sorted(map(repr, self.rows(table))) for table in TABLES}

@@ -3,12 +3,13 @@
 import pytest
 
 from katod import durable
+from katod.archive.drop import copies_in
 from katod.archive.machine import Machine
 from katod.archive.manifest import MANIFEST, Entry
 from katod.errors import AlreadyRunning
 from katod.model import SessionKey
 from katod.tables.address import Partition
-from katod.tables.dataset import ask_to_forget, is_list_damaged, known_sets, opened_set
+from katod.tables.dataset import ask_to_forget, is_going, is_list_damaged, known_sets, opened_set
 from katod.tables.schema import EVENTS, TABLES, USAGE
 from katod.write.whole import FileStamp
 
@@ -132,3 +133,37 @@ def test_a_list_that_was_lost_is_known_to_lack_something_until_it_was_completed(
     with opened_set(tmp_path, "/place", LAPTOP) as data:
         data.complete()
     assert not is_list_damaged(root)
+
+
+def test_a_session_whose_first_rows_were_never_complete_is_only_known_to_go(tmp_path):
+    """Its rows may be in some of the files: `forget` finds them, and what is not written again is dropped."""
+    new, old = SessionKey("claude", "2"), SessionKey("claude", "3")
+    with opened_set(tmp_path, "/place", LAPTOP) as data:
+        data.note(Entry(data.slot(KEY), "made", [], str(MONTH)))
+        data.begin(MONTH, [Entry(data.slot(key), "made", [], str(MONTH)) for key in (KEY, new, old)])
+        assert data.begun() == {MONTH}
+        assert data.known(KEY) is not None
+        assert data.known(new) is None
+        assert {key.id for key in (KEY, new, old) if is_going(data.session(key))} == {"2", "3"}
+    assert {entry.name for entry in copies_in(data.state, lambda key: key == new)} == {str(MONTH)}
+    with opened_set(tmp_path, "/place", LAPTOP) as data:
+        data.note(Entry(data.slot(new), "made", [], str(MONTH)))
+        data.settle(MONTH)
+        assert [data.session(key) is None for key in (KEY, new, old)] == [False, False, True]
+
+
+def test_a_request_of_which_only_a_part_was_written_goes_with_the_next_one(tmp_path, monkeypatch):
+    """It has the id of a session. Others may be written at this moment."""
+    root = _noted(tmp_path, KEY)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    for key in (KEY, SessionKey("claude", "2")):
+        with monkeypatch.context() as patched:
+            patched.setattr("katod.smallfile.durable.rename", killed)
+            with pytest.raises(KeyboardInterrupt):
+                ask_to_forget(tmp_path, "/place", [key])
+    ask_to_forget(tmp_path, "/place", [KEY])
+    [left] = root.glob("*.part")
+    assert b'"2"' in left.read_bytes()

@@ -2,13 +2,14 @@
 
 import os
 import random
+import re
 import shutil
 
 import pytest
 
 from katod import durable
 from tests.support.records import Claude
-from tests.support.records.base import says, user
+from tests.support.records.base import calls, result, says, user
 from tests.support.world import CUT, in_new_process
 
 pytestmark = pytest.mark.slow
@@ -137,3 +138,60 @@ def test_a_month_whose_rows_were_lost_is_complete_only_with_all_its_sessions(wor
     assert len(tables.rows("sessions")) == 1
     tables.export()
     assert tables.content() == expected
+
+
+WORD = "zanzibar"
+
+
+def planted(world, tables):
+    """Return a session that the next export writes for the first time, into a month that others have or not."""
+    one = world.session(3)
+    one.count = 1000
+    one.say(user(WORD), says(WORD), calls("c1", WORD), result("c1", WORD))
+    return one
+
+
+def alone(world, tables, two):
+    """Nothing was exported before."""
+    return planted(world, tables)
+
+
+def beside(world, tables, two):
+    """In the month of others."""
+    tables.export()
+    return planted(world, tables)
+
+
+def moves(world, tables, two):
+    """It is in another month than before."""
+    one = planted(world, tables)
+    tables.export()
+    one.path.write_bytes(re.sub(rb"202\d-\d\d-", b"2025-11-", one.path.read_bytes()))
+    return one
+
+
+@pytest.mark.parametrize("story", [alone, beside, moves])
+@pytest.mark.parametrize("forgets", [False, True], ids=["deleted", "forgotten"])
+def test_a_session_whose_rows_a_killed_run_began_to_write_is_whole_or_not_there(
+    world, tables, two, story, forgets, tmp_path, monkeypatch
+):
+    """If its agent deletes it before the next run; and once it is forgotten, nothing of it is anywhere."""
+    one = story(world, tables, two)
+    before = tmp_path / "before"
+    shutil.copytree(world.home, before)
+    with monkeypatch.context() as patched:
+        moments = Moments(patched)
+        tables.export()
+    whole = tables.of(one.session)
+    for moment in random.Random(SEED).sample(range(1, moments.count + 1), KILLS):
+        again(world, before)
+        killed(tables, monkeypatch, moment)
+        if forgets:
+            world.cli("forget", f"claude:{one.session}", "--outputs", "--yes")
+            assert tables.has(WORD) == [], moment
+            assert not tables.of(one.session), moment
+        one.path.unlink()
+        for _ in range(2):
+            tables.export()
+            assert tables.of(one.session) in ({}, *([] if forgets else [whole])), moment
+        assert bool(tables.has(WORD)) == bool(tables.of(one.session)), moment

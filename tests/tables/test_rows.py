@@ -78,6 +78,11 @@ def test_the_month_is_that_of_the_first_message(world):
     assert rows[SESSIONS][0]["started"] == milliseconds("2026-02-01T01:30:00Z")
     other = Claude(world, "00000002-8a53-4c3e-9b5e-0a1d5f8f2c11")
     other.append(other.user("hi", timestamp="when"))
+    for written in ("9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+14:00"):  # the calendar ends in between
+        far = Claude(world, "00000003-8a53-4c3e-9b5e-0a1d5f8f2c11")
+        far.path.write_text(json.dumps(far.user("hello") | {"timestamp": written}))
+        rows, month = rows_of(far)
+        assert (month, rows[SESSIONS][0]["started"]) == ("unknown", None)
     rows, month = rows_of(other)
     assert (month, rows[SESSIONS][0]["started"], rows[MESSAGES][0]["time"]) == ("unknown", None, None)
 

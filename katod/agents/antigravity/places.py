@@ -183,5 +183,5 @@ def _read(path: Path) -> bytes:
 def _seconds(time: str) -> float:
     try:
         return datetime.fromisoformat(time).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0

@@ -1,13 +1,14 @@
 """Times as a transcript shows them, in the time zone that was fixed when the recording started."""
 
 import re
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from functools import cached_property, lru_cache
 from typing import Final
 
 # All times of one minute like this are on one day. For other strings that is not certain: something else may begin
 # like a time, and 19th-century zones had offsets in seconds.
 _MINUTE: Final = re.compile("(?:199|20[0-9])[0-9]-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}")
+_FIRST, _LAST = (datetime(*day, tzinfo=UTC).timestamp() for day in ((1, 1, 3), (9999, 12, 29)))  # in any zone
 _SECOND: Final = re.compile(r":[0-5][0-9](?:\.[0-9]{3})?Z")
 
 
@@ -71,6 +72,12 @@ def zone_of(name: str) -> tzinfo:
         return ZoneInfo(name or "UTC")
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return ZoneInfo("UTC")
+
+
+def utc(seconds: float, precision: str = "milliseconds") -> str:
+    """Return a time in seconds since 1970 in UTC, `2026-02-10T22:36:40.000Z`; one beyond the calendar at its edge."""
+    moment = datetime.fromtimestamp(min(max(seconds, _FIRST), _LAST), UTC)
+    return moment.isoformat(timespec=precision).replace("+00:00", "Z")
 
 
 def ago(seconds: float) -> str:

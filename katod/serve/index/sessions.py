@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,6 +17,7 @@ from katod.discover.roots import Root, sweep, sweep_folder
 from katod.errors import SourceError
 from katod.formats.redact.redactor import redact
 from katod.formats.stream import bridge
+from katod.formats.text.when import utc
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey, Stat
 from katod.record.beginning import name_at_end, name_beside, name_within, read_beginning
@@ -164,7 +164,7 @@ class SessionIndex:
     def about(self, entry: SessionEntry) -> Fields:
         """Return the description of a session, as CodingBridge has it."""
         row = bridge.about_session(entry.key, described(entry), entry.count, redact if self._redact else str)
-        return row | ({"lastActivityAt": _utc(entry.changed_ns)} if entry.changed_ns else {})
+        return row | ({"lastActivityAt": utc(entry.changed_ns / 1e9)} if entry.changed_ns else {})
 
     def brief(self, entry: SessionEntry) -> Fields:
         """Return some fields of the description, by which sessions are chosen and sorted: much faster."""
@@ -175,7 +175,7 @@ class SessionIndex:
         row = {
             "id": entry.name, "projectPath": _redacted(cwd) if self._redact else cwd,
             "source": "agent" if key.subagent or began.get("origin", "") == SPAWNED else "user",
-            "lastActivityAt": _utc(entry.changed_ns),
+            "lastActivityAt": utc(entry.changed_ns / 1e9),
         }  # fmt: skip
         return row | ({"parentSessionId": bridge.session_uuid(SessionKey(key.agent, parent))} if parent else {})
 
@@ -188,7 +188,7 @@ class SessionIndex:
         """Yield ids and times of change of all sessions, without reading any. Raises LedgerError."""
         for entry in list(self.all().values()):
             dated = entry.changed_ns > 0
-            yield {"id": entry.name, "lastActivityAt": _utc(entry.changed_ns)} if dated else self.brief(entry)
+            yield {"id": entry.name, "lastActivityAt": utc(entry.changed_ns / 1e9)} if dated else self.brief(entry)
 
     def take_up(self, paths: Iterable[str]) -> set[str]:
         """Note files that have changed. Returns the UUIDs of their sessions."""
@@ -275,10 +275,6 @@ def _contained(root: Root) -> Iterator[tuple[str, Stat]]:
 @lru_cache(maxsize=1024)  # there are many sessions, but few projects
 def _redacted(cwd: str) -> str:
     return redact(cwd)
-
-
-def _utc(time_ns: int) -> str:
-    return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _databases_of(roots: Iterable[Root]) -> Iterator[str]:

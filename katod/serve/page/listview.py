@@ -1,13 +1,12 @@
 """The list of sessions as HTML. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
-from katod.formats.text.when import ago
+from katod.formats.text.when import ago, utc
 from katod.serve.page.frame import framed
 from katod.serve.page.listfilter import BY_PROJECT, DAYS, STATES, ListChoices, ListFilter
 from katod.serve.page.sessionlist import ListRow
@@ -197,7 +196,7 @@ def moment(seconds: float, now: float) -> Markup:
     """Return a time, as far away as it is; a script keeps that up to date."""
     if not seconds:
         return fill("<time></time>")
-    iso = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    iso = utc(seconds, "seconds")
     words = ago(now - seconds) if now - seconds < _LONG_AGO else iso[:10]
     return fill('<time datetime="{}" data-ago>{}</time>', escape(iso), escape(words))
 

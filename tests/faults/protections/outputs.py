@@ -143,6 +143,12 @@ PROTECTIONS = [
         ),
     ),
     Protection(
+        "git's index agrees with a commit before the branch moves",
+        "katod.archive.commit:ArchiveRepository._update_index",
+        returning(None),
+        ("tests/archive/test_commit.py::test_a_commit_of_the_person_takes_no_killed_one_back",),
+    ),
+    Protection(
         "only what katod wrote is replaced by an export",
         "katod.write.whole:UnfinishedFile.publish",
         replace_anything,

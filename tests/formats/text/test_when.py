@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.formats.text.when import When
+from katod.formats.text.when import When, utc
 from tests.looping import each
 
 BERLIN = When("Europe/Berlin")
@@ -124,3 +124,12 @@ def test_the_edge_of_the_calendar_is_no_error(time):
     """A time that is out of range in a zone is shown as nothing, or with the day in its text."""
     for zone in ("Pacific/Kiritimati", "America/Adak"):
         assert When(zone).day(time) in ("", time[:10])
+
+
+def test_a_time_beyond_the_calendar_is_shown_at_its_edge():
+    """A file may say that it changed then, and a record of another program."""
+    assert utc(1_770_766_600.123) == "2026-02-10T23:36:40.123Z"
+    assert utc(1_770_766_600.123, "seconds") == "2026-02-10T23:36:40Z"
+    assert [utc(seconds)[:4] for seconds in (-1e300, -1e12, -1, 0, 1e12, 1e300)] == [
+        "0001", "0001", "1969", "1970", "9999", "9999",
+    ]  # fmt: skip
