@@ -99,14 +99,15 @@ class SourceUsage:
             self.sum = used
         whole = cost(payload)
         if whole is not None:
-            self._share(used.total - self.mark.tokens)
+            self._share(used.total - self.mark.tokens if used.total else MOST_IN_SESSION)
             self.mark = CostMark(payload.get("costs") or {ALL_MODELS: whole}, used.total, day)
 
     def _share(self, tokens: int) -> None:
         """Note that the cost includes so many tokens more: those of the latest answers that it did not include.
 
         What a client used that was killed is in no sum. Such answers are older than those of the client that goes on.
-        A sum also has tokens of no answer, such as those for titles: half of an answer is not one of these.
+        A sum also has tokens of no answer in this source, such as those for titles: less than half of an answer is not
+        one that was left out. Where they are many, as of summaries and sub-agents, older answers count as included.
         """
         while self._open and 2 * tokens >= (used := self.answers[self._open[-1]].tokens.total):
             key = self._open.pop()

@@ -89,6 +89,12 @@ def test_a_cost_includes_what_is_in_no_answer():
     assert shared(usage) == [2]
 
 
+def test_a_cost_without_tokens_includes_all_before_it():
+    """Nothing says that it does not."""
+    usage = taken((1, "m", message(90, 10)), (2, "m", message(90, 10)), (0, "", session(0.5)))
+    assert shared(usage) == [1, 2]
+
+
 def test_an_answer_that_is_written_again_stays_included():
     """Its last figures may come behind the sum."""
     usage = taken((1, "m", message(10, 1)), (0, "", session(0.5, 11)), (1, "m", message(10, 9)))

@@ -350,9 +350,9 @@ class ClaudeAdapter(Adapter):
 
     @handles("cost-state")
     def _cost(self, record: Record) -> list[Event]:
-        """Translate the usage of the whole session, which the client repeats."""
-        payload = self.new.whole.take(record.value)
-        return [self.new.event(ev.USAGE, payload, record, "u")] if payload else []
+        """Translate the usage of the whole session, which the client repeats, behind that of an answer before it."""
+        self.new.whole.take(record)
+        return [] if self._usage else self._emit_whole()
 
     @handles("pr-link", "tag")
     def _info(self, record: Record) -> list[Event]:
@@ -397,7 +397,13 @@ class ClaudeAdapter(Adapter):
 
     def _emit_usage(self) -> list[Event]:
         waiting, self._usage = self._usage, None
-        return [self.new.usage(waiting)] if waiting else []
+        return [self.new.usage(waiting), *self._emit_whole()] if waiting else []
+
+    def _emit_whole(self) -> list[Event]:
+        if (whole := self.new.whole.give()) is None:
+            return []
+        record, payload = whole
+        return [self.new.event(ev.USAGE, payload, record, "u")]
 
     def _answered(self, record: Record) -> list[Event]:
         """Return the texts that left the queue before this record without one of their own."""

@@ -7,7 +7,8 @@ was killed or still runs, it counts from 0, from a start of its own: the session
 
 from typing import Any, Final
 
-from katod.agents.fields import cost_or_none, dict_of, int_or_none
+from katod.agents.fields import cost_or_none, dict_of, int_or_none, text_of, texts_in
+from katod.model import Record
 
 _COUNTS: Final = (
     ("input", "inputTokens"),
@@ -18,42 +19,50 @@ _COUNTS: Final = (
     ("reasoning", "thinkingTokens"),
 )
 _USED: Final = tuple(name for name, _ in _COUNTS[:4])  # no token is in two of these
-_EARLIER: Final = ""  # the start of all but the latest ones
+_OLDEST: Final = "oldest"  # instead of a start: the sum of those that are not told apart any more
 _MOST: Final = 16  # starts that are told apart
 
 Usage = dict[str, Any]
 
 
 class SessionUsage:
-    """The sums of a session by the start that they were counted from."""
+    """The sums of a session by the start that they were counted from, the latest one last."""
 
-    __slots__ = ("_sums",)
+    __slots__ = ("_new", "_sums")
 
-    def __init__(self, kept: dict[str, Usage] | None = None) -> None:
+    def __init__(self, kept: dict[str, Any] | None = None) -> None:
         """Start with nothing, or go on from `state()`."""
-        self._sums: dict[str, Usage] = dict(kept or {})
+        kept = kept or {}
+        self._sums: dict[str, Usage] = dict(kept.get("sums", {}))
+        self._new: list[Any] = kept.get("new", [])  # where the record is that said something new, and its time
 
-    def state(self) -> dict[str, Usage]:
-        """Return the state to resume from, as JSON: times, numbers and names of models."""
-        return dict(self._sums)
+    def state(self) -> dict[str, Any]:
+        """Return the state to resume from, as JSON: times, numbers and names of models; empty at the beginning."""
+        row = {"sums": dict(self._sums)} if self._sums else {}
+        return row | ({"new": self._new} if self._new else {})
 
-    def take(self, fields: dict[str, Any]) -> Usage:
-        """Take a record; return the payload for the whole session so far, empty if it says nothing new.
-
-        A sum that is less than an earlier one from the same start is that of another process, which ran beside it.
-        """
-        start, new = str(int_or_none(fields.get("startTime")) or _EARLIER), _usage(fields)
+    def take(self, record: Record) -> None:
+        """Take a sum; one that is less than an earlier one from the same start is that of a process beside it."""
+        start, new = str(int_or_none(record.value.get("startTime"))), _usage(record.value)
         known = self._sums.get(start)
         if not new or new == known or (known is not None and _total(new) < _total(known)):
-            return {}
+            return
+        self._new = [record.offset, text_of(record.value.get("timestamp"))]
+        self._sums.pop(start, None)
         self._sums[start] = new
         if len(self._sums) > _MOST:
             first, second = (self._sums.pop(name) for name in [*self._sums][:2])
-            self._sums = {_EARLIER: _plus(first, second), **self._sums}
+            self._sums = {_OLDEST: _plus(first, second), **self._sums}
+
+    def give(self) -> tuple[Record, Usage] | None:
+        """Return the payload for the whole session so far, once, and a record to name it after; None without news."""
+        if not self._new:
+            return None
+        (at, time), self._new = self._new, []
         whole: Usage = {}
         for one in self._sums.values():
             whole = _plus(whole, one) if whole else one
-        return {"scope": "session"} | whole
+        return Record(at, {"type": "cost-state"} | texts_in({"timestamp": time})), {"scope": "session"} | whole
 
 
 def _total(usage: Usage) -> int:

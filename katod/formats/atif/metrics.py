@@ -52,18 +52,30 @@ def _sum(one: Any, other: Any) -> Any:
     return counts | ({"katod": other["katod"]} if "katod" in other else {})
 
 
+def _larger(one: Any, other: Any) -> Any:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {name: _larger(used, other.get(name)) for name, used in one.items()}
+    return max(one, other) if isinstance(one, int) and isinstance(other, int) else one
+
+
 class Totals:
     """What a trajectory used: as its agent says of all of it so far, and the sum over answers, or turns, since then."""
 
     def __init__(self) -> None:
         self._by_scope: dict[str, Metrics] = {}
+        self._answers: Metrics = {}
 
     def add(self, scope: str, metrics: Metrics) -> None:
-        """Count the metrics of an answer (`message`) or a turn; those of the `session` replace all before."""
+        """Count the metrics of an answer (`message`) or a turn; those of the `session` replace all before.
+
+        Unless they are less than those of the answers: what a client used that was killed is in no sum.
+        """
         if scope == "session":
-            self._by_scope = {scope: metrics}
-        else:
-            self._by_scope[scope] = added(self._by_scope.get(scope, {}), metrics)
+            self._by_scope = {scope: {name: _larger(used, self._answers.get(name)) for name, used in metrics.items()}}
+            return
+        self._by_scope[scope] = added(self._by_scope.get(scope, {}), metrics)
+        if scope == "message":
+            self._answers = added(self._answers, metrics)
 
     def row(self, steps: int) -> Metrics:
         """Return the final metrics."""

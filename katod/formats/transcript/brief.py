@@ -27,8 +27,9 @@ from katod.formats.transcript.markdown import printed
 from katod.formats.transcript.turns import Conversation, TypedTurn, beginning, fitted, is_task
 from katod.model import Word
 
-# A brief becomes somebody's prompt, in which a line like this would be a command. Some agents drop leading blanks.
-_COMMAND: Final = re.compile(rf"^([ \t]*)(?=::[ \t]?(?:{'|'.join(get_args(Word))})\b)", re.MULTILINE | re.IGNORECASE)
+# A brief becomes somebody's prompt, in which a line that begins like this would be a command. A client may take away
+# what is in front of it, such as blanks of any kind and the signs of quotes and lists, or wrap lines there.
+_COMMAND: Final = re.compile(rf"(?<![\w:])(?=::[ \t]?(?:{'|'.join(get_args(Word))})\b)", re.IGNORECASE)
 _LONGEST: Final = 300  # characters of a line about one thing
 _MORE: Final = 24  # characters of the line that says how many are missing
 _INTRODUCTION: Final = (
@@ -46,7 +47,7 @@ def brief(conversation: Conversation, budget: int) -> str:
     origin = f"{about} · {head.when} · session {_line(head.session, longest)}"
     sections = [
         f"# Brief: {_line(head.title, longest)}\n\n{origin}\n\n{_INTRODUCTION}\n",
-        _section("Task", beginning(_task(conversation.turns), budget // 6, _printed)),
+        _section("Task", beginning(_task(conversation.turns), budget // 6, printed)),
         _listed("What was asked since", [*_prompts(conversation.turns, longest)], budget // 10),
         _listed("Decisions", [*_decisions(conversation.turns, longest)], budget // 10),
         _listed("Files changed", [*_files(conversation.turns, longest)], budget // 16),
@@ -54,13 +55,17 @@ def brief(conversation: Conversation, budget: int) -> str:
         _listed("Still to do", [f"- {_line(text, longest)}" for text in conversation.todos], budget // 16, first=True),
         "\n# How it ended, word for word\n",
     ]
-    begun = "".join(sections)
+    begun = _without_commands("".join(sections))
     return begun + fitted(conversation.turns, budget - len(begun), _printed, _left_out, first=False)
 
 
 def _printed(pieces: Iterable[Piece]) -> str:
-    """Return pieces as they are shown, without a line that would be a command to katod."""
-    return _COMMAND.sub(r"\1\\", printed(pieces))
+    return _without_commands(printed(pieces))
+
+
+def _without_commands(text: str) -> str:
+    """Return Markdown that is shown alike, and in which no line would be a command to katod."""
+    return _COMMAND.sub(r"\\", text)
 
 
 def _left_out(count: int, _: int) -> str:

@@ -66,6 +66,15 @@ def test_the_usage_of_the_session_is_the_sum_over_its_models() -> None:
     assert found == [once | {"costUsd": 0.75, "costs": {"a": 0.5, "b": 0.5}}, once]
 
 
+def test_the_usage_of_the_session_follows_that_of_the_answer_before_it() -> None:
+    """What an answer used is known with the next record: a sum that another client writes meanwhile waits for it."""
+    make = Claude()
+    open_answer = make.says("a", message={"stop_reason": None})
+    assert payloads(translated("claude", make.user("hi"), open_answer, cost()), ev.USAGE) == []
+    found = payloads(translated("claude", make.user("hi"), open_answer, cost(), make.user("next")), ev.USAGE)
+    assert [row["scope"] for row in found] == ["message", "session"]
+
+
 @each("own", [-1, 2**53, 10**400, 1e300, True, "5"])
 def test_a_cost_that_cannot_be_one_is_left_out(own: Any) -> None:
     """That of one model leaves those of others as they are; without that of the session, there is none."""

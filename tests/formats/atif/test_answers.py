@@ -7,7 +7,7 @@ import pytest
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.formats.atif.metrics import added, metrics_of
+from katod.formats.atif.metrics import Totals, added, metrics_of
 from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
@@ -163,3 +163,17 @@ def test_usage_before_an_error_is_not_that_of_the_next_answer():
     """A stream of zot tells the usage of an answer before it; that of a failed request has none."""
     talk = Talk("zot").user().used(output=1).add(ev.ERROR, message="401").says("a").used(output=2)
     assert talk.metrics() == [None, {"completion_tokens": 1}, None, {"completion_tokens": 2}]
+
+
+def test_the_whole_is_at_least_what_the_answers_used():
+    """What a client used that was killed is in no sum of the session; a sum may also have more than the answers."""
+    totals = Totals()
+    for given in (200, 100):
+        totals.add("message", {"prompt_tokens": given, "completion_tokens": 10, "extra": {"reasoning_tokens": 4}})
+    whole = {"prompt_tokens": 110, "completion_tokens": 50, "cost_usd": 0.5, "extra": {"reasoning_tokens": 4}}
+    totals.add("session", whole)
+    totals.add("message", {"prompt_tokens": 1, "completion_tokens": 1})
+    assert totals.row(3) == {
+        "total_prompt_tokens": 301, "total_completion_tokens": 51, "total_cost_usd": 0.5, "total_steps": 3,
+        "extra": {"total_reasoning_tokens": 8},
+    }  # fmt: skip
