@@ -1,7 +1,7 @@
 """Removes sessions from an export folder: their files, their entries in the manifest, and empty folders."""
 
 import os
-from collections.abc import Callable, Collection, Container, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,13 +16,15 @@ from katod.archive.manifest import BEGIN, INDEX, INDEX_SLOT, MANIFEST, Entry, Ma
 from katod.errors import KatodError, OutputError, TargetRefused
 from katod.formatspec import FORMATS, MARKDOWN, split_name
 from katod.model import SessionKey
+from katod.record.whose import is_of, says_whose
 from katod.smallfile import read_small
 from katod.write.output import OutputPath
 from katod.write.remove import remove_empty, remove_folder, remove_output
-from katod.write.whole import digest_at, head_at
+from katod.write.whole import digest_at, ends_at
 
 Wanted = Callable[[SessionKey], bool]
 _LARGEST: Final = 256 * 1024 * 1024
+NO_COPY: Final = "it is not a copy of this session that katod wrote"
 _LONG: Final = 8  # characters of an id that is in no other name by chance
 
 
@@ -32,7 +34,7 @@ class ListedFile(NamedTuple):
     root: Path
     name: str
     form: str
-    id: str  # of the session, or of the sub-agent
+    key: SessionKey
     digests: Sequence[str]  # of the contents that katod gave it
 
     @classmethod
@@ -40,7 +42,7 @@ class ListedFile(NamedTuple):
         """Return the files of an entry: the present one first, then older ones."""
         now = [(entry.name, entry.digest, entry.before)] if entry.name else []
         key, form = entry.slot
-        return [cls(root, name, form, key.subagent or key.id, digests) for name, *digests in (*now, *entry.earlier)]
+        return [cls(root, name, form, key, digests) for name, *digests in (*now, *entry.earlier)]
 
     @property
     def path(self) -> Path:
@@ -66,20 +68,25 @@ class ListedFile(NamedTuple):
         *above, name = self.place.parts
         return OutputPath(self.root, (*above, f"{split_name(name)[0]}{suffix}"))
 
-    def why_it_stays(self) -> str:
+    def why_it_stays(self, others: Container[str]) -> str:
         """Return why it cannot be deleted, an empty string if it can. Raises OSError if it cannot be read.
 
-        The list may come from elsewhere, and name any file in the folder: only what begins as katod begins one, and
-        has the content that was noted, or the id of the session in its beginning if its person changed it, is katod's.
+        The list may come from elsewhere, and name any file in the folder: only what begins as katod begins one and says
+        that it is of this session is its copy, whatever its person changed below that. Of a format that does not say
+        it, what has the content that was noted is; not if it is among the `others`, the names that the list has for
+        what is kept.
         """
         parts = self.place.parts
         try:
-            head = head_at(self.root, parts)
-            is_its_own = self.id.encode() in head or digest_at(self.root, parts) in self.digests
+            head, tail = ends_at(self.root, parts)
+            if says_whose(self.form, head):
+                is_its_own = is_of(self.form, self.key, head, tail)
+            else:
+                is_its_own = self.name not in others and digest_at(self.root, parts) in self.digests
         except TargetRefused as error:
             return error.what
         is_katods = is_its_own and self.form in FORMATS and FORMATS[self.form].is_printed(head)
-        return "" if is_katods else "it is not as katod wrote it"
+        return "" if is_katods else NO_COPY
 
 
 def listed_copies(state: Path) -> dict[Path, list[Entry]]:
@@ -109,6 +116,11 @@ def has_lost_lines(root: Path) -> bool:
     return bool(lists_aside(root)) or is_damaged(root)
 
 
+def names_of_others(entries: Iterable[Entry], wanted: Wanted) -> set[str]:
+    """Return the names that entries have for files of other sessions, and that of the index."""
+    return {INDEX, *(name for entry in entries if not wanted(entry.slot[0]) for name in entry.names)}
+
+
 def _of(manifest: Manifest, wanted: Wanted) -> list[Entry]:
     return [entry for (key, _), entry in manifest.entries.items() if wanted(key)]
 
@@ -119,14 +131,15 @@ def drop(root: Path, wanted: Wanted, ids: Collection[str] = ()) -> list[Path]:
     The draft of an export that was interrupted goes, too: nothing says of which session it is. So do the lines that
     name the sessions, or have one of their `ids`, in damaged lists that were set aside.
 
-    A file that is not as katod wrote it stays, and so does an index that names them if it was changed or cannot be
+    A file that is no copy of them stays, and so does an index that names them if it was changed or cannot be
     written. What cannot be deleted now stays in the list as well, so that it can be tried again. Raises AlreadyRunning,
     OutputError or OSError.
     """
     with opened(root) as folder:
         entries = _of(folder.manifest, wanted)
         files = [file for entry in entries for file in ListedFile.of(root, entry)]
-        failed = {file.name for file in files if not _delete(file)}
+        others = names_of_others(folder.manifest.entries.values(), wanted)
+        failed = {file.name for file in files if not _delete(file, others)}
         gone = [entry for entry in entries if failed.isdisjoint(entry.names)]
         projects = folder.drop(gone) if gone else []
         left = [file.path for file in _still_there(files)]
@@ -199,10 +212,10 @@ def _unlisted(folder: ExportFolder, entries: list[Entry]) -> list[Path]:
     return [folder.root / INDEX] if stays else []
 
 
-def _delete(file: ListedFile) -> bool:
+def _delete(file: ListedFile, others: Container[str]) -> bool:
     """Delete a file if it is katod's; return whether there is nothing to try again: only a failure of the disk is."""
     try:
-        if not file.why_it_stays():
+        if not file.why_it_stays(others):
             remove_output(file.place)
     except FileNotFoundError:
         return True

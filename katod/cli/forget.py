@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import click
 
 from katod.agents import AGENTS
-from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, unmark
+from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, names_of_others, unmark
 from katod.archive.folder import DRAFT, opened
 from katod.archive.machine import this_machine
 from katod.archive.manifest import MANIFEST, Entry
@@ -176,13 +176,14 @@ class Copies:
             for root, entries in listed.items()
             if root not in self._gone
         }
+        self._others = {root: names_of_others(listed[root], sessions.has) for root in self._found}
 
     def described(self, *, outputs: bool) -> Iterator[str]:
         """Yield what becomes of each copy."""
         fate = "is deleted" if outputs else "stays"
         for root, entries in self._found.items():
             for file in _present(root, entries):
-                yield f"  the copy {file.path} {_fate_of_copy(file) if outputs else fate}"
+                yield f"  the copy {file.path} {_fate_of_copy(file, self._others[root]) if outputs else fate}"
             if os.path.lexists(root / DRAFT):
                 yield f"  the unfinished export {root / DRAFT} {fate}: it may be of this session"
         if outputs:
@@ -272,10 +273,10 @@ def _present(root: Path, entries: list[Entry]) -> list[ListedFile]:
     return [file for file in files if file.name in names or os.path.lexists(file.path)]
 
 
-def _fate_of_copy(file: ListedFile) -> str:
+def _fate_of_copy(file: ListedFile, others: set[str]) -> str:
     """Return what becomes of a copy."""
     try:
-        why = file.why_it_stays()
+        why = file.why_it_stays(others)
     except FileNotFoundError:
         return _MISSING
     except OSError as error:

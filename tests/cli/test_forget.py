@@ -128,14 +128,14 @@ def test_copies_in_folders_of_exports_go_too(world, maker):
     assert OTHER in manifest
 
 
-def test_a_copy_that_is_not_as_katod_wrote_it_stays_and_is_named(world, maker):
+def test_a_file_that_is_no_copy_of_the_session_stays_and_is_named(world, maker):
     """Before and after: the list may name a file that was never katod's."""
     folder = world.home / "all"
     world.cli("export", "--all", "-o", str(folder))
     [copy] = folder.glob("app/*.md")
     copy.write_text("My diary.\n")
     shown = world.cli("forget", "1", "--outputs", "--yes", code=1)
-    assert f"the copy {copy} stays: it is not as katod wrote it" in shown
+    assert f"the copy {copy} stays: it is not a copy of this session that katod wrote" in shown
     assert f"not deleted: {copy}" in world.said
     assert copy.read_text() == "My diary.\n"
 
