@@ -20,11 +20,14 @@ from katod.record.whose import is_of, says_whose
 from katod.smallfile import read_small
 from katod.write.output import OutputPath
 from katod.write.remove import remove_empty, remove_folder, remove_output
+from katod.write.safe import open_parent
 from katod.write.whole import digest_at, ends_at
 
 Wanted = Callable[[SessionKey], bool]
 _LARGEST: Final = 256 * 1024 * 1024
 NO_COPY: Final = "it is not a copy of this session that katod wrote"
+_ASSETS: Final = ".assets"
+_AGENTS: Final = ".agents"
 _LONG: Final = 8  # characters of an id that is in no other name by chance
 
 
@@ -57,12 +60,12 @@ class ListedFile(NamedTuple):
     @property
     def assets(self) -> OutputPath | None:
         """The folder of its pictures; None in a format that saves none beside it."""
-        return self._beside(".assets") if self.form == MARKDOWN else None
+        return self._beside(_ASSETS) if self.form == MARKDOWN else None
 
     @property
     def agents(self) -> OutputPath:
         """The folder of its sub-agents."""
-        return self._beside(".agents")
+        return self._beside(_AGENTS)
 
     def _beside(self, suffix: str) -> OutputPath:
         *above, name = self.place.parts
@@ -139,11 +142,12 @@ def drop(root: Path, wanted: Wanted, ids: Collection[str] = ()) -> list[Path]:
         entries = _of(folder.manifest, wanted)
         files = [file for entry in entries for file in ListedFile.of(root, entry)]
         others = names_of_others(folder.manifest.entries.values(), wanted)
+        there = _still_there(files)
         failed = {file.name for file in files if not _delete(file, others)}
         gone = [entry for entry in entries if failed.isdisjoint(entry.names)]
         projects = folder.drop(gone) if gone else []
         left = [file.path for file in _still_there(files)]
-        left += _delete_beside(files, folder)
+        left += _delete_beside(files, there, folder)
         for project in projects:
             with suppress(OutputError):
                 remove_empty(OutputPath(root, (project,)))
@@ -230,13 +234,15 @@ def _still_there(files: list[ListedFile]) -> list[ListedFile]:
     return [file for file in files if os.path.lexists(file.path)]
 
 
-def _delete_beside(files: list[ListedFile], folder: ExportFolder) -> list[Path]:
+def _delete_beside(files: list[ListedFile], there: Container[ListedFile], folder: ExportFolder) -> list[Path]:
     """Delete the pictures beside files that are gone, and folders that are empty then; return what stays of pictures.
 
-    Those beside a file that stays, or that another one in the list has, stay.
+    Those beside a file that stays, or that another one in the list has, stay. So do those beside a name of which no
+    file was `there` before, if another file is called like it: they may be of that one.
     """
     others = (file for entry in folder.manifest.entries.values() for file in ListedFile.of(folder.root, entry))
     used = {file.assets for file in (*_still_there(files), *others)}
+    used |= {file.assets for file in files if file not in there and _has_namesake(file)}
     assets = {file.assets for file in files if file.assets}
     for place in assets - used:
         with suppress(OutputError):
@@ -245,3 +251,15 @@ def _delete_beside(files: list[ListedFile], folder: ExportFolder) -> list[Path]:
         with suppress(OutputError):
             remove_empty(place)
     return sorted(place.path for place in assets & used if os.path.lexists(place.path))
+
+
+def _has_namesake(file: ListedFile) -> bool:
+    """Return whether there may be another file beside a name that differs only after its stem."""
+    *_, name = parts = file.place.parts
+    stem = split_name(name)[0]
+    try:
+        with open_parent(file.root, parts, make=False) as parent:
+            names = os.listdir(parent)
+    except (OSError, TargetRefused):
+        return True
+    return any(split_name(other)[0] == stem for other in {*names} - {name, f"{stem}{_ASSETS}", f"{stem}{_AGENTS}"})

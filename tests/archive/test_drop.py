@@ -178,6 +178,20 @@ def test_pictures_go_with_their_transcript(tmp_path):
     assert not (tmp_path / "app" / "a.agents").exists()
 
 
+@pytest.mark.whole
+@pytest.mark.parametrize("name", ["b.md", "b.gone", "b.jsonl"])
+def test_a_list_cannot_have_the_pictures_of_another_file_deleted(tmp_path, name):
+    """Which it names as if there had been a file of the session; what is only called like it is its person's."""
+    publish(tmp_path, "app/a.md")
+    picture(tmp_path, "keep/b.assets")
+    kept = tmp_path / "keep" / ("b.html" if name == "b.md" else "b.md")
+    kept.write_bytes(transcript(OTHERS))
+    with opened(tmp_path) as folder:
+        folder.note(folder.manifest.entries[MINE, "markdown"]._replace(earlier=((f"keep/{name}", "00"),)))
+    assert dropped(tmp_path) == (["keep/b.assets"], [])
+    assert files(tmp_path) == [f"keep/{part}" for part in ("b.assets/0123456789abcdef.png", kept.name)]
+
+
 def test_pictures_of_a_transcript_that_stays_are_named_with_it(tmp_path):
     """They may be of what is forgotten."""
     publish(tmp_path, "app/a.md")
