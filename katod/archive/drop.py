@@ -16,12 +16,12 @@ from katod.archive.manifest import BEGIN, INDEX, INDEX_SLOT, MANIFEST, Entry, Ma
 from katod.errors import KatodError, OutputError, TargetRefused
 from katod.formatspec import FORMATS, MARKDOWN, split_name
 from katod.model import SessionKey
-from katod.record.whose import is_of, says_whose
+from katod.record.whose import is_of, parent_in, says_whose
 from katod.smallfile import read_small
 from katod.write.output import OutputPath
 from katod.write.remove import remove_empty, remove_folder, remove_output
 from katod.write.safe import open_parent
-from katod.write.whole import digest_at, ends_at
+from katod.write.whole import digest_at, ends_at, head_at
 
 Wanted = Callable[[SessionKey], bool]
 _LARGEST: Final = 256 * 1024 * 1024
@@ -90,6 +90,14 @@ class ListedFile(NamedTuple):
             return error.what
         is_katods = is_its_own and self.form in FORMATS and FORMATS[self.form].is_printed(head)
         return "" if is_katods else NO_COPY
+
+    def parent(self, others: Container[str]) -> str:
+        """Return the id of the session from which the copy says that its own was started, empty if it says none."""
+        try:
+            is_copy = not self.why_it_stays(others)
+            return parent_in(self.form, head_at(self.root, self.place.parts)) if is_copy else ""
+        except (OSError, TargetRefused):
+            return ""
 
 
 def listed_copies(state: Path) -> dict[Path, list[Entry]]:

@@ -19,12 +19,13 @@ from katod.text import clean
 Place = Callable[[SessionKey, bytes, bytes], bool]  # is it named there? Given the first and the last bytes of a file
 
 _FRONT: Final = re.compile(rb"\A(?:\xef\xbb\xbf)?---\r?\n((?:[^\r\n]+\r?\n)*?)---\r?\n")
-_FIELD: Final = re.compile(rb"""^(session|subagent): *["']?(.*?)["']?\r?$""", re.MULTILINE)
+_FIELD: Final = re.compile(rb"""^(session|subagent|parent): *["']?(.*?)["']?\r?$""", re.MULTILINE)
 _STRING: Final = rb'"(?:[^"\\]|\\.)*"'
 _BEFORE: Final = rb'\{"schema":%b,"id":%b,"kind":%b,"session":' % ((_STRING,) * 3)
 _EVENT: Final = re.compile(_BEFORE + rb"(\{[^{}]*\})")
 _TRAJECTORY: Final = re.compile(rb'\{"schema_version":%b,"session_id":(%b),"trajectory_id":(%b)' % ((_STRING,) * 3))
 _STREAM_BEGIN: Final = b'{"type":"session_event"'  # not of agents that do not record when a session begins
+_DAMAGED: Final = (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, IndexError)
 _RECORD_END: Final = b'"x-katod":'  # what katod adds to a record is its last member
 
 
@@ -37,15 +38,32 @@ def is_of(form: str, key: SessionKey, head: bytes, tail: bytes = b"") -> bool:
     """Return whether a file says that it is of this session, and no other: given its first and its last bytes."""
     try:
         return form in _PLACES and _PLACES[form](key, head, tail)
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, IndexError):
+    except _DAMAGED:
         return False
+
+
+def parent_in(form: str, head: bytes) -> str:
+    """Return the id of the session that a copy says its own was started or continued from; empty if it says none.
+
+    That is in transcripts, events, and events for rooms, given their first bytes.
+    """
+    try:
+        parent = _PARENTS[form](head) if form in _PARENTS else ""
+    except _DAMAGED:
+        return ""
+    return parent if isinstance(parent, str) else ""
 
 
 def is_in_front_matter(key: SessionKey, head: bytes, _tail: bytes = b"") -> bool:
     """Return whether the front matter of a file names this session."""
+    found = _front_matter(head)
+    return _is_named(key, found.get("session", ""), found.get("subagent", ""))
+
+
+def _front_matter(head: bytes) -> dict[str, str]:
     front = _FRONT.match(head)
-    found = {name: value.decode("utf-8", "replace") for name, value in _FIELD.findall(front[1])} if front else {}
-    return _is_named(key, found.get(b"session", ""), found.get(b"subagent", ""))
+    fields = _FIELD.findall(front[1]) if front else []
+    return {name.decode(): value.decode("utf-8", "replace") for name, value in fields}
 
 
 def _in_event(key: SessionKey, head: bytes, _tail: bytes) -> bool:
@@ -115,3 +133,8 @@ _PLACES: Final[Mapping[str, Place]] = {
     "matrix": _in_matrix, "otlp": _in_span, "agent-record": _in_record, "atif": _in_trajectory,
     "atif-1.8": _in_trajectory,
 }  # fmt: skip
+_PARENTS: Final[Mapping[str, Callable[[bytes], Any]]] = {
+    "markdown": lambda head: _front_matter(head).get("parent", ""),
+    "jsonl": lambda head: _first_row(head)["payload"]["parent"],
+    "matrix": lambda head: _first_row(head)["content"]["katod_session"]["parent"],
+}

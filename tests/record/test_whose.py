@@ -7,7 +7,7 @@ from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.record.export import render_all
-from katod.record.whose import is_of, says_whose
+from katod.record.whose import is_of, parent_in, says_whose
 
 ONE, OTHER = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "00000002-8a53-4c3e-9b5e-0a1d5f8f2c11"
 MAIN, SUBAGENT = SessionKey("claude", ONE), SessionKey("claude", ONE, "a1b2")
@@ -67,3 +67,11 @@ def test_an_event_that_is_longer_than_what_is_read_names_its_session():
 def test_messages_without_a_beginning_do_not_say_it():
     """As of an agent that does not record when a session begins."""
     assert not says_whose("stream", printed("stream", MAIN, start=False))
+
+
+@pytest.mark.parametrize("form", ["markdown", "jsonl", "matrix"])
+def test_some_formats_say_from_which_session_it_was_started(form):
+    """And nothing else in them does."""
+    assert parent_in(form, printed(form, MAIN)) == OTHER
+    assert parent_in(form, printed(form, MAIN, f'parent: "{OTHER}"', start=False)) == ""
+    assert parent_in(form, b'{"payload":{"parent":1}}\n') == parent_in(form, b"{") == parent_in("html", b"") == ""
