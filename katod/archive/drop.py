@@ -1,6 +1,7 @@
 """Removes sessions from an export folder: their files, their entries in the manifest, and empty folders."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -28,7 +29,7 @@ _LARGEST: Final = 256 * 1024 * 1024
 NO_COPY: Final = "it is not a copy of this session that katod wrote"
 _ASSETS: Final = ".assets"
 _AGENTS: Final = ".agents"
-_LONG: Final = 8  # characters of an id that is in no other name by chance
+_ID: Final = re.compile(r"[0-9A-Fa-f]{8}[0-9A-Fa-f-]*")  # a UUID or a hash
 
 
 class ListedFile(NamedTuple):
@@ -195,14 +196,16 @@ def _without(data: bytes, listed: Manifest, wanted: Wanted, ids: Collection[str]
     gone, places = _of(there, wanted), {entry.cwd for entry in listed.entries.values()} | listed.projects.keys()
     names = {name for entry in gone for name in (*entry.names, entry.slot[0].subagent or entry.slot[0].id)}
     names |= ({entry.cwd for entry in gone} | there.projects.keys()) - places
-    words = [_in_json(name) for name in filter(None, names.union(ids))]
-    return b"\n".join(line for line in data.split(b"\n") if not any(word in line for word in words))
+    words = [_in_line(name) for name in filter(None, names.union(ids))]
+    named = re.compile(b"|".join(words) or rb"(?!)")
+    return b"\n".join(line for line in data.split(b"\n") if not named.search(line))
 
 
-def _in_json(name: str) -> bytes:
-    """Return how a line has a name: a whole string, unless it is an id, which paths contain, too."""
-    quoted = orjson.dumps(name.encode("utf-8", "replace").decode())
-    return quoted[1:-1] if len(name) >= _LONG and "/" not in name else quoted
+def _in_line(name: str) -> bytes:
+    """Return how a line has a name: a whole string, or anywhere if it is an id that is in no other name by chance."""
+    if _ID.fullmatch(name):
+        return rb"(?<![0-9A-Za-z])%b(?![0-9A-Za-z])" % name.encode()
+    return re.escape(orjson.dumps(name.encode("utf-8", "replace").decode()))
 
 
 def unmark(folder: ExportFolder, recorded: Container[SessionKey]) -> None:

@@ -290,6 +290,18 @@ def test_a_project_that_others_have_stays_in_a_damaged_list(tmp_path):
     assert Manifest.read(aside.read_bytes()).projects == {"/srv/app": "app"}
 
 
+@pytest.mark.whole
+@pytest.mark.parametrize("name", ["reviewer", "6f1c", "20260201"])
+def test_a_damaged_list_keeps_what_is_only_called_like_a_session(tmp_path, name):
+    """An id may be a word, or digits: only a UUID or a hash is looked for in names."""
+    mine = MINE._replace(subagent=name)
+    for path, key in (("app/a.md", mine), (f"app/a-{name}s.md", OTHERS), (f"app/{name}0.md", OTHERS._replace(id="b"))):
+        publish(tmp_path, path, key=key)
+    aside = damage(tmp_path)
+    assert drop(tmp_path, mine.__eq__, {name}) == []
+    assert [key.id for key, _ in Manifest.read(aside.read_bytes()).entries] == [OTHERS.id, "b"]
+
+
 def test_a_line_that_cannot_be_read_goes_if_it_has_the_id(tmp_path):
     """With the file, if nothing else is in it."""
     publish(tmp_path, "app/a.md")
