@@ -251,9 +251,7 @@ def _delete_beside(files: list[ListedFile], there: Container[ListedFile], folder
     Those beside a file that stays, or that another one in the list has, stay. So do those beside a name of which no
     file was `there` before, if another file is called like it: they may be of that one.
     """
-    others = (file for entry in folder.manifest.entries.values() for file in ListedFile.of(folder.root, entry))
-    used = {file.assets for file in (*_still_there(files), *others)}
-    used |= {file.assets for file in files if file not in there and _has_namesake(file)}
+    used = _used_assets(files, there, folder)
     assets = {file.assets for file in files if file.assets}
     for place in assets - used:
         with suppress(OutputError):
@@ -262,6 +260,12 @@ def _delete_beside(files: list[ListedFile], there: Container[ListedFile], folder
         with suppress(OutputError):
             remove_empty(place)
     return sorted(place.path for place in assets & used if os.path.lexists(place.path))
+
+
+def _used_assets(files: list[ListedFile], there: Container[ListedFile], folder: ExportFolder) -> set[OutputPath | None]:
+    others = (file for entry in folder.manifest.entries.values() for file in ListedFile.of(folder.root, entry))
+    perhaps = (file for file in files if file not in there and _has_namesake(file))
+    return {file.assets for file in (*_still_there(files), *others, *perhaps)}
 
 
 def _has_namesake(file: ListedFile) -> bool:

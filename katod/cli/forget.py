@@ -116,15 +116,10 @@ class ForgottenFamily(NamedTuple):
     @classmethod
     def of(cls, context: Context, key: SessionKey, listed: Mapping[Path, list[Entry]]) -> "ForgottenFamily":
         """Return the family of a session; `listed` is what the lists of exports say of all sessions."""
-        parents = _listed_sessions(context.state, listed)
         with context.reading() as ledger:
             rows = family(key, ledger) if ledger else []
             known = {key, *(row.key for row in rows)}
-            claimed = with_started(known, parents) - known
-            own = {one: parents[one] for one in claimed if not one.subagent}
-            believed = {one: own[one] for one in _believed(context, ledger, own, listed)}
-            named = {one: "" for one in claimed if one.subagent}  # their name says whose they are
-            others = sorted(with_started(known, believed | named) - known)
+            others = _listed_others(context, ledger, known, listed)
             if ledger is None:
                 return cls(key, _mains(others), known.union(others), Remains([], [], [], []), {})
             found = {row.id: row for one in others for row in family(one, ledger)} | {row.id: row for row in rows}
@@ -140,6 +135,17 @@ class ForgottenFamily(NamedTuple):
     def has(self, key: SessionKey) -> bool:
         """Return whether a session is one of them, or a sub-agent of one."""
         return not self.keys.isdisjoint({key, key._replace(subagent="")})
+
+
+def _listed_others(
+    context: Context, ledger: Ledger | None, known: set[SessionKey], listed: Mapping[Path, list[Entry]]
+) -> list[SessionKey]:
+    """Return the sessions that belong to those that are known, as only lists say."""
+    parents = _listed_sessions(context.state, listed)
+    claimed = with_started(known, parents) - known
+    named = {one: "" for one in claimed if one.subagent}  # their name says whose they are
+    believed = _believed(context, ledger, {one: parents[one] for one in claimed - named.keys()}, listed)
+    return sorted(with_started(known, named | {one: parents[one] for one in believed}) - known)
 
 
 def _believed(

@@ -83,16 +83,20 @@ def select_recorded(context: Context, text: str, *, to_stop: bool) -> SessionKey
     recorded = _recorded_as(context, text, must_run=to_stop)
     if recorded is not None:
         return recorded
-    running = matching_keys(recorded_sessions(context), text)
+    only = _only_recorded_of(context, text)
     try:
         key = select(context, text).key
     except SelectionError:
-        is_meant = to_stop or not any(_matches(key, text) for key in context.found())
-        if len(running) != 1 or not is_meant:
+        if only is None or (not to_stop and matching_keys(context.found(), text)):
             raise
-        return running[0]
-    is_only_one = to_stop and len(running) == 1 and text not in _whole_ids(key)
-    return running[0] if is_only_one else key
+        return only
+    return only if only and to_stop and text not in _whole_ids(key) else key
+
+
+def _only_recorded_of(context: Context, text: str) -> SessionKey | None:
+    """Return the one session that is being recorded of those that a text names, None unless there is exactly one."""
+    running = matching_keys(recorded_sessions(context), text)
+    return running[0] if len(running) == 1 else None
 
 
 def _bare(context: Context, *, to_stop: bool) -> SessionKey:
