@@ -291,11 +291,13 @@ def test_a_project_that_others_have_stays_in_a_damaged_list(tmp_path):
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("name", ["reviewer", "6f1c", "20260201"])
-def test_a_damaged_list_keeps_what_is_only_called_like_a_session(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "alike"), [("reviewer", "the-reviewer-of"), ("6f1c", "a-6f1c-b"), ("20260201", "120260201")]
+)
+def test_a_damaged_list_keeps_what_is_only_called_like_a_session(tmp_path, name, alike):
     """An id may be a word, or digits: only a UUID or a hash is looked for in names."""
     mine = MINE._replace(subagent=name)
-    for path, key in (("app/a.md", mine), (f"app/a-{name}s.md", OTHERS), (f"app/{name}0.md", OTHERS._replace(id="b"))):
+    for path, key in (("app/a.md", mine), (f"app/{alike}.md", OTHERS), (f"app/{name}0.md", OTHERS._replace(id="b"))):
         publish(tmp_path, path, key=key)
     aside = damage(tmp_path)
     assert drop(tmp_path, mine.__eq__, {name}) == []

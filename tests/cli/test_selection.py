@@ -119,6 +119,17 @@ def test_a_prefix_that_a_gone_session_shares_means_the_one_that_is_there(gone, s
     assert getattr(found, "key", found) == SessionKey("claude", TWO)
 
 
+def test_a_whole_id_of_a_gone_session_is_no_prefix(world):
+    """Of another one that is there and whose id begins with it."""
+    for name in ("mine", "mine-2"):
+        world.claude(name).append(Claude(session=name).user("hello"))
+    world.once()
+    world.claude("mine").path.unlink()
+    world.once()
+    assert select_known(Context(None), "mine").id == "mine"
+    assert select_known(Context(None), "min").id == "mine-2"
+
+
 def test_what_a_shared_prefix_has_forgotten_is_shown(gone, world):
     """Which of both it is; the other one is still known."""
     assert f"katod forgets claude:{TWO}" in world.cli("forget", "6f1c", "--yes")
