@@ -1,7 +1,8 @@
 """Removes sessions from an export folder: their files, their entries in the manifest, and empty folders."""
 
 import os
-from collections.abc import Callable, Collection, Container, Sequence
+import re
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,14 +17,19 @@ from katod.archive.manifest import BEGIN, INDEX, INDEX_SLOT, MANIFEST, Entry, Ma
 from katod.errors import KatodError, OutputError, TargetRefused
 from katod.formatspec import FORMATS, MARKDOWN, split_name
 from katod.model import SessionKey
+from katod.record.whose import is_of, parent_in, says_whose
 from katod.smallfile import read_small
 from katod.write.output import OutputPath
 from katod.write.remove import remove_empty, remove_folder, remove_output
-from katod.write.whole import digest_at, head_at
+from katod.write.safe import open_parent
+from katod.write.whole import digest_at, ends_at, head_at
 
 Wanted = Callable[[SessionKey], bool]
 _LARGEST: Final = 256 * 1024 * 1024
-_LONG: Final = 8  # characters of an id that is in no other name by chance
+NO_COPY: Final = "it is not a copy of this session that katod wrote"
+_ASSETS: Final = ".assets"
+_AGENTS: Final = ".agents"
+_ID: Final = re.compile(r"[0-9A-Fa-f]{8}[0-9A-Fa-f-]*")  # a UUID or a hash
 
 
 class ListedFile(NamedTuple):
@@ -32,7 +38,7 @@ class ListedFile(NamedTuple):
     root: Path
     name: str
     form: str
-    id: str  # of the session, or of the sub-agent
+    key: SessionKey
     digests: Sequence[str]  # of the contents that katod gave it
 
     @classmethod
@@ -40,7 +46,7 @@ class ListedFile(NamedTuple):
         """Return the files of an entry: the present one first, then older ones."""
         now = [(entry.name, entry.digest, entry.before)] if entry.name else []
         key, form = entry.slot
-        return [cls(root, name, form, key.subagent or key.id, digests) for name, *digests in (*now, *entry.earlier)]
+        return [cls(root, name, form, key, digests) for name, *digests in (*now, *entry.earlier)]
 
     @property
     def path(self) -> Path:
@@ -55,31 +61,44 @@ class ListedFile(NamedTuple):
     @property
     def assets(self) -> OutputPath | None:
         """The folder of its pictures; None in a format that saves none beside it."""
-        return self._beside(".assets") if self.form == MARKDOWN else None
+        return self._beside(_ASSETS) if self.form == MARKDOWN else None
 
     @property
     def agents(self) -> OutputPath:
         """The folder of its sub-agents."""
-        return self._beside(".agents")
+        return self._beside(_AGENTS)
 
     def _beside(self, suffix: str) -> OutputPath:
         *above, name = self.place.parts
         return OutputPath(self.root, (*above, f"{split_name(name)[0]}{suffix}"))
 
-    def why_it_stays(self) -> str:
+    def why_it_stays(self, others: Container[str]) -> str:
         """Return why it cannot be deleted, an empty string if it can. Raises OSError if it cannot be read.
 
-        The list may come from elsewhere, and name any file in the folder: only what begins as katod begins one, and
-        has the content that was noted, or the id of the session in its beginning if its person changed it, is katod's.
+        The list may come from elsewhere, and name any file in the folder: only what begins as katod begins one and says
+        that it is of this session is its copy, whatever its person changed below that. Of a format that does not say
+        it, what has the content that was noted is; not if it is among the `others`, the names that the list has for
+        what is kept.
         """
         parts = self.place.parts
         try:
-            head = head_at(self.root, parts)
-            is_its_own = self.id.encode() in head or digest_at(self.root, parts) in self.digests
+            head, tail = ends_at(self.root, parts)
+            if says_whose(self.form, head):
+                is_its_own = is_of(self.form, self.key, head, tail)
+            else:
+                is_its_own = self.name not in others and digest_at(self.root, parts) in self.digests
         except TargetRefused as error:
             return error.what
         is_katods = is_its_own and self.form in FORMATS and FORMATS[self.form].is_printed(head)
-        return "" if is_katods else "it is not as katod wrote it"
+        return "" if is_katods else NO_COPY
+
+    def parent(self, others: Container[str]) -> str:
+        """Return the id of the session from which the copy says that its own was started, empty if it says none."""
+        try:
+            is_copy = not self.why_it_stays(others)
+            return parent_in(self.form, head_at(self.root, self.place.parts)) if is_copy else ""
+        except (OSError, TargetRefused):
+            return ""
 
 
 def listed_copies(state: Path) -> dict[Path, list[Entry]]:
@@ -109,6 +128,11 @@ def has_lost_lines(root: Path) -> bool:
     return bool(lists_aside(root)) or is_damaged(root)
 
 
+def names_of_others(entries: Iterable[Entry], wanted: Wanted) -> set[str]:
+    """Return the names that entries have for files of other sessions, and that of the index."""
+    return {INDEX, *(name for entry in entries if not wanted(entry.slot[0]) for name in entry.names)}
+
+
 def _of(manifest: Manifest, wanted: Wanted) -> list[Entry]:
     return [entry for (key, _), entry in manifest.entries.items() if wanted(key)]
 
@@ -119,18 +143,20 @@ def drop(root: Path, wanted: Wanted, ids: Collection[str] = ()) -> list[Path]:
     The draft of an export that was interrupted goes, too: nothing says of which session it is. So do the lines that
     name the sessions, or have one of their `ids`, in damaged lists that were set aside.
 
-    A file that is not as katod wrote it stays, and so does an index that names them if it was changed or cannot be
+    A file that is no copy of them stays, and so does an index that names them if it was changed or cannot be
     written. What cannot be deleted now stays in the list as well, so that it can be tried again. Raises AlreadyRunning,
     OutputError or OSError.
     """
     with opened(root) as folder:
         entries = _of(folder.manifest, wanted)
         files = [file for entry in entries for file in ListedFile.of(root, entry)]
-        failed = {file.name for file in files if not _delete(file)}
+        others = names_of_others(folder.manifest.entries.values(), wanted)
+        there = _still_there(files)
+        failed = {file.name for file in files if not _delete(file, others)}
         gone = [entry for entry in entries if failed.isdisjoint(entry.names)]
         projects = folder.drop(gone) if gone else []
         left = [file.path for file in _still_there(files)]
-        left += _delete_beside(files, folder)
+        left += _delete_beside(files, there, folder)
         for project in projects:
             with suppress(OutputError):
                 remove_empty(OutputPath(root, (project,)))
@@ -170,14 +196,16 @@ def _without(data: bytes, listed: Manifest, wanted: Wanted, ids: Collection[str]
     gone, places = _of(there, wanted), {entry.cwd for entry in listed.entries.values()} | listed.projects.keys()
     names = {name for entry in gone for name in (*entry.names, entry.slot[0].subagent or entry.slot[0].id)}
     names |= ({entry.cwd for entry in gone} | there.projects.keys()) - places
-    words = [_in_json(name) for name in filter(None, names.union(ids))]
-    return b"\n".join(line for line in data.split(b"\n") if not any(word in line for word in words))
+    words = [_in_line(name) for name in filter(None, names.union(ids))]
+    named = re.compile(b"|".join(words) or rb"(?!)")
+    return b"\n".join(line for line in data.split(b"\n") if not named.search(line))
 
 
-def _in_json(name: str) -> bytes:
-    """Return how a line has a name: a whole string, unless it is an id, which paths contain, too."""
-    quoted = orjson.dumps(name.encode("utf-8", "replace").decode())
-    return quoted[1:-1] if len(name) >= _LONG and "/" not in name else quoted
+def _in_line(name: str) -> bytes:
+    """Return how a line has a name: a whole string, or anywhere if it is an id that is in no other name by chance."""
+    if _ID.fullmatch(name):
+        return rb"(?<![0-9A-Za-z])%b(?![0-9A-Za-z])" % name.encode()
+    return re.escape(orjson.dumps(name.encode("utf-8", "replace").decode()))
 
 
 def unmark(folder: ExportFolder, recorded: Container[SessionKey]) -> None:
@@ -199,10 +227,10 @@ def _unlisted(folder: ExportFolder, entries: list[Entry]) -> list[Path]:
     return [folder.root / INDEX] if stays else []
 
 
-def _delete(file: ListedFile) -> bool:
+def _delete(file: ListedFile, others: Container[str]) -> bool:
     """Delete a file if it is katod's; return whether there is nothing to try again: only a failure of the disk is."""
     try:
-        if not file.why_it_stays():
+        if not file.why_it_stays(others):
             remove_output(file.place)
     except FileNotFoundError:
         return True
@@ -217,13 +245,13 @@ def _still_there(files: list[ListedFile]) -> list[ListedFile]:
     return [file for file in files if os.path.lexists(file.path)]
 
 
-def _delete_beside(files: list[ListedFile], folder: ExportFolder) -> list[Path]:
+def _delete_beside(files: list[ListedFile], there: Container[ListedFile], folder: ExportFolder) -> list[Path]:
     """Delete the pictures beside files that are gone, and folders that are empty then; return what stays of pictures.
 
-    Those beside a file that stays, or that another one in the list has, stay.
+    Those beside a file that stays, or that another one in the list has, stay. So do those beside a name of which no
+    file was `there` before, if another file is called like it: they may be of that one.
     """
-    others = (file for entry in folder.manifest.entries.values() for file in ListedFile.of(folder.root, entry))
-    used = {file.assets for file in (*_still_there(files), *others)}
+    used = _used_assets(files, there, folder)
     assets = {file.assets for file in files if file.assets}
     for place in assets - used:
         with suppress(OutputError):
@@ -232,3 +260,21 @@ def _delete_beside(files: list[ListedFile], folder: ExportFolder) -> list[Path]:
         with suppress(OutputError):
             remove_empty(place)
     return sorted(place.path for place in assets & used if os.path.lexists(place.path))
+
+
+def _used_assets(files: list[ListedFile], there: Container[ListedFile], folder: ExportFolder) -> set[OutputPath | None]:
+    others = (file for entry in folder.manifest.entries.values() for file in ListedFile.of(folder.root, entry))
+    perhaps = (file for file in files if file not in there and _has_namesake(file))
+    return {file.assets for file in (*_still_there(files), *others, *perhaps)}
+
+
+def _has_namesake(file: ListedFile) -> bool:
+    """Return whether there may be another file beside a name that differs only after its stem."""
+    *_, name = parts = file.place.parts
+    stem = split_name(name)[0]
+    try:
+        with open_parent(file.root, parts, make=False) as parent:
+            names = os.listdir(parent)
+    except (OSError, TargetRefused):
+        return True
+    return any(split_name(other)[0] == stem for other in {*names} - {name, f"{stem}{_ASSETS}", f"{stem}{_AGENTS}"})

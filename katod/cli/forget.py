@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import click
 
 from katod.agents import AGENTS
-from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, unmark
+from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, names_of_others, unmark
 from katod.archive.folder import DRAFT, opened
 from katod.archive.machine import this_machine
 from katod.archive.manifest import MANIFEST, Entry
@@ -22,6 +22,7 @@ from katod.cli.record import ask
 from katod.cli.selection import select_known
 from katod.config import rescue_path
 from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused
+from katod.metadata import SessionMetadata, SessionStart
 from katod.model import SessionKey
 from katod.record.family import family
 from katod.record.forget import ForgottenTranscript, Remains
@@ -59,7 +60,7 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     listed = listed_copies(context.state)
     parents = _listed_sessions(context.state, listed)
     key = select_known(context, session, _with_starters(parents))
-    sessions = ForgottenFamily.of(context, key, parents)
+    sessions = ForgottenFamily.of(context, key, listed)
     copies, rows = Copies(listed, sessions), TableRows(context, sessions)
     elsewhere = (*copies.described(outputs=outputs), *rows.described(outputs=outputs))
     for line in (*_described(context, sessions, outputs=outputs), *elsewhere, _UNKNOWN):
@@ -113,13 +114,12 @@ class ForgottenFamily(NamedTuple):
     transcripts: dict[int, ForgottenTranscript]  # by the ids of their outputs
 
     @classmethod
-    def of(cls, context: Context, key: SessionKey, parents: Mapping[SessionKey, str]) -> "ForgottenFamily":
-        """Return the family of a session; `parents` are the sessions in the lists, with who started them."""
+    def of(cls, context: Context, key: SessionKey, listed: Mapping[Path, list[Entry]]) -> "ForgottenFamily":
+        """Return the family of a session; `listed` is what the lists of exports say of all sessions."""
         with context.reading() as ledger:
             rows = family(key, ledger) if ledger else []
             known = {key, *(row.key for row in rows)}
-            claimed = with_started(known, parents) - known
-            others = sorted(with_started(known, _believed(context, ledger, claimed, parents)) - known)
+            others = _listed_others(context, ledger, known, listed)
             if ledger is None:
                 return cls(key, _mains(others), known.union(others), Remains([], [], [], []), {})
             found = {row.id: row for one in others for row in family(one, ledger)} | {row.id: row for row in rows}
@@ -137,28 +137,56 @@ class ForgottenFamily(NamedTuple):
         return not self.keys.isdisjoint({key, key._replace(subagent="")})
 
 
-def _believed(
-    context: Context, ledger: Ledger | None, claimed: set[SessionKey], parents: Mapping[SessionKey, str]
-) -> dict[SessionKey, str]:
-    """Return who started which of these sessions, without what is not so: a list may come from elsewhere.
+def _listed_others(
+    context: Context, ledger: Ledger | None, known: set[SessionKey], listed: Mapping[Path, list[Entry]]
+) -> list[SessionKey]:
+    """Return the sessions that belong to those that are known, as only lists say."""
+    parents = _listed_sessions(context.state, listed)
+    claimed = with_started(known, parents) - known
+    named = {one: "" for one in claimed if one.subagent}  # their name says whose they are
+    believed = _believed(context, ledger, {one: parents[one] for one in claimed - named.keys()}, listed)
+    return sorted(with_started(known, named | {one: parents[one] for one in believed}) - known)
 
-    The records of a session say who started it, while they are there; of one that was recorded, the ledger knows it.
+
+def _believed(
+    context: Context, ledger: Ledger | None, claimed: Mapping[SessionKey, str], listed: Mapping[Path, list[Entry]]
+) -> set[SessionKey]:
+    """Return those of these sessions that were started as lists claim: a list may come from elsewhere.
+
+    The records of a session say who started it, while they are there, and then its copies, or the list of a data set,
+    which is katod's own. No list decides about a session that was recorded or saved, or of which its person says
+    something.
     """
     from katod.record.beginning import read_beginning  # noqa: PLC0415 - it loads the adapters' translation
 
     there = context.found() if claimed else {}
-    believed = {}
-    for key in claimed:
-        row = ledger.find_session(key) if ledger else None
+    saved, tables = saved_keys(rescue_path()), known_sessions(context.state)
+    believed = set()
+    for key, parent in claimed.items():
         if key in there:
-            is_so = spawner_of(read_beginning(there[key])[0].start) == parents[key]
+            is_so = spawner_of(read_beginning(there[key])[0].start) == parent
         else:
-            is_so = row is None or ledger is None or not ledger.outputs(row.id)
-        if key.subagent:
-            believed[key] = ""  # its name says it
-        elif is_so and AGENTS[key.agent].names_parents:
-            believed[key] = parents[key]
+            is_kept = key in saved or (ledger is not None and _is_kept(ledger, key, parent))
+            is_so = not is_kept and (tables.get(key) == parent or parent in _parents_in_copies(key, listed))
+        if is_so and AGENTS[key.agent].names_parents:
+            believed.add(key)
     return believed
+
+
+def _is_kept(ledger: Ledger, key: SessionKey, parent: str) -> bool:
+    """Return whether the ledger has something of a session that no list outweighs."""
+    row = ledger.find_session(key)
+    start = SessionMetadata(key, row.metadata).start if row and row.metadata else SessionStart()
+    is_anothers = bool(start.session) and spawner_of(start) != parent
+    return is_anothers or not ledger.personal.of(key).is_empty or bool(row and ledger.outputs(row.id))
+
+
+def _parents_in_copies(key: SessionKey, listed: Mapping[Path, list[Entry]]) -> Iterator[str]:
+    """Yield which session the copies of a session say that it was started from."""
+    for root, entries in listed.items():
+        others = names_of_others(entries, key.__eq__)
+        for entry in (one for one in entries if one.slot[0] == key):
+            yield from (file.parent(others) for file in ListedFile.of(root, entry))
 
 
 def _mains(keys: list[SessionKey]) -> list[SessionKey]:
@@ -176,13 +204,14 @@ class Copies:
             for root, entries in listed.items()
             if root not in self._gone
         }
+        self._others = {root: names_of_others(listed[root], sessions.has) for root in self._found}
 
     def described(self, *, outputs: bool) -> Iterator[str]:
         """Yield what becomes of each copy."""
         fate = "is deleted" if outputs else "stays"
         for root, entries in self._found.items():
             for file in _present(root, entries):
-                yield f"  the copy {file.path} {_fate_of_copy(file) if outputs else fate}"
+                yield f"  the copy {file.path} {_fate_of_copy(file, self._others[root]) if outputs else fate}"
             if os.path.lexists(root / DRAFT):
                 yield f"  the unfinished export {root / DRAFT} {fate}: it may be of this session"
         if outputs:
@@ -272,10 +301,10 @@ def _present(root: Path, entries: list[Entry]) -> list[ListedFile]:
     return [file for file in files if file.name in names or os.path.lexists(file.path)]
 
 
-def _fate_of_copy(file: ListedFile) -> str:
+def _fate_of_copy(file: ListedFile, others: set[str]) -> str:
     """Return what becomes of a copy."""
     try:
-        why = file.why_it_stays()
+        why = file.why_it_stays(others)
     except FileNotFoundError:
         return _MISSING
     except OSError as error:

@@ -1,7 +1,7 @@
 """What SESSION and RECORDING mean on the command line."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -31,9 +31,9 @@ _LIST: Final = "run `katod sessions` to list them"
 def select(context: Context, text: str) -> FoundSession:
     """Return the session that `text` selects.
 
-    An id, a unique prefix, `agent:prefix`, the number or the file of a recording, `latest` (of this directory, else of
-    all), or an empty string: the only recording, else the one that the person chooses on a terminal, and elsewhere this
-    directory's latest session.
+    An id, `agent:id`, a prefix of either that is unique among the sessions that are there, or else among those that
+    are gone, the number or the file of a recording, `latest` (of this directory, else of all), or an empty string: the
+    only recording, else the one that the person chooses on a terminal, and elsewhere this directory's latest session.
     Raises SelectionError if it selects none or more than one, Abort if the person chooses none.
     """
     sessions = context.found()
@@ -43,7 +43,7 @@ def select(context: Context, text: str) -> FoundSession:
     if key is None and not text:
         return _chosen(context, sessions.values())
     if key is None:
-        key = _matching(context, (*sessions, *_known_if_readable(context)), text)
+        key = _matching(context, sessions, _known_if_readable(context), text)
     if key not in sessions:
         raise NoSuchSession(f"the files of {key} no longer exist", key=str(key), hint=_gone_hint(context, key))
     return sessions[key]
@@ -83,14 +83,20 @@ def select_recorded(context: Context, text: str, *, to_stop: bool) -> SessionKey
     recorded = _recorded_as(context, text, must_run=to_stop)
     if recorded is not None:
         return recorded
+    only = _only_recorded_of(context, text)
     try:
-        return select(context, text).key
+        key = select(context, text).key
     except SelectionError:
-        running = matching_keys(recorded_sessions(context), text)
-        is_meant = to_stop or not any(_matches(key, text) for key in context.found())
-        if len(running) != 1 or not is_meant:
+        if only is None or (not to_stop and matching_keys(context.found(), text)):
             raise
-        return running[0]
+        return only
+    return only if only and to_stop and text not in _whole_ids(key) else key
+
+
+def _only_recorded_of(context: Context, text: str) -> SessionKey | None:
+    """Return the one session that is being recorded of those that a text names, None unless there is exactly one."""
+    running = matching_keys(recorded_sessions(context), text)
+    return running[0] if len(running) == 1 else None
 
 
 def _bare(context: Context, *, to_stop: bool) -> SessionKey:
@@ -113,7 +119,7 @@ def _bare(context: Context, *, to_stop: bool) -> SessionKey:
 def select_known(context: Context, text: str, known: Iterable[SessionKey] = ()) -> SessionKey:
     """Return what `select` does, or a session that katod knows, or knew, although its files no longer exist.
 
-    `known` are those of which something else than the ledger knows.
+    `known` are those of which only something from elsewhere knows: one of them is meant if no other session is.
 
     For an empty string, the person chooses on a terminal, also if only one session is recorded.
     """
@@ -124,7 +130,7 @@ def select_known(context: Context, text: str, known: Iterable[SessionKey] = ()) 
     if text == LATEST:
         return select(context, text).key
     recorded = _recorded_as(context, text)
-    return recorded or _matching(context, (*context.found(), *_known(context), *known), text)
+    return recorded or _matching(context, context.found(), _known(context), text, known)
 
 
 def _known(context: Context) -> list[SessionKey]:
@@ -275,17 +281,30 @@ def _latest(sessions: Iterable[FoundSession]) -> FoundSession | None:
     return within
 
 
-def _matching(context: Context, keys: Iterable[SessionKey], text: str) -> SessionKey:
+def _matching(
+    context: Context, there: Collection[SessionKey], known: Iterable[SessionKey], text: str,
+    elsewhere: Iterable[SessionKey] = (),
+) -> SessionKey:  # fmt: skip
     """Return the one session of all that there are, or were, that a text names. Raises SelectionError."""
-    keys = dict.fromkeys(keys)
-    chosen = matching_keys(keys, text)
+    keys, elsewhere = dict.fromkeys((*there, *known)), dict.fromkeys(elsewhere)
+    chosen = _best_matching(there, keys, text) or matching_keys(elsewhere, text)
     if len(chosen) == 1:
         return chosen[0]
     if chosen:
         raise _several(chosen, text)
     closed = "".join(f"; {folder}: {problem}" for folder, problem in context.problems.items())
-    hint = _elsewhere(context, text) or _subagents(keys, text) or _LIST
+    hint = _elsewhere(context, text) or _subagents(keys | elsewhere, text) or _LIST
     raise NoSuchSession(f"no session matches {text!r}{closed}", hint=hint)
+
+
+def _best_matching(there: Iterable[SessionKey], keys: Iterable[SessionKey], text: str) -> list[SessionKey]:
+    """Return the sessions that a text names: by a whole id, any; by its beginning, one that is `there` first.
+
+    Lists show the beginnings of ids, and no sessions that are gone: those must not take a word away that was shown.
+    """
+    chosen = matching_keys(keys, text)
+    is_whole = any(text in _whole_ids(key) for key in chosen)
+    return chosen if is_whole else matching_keys(there, text) or chosen
 
 
 def _subagents(keys: Iterable[SessionKey], text: str) -> str:

@@ -59,6 +59,16 @@ def head_at(root: Path, parts: tuple[str, ...]) -> bytes:
         return b"" if file is None else file.read(_HEAD)
 
 
+def ends_at(root: Path, parts: tuple[str, ...]) -> tuple[bytes, bytes]:
+    """Return the beginning and the end of a regular file, as `head_at` does its beginning."""
+    with _opened(root, parts) as file:
+        if file is None:
+            return b"", b""
+        head = file.read(_HEAD)
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _HEAD))
+        return head, file.read(_HEAD)
+
+
 @contextmanager
 def _opened(root: Path, parts: tuple[str, ...]) -> Iterator[FileIO | None]:
     with open_parent(root, parts, make=False) as parent:

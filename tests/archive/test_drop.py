@@ -6,15 +6,17 @@ import os
 import pytest
 
 from katod import durable
-from katod.archive.drop import ListedFile, copies_in, drop, has_lost_lines
+from katod.archive.drop import ListedFile, copies_in, drop, has_lost_lines, names_of_others
 from katod.archive.folder import DRAFT, opened
 from katod.archive.manifest import MANIFEST, Entry, Manifest, entry_line
+from katod.formatspec import FORMATS
 from katod.model import SessionKey
+from katod.record.whose import says_whose
+from tests.support.records import MAKERS, says, user
 
 MINE, OTHERS = SessionKey("claude", "6f1c2c1e"), SessionKey("claude", "00000002")
-TRANSCRIPT = b"---\ntitle: words\ntags: [katod, claude]\n---\n"
 HEADS = {
-    "jsonl": b'{"schema":"katod.event/1"}\n',
+    "jsonl": b'{"schema":"katod.event/1","session":{"agent":"claude","id":"6f1c2c1e"}}\n',
     "html": b'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     b'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; \n',
 }
@@ -22,8 +24,15 @@ HEADS = {
 pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
 
 
-def publish(root, name, *, key=MINE, form="markdown", data=TRANSCRIPT, **more):
+def transcript(key):
+    """Return the front matter of a session."""
+    below = f'subagent: "{key.subagent}"\n' if key.subagent else ""
+    return f'---\ntitle: "words"\nsession: "{key.id}"\n{below}tags: [katod, claude]\n---\n'.encode()
+
+
+def publish(root, name, *, key=MINE, form="markdown", data=None, **more):
     """Export a session."""
+    data = transcript(key) if data is None else data
     with opened(root) as folder, folder.draft() as draft:
         draft.write(data)
         stamp = draft.complete()
@@ -34,7 +43,8 @@ def publish(root, name, *, key=MINE, form="markdown", data=TRANSCRIPT, **more):
 def dropped(root):
     """Forget the session; return the names of the files that stay, and those that are said to stay before."""
     said = [file for entry in copies_in(root, MINE.__eq__) for file in ListedFile.of(root, entry)]
-    stays = [file.name for file in said if file.path.exists() and file.why_it_stays()]
+    others = names_of_others(copies_in(root, lambda _: True), MINE.__eq__)
+    stays = [file.name for file in said if file.path.exists() and file.why_it_stays(others)]
     return [str(path.relative_to(root)) for path in drop(root, MINE.__eq__)], stays
 
 
@@ -59,7 +69,7 @@ def test_what_katod_wrote_is_deleted(tmp_path):
     ("form", "data"),
     [
         ("markdown", b"my diary\n"), ("jsonl", b"{}\n"), ("html", b"<!DOCTYPE html>\n"), ("markdown", b""),
-        ("format-of-another-katod", TRANSCRIPT),
+        ("format-of-another-katod", transcript(MINE)),
     ],
 )  # fmt: skip
 def test_a_list_cannot_have_a_file_deleted_that_is_not_katods(tmp_path, form, data):
@@ -70,12 +80,63 @@ def test_a_list_cannot_have_a_file_deleted_that_is_not_katods(tmp_path, form, da
     assert copies_in(tmp_path, MINE.__eq__) == []
 
 
-def test_a_file_with_another_content_than_noted_stays(tmp_path):
-    """It may be any transcript that a person keeps there; that of the session itself has its id."""
+@pytest.mark.whole
+@pytest.mark.parametrize("text", [b"", b"go on with 6f1c2c1e\n", b'session: "6f1c2c1e"\n'])
+@pytest.mark.parametrize("is_listed", [True, False])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_transcript_of_another_session_stays(tmp_path, text, is_listed, is_known):
+    """Even if a list from elsewhere has its hash, or it mentions the session: its front matter says whose it is."""
+    publish(tmp_path, "app/b.md", key=OTHERS, data=transcript(OTHERS) + text)
+    with opened(tmp_path) as folder:
+        entry = folder.manifest.entries[OTHERS, "markdown"]
+        folder.note(Entry((MINE, "markdown"), earlier=(("app/b.md", entry.digest if is_known else "00"),)))
+        if not is_listed:
+            folder.drop([entry])
+            folder.compact()
+    assert dropped(tmp_path) == (["app/b.md"], ["app/b.md"])
+    assert files(tmp_path) == ["app/b.md"]
+
+
+def test_a_transcript_that_its_person_edited_goes(tmp_path):
+    """All that was said is still in it."""
     publish(tmp_path, "app/a.md")
-    (tmp_path / "app" / "a.md").write_bytes(TRANSCRIPT + b"mine\n")
-    assert dropped(tmp_path) == (["app/a.md"], ["app/a.md"])
-    assert files(tmp_path) == ["app/a.md"]
+    (tmp_path / "app" / "a.md").write_bytes(transcript(MINE) + b"mine\n")
+    assert dropped(tmp_path) == ([], [])
+    assert files(tmp_path) == []
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("place", ["edited", "another", "index"])
+def test_a_page_goes_only_if_it_is_as_noted_and_of_no_other_session(tmp_path, place):
+    """It does not say whose it is."""
+    publish(tmp_path, "app/a.html", form="html", data=HEADS["html"])
+    name = "index.html" if place == "index" else "app/a.html"
+    with opened(tmp_path) as folder:
+        entry = folder.manifest.entries[MINE, "html"]
+        if place == "another":
+            folder.note(entry._replace(slot=(OTHERS, "html")))
+        elif place == "index":
+            (tmp_path / "app" / "a.html").rename(tmp_path / name)
+            folder.note(entry._replace(name=name))
+        else:
+            (tmp_path / name).write_bytes(HEADS["html"] + b"mine\n")
+    assert dropped(tmp_path) == ([name], [name])
+    assert files(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("form", FORMATS)
+def test_copies_of_every_agent_in_every_format_are_recognised(world, make, form):
+    """Each is deleted, also if its person added something, where the format says whose it is."""
+    maker = make(world).say(user("one"), says("two"))
+    maker.child().say(user("look"), says("looked"))
+    root = world.home / "all"
+    world.cli("export", "--all", "-f", form, "-o", str(root))
+    for path in root.rglob(f"*{FORMATS[form].suffix}"):
+        if form != "agent-record" and says_whose(form, path.read_bytes()):
+            path.write_bytes(path.read_bytes() + b"mine\n")
+    assert drop(root, lambda key: key.agent == make.agent) == []
+    assert files(root) == []
 
 
 def test_a_file_that_a_killed_run_was_about_to_replace_is_katods(tmp_path):
@@ -115,6 +176,20 @@ def test_pictures_go_with_their_transcript(tmp_path):
     assert drop(tmp_path, lambda key: key.id == MINE.id) == []
     assert files(tmp_path) == ["app/a.assets/mine.png"]
     assert not (tmp_path / "app" / "a.agents").exists()
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("name", ["b.md", "b.gone", "b.jsonl"])
+def test_a_list_cannot_have_the_pictures_of_another_file_deleted(tmp_path, name):
+    """Which it names as if there had been a file of the session; what is only called like it is its person's."""
+    publish(tmp_path, "app/a.md")
+    picture(tmp_path, "keep/b.assets")
+    kept = tmp_path / "keep" / ("b.html" if name == "b.md" else "b.md")
+    kept.write_bytes(transcript(OTHERS))
+    with opened(tmp_path) as folder:
+        folder.note(folder.manifest.entries[MINE, "markdown"]._replace(earlier=((f"keep/{name}", "00"),)))
+    assert dropped(tmp_path) == (["keep/b.assets"], [])
+    assert files(tmp_path) == [f"keep/{part}" for part in ("b.assets/0123456789abcdef.png", kept.name)]
 
 
 def test_pictures_of_a_transcript_that_stays_are_named_with_it(tmp_path):
@@ -213,6 +288,20 @@ def test_a_project_that_others_have_stays_in_a_damaged_list(tmp_path):
     aside = damage(tmp_path)
     assert drop(tmp_path, MINE.__eq__, {MINE.id}) == []
     assert Manifest.read(aside.read_bytes()).projects == {"/srv/app": "app"}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("name", "alike"), [("reviewer", "the-reviewer-of"), ("6f1c", "a-6f1c-b"), ("20260201", "120260201")]
+)
+def test_a_damaged_list_keeps_what_is_only_called_like_a_session(tmp_path, name, alike):
+    """An id may be a word, or digits: only a UUID or a hash is looked for in names."""
+    mine = MINE._replace(subagent=name)
+    for path, key in (("app/a.md", mine), (f"app/{alike}.md", OTHERS), (f"app/{name}0.md", OTHERS._replace(id="b"))):
+        publish(tmp_path, path, key=key)
+    aside = damage(tmp_path)
+    assert drop(tmp_path, mine.__eq__, {name}) == []
+    assert [key.id for key, _ in Manifest.read(aside.read_bytes()).entries] == [OTHERS.id, "b"]
 
 
 def test_a_line_that_cannot_be_read_goes_if_it_has_the_id(tmp_path):

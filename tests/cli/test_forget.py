@@ -11,7 +11,9 @@ from katod.archive.folder import DRAFT, opened
 from katod.archive.folders import remember
 from katod.archive.manifest import MANIFEST
 from katod.cli.context import Context
+from katod.config import rescue_path
 from katod.model import SessionKey
+from katod.rescue.names import place_of
 from tests.support.records import MAKERS, OTHER, SESSION, Claude, Codex, CodexFlat, says, user
 
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
@@ -128,14 +130,14 @@ def test_copies_in_folders_of_exports_go_too(world, maker):
     assert OTHER in manifest
 
 
-def test_a_copy_that_is_not_as_katod_wrote_it_stays_and_is_named(world, maker):
+def test_a_file_that_is_no_copy_of_the_session_stays_and_is_named(world, maker):
     """Before and after: the list may name a file that was never katod's."""
     folder = world.home / "all"
     world.cli("export", "--all", "-o", str(folder))
     [copy] = folder.glob("app/*.md")
     copy.write_text("My diary.\n")
     shown = world.cli("forget", "1", "--outputs", "--yes", code=1)
-    assert f"the copy {copy} stays: it is not as katod wrote it" in shown
+    assert f"the copy {copy} stays: it is not a copy of this session that katod wrote" in shown
     assert f"not deleted: {copy}" in world.said
     assert copy.read_text() == "My diary.\n"
 
@@ -239,7 +241,6 @@ def test_a_sub_agent_that_only_a_list_knows_of_goes_with_its_session(world, gone
     child = maker.child().say(user("look"), says("looked"))
     root = world.home / "all"
     main = exported(world, root)
-    world.cli("rename", child.session, "wombat")
     for one in (child, maker) if gone == "both" else (child,):
         one.path.unlink()
     world.once()
@@ -250,7 +251,6 @@ def test_a_sub_agent_that_only_a_list_knows_of_goes_with_its_session(world, gone
     assert list(root.rglob("*.md")) == []
     for path in (world.state / "ledger.db", root / MANIFEST):
         assert child.session.encode() not in path.read_bytes()
-        assert b"wombat" not in path.read_bytes()
 
 
 @pytest.mark.whole
@@ -271,6 +271,30 @@ def test_a_list_cannot_have_another_session_forgotten(world, gone):
     assert OTHER not in shown
     assert [row.path.exists() for row in world.outputs()] == [True]
     assert len(list(root.rglob("*.md"))) == 1
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("kept", ["renamed", "starred", "labelled", "saved", "no copy says it"])
+def test_a_list_cannot_have_what_is_kept_of_another_session_forgotten(world, kept):
+    """Neither what its person says of it, nor what was saved from deletion; a copy that names nobody is no proof."""
+    maker = Codex(world).say(user("one"), says("two"))
+    child = maker.child().say(user("look"), says("looked"))
+    root = world.home / "all"
+    main = exported(world, root)
+    [copy] = [path for path in root.rglob("*.md") if f'session: "{child.session}"' in path.read_text()]
+    for chosen, command in (("renamed", ("rename", "Mine")), ("starred", ("star",)), ("labelled", ("label", "mine"))):
+        if kept == chosen:
+            world.cli(command[0], child.session, *command[1:])
+    if kept == "saved":
+        place = place_of(rescue_path(), SessionKey("codex", child.session))
+        place.parent.mkdir(parents=True)
+        place.touch()
+    if kept == "no copy says it":
+        copy.write_text(copy.read_text().replace(f'parent: "{maker.session}"\n', ""))
+    child.path.unlink()
+    world.once()
+    assert child.session not in world.cli("forget", str(main), "--outputs", "--yes")
+    assert list(root.rglob("*.md")) == [copy]
 
 
 def test_a_folder_to_which_an_export_is_writing_is_named(world, maker):

@@ -112,12 +112,51 @@ def test_a_session_that_is_gone_is_not_its_sub_agent(gone, text):
 
 @pytest.mark.whole
 @pytest.mark.parametrize("selecting", [select, select_known])
-def test_a_prefix_that_a_gone_session_shares_is_ambiguous(gone, selecting):
-    """That only one of both still has files does not make it the one that is meant."""
-    with pytest.raises(SelectionError, match="2 sessions match '6f1c'") as caught:
-        selecting(gone, "6f1c")
-    assert f"claude:{ONE}" in str(caught.value)
-    assert f"claude:{TWO}" in str(caught.value)
+@pytest.mark.parametrize("text", ["6f1c", "claude:6f1c", TWO[:8]])
+def test_a_prefix_that_a_gone_session_shares_means_the_one_that_is_there(gone, selecting, text):
+    """Lists show such a prefix of it, and nothing of the other."""
+    found = selecting(gone, text)
+    assert getattr(found, "key", found) == SessionKey("claude", TWO)
+
+
+def test_a_whole_id_of_a_gone_session_is_no_prefix(world):
+    """Of another one that is there and whose id begins with it."""
+    for name in ("mine", "mine-2"):
+        world.claude(name).append(Claude(session=name).user("hello"))
+    world.once()
+    world.claude("mine").path.unlink()
+    world.once()
+    assert select_known(Context(None), "mine").id == "mine"
+    assert select_known(Context(None), "min").id == "mine-2"
+
+
+def test_what_a_shared_prefix_has_forgotten_is_shown(gone, world):
+    """Which of both it is; the other one is still known."""
+    assert f"katod forgets claude:{TWO}" in world.cli("forget", "6f1c", "--yes")
+    assert select_known(gone, ONE) == SessionKey("claude", ONE)
+
+
+def test_a_shared_prefix_stops_the_one_that_is_recorded(gone, monkeypatch):
+    """Although its files are gone, and those of another one that begins alike are there; a whole id is that session."""
+    monkeypatch.setattr(selection, "recorded_sessions", lambda _context: [SessionKey("claude", ONE)])
+    assert select_recorded(gone, "6f1c", to_stop=True).id == ONE
+    assert select_recorded(gone, "6f1c", to_stop=False).id == TWO
+    assert select_recorded(gone, TWO, to_stop=True).id == TWO
+
+
+def test_several_that_are_gone_are_as_ambiguous_as_several_that_are_there(gone, world):
+    """The error names both."""
+    world.claude(TWO).path.unlink()
+    world.once()
+    with pytest.raises(SelectionError, match="2 sessions match '6f1c'"):
+        select_known(Context(None), "6f1c")
+
+
+def test_what_only_a_list_knows_of_is_meant_last(gone):
+    """A list may come from elsewhere, and have sessions of any name: none of them takes the word of another one."""
+    listed = [SessionKey("claude", text) for text in ("6f1c2", "6f1c9", "6f1d")]
+    meant = [select_known(gone, text, listed).id for text in ("6f1c2", "6f1c9", "6f1d")]
+    assert meant == [ONE, TWO, "6f1d"]
 
 
 def test_what_changes_a_session_that_is_gone_changes_it_alone(gone, world):
