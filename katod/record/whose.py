@@ -10,9 +10,6 @@ from typing import Any, Final
 import orjson
 
 from katod.agents import AGENTS
-from katod.formats.otlp.names import OI_SESSION, SUBAGENT
-from katod.formats.otlp.spans import id_of
-from katod.formats.stream.bridge import session_uuid
 from katod.model import SessionKey
 from katod.text import clean
 
@@ -78,6 +75,8 @@ def _in_lifecycle(key: SessionKey, head: bytes, _tail: bytes) -> bool:
 
 
 def _in_stream(key: SessionKey, head: bytes, _tail: bytes) -> bool:
+    from katod.formats.stream.bridge import session_uuid  # noqa: PLC0415 - few commands read such a file
+
     row = _first_row(head)
     whole = _whole(key, row["metadata"]["parentSessionId"] if key.subagent else row["sessionId"])
     return bool(row["sessionId"] == session_uuid(whole))
@@ -91,6 +90,9 @@ def _in_matrix(key: SessionKey, head: bytes, _tail: bytes) -> bool:
 
 
 def _in_span(key: SessionKey, head: bytes, _tail: bytes) -> bool:
+    from katod.formats.otlp.names import OI_SESSION, SUBAGENT  # noqa: PLC0415 - likewise
+    from katod.formats.otlp.spans import id_of  # noqa: PLC0415
+
     span = _first_row(head)["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
     found = {row["key"]: row["value"].get("stringValue") for row in span["attributes"]}
     subagent = id_of(key.subagent) if key.subagent else None
