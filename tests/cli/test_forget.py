@@ -103,15 +103,6 @@ def test_what_is_not_there_is_not_said_to_be_deleted(world, maker):
     assert "is deleted" not in shown
 
 
-def test_tables_that_are_not_there_are_not_said_to_be_changed(world, maker):
-    """They may have been moved, with all rows."""
-    tables = world.home / "tables"
-    world.cli("export", "--all", "-f", "parquet", "-o", str(tables))
-    tables.rename(world.home / "elsewhere")
-    shown = world.cli("forget", "1", "--outputs", "--yes")
-    assert f"its rows in {tables} are not there now: if you moved the tables, delete them yourself" in shown
-
-
 def test_copies_in_folders_of_exports_go_too(world, maker):
     """With --outputs, and with what the list of the folder says of the session; those of other sessions stay."""
     Claude(world, OTHER, cwd="/home/me/other").say(user("something else"), says("yes"))

@@ -240,3 +240,11 @@ def test_a_damaged_request_is_said(world, tables, two):
     (root / "to-forget-0.json").write_bytes(b"{")
     tables.export()
     assert f"{root / 'to-forget-0.json'}: this request to forget a session is damaged" in world.said
+
+
+def test_tables_that_are_not_there_are_not_said_to_be_changed(world, tables, planted):
+    """They may have been moved, with all rows."""
+    one, _ = planted
+    tables.root.rename(world.home / "elsewhere")
+    shown = world.cli("forget", f"claude:{one.session}", "--outputs", "--yes")
+    assert f"its rows in {tables.root} are not there now: if you moved the tables, delete them yourself" in shown
