@@ -43,7 +43,8 @@ def select(context: Context, text: str) -> FoundSession:
     if key is None and not text:
         return _chosen(context, sessions.values())
     if key is None:
-        key = _matching(context, sessions, _known_if_readable(context), text)
+        there = matching_keys(sessions, text)  # what is gone need not be looked at if one is meant that is there
+        key = there[0] if len(there) == 1 else _matching(context, sessions, _known_if_readable(context), text)
     if key not in sessions:
         raise NoSuchSession(f"the files of {key} no longer exist", key=str(key), hint=_gone_hint(context, key))
     return sessions[key]

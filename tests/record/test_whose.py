@@ -17,7 +17,9 @@ SAYING = [name for name in FORMATS if name not in ("html", "vcon", "agent-trace"
 def printed(form, key, words="words", start=True):
     """Return an export of a session."""
     metadata = SessionMetadata(key, {"title": words, "cwd": "/home/me/app", "model": "m"})
-    begun = Event("0", SESSION_START, SessionRef(*key), {"cwd": "/home/me/app", "parent": OTHER}, {})
+    begun = Event("0", SESSION_START, SessionRef(*key, OTHER), {"cwd": "/home/me/app", "parent": OTHER}, {})
+    if start:
+        metadata.observe(begun)
     said = Event("1", USER_MESSAGE, SessionRef(*key), {"text": words}, {})
     events = [(begun, metadata), (said, metadata)] if start else [(said, metadata)]
     return "".join(render_all(events, form, Options())).encode()
