@@ -174,7 +174,7 @@ def _believed(
 
 
 def _is_kept(ledger: Ledger, key: SessionKey, parent: str) -> bool:
-    """Return whether the ledger has something of a session that no list outweighs."""
+    """Return whether no list decides about a session: the ledger has something of it, or knows better."""
     row = ledger.find_session(key)
     start = SessionMetadata(key, row.metadata).start if row and row.metadata else SessionStart()
     is_anothers = bool(start.session) and spawner_of(start) != parent

@@ -368,11 +368,7 @@ KINDS = ["sha1", "sha256"]
 def test_what_is_deleted_is_not_staged_in_a_repository_of_any_kind(laptop, kind):
     """Git's index has no line of it, whatever the length of a hash is."""
     repository(laptop, kind)
-    laptop.session(2).say(user("words"), says("more"))
-    laptop.once()
-    commit(laptop)
-    laptop.cli("forget", "00000002", "--outputs", "--yes")
-    laptop.session(2).path.unlink()
+    forget_what_was_committed(laptop)
     assert "committed 2 files" in commit(laptop)
     assert git(laptop.shared, "status", "--porcelain") == ""
     assert git(laptop.shared, "ls-files").count(".md") == 1
@@ -382,6 +378,15 @@ def repository(laptop, kind):
     """Make the repository of the shared folder again, with hashes of a kind."""
     shutil.rmtree(laptop.shared / ".git")
     git(laptop.shared, "init", "-q", "-b", "main", f"--object-format={kind}")
+
+
+def forget_what_was_committed(laptop):
+    """Commit another session, and forget it; its agent deletes it, too."""
+    laptop.session(2).say(user("words"), says("more"))
+    laptop.once()
+    commit(laptop)
+    laptop.cli("forget", "00000002", "--outputs", "--yes")
+    laptop.session(2).path.unlink()
 
 
 class EndsAtGit:
@@ -404,11 +409,7 @@ class EndsAtGit:
 def test_a_commit_of_the_person_takes_no_killed_one_back(laptop, tmp_path, monkeypatch, kind):
     """Before whichever command of git katod ends: what was forgotten stays so, and the next run commits the rest."""
     repository(laptop, kind)
-    laptop.session(2).say(user("words"), says("more"))
-    laptop.once()
-    commit(laptop)
-    laptop.cli("forget", "00000002", "--outputs", "--yes")
-    laptop.session(2).path.unlink()
+    forget_what_was_committed(laptop)
     laptop.talk.say(user("and the basket"), says("It is red."))
     before = shutil.copytree(laptop.shared, tmp_path / "before")
     found = []

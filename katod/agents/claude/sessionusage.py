@@ -19,8 +19,8 @@ _COUNTS: Final = (
     ("reasoning", "thinkingTokens"),
 )
 _USED: Final = tuple(name for name, _ in _COUNTS[:4])  # no token is in two of these
-_OLDEST: Final = "oldest"  # instead of a start: the sum of those that are not told apart any more
-_MOST: Final = 16  # starts that are told apart
+_OLDEST: Final = "oldest"  # instead of a start: the sum of all earlier ones
+_MOST: Final = 16  # starts with a sum of their own
 
 Usage = dict[str, Any]
 
