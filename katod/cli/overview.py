@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.cli.layout import Line, TextSpan, cut, in_home, line, one_text, table
+from katod.cli.shortids import SHORTEST_ID
 from katod.formats.text.when import When, ago, utc
 from katod.model import NearMiss
 from katod.paths import name_of
@@ -15,7 +16,6 @@ from katod.states import Need, State
 from katod.store.rows import UNNAMED
 
 Row = Mapping[str, Any]
-SHORTEST: Final = 8  # characters of an id
 _LAST: Final = 5  # ended recordings
 _ASLEEP: Final = 14 * 86_400  # seconds without a word, after which a recording is only counted
 _HEADER: Final = ("", "#", "recording", "project", "agent", "state", "since", "size", "last write")
@@ -265,7 +265,7 @@ def _when(one: Row, around: Surroundings) -> str:
 def _short(session: str) -> str:
     """Return the beginning of a session's key, as long as `katod sessions` shows most ids."""
     agent, _, name = session.partition(":")
-    return f"{agent}:{AGENTS[agent].short_id(name)[:SHORTEST]}" if agent in AGENTS else session
+    return f"{agent}:{AGENTS[agent].short_id(name)[:SHORTEST_ID]}" if agent in AGENTS else session
 
 
 def _file(one: Row, around: Surroundings) -> str:

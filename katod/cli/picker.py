@@ -21,7 +21,8 @@ from katod.cli.context import Context
 from katod.cli.layout import Line, TextSpan, cropped, line
 from katod.cli.recorded import recorded_by_session
 from katod.cli.sessionrow import describe_session
-from katod.cli.sessions import session_table, short_ids
+from katod.cli.sessions import session_table
+from katod.cli.shortids import short_ids
 from katod.config import local_zone
 from katod.discover.found import FoundSession
 from katod.formats.text.when import When

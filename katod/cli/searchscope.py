@@ -11,7 +11,7 @@ from katod.agents import AGENTS
 from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
 from katod.cli.selection import outputs_of, recording_named, select_anywhere
-from katod.cli.sessions import short_ids
+from katod.cli.shortids import short_ids
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError
 from katod.formats.redact.redactor import redact
@@ -20,8 +20,7 @@ from katod.model import SessionKey
 from katod.search.hits import TranscriptHead
 from katod.search.query import Query
 from katod.search.run import Match, Searched, ShownHit, Terms
-from katod.search.shared import place_of
-from katod.search.transcriptfiles import TranscriptFile, existing, transcripts_below
+from katod.search.transcriptfiles import TranscriptFile, existing, shared_file, transcripts_below
 from katod.shell import pasted
 from katod.store.rows import OutputRow, PersonalRow
 from katod.text import slug
@@ -104,7 +103,7 @@ class SearchScope:
     def _shared(self, archived: Iterable[ArchivedSession]) -> Iterator[TranscriptFile]:
         for found in archived:
             self._archived[found.path] = found
-            yield place_of(found)
+            yield shared_file(found)
 
     def wants(self, place: Searched, about: TranscriptHead) -> bool:
         """Return whether a place is of a session that was chosen."""

@@ -14,6 +14,7 @@ from katod.agents import AGENTS
 from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
 from katod.cli.layout import is_terminal
+from katod.cli.shortids import SHORTEST_ID
 from katod.config import rescue_path
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError, NoSuchSession, NothingHere, SelectionError
@@ -23,7 +24,6 @@ from katod.shell import pasted
 from katod.store.rows import OutputRow
 
 LATEST: Final = "latest"
-_SHORTEST_ID: Final = 8  # a number with fewer digits is that of a recording
 _MOST: Final = 100  # sessions that are opened to find the latest one of this directory
 _LIST: Final = "run `katod sessions` to list them"
 
@@ -223,7 +223,7 @@ def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> Sess
 
 
 def _require_id(text: str) -> None:
-    if text.isdecimal() and len(text) < _SHORTEST_ID:
+    if text.isdecimal() and len(text) < SHORTEST_ID:
         hint = f"`katod status` lists them; a session whose id begins with that is `AGENT:{text}`"
         raise SelectionError(f"there is no recording {text}", hint=hint)
 
@@ -231,7 +231,7 @@ def _require_id(text: str) -> None:
 def _is_recording(row: OutputRow, text: str) -> bool:
     """Return whether a text is the number or the file of a recording."""
     if text.isdecimal():
-        return len(text) < _SHORTEST_ID and row.id == int(text)
+        return len(text) < SHORTEST_ID and row.id == int(text)
     return os.path.realpath(os.path.expanduser(text)) == os.path.realpath(row.path)
 
 

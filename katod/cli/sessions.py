@@ -1,10 +1,9 @@
 """`katod sessions`: the sessions that can be recorded or exported."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import islice, pairwise, takewhile
+from itertools import islice
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,9 +15,10 @@ from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.groups import Choice
 from katod.cli.layout import Line, TextSpan, cut, in_home, line, one_text, show, table, terminal_width
-from katod.cli.overview import SHORTEST, recent, state_span, waiting
+from katod.cli.overview import recent, state_span, waiting
 from katod.cli.printing import say, say_as_it_is
 from katod.cli.recorded import Recorded, recorded_by_session
+from katod.cli.shortids import short_ids
 from katod.config import local_zone
 from katod.discover.found import FoundSession
 from katod.errors import SelectionError
@@ -206,36 +206,6 @@ def _moment(meant: Callable[[str | None], float], text: str | None, option: str)
         return meant(text)
     except SelectionError as error:
         raise click.BadParameter(error.what, param_hint=option) from None
-
-
-def short_ids(keys: Iterable[SessionKey]) -> dict[str, str]:
-    """Return the shortest beginning of what distinguishes each id, of at least 8 characters, that no other begins with.
-
-    What would be the number of a recording, or an option, has its agent before it.
-    """
-    keys = list(keys)
-    agents, parts = {key.id: key.agent for key in keys}, _distinguishing(keys)
-    names = sorted(parts, key=parts.__getitem__)
-    alike = [0, *(_alike(parts[one], parts[other]) for one, other in pairwise(names)), 0]
-    wanted = {name: max(SHORTEST, 1 + max(around)) for name, around in zip(names, pairwise(alike), strict=False)}
-    return {name: _selecting(parts[name][:length], agents.get(name, "")) for name, length in wanted.items()}
-
-
-def _distinguishing(keys: list[SessionKey]) -> dict[str, str]:
-    """Return the part of each id that distinguishes its session: all of it if two have the same part."""
-    parts = {name: AGENTS[key.agent].short_id(name) or name for key in keys for name in (key.id, key.subagent)}
-    count = Counter(parts.values())
-    return {name: name if count[part] > 1 else part for name, part in parts.items()}
-
-
-def _selecting(short: str, agent: str) -> str:
-    is_number = short.isdecimal() and len(short) < SHORTEST
-    return f"{agent}:{short}" if agent and (is_number or short.startswith("-")) else short
-
-
-def _alike(one: str, other: str) -> int:
-    """Return how many characters two texts begin with in common."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _print(rows: list[dict[str, Any]], short: dict[str, str], used: Used | None) -> None:

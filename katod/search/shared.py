@@ -20,11 +20,6 @@ from katod.search.transcriptfiles import TranscriptFile
 from katod.search.transcripts import jsonl_event
 
 
-def place_of(found: ArchivedSession) -> TranscriptFile:
-    """Return the file that shows a session best."""
-    return TranscriptFile(found.path, found.changed_ns, found.open)
-
-
 def recorded_place(found: ArchivedSession, query: Query) -> TranscriptFile | None:
     """Return what was recorded of a session that has events, as a file; None if no event of the session has all words.
 

@@ -1,4 +1,4 @@
-"""Finds the transcripts that are searched: those of recordings, and those that a person keeps in a folder."""
+"""Finds the transcripts that are searched: of recordings, in a folder of the person, and of other machines."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -8,6 +8,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import NamedTuple
 
+from katod.archive.parts import ArchivedSession
 from katod.formatspec import format_of
 from katod.model import changed_ns
 from katod.record.reading import opened
@@ -47,6 +48,11 @@ def existing(rows: Iterable[OutputRow]) -> Iterator[TranscriptFile]:
     """Yield the outputs that exist, whether or not they can be read; in a form for machines, words are not found."""
     for row in rows:
         yield from _existing(row.path, partial(opened, row))
+
+
+def shared_file(found: ArchivedSession) -> TranscriptFile:
+    """Return the file that shows best a session that another machine shares."""
+    return TranscriptFile(found.path, found.changed_ns, found.open)
 
 
 def _existing(path: Path, opens: Callable[[], BufferedReader]) -> Iterator[TranscriptFile]:

@@ -10,7 +10,6 @@ from rich.cells import cell_len
 
 from katod.cli import sessionrow, sessions, usage
 from katod.cli.context import Context
-from katod.model import SessionKey
 from katod.record import currentstate
 from katod.search import since as moments
 from katod.states import RUNS
@@ -212,29 +211,6 @@ def test_an_id_that_could_be_a_number_selects_its_session(world):
     make.append(make.user("words of digits"))
     [shown] = [line.split("\t")[3] for line in world.cli("sessions").splitlines()]
     assert "words of digits" in world.cli("show", shown)
-
-
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        ([("claude", "aaaabbbbcccc", "")], ["aaaabbbb"]),
-        ([("claude", "aaaabbbbcccc", ""), ("codex", "aaaabbbbcd", "")], ["aaaabbbbcc", "aaaabbbbcd"]),
-        ([("claude", "aaaabbbb", ""), ("claude", "aaaabbbbc", "")], ["aaaabbbb", "aaaabbbbc"]),
-        ([("opencode", "ses_aaaabbbbcccc", "")], ["aaaabbbb"]),
-        ([("cline", "1780701711502_0v8d2", "")], ["0v8d2"]),
-        (
-            [("cline", "1780701711502_0v8d2", ""), ("cline", "1780701711999_0v8d2", "")],
-            ["17807017115", "17807017119"],
-        ),
-        ([("claude", "aaaabbbbcccc", "aaaabbbbdddd")], ["aaaabbbbc", "aaaabbbbd"]),
-        ([("claude", "1234567", "12")], ["12", "claude:1234567"]),
-        ([("claude", "123456789", ""), ("claude", "-abc", "")], ["12345678", "claude:-abc"]),
-    ],
-)
-def test_short_ids_are_as_short_as_they_can_be(keys, expected):
-    """At least eight characters that differ from session to session; more only where another id begins alike."""
-    shown = sessions.short_ids(SessionKey(*key) for key in keys)
-    assert sorted(short for name, short in shown.items() if name) == expected
 
 
 def test_a_wrong_date_is_wrong_usage(world):

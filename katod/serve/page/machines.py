@@ -25,8 +25,8 @@ from katod.metadata import Replay
 from katod.model import Options, SessionKey
 from katod.paths import name_of
 from katod.search.run import Match, Search
-from katod.search.shared import place_of, said_place
-from katod.search.transcriptfiles import TranscriptFile
+from katod.search.shared import said_place
+from katod.search.transcriptfiles import TranscriptFile, shared_file
 from katod.serve.feed.hub import Hub
 from katod.serve.feed.tail import SentMessage
 from katod.serve.http import html_response
@@ -169,7 +169,7 @@ class SharedPlaces:
 def _place(found: ArchivedSession) -> TranscriptFile:
     """Return the file that the page of a session shows."""
     if not found.has_events:
-        return place_of(found)
+        return shared_file(found)
     return TranscriptFile(found.events_path, found.changed_ns, found.open_events)
 
 
