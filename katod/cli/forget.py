@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import click
 
-from katod.agents import AGENTS
+from katod.archive.claims import ClaimedSessions, Witnesses
 from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, names_of_others, unmark
 from katod.archive.folder import DRAFT, opened
 from katod.archive.machine import this_machine
@@ -22,16 +22,14 @@ from katod.cli.record import ask
 from katod.cli.selection import select_known
 from katod.config import rescue_path
 from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused
-from katod.metadata import SessionMetadata, SessionStart
 from katod.model import SessionKey
 from katod.record.family import family
 from katod.record.forget import ForgottenTranscript, Remains
-from katod.record.spawned import spawner_of, with_started
 from katod.rescue.names import saved_keys
 from katod.service.control import WITH_OUTPUTS
 from katod.shell import pasted
 from katod.store.integrity import containing, quarantined
-from katod.store.ledger import LEDGER_NAME, Ledger
+from katod.store.ledger import LEDGER_NAME
 from katod.store.rows import OutputRow, PersonalRow
 from katod.tables.address import LOCAL, S3
 from katod.tables.dataset import ask_to_forget
@@ -57,11 +55,10 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     agent's files. Commands that were already typed in the session are never executed again, but a new `::start` records
     it again. katod shows what it will delete, and asks first.
     """
-    listed = listed_copies(context.state)
-    parents = _listed_sessions(context.state, listed)
-    key = select_known(context, session, _with_starters(parents))
-    sessions = ForgottenFamily.of(context, key, listed)
-    copies, rows = Copies(listed, sessions), TableRows(context, sessions)
+    claims = ClaimedSessions(listed_copies(context.state), known_sessions(context.state))
+    key = select_known(context, session, [*claims.sessions()])
+    sessions = ForgottenFamily.of(context, key, claims)
+    copies, rows = Copies(claims.copies, sessions), TableRows(context, sessions)
     elsewhere = (*copies.described(outputs=outputs), *rows.described(outputs=outputs))
     for line in (*_described(context, sessions, outputs=outputs), *elsewhere, _UNKNOWN):
         say(line)
@@ -89,21 +86,6 @@ def _delete(transcripts: Iterable[ForgottenTranscript], copies: "Copies", rows: 
         raise failures[-1]
 
 
-def _listed_sessions(state: Path, listed: Mapping[Path, list[Entry]]) -> dict[SessionKey, str]:
-    """Return the sessions of which there are copies or rows, each with the one that started it, if that is noted."""
-    copied = {entry.slot[0]: entry.parent for entries in listed.values() for entry in entries}
-    return known_sessions(state) | copied
-
-
-def _with_starters(parents: Mapping[SessionKey, str]) -> list[SessionKey]:
-    """Return these sessions, and those that started them.
-
-    So what could not be deleted can be tried again, whatever else has forgotten the session that is named.
-    """
-    starters = (SessionKey(key.agent, parent or key.id) for key, parent in parents.items())
-    return [*parents, *starters]
-
-
 class ForgottenFamily(NamedTuple):
     """A session and those that its agent started, as far as the ledger or a list of exports knows them."""
 
@@ -114,12 +96,12 @@ class ForgottenFamily(NamedTuple):
     transcripts: dict[int, ForgottenTranscript]  # by the ids of their outputs
 
     @classmethod
-    def of(cls, context: Context, key: SessionKey, listed: Mapping[Path, list[Entry]]) -> "ForgottenFamily":
-        """Return the family of a session; `listed` is what the lists of exports say of all sessions."""
+    def of(cls, context: Context, key: SessionKey, claims: ClaimedSessions) -> "ForgottenFamily":
+        """Return the family of a session; `claims` are those of all lists."""
         with context.reading() as ledger:
             rows = family(key, ledger) if ledger else []
             known = {key, *(row.key for row in rows)}
-            others = _listed_others(context, ledger, known, listed)
+            others = claims.started_by(known, Witnesses(context.found, saved_keys(rescue_path()), ledger))
             if ledger is None:
                 return cls(key, _mains(others), known.union(others), Remains([], [], [], []), {})
             found = {row.id: row for one in others for row in family(one, ledger)} | {row.id: row for row in rows}
@@ -135,58 +117,6 @@ class ForgottenFamily(NamedTuple):
     def has(self, key: SessionKey) -> bool:
         """Return whether a session is one of them, or a sub-agent of one."""
         return not self.keys.isdisjoint({key, key._replace(subagent="")})
-
-
-def _listed_others(
-    context: Context, ledger: Ledger | None, known: set[SessionKey], listed: Mapping[Path, list[Entry]]
-) -> list[SessionKey]:
-    """Return the sessions that belong to those that are known, as only lists say."""
-    parents = _listed_sessions(context.state, listed)
-    claimed = with_started(known, parents) - known
-    named = {one: "" for one in claimed if one.subagent}  # their name says whose they are
-    believed = _believed(context, ledger, {one: parents[one] for one in claimed - named.keys()}, listed)
-    return sorted(with_started(known, named | {one: parents[one] for one in believed}) - known)
-
-
-def _believed(
-    context: Context, ledger: Ledger | None, claimed: Mapping[SessionKey, str], listed: Mapping[Path, list[Entry]]
-) -> set[SessionKey]:
-    """Return those of these sessions that were started as lists claim: a list may come from elsewhere.
-
-    The records of a session say who started it, while they are there, and then its copies, or the list of a data set,
-    which is katod's own. No list decides about a session that was recorded or saved, or of which its person says
-    something.
-    """
-    from katod.record.beginning import read_beginning  # noqa: PLC0415 - it loads the adapters' translation
-
-    there = context.found() if claimed else {}
-    saved, tables = saved_keys(rescue_path()), known_sessions(context.state)
-    believed = set()
-    for key, parent in claimed.items():
-        if key in there:
-            is_so = spawner_of(read_beginning(there[key])[0].start) == parent
-        else:
-            is_kept = key in saved or (ledger is not None and _is_kept(ledger, key, parent))
-            is_so = not is_kept and (tables.get(key) == parent or parent in _parents_in_copies(key, listed))
-        if is_so and AGENTS[key.agent].names_parents:
-            believed.add(key)
-    return believed
-
-
-def _is_kept(ledger: Ledger, key: SessionKey, parent: str) -> bool:
-    """Return whether no list decides about a session: the ledger has something of it, or knows better."""
-    row = ledger.find_session(key)
-    start = SessionMetadata(key, row.metadata).start if row and row.metadata else SessionStart()
-    is_anothers = bool(start.session) and spawner_of(start) != parent
-    return is_anothers or not ledger.personal.of(key).is_empty or bool(row and ledger.outputs(row.id))
-
-
-def _parents_in_copies(key: SessionKey, listed: Mapping[Path, list[Entry]]) -> Iterator[str]:
-    """Yield which session the copies of a session say that it was started from."""
-    for root, entries in listed.items():
-        others = names_of_others(entries, key.__eq__)
-        for entry in (one for one in entries if one.slot[0] == key):
-            yield from (file.parent(others) for file in ListedFile.of(root, entry))
 
 
 def _mains(keys: list[SessionKey]) -> list[SessionKey]:
