@@ -24,7 +24,7 @@ from katod.config import rescue_path
 from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused
 from katod.model import SessionKey
 from katod.record.family import family
-from katod.record.forget import ForgottenTranscript, Remains
+from katod.record.forget import Remains
 from katod.rescue.names import saved_keys
 from katod.service.control import WITH_OUTPUTS
 from katod.shell import pasted
@@ -71,14 +71,14 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
         _ask(context, one, WITH_OUTPUTS if outputs else "")
     say(f"{key} is forgotten")
     if outputs:
-        _delete(sessions.transcripts.values(), copies, rows)
+        _delete([path for path, _ in sessions.transcripts.values()], copies, rows)
     else:
         copies.unmark()
 
 
-def _delete(transcripts: Iterable[ForgottenTranscript], copies: "Copies", rows: "TableRows") -> None:
+def _delete(transcripts: Iterable[Path], copies: "Copies", rows: "TableRows") -> None:
     """Delete copies and rows of what is forgotten. Raises KatodError for what stays, also of its transcripts."""
-    left = [transcript.path for transcript in transcripts if os.path.lexists(transcript.path)]
+    left = [path for path in transcripts if os.path.lexists(path)]
     failures = [*rows.drop(), *copies.delete(left)]
     for failure in failures[:-1]:
         say(f"katod: {line_of(failure)}", err=True)
@@ -93,7 +93,7 @@ class ForgottenFamily(NamedTuple):
     others: list[SessionKey]  # that belong to it as only a list says
     keys: set[SessionKey]
     remains: Remains
-    transcripts: dict[int, ForgottenTranscript]  # by the ids of their outputs
+    transcripts: dict[int, tuple[Path, str]]  # by the ids of their outputs: where, and why it would stay
 
     @classmethod
     def of(cls, context: Context, key: SessionKey, claims: ClaimedSessions) -> "ForgottenFamily":
@@ -305,15 +305,16 @@ def _state(row: OutputRow) -> str:
     return " (ends now)" if row.open or row.paused else ""
 
 
-def _fate(transcript: ForgottenTranscript | None, *, outputs: bool) -> str:
+def _fate(transcript: tuple[Path, str] | None, *, outputs: bool) -> str:
     """Return what becomes of a transcript."""
     if transcript is None:
         return "there is no file yet"
-    if outputs and (why := transcript.why_it_stays()):
-        return f"{transcript.path} stays: {why}"
-    if not os.path.lexists(transcript.path):
-        return f"{transcript.path} {_MISSING if outputs else 'is not there now'}"
-    return f"{transcript.path} {'is deleted' if outputs else 'stays'}"
+    path, why = transcript
+    if outputs and why:
+        return f"{path} stays: {why}"
+    if not os.path.lexists(path):
+        return f"{path} {_MISSING if outputs else 'is not there now'}"
+    return f"{path} {'is deleted' if outputs else 'stays'}"
 
 
 def _agreed() -> bool:

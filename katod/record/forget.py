@@ -16,26 +16,7 @@ from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SessionRow
 from katod.write.moved import find_moved
 from katod.write.output import OutputPath
-from katod.write.remove import remove_empty, remove_folder, remove_output
-
-
-class ForgottenTranscript(NamedTuple):
-    """A transcript of a session that is forgotten."""
-
-    place: OutputPath
-
-    @property
-    def path(self) -> Path:
-        """Where it is."""
-        return self.place.path
-
-    def why_it_stays(self) -> str:
-        """Return why it cannot be deleted, an empty string if it can, or is not there."""
-        try:
-            remove_output(self.place, really=False)
-        except OutputError as error:
-            return error.what
-        return ""
+from katod.write.remove import remove_empty, remove_folder, remove_output, why_not_removed
 
 
 class Remains(NamedTuple):
@@ -66,10 +47,17 @@ class Remains(NamedTuple):
         paths = {*self.sources, *(str(row.path) for row in self.outputs)}
         return [text.encode("utf-8", "surrogateescape") for text in names | paths]
 
-    def transcripts(self) -> dict[int, ForgottenTranscript]:
+    def transcripts(self) -> dict[int, tuple[Path, str]]:
+        """Return the transcripts that katod made, by the ids of their outputs: where they are, and why they would stay.
+
+        The reason is empty for those that can be deleted, or are gone.
+        """
+        return {number: (place.path, why_not_removed(place)) for number, place in self.places().items()}
+
+    def places(self) -> dict[int, OutputPath]:
         """Return where the transcripts are now, by the ids of their outputs; those that katod never made have none."""
         others = {row.path for row in self.others}
-        return {row.id: ForgottenTranscript(_found(row, others)) for row in self.outputs if row.ino}
+        return {row.id: _found(row, others) for row in self.outputs if row.ino}
 
     def folders(self) -> list[OutputPath]:
         """Return the folders beside the transcripts, without those of attachments that other sessions have, too."""
@@ -94,9 +82,9 @@ def followed_by(sessions: Iterable[SessionRow], outputs: Iterable[OutputRow]) ->
 
 def delete_transcripts(remains: Remains) -> None:
     """Delete the transcripts that can be deleted, and the folders beside them."""
-    for transcript in remains.transcripts().values():
+    for place in remains.places().values():
         with suppress(OutputError):
-            remove_output(transcript.place)
+            remove_output(place)
     for place in remains.folders():
         with suppress(OutputError):
             remove_folder(place)

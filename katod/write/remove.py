@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -17,24 +18,21 @@ _NOT_EMPTY: Final = (errno.ENOTEMPTY, errno.EEXIST)
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def remove_output(place: OutputPath, *, really: bool = True) -> None:
-    """Delete an output that katod made; nothing is done if it is gone. Unless `really`, only look whether that works.
+def remove_output(place: OutputPath) -> None:
+    """Delete an output that katod made; nothing is done if it is gone.
 
     Raises OutputError for anything but a regular file of this user with a single link, and if its disk is not mounted.
     """
-    name = place.parts[-1]
+    _in_parent(place, _remove_file)
+
+
+def why_not_removed(place: OutputPath) -> str:
+    """Return why an output cannot be deleted, an empty string if it can, or is gone."""
     try:
-        with open_parent(place.root, place.parts, make=False, marker=place.marker) as parent:
-            require_plain_file(os.stat(name, dir_fd=parent, follow_symlinks=False), name)
-            if really:
-                durable.remove(name, folder=parent)
-                durable.sync_names(parent)
-    except FileNotFoundError:
-        require_root(place.path, place.root, place.marker)
-    except TargetRefused as error:
-        raise OutputError(error.what, path=place.path) from error
-    except OSError as error:
-        raise OutputError(f"cannot be deleted: {error.strerror}", path=place.path) from error
+        _in_parent(place, _require_plain)
+    except OutputError as error:
+        return error.what
+    return ""
 
 
 def remove_folder(place: OutputPath) -> None:
@@ -42,15 +40,22 @@ def remove_folder(place: OutputPath) -> None:
 
     Raises OutputError if that is not possible, and if its disk is not mounted.
     """
+    _in_parent(place, _remove_folder)
+
+
+def remove_empty(place: OutputPath) -> None:
+    """Delete a folder if nothing is in it. Raises OutputError if that is not possible, or its disk is not mounted."""
+    _in_parent(place, _remove_empty)
+
+
+def _in_parent(place: OutputPath, act: Callable[[str, int], None]) -> None:
+    """Do something with the name of a file or folder, and the open folder that it is in; nothing if it is gone.
+
+    Raises OutputError.
+    """
     try:
         with open_parent(place.root, place.parts, make=False, marker=place.marker) as parent:
-            folder = os.open(place.parts[-1], _FOLDER, dir_fd=parent)
-            try:
-                _remove_assets(folder)
-            finally:
-                os.close(folder)
-            durable.remove_folder(place.parts[-1], folder=parent)
-            durable.sync_names(parent)
+            act(place.parts[-1], parent)
     except FileNotFoundError:
         require_root(place.path, place.root, place.marker)
     except TargetRefused as error:
@@ -59,23 +64,38 @@ def remove_folder(place: OutputPath) -> None:
         raise OutputError(f"cannot be deleted: {error.strerror}", path=place.path) from error
 
 
-def remove_empty(place: OutputPath) -> None:
-    """Delete a folder if nothing is in it. Raises OutputError if that is not possible, or its disk is not mounted."""
+def _require_plain(name: str, parent: int) -> None:
+    require_plain_file(os.stat(name, dir_fd=parent, follow_symlinks=False), name)
+
+
+def _remove_file(name: str, parent: int) -> None:
+    _require_plain(name, parent)
+    durable.remove(name, folder=parent)
+    durable.sync_names(parent)
+
+
+def _remove_folder(name: str, parent: int) -> None:
+    folder = os.open(name, _FOLDER, dir_fd=parent)
     try:
-        with open_parent(place.root, place.parts, make=False, marker=place.marker) as parent:
-            durable.remove_folder(place.parts[-1], folder=parent)
-            durable.sync_names(parent)
-    except FileNotFoundError:
-        require_root(place.path, place.root, place.marker)
-    except (TargetRefused, OSError) as error:
-        if isinstance(error, OSError) and error.errno in _NOT_EMPTY:
-            return
-        what = error.what if isinstance(error, TargetRefused) else f"cannot be deleted: {error.strerror}"
-        raise OutputError(what, path=place.path) from error
+        _remove_assets(folder)
+    finally:
+        os.close(folder)
+    durable.remove_folder(name, folder=parent)
+    durable.sync_names(parent)
+
+
+def _remove_empty(name: str, parent: int) -> None:
+    try:
+        durable.remove_folder(name, folder=parent)
+    except OSError as error:
+        if error.errno not in _NOT_EMPTY:
+            raise
+    else:
+        durable.sync_names(parent)
 
 
 def _remove_assets(folder: int) -> None:
     for name in filter(_ASSET.fullmatch, os.listdir(folder)):
         with suppress(TargetRefused):
-            require_plain_file(os.stat(name, dir_fd=folder, follow_symlinks=False), name)
+            _require_plain(name, folder)
             durable.remove(name, folder=folder)

@@ -4,9 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from katod.model import Options
-from katod.record.forget import ForgottenTranscript, Remains, bury, delete_transcripts
+from katod.record.forget import Remains, bury, delete_transcripts
 from katod.record.outputfile import output_path
 from katod.store.rows import OutputRow
+from katod.write.remove import why_not_removed
 from tests.support.records import OTHER, Claude, says, user
 
 
@@ -53,7 +54,7 @@ def test_transcripts_that_katod_never_made_stay(parts):
     output = parts.ledger.save_output(output._replace(ino=0))
     delete_transcripts(Remains.of([session], parts.ledger))
     assert output.path.exists()
-    assert ForgottenTranscript(output_path(output)).why_it_stays() == ""
+    assert why_not_removed(output_path(output)) == ""
 
 
 def test_folders_that_others_use_stay(parts):

@@ -8,7 +8,7 @@ import pytest
 from katod import durable
 from katod.errors import OutputError
 from katod.write.output import OutputPath
-from katod.write.remove import remove_empty, remove_folder, remove_output
+from katod.write.remove import remove_empty, remove_folder, remove_output, why_not_removed
 from katod.write.root import mark_root
 
 pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
@@ -33,7 +33,7 @@ def folder_of(place):
 
 def test_an_output_is_deleted_once(place):
     """One that is gone already is no error; one that is only looked at stays."""
-    remove_output(place, really=False)
+    assert why_not_removed(place) == ""
     assert place.path.exists()
     for _ in range(2):
         remove_output(place)
@@ -70,9 +70,9 @@ def test_anything_else_stays(place, change):
     (place.root.parent / "mine").write_text("mine")
     change(place)
     before = sorted(place.root.parent.rglob("*"))
-    for really in (False, True):
-        with pytest.raises(OutputError):
-            remove_output(place, really=really)
+    with pytest.raises(OutputError) as raised:
+        remove_output(place)
+    assert why_not_removed(place) == raised.value.what
     assert sorted(place.root.parent.rglob("*")) == before
     assert (place.root.parent / "mine").read_text() == "mine"
 
