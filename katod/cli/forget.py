@@ -273,8 +273,8 @@ def _described(context: Context, sessions: ForgottenFamily, *, outputs: bool) ->
     if outputs and not remains.outputs:
         yield "  katod knows of no transcripts of it: if there are any, delete them yourself"
     for output in remains.outputs:
-        transcript = sessions.transcripts.get(output.id) if output.held is None else None
-        yield f"  recording {output.id}{_state(output)}: {_fate(transcript, outputs=outputs)}"
+        transcript = sessions.transcripts.get(output.id)
+        yield f"  recording {output.id}{_state(output)}: {_fate(output, transcript, outputs=outputs)}"
     yield from _delivered(remains)
     for path in containing(quarantined(context.state, LEDGER_NAME), remains.words):
         yield f"  and deletes {path}, a quarantined ledger in which it is named"
@@ -305,15 +305,14 @@ def _state(row: OutputRow) -> str:
     return " (ends now)" if row.open or row.paused else ""
 
 
-def _fate(transcript: tuple[Path, str] | None, *, outputs: bool) -> str:
+def _fate(row: OutputRow, transcript: tuple[Path, str] | None, *, outputs: bool) -> str:
     """Return what becomes of a transcript."""
     if transcript is None:
-        return "there is no file yet"
+        is_made = row.held is None and row.ino
+        return f"{row.path} {_MISSING if outputs else 'is not there now'}" if is_made else "there is no file yet"
     path, why = transcript
     if outputs and why:
         return f"{path} stays: {why}"
-    if not os.path.lexists(path):
-        return f"{path} {_MISSING if outputs else 'is not there now'}"
     return f"{path} {'is deleted' if outputs else 'stays'}"
 
 

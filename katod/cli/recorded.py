@@ -6,6 +6,7 @@ from typing import NamedTuple
 from katod.cli.context import Context
 from katod.errors import LedgerError
 from katod.model import SessionKey
+from katod.record.reading import located
 
 
 class Recorded(NamedTuple):
@@ -19,7 +20,7 @@ class Recorded(NamedTuple):
 def recorded_by_session(context: Context) -> dict[SessionKey, Recorded]:
     """Return the sessions that were recorded, none if the ledger cannot be read."""
     with suppress(LedgerError), context.reading() as ledger:
-        rows = ledger.outputs() if ledger else []
+        rows = located(ledger.outputs()) if ledger else []
         keys = {number: ledger.session(number).key for number in {row.session for row in rows}} if ledger else {}
         found: dict[SessionKey, Recorded] = {}
         for row in rows:

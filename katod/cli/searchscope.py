@@ -17,6 +17,7 @@ from katod.errors import LedgerError
 from katod.formats.redact.redactor import redact
 from katod.formats.text.when import utc
 from katod.model import SessionKey
+from katod.record.reading import located
 from katod.search.hits import TranscriptHead
 from katod.search.query import Query
 from katod.search.run import Match, Searched, ShownHit, Terms
@@ -215,5 +216,5 @@ def _known(context: Context) -> tuple[dict[Path, OutputRow], dict[str, PersonalR
     with suppress(LedgerError), context.reading() as ledger:
         if ledger is not None:
             said = {str(row.session): row for row in ledger.personal.all().values()}
-            return {row.path: row for row in ledger.outputs() if row.held is None}, said
+            return {row.path: row for row in located(ledger.outputs()) if row.held is None}, said
     return {}, {}

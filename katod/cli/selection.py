@@ -19,6 +19,7 @@ from katod.config import rescue_path
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError, NoSuchSession, NothingHere, SelectionError
 from katod.model import SessionKey
+from katod.record.reading import located
 from katod.rescue.names import saved_keys, transcript_of
 from katod.shell import pasted
 from katod.store.rows import OutputRow
@@ -159,7 +160,7 @@ def select_recordings(context: Context, text: str) -> list[OutputRow]:
     with context.reading() as ledger:
         if ledger is None:
             raise SelectionError("nothing has been recorded yet", hint="type ::start in a chat")
-        rows = ledger.outputs()
+        rows = located(ledger.outputs())
         keys = {number: ledger.session(number).key for number in {row.session for row in rows}}
     if not text:
         return rows
@@ -183,7 +184,11 @@ def recorded_sessions(context: Context) -> list[SessionKey]:
 def recording_named(context: Context, text: str) -> OutputRow | None:
     """Return the recording with this number or file, None if there is none."""
     with context.reading() as ledger:
-        return next((row for row in ledger.outputs() if _is_recording(row, text)), None) if ledger and text else None
+        return (
+            next((row for row in located(ledger.outputs()) if _is_recording(row, text)), None)
+            if ledger and text
+            else None
+        )
 
 
 def only_recording(context: Context) -> OutputRow | None:
@@ -198,7 +203,7 @@ def outputs_of(context: Context, key: SessionKey) -> list[OutputRow]:
     """Return the outputs of a session whose files exist, oldest first; none if the ledger cannot be read."""
     with suppress(LedgerError), context.reading() as ledger:
         session = ledger.find_session(key) if ledger else None
-        rows = ledger.outputs(session.id) if ledger and session else []
+        rows = located(ledger.outputs(session.id)) if ledger and session else []
         return [row for row in rows if row.held is None and os.path.lexists(row.path)]
     return []
 
@@ -211,7 +216,7 @@ def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> Sess
     """
     try:
         with context.reading() as ledger:
-            rows = [row for row in ledger.outputs() if _is_recording(row, text)] if ledger else []
+            rows = [row for row in located(ledger.outputs()) if _is_recording(row, text)] if ledger else []
             key = ledger.session(rows[0].session).key if ledger and rows else None
     except LedgerError:
         return None

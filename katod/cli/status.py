@@ -30,7 +30,7 @@ from katod.model import SessionKey
 from katod.project.allowed import Allowed, look_around
 from katod.record.formatdrift import not_understood
 from katod.record.outputfile import is_reverted
-from katod.record.reading import opened
+from katod.record.reading import located, opened
 from katod.rescue.names import saved_keys
 from katod.rescue.notes import problems
 from katod.service import home, interrupted
@@ -232,7 +232,7 @@ def _quarantined(path: Path) -> dict[str, str]:
 
 
 def _of_ledger(ledger: Ledger, seen: ClearedRows, log: EventLog) -> dict[str, Any]:
-    outputs = ledger.outputs()
+    outputs = located(ledger.outputs())
     return _of_outputs(ledger) | {
         "sources": ledger.count_sources(),
         "parked": [_parked(output) for output in outputs if output.problem],
@@ -245,7 +245,7 @@ def _of_ledger(ledger: Ledger, seen: ClearedRows, log: EventLog) -> dict[str, An
 
 
 def _of_outputs(ledger: Ledger) -> dict[str, Any]:
-    outputs = ledger.outputs()
+    outputs = located(ledger.outputs())
     sessions = {number: ledger.session(number) for number in {output.session for output in outputs}}
     recorded = {str(sessions[output.session].key) for output in outputs if output.open}
     now = time.time()

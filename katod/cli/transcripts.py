@@ -14,7 +14,7 @@ from katod.errors import OutputUnreadable, SelectionError
 from katod.formats.redact.redactor import redact
 from katod.formatspec import FORMATS
 from katod.record.export import render_all
-from katod.record.reading import opened, opened_text
+from katod.record.reading import located, opened, opened_text
 from katod.store.rows import OutputRow
 
 _PIECE: Final = 64 * 1024  # characters
@@ -100,6 +100,7 @@ def _of_row(row: OutputRow) -> ReadTranscript:
     """
     if row.held is not None:
         return ReadTranscript(str(row.id))
+    [row] = located([row])
     try:
         opened(row).close()
     except OutputUnreadable as error:

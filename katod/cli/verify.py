@@ -17,7 +17,7 @@ from katod.formats.redact.redactor import redact_json
 from katod.formats.redact.version import RULES_VERSION
 from katod.formatspec import FORMATS
 from katod.record.output import chain_kept, missing_events
-from katod.record.reading import opened
+from katod.record.reading import located, opened
 from katod.record.restore import Missing
 from katod.store.ledger import Ledger
 from katod.store.rows import UNNAMED, OutputRow
@@ -89,7 +89,8 @@ def check_chains(context: Context, recording: str) -> None:
     failed = 0
     for row in rows:
         with context.reading() as ledger:  # it may have gone on meanwhile
-            now = next((now for now in ledger.outputs(row.session) if now.id == row.id), row) if ledger else row
+            present = located(ledger.outputs(row.session)) if ledger else []
+        now = next((one for one in present if one.id == row.id), row)
         good, text = chain_verdict(now)
         failed += not good
         say(f"{now.id}  {now.path}: {text}")
@@ -127,7 +128,7 @@ def _checked(context: Context, row: OutputRow, *, as_json: bool) -> Verdict:
     """Compare an output as the ledger has it now, print the result, and return it."""
     ledger = context.ledger()
     assert ledger is not None
-    row = next(now for now in ledger.outputs(row.session) if now.id == row.id)
+    row = next(now for now in located(ledger.outputs(row.session)) if now.id == row.id)
     verdict = _verify(ledger, row, context)
     key = str(ledger.session(row.session).key) if as_json else ""
     ledger.close()

@@ -21,7 +21,7 @@ from katod.metadata import Replay
 from katod.model import SessionKey, changed_ns
 from katod.record.export import Stretch, read_katod, render_all, replay
 from katod.record.ranges import head_metadata, recorded
-from katod.record.reading import opened, opened_text
+from katod.record.reading import located, opened, opened_text
 from katod.search.query import Query
 from katod.search.transcriptfiles import TranscriptFile, existing
 from katod.store.ledger import Ledger
@@ -144,7 +144,7 @@ def recordings(library: Library) -> list[GivenRecording]:
     """Return the recordings with a transcript, those that changed last first. Raises LedgerError."""
     ledger = Ledger.read(library.state)
     with closing(ledger) if ledger is not None else nullcontext():
-        rows = [row for row in ledger.outputs() if row.made and row.held is None] if ledger else []
+        rows = [row for row in located(ledger.outputs()) if row.made and row.held is None] if ledger else []
         changed = {row.session: _changed(ledger.sources_of(row.session)) for row in rows} if ledger else {}
         shared = shared_recordings(library.state, library.folders, ledger)
     own = [one for row in rows if (one := _recording(library.state, row, changed[row.session])) is not None]

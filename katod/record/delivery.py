@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -16,19 +17,21 @@ from katod.log import EventLog
 from katod.model import Mark
 from katod.record.news import News, Tell, tell_nobody
 from katod.record.output import Output
-from katod.record.outputfile import without_names
+from katod.record.outputfile import compared, without_names
 from katod.record.ranges import head_metadata
 from katod.store.ledger import Ledger
 from katod.store.rows import UNMARKED
-from katod.write.moved import find_moved
+from katod.write.moved import Moved, find_moved
 from katod.write.output import (
+    ABSENT,
+    Comparison,
     FileFingerprint,
     OutputPath,
     append,
     complete,
-    detect_change,
     make,
     owner_number,
+    require_no_other,
     save_asset,
 )  # fmt: skip
 from katod.write.root import mark_root
@@ -37,6 +40,7 @@ _FIRST_RETRY: Final = 1.0
 _LONGEST_RETRY: Final = 300.0
 _SERIOUS: Final = 2  # attempts: after the first, an editor may just be saving the file
 _MISSING: Final = "is missing: it may have been renamed or deleted"
+_NAME_OF_ANOTHER: Final = "was given the name of another recording"
 
 
 class Delivery:
@@ -57,28 +61,31 @@ class Delivery:
     def check(self, output: Output) -> bool:
         """Before anything is printed, adopt changes by others and print a mark about them.
 
-        Return False, with the output parked, if its file is missing: an editor may be about to replace it.
+        Return False, with the output parked, if its file is missing, or a different file has its name: an editor may be
+        about to replace it, or a person may have renamed it.
         """
         if output.row.intent is not None:
             return True
         try:
-            seen = detect_change(output.place, output.known)
+            seen = compared(output.row)
         except OutputError:
             return True  # the append will fail for the same reason, and park it
-        if seen.change == "gone" and not self._was_gone(output):
+        if seen.change in ABSENT and not self._was_gone(output, seen):
             self._miss(output)
             return False
-        if seen.change != "same":
+        if seen.change == "same":
+            output.adopt(seen.known)
+        else:
             self._log.output_edited(output.id, seen.change)
             output.adopt_change(seen)
             output.interrupt("continued" if seen.change == "gone" else "edited")
         return True
 
-    def _was_gone(self, output: Output) -> bool:
+    def _was_gone(self, output: Output, seen: Comparison) -> bool:
         """Clear the note that an output is missing; return whether it was searched for and not found."""
         how = output.missing
         output.note_missing("")
-        return how == "gone"
+        return how == "gone" and seen.change == "gone"
 
     def _miss(self, output: Output) -> None:
         """Park an output that was just found missing; it is looked for after a moment, whatever failed before."""
@@ -87,14 +94,23 @@ class Delivery:
 
     def save_assets(self, output: Output) -> None:
         """Write attachments before the text that links to them. A failed one is logged; its link stays."""
-        for media, data in output.take_assets():
+        assets = output.take_assets()
+        place = self._place_now(output) if assets else output.place
+        for media, data in assets:
             content = decoded(data)
             name = asset_name({"sha256": sha256(content).hexdigest(), "mediaType": media})
             try:
                 self._mark(output)
-                save_asset(output.place, output.row.options.assets, name, content)
+                save_asset(place, output.row.options.assets, name, content)
             except OutputError as error:
                 self._log.attachment_failed(output.id, without_names(error.what, output.row))
+
+    def _place_now(self, output: Output) -> OutputPath:
+        """Return where the file of an output is, if it was moved and will be followed there with its next text."""
+        with suppress(OutputError):
+            if output.row.ino and compared(output.row).change in ABSENT and (moved := self._search(output)):
+                return moved.place
+        return output.place
 
     def deliver(self, output: Output) -> bool:
         """Append the intent of one output; on failure, park the output and return False."""
@@ -154,45 +170,62 @@ class Delivery:
     def _is_there(self, output: Output) -> bool:
         """Return whether an output is at its path. Raises OutputError if its disk is not mounted."""
         try:
-            seen = detect_change(output.place, output.known)
+            seen = compared(output.row)
         except OutputError:
             output.note_missing("")
             if not self._has_new_directory(output) or not self._follow(output):
                 raise
             return True
         output.note_reverted(seen)
-        if seen.change != "gone":
+        if seen.change not in ABSENT:
             output.note_missing("")
-        return seen.change != "gone"
+        return seen.change not in ABSENT
 
     def _has_new_directory(self, output: Output) -> bool:
         """Return whether the directory of an output does not exist, and the settings name another one."""
         return output.row.root != self._directory and not os.path.isdir(output.row.root)
 
     def _look_for(self, output: Output) -> bool:
-        """Follow a missing output to where it was moved; return False if it was not missing before, and is parked."""
+        """Follow a missing output to where it was moved; return False if it was not missing before, and is parked.
+
+        Raises OutputError if it is nowhere, and a different file has its name.
+        """
         if output.row.committed and not output.missing:
             self._miss(output)
             return False
-        output.note_missing("" if self._follow(output) else "gone")
+        is_found = self._follow(output)
+        if not is_found:
+            require_no_other(output.place)
+        output.note_missing("" if is_found else "gone")
         return True
 
     def _follow(self, output: Output) -> bool:
-        """Change the path of an output to where it was moved; return whether it was found."""
+        """Change the path of an output to where it was moved; return whether it was found.
+
+        Raises OutputError if it has the name of another recording now, which may have been renamed as well.
+        """
+        found = self._search(output)
+        if found is None:
+            return False
+        if self._ledger.output_at(found.place.path) is not None:
+            if found.is_sure:
+                raise OutputError(_NAME_OF_ANOTHER, path=found.place.path, hint="give it another name")
+            return False
+        self._log.output_moved(output.id)
+        output.moved_to(found.place)
+        with self._ledger.transaction():
+            output.save(self._ledger)
+        return True
+
+    def _search(self, output: Output) -> Moved | None:
+        """Return where an output was moved in its folder, or below an output directory; None if it was not found."""
         row, directory = output.row, self._directory
         is_ours = row.marker or row.root == directory
         directories = [OutputPath(row.root, (), row.marker)] if is_ours else []
         if directory and directory != row.root and os.path.isdir(directory):
             marker = self._ledger.markers.of(directory) or mark_root(directory)
             directories.append(OutputPath(directory, (), marker))
-        found = find_moved(output.place, output.known, row.intent or b"", directories)
-        if found is None or self._ledger.output_at(found.path) is not None:
-            return False
-        self._log.output_moved(row.id)
-        output.moved_to(found)
-        with self._ledger.transaction():
-            output.save(self._ledger)
-        return True
+        return find_moved(output.place, output.known, row.intent or b"", directories)
 
     def _mark(self, output: Output) -> None:
         """Before a new output's first file, mark its root, if that was the output directory when it was planned.

@@ -1,7 +1,6 @@
 """Forgetting a session: deleting its transcripts on request, then all that the ledger has of it but tombstones."""
 
-import os
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -9,12 +8,12 @@ from typing import NamedTuple
 from katod.discover.catalog import Catalog
 from katod.discover.source import Source
 from katod.errors import OutputError
-from katod.model import signed
 from katod.record.history import rest_of
-from katod.record.outputfile import last_fingerprint, output_path
+from katod.record.outputfile import output_path
+from katod.record.reading import found_place
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SessionRow
-from katod.write.moved import find_moved
+from katod.write.moved import MovedFiles
 from katod.write.output import OutputPath
 from katod.write.remove import remove_empty, remove_folder, remove_output, why_not_removed
 
@@ -48,27 +47,26 @@ class Remains(NamedTuple):
         return [text.encode("utf-8", "surrogateescape") for text in names | paths]
 
     def transcripts(self) -> dict[int, tuple[Path, str]]:
-        """Return the transcripts that katod made, by the ids of their outputs: where they are, and why they would stay.
-
-        The reason is empty for those that can be deleted, or are gone.
-        """
+        """Return the transcripts that are found, by the ids of their outputs: where, and why they cannot be deleted."""
         return {number: (place.path, why_not_removed(place)) for number, place in self.places().items()}
 
     def places(self) -> dict[int, OutputPath]:
-        """Return where the transcripts are now, by the ids of their outputs; those that katod never made have none."""
-        others = {row.path for row in self.others}
-        return {row.id: _found(row, others) for row in self.outputs if row.ino}
+        """Return where the transcripts are now, by the ids of their outputs; those that are not found have none."""
+        others, moved = {row.ino for row in self.others}, MovedFiles()
+        found = {row.id: found_place(row, moved) for row in self.outputs if row.ino and row.ino not in others}
+        return {number: place for number, place in found.items() if place is not None}
 
     def folders(self) -> list[OutputPath]:
-        """Return the folders beside the transcripts, without those of attachments that other sessions have, too."""
-        shared = {row.path.parent / row.options.assets for row in self.others}
+        """Return the folders beside the transcripts, without those of attachments that other sessions have, too.
+
+        Those beside a transcript that was moved are where it was, and where it is.
+        """
+        shared, found = {row.path.parent / row.options.assets for row in self.others}, self.places()
         beside = {
             place._replace(parts=(*place.parts[:-1], name))
             for row in self.outputs
-            for name, place in (
-                (row.options.assets, output_path(row)),
-                (row.options.subagents_folder, output_path(row)),
-            )
+            for place in {output_path(row), found.get(row.id, output_path(row))}
+            for name in (row.options.assets, row.options.subagents_folder)
             if name
         }
         return sorted(place for place in beside if place.path not in shared)
@@ -82,27 +80,17 @@ def followed_by(sessions: Iterable[SessionRow], outputs: Iterable[OutputRow]) ->
 
 def delete_transcripts(remains: Remains) -> None:
     """Delete the transcripts that can be deleted, and the folders beside them."""
+    folders = remains.folders()
     for place in remains.places().values():
         with suppress(OutputError):
             remove_output(place)
-    for place in remains.folders():
+    for place in folders:
         with suppress(OutputError):
             remove_folder(place)
     for folder in {_folder_of(row) for row in remains.outputs if row.marker}:  # in the output directory, katod's own
         if folder.parts:
             with suppress(OutputError):
                 remove_empty(folder)
-
-
-def _found(row: OutputRow, others: Collection[Path]) -> OutputPath:
-    """Return where a transcript is now: the same file, wherever the person moved it below the output directory."""
-    place, known = output_path(row), last_fingerprint(row)
-    if os.path.lexists(place.path):
-        return place
-    there = find_moved(place, known, row.intent or b"", [place._replace(parts=())] if row.marker else [])
-    if there is None or there.path in others or signed(os.lstat(there.path).st_ino) != row.ino:
-        return place
-    return there
 
 
 def _folder_of(row: OutputRow) -> OutputPath:

@@ -1,16 +1,22 @@
-"""Where an output is, and how katod left it."""
+"""Where an output is, how katod left it, and whether a file is it."""
 
 import re
+from functools import partial
+
+import orjson
 
 from katod.errors import OutputError
+from katod.formatspec import FORMATS
+from katod.model import SessionKey
+from katod.record.whose import is_in_front_matter, is_of
 from katod.store.rows import UNMARKED, OutputRow
-from katod.write.output import FileFingerprint, OutputPath, detect_change
+from katod.write.output import Comparison, FileFingerprint, OutputPath, detect_change
 
 
 def is_reverted(row: OutputRow) -> bool:
     """Return whether an older copy was saved over an output since katod last looked at it."""
     try:
-        return detect_change(output_path(row), last_fingerprint(row)).change == "reverted"
+        return compared(row).change == "reverted"
     except OutputError:
         return False
 
@@ -18,9 +24,26 @@ def is_reverted(row: OutputRow) -> bool:
 def is_as_written(row: OutputRow) -> bool:
     """Return whether an output is there, and as katod left it: nobody has added to it, or taken anything away."""
     try:
-        return detect_change(output_path(row), last_fingerprint(row)).change == "same"
+        return compared(row).change == "same"
     except OutputError:
         return False
+
+
+def compared(row: OutputRow) -> Comparison:
+    """Compare an output with how katod left it. Raises OutputError if it cannot be opened, or is not mounted."""
+    return detect_change(output_path(row), last_fingerprint(row), partial(names_session, row))
+
+
+def names_session(row: OutputRow, head: bytes) -> bool:
+    """Return whether a file begins as a transcript of this recording's session: front matter or an event names it."""
+    key = SessionKey(*row.head["key"][:3])
+    is_named = is_in_front_matter(key, head) or is_of("jsonl", key, head)
+    return is_named or _is_in_line(row, head, key.subagent or key.id)
+
+
+def _is_in_line(row: OutputRow, head: bytes, name: str) -> bool:
+    """Return whether the first line of a format for machines, which have fields of their own, has an id as a value."""
+    return not FORMATS[row.format].in_chat and orjson.dumps(name) in head.partition(b"\n")[0]
 
 
 def output_path(row: OutputRow) -> OutputPath:

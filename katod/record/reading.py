@@ -1,21 +1,34 @@
 """Reads a recording's output. Everything that shows one, or compares it, opens it here (`write.reading`)."""
 
+from collections.abc import Iterable
+from functools import partial
 from io import BufferedReader, TextIOWrapper
 
-import orjson
-
-from katod.errors import OutputUnreadable
-from katod.formatspec import FORMATS
-from katod.model import SessionKey
-from katod.record.outputfile import last_fingerprint, output_path
-from katod.record.whose import is_in_front_matter, is_of
+from katod.errors import OutputError, OutputUnreadable
+from katod.record.outputfile import compared, last_fingerprint, names_session, output_path
 from katod.store.rows import OutputRow
+from katod.write.moved import MovedFiles, is_at
+from katod.write.output import ABSENT, OutputPath
 from katod.write.reading import open_output
 
 
 def opened(row: OutputRow) -> BufferedReader:
     """Return the output of a recording, open for reading. Raises OutputUnreadable with the reason."""
-    return open_output(output_path(row), last_fingerprint(row), lambda head: names_session(row, head))
+    return open_output(output_path(row), last_fingerprint(row), partial(names_session, row))
+
+
+def located(rows: Iterable[OutputRow]) -> list[OutputRow]:
+    """Return outputs with the paths where their files are now; those whose files are nowhere as they are.
+
+    A recording follows its file when it writes to it: one that has ended does not. Nothing is changed.
+    """
+    moved = MovedFiles()
+    return [_located(row, moved) if row.ino else row for row in rows]
+
+
+def _located(row: OutputRow, moved: MovedFiles) -> OutputRow:
+    place = found_place(row, moved)
+    return row if place is None else row._replace(root=place.root, path=place.path)
 
 
 def content_of(row: OutputRow) -> bytes:
@@ -32,13 +45,16 @@ def opened_text(row: OutputRow) -> TextIOWrapper:
     return TextIOWrapper(opened(row), encoding="utf-8", errors="replace")
 
 
-def names_session(row: OutputRow, head: bytes) -> bool:
-    """Return whether a file begins as a transcript of this recording's session: front matter or an event names it."""
-    key = SessionKey(*row.head["key"][:3])
-    is_named = is_in_front_matter(key, head) or is_of("jsonl", key, head)
-    return is_named or _is_in_line(row, head, key.subagent or key.id)
+def found_place(row: OutputRow, moved: MovedFiles) -> OutputPath | None:
+    """Return where the file of an output is now, None if it is nowhere.
 
-
-def _is_in_line(row: OutputRow, head: bytes, name: str) -> bool:
-    """Return whether the first line of a format for machines, which have fields of their own, has an id as a value."""
-    return not FORMATS[row.format].in_chat and orjson.dumps(name) in head.partition(b"\n")[0]
+    It is looked for in its folder, and below the output directory if it is there. A place that cannot be looked at is
+    the one where it was.
+    """
+    place = output_path(row)
+    try:
+        if is_at(place, row.ino) or compared(row).change not in ABSENT:
+            return place
+    except OutputError:
+        return place
+    return moved.find(place, last_fingerprint(row), row.intent or b"", deep=bool(row.marker))

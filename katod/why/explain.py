@@ -13,7 +13,7 @@ from katod.metadata import Replay
 from katod.model import SessionKey
 from katod.record.export import Stretch, read_katod, replay
 from katod.record.ranges import head_metadata
-from katod.record.reading import opened
+from katod.record.reading import located, opened
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SourceRow
 
@@ -77,7 +77,7 @@ class EditWords:
 
     def _outputs(self, key: SessionKey) -> list[OutputRow]:
         row = self._ledger.find_session(key) if self._ledger is not None else None
-        return self._ledger.outputs(row.id) if self._ledger is not None and row is not None else []
+        return located(self._ledger.outputs(row.id)) if self._ledger is not None and row is not None else []
 
     def _present(self, output: OutputRow) -> list[SourceRow]:
         """Return the sources of a recorded session that are still there."""

@@ -1,8 +1,8 @@
 """Appending to one output: inspect, append everything, sync. The file is opened for each append, then closed."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from fcntl import LOCK_EX, LOCK_NB, flock
 from hashlib import blake2b
 from itertools import chain, islice
@@ -22,6 +22,7 @@ _CLAIMS: Final = range(400_000_000, 1_000_000_000, 2)  # times between 1982 and 
 _LOOK_BACK: Final = 16 * 1024 * 1024
 _LOOK_AROUND: Final = 2 * 1024 * 1024
 _LOOK_WITHIN: Final = 16 * 1024  # where lines are looked into
+_HEAD: Final = 1024 * 1024  # bytes: the first event of a transcript in JSONL may be long
 
 
 class OutputPath(NamedTuple):
@@ -47,7 +48,10 @@ class FileFingerprint(NamedTuple):
 
 
 # `reverted`: edited, and what katod wrote last is nowhere in it, as after an editor saved an older copy.
-Change = Literal["same", "edited", "reverted", "gone"]
+# `replaced`: a different file has the name.
+Change = Literal["same", "edited", "reverted", "gone", "replaced"]
+ABSENT: Final = ("gone", "replaced")  # there is nothing to write to
+Named = Callable[[bytes], bool]  # whether the first bytes of a file name the session of an output
 
 
 class Comparison(NamedTuple):
@@ -57,16 +61,16 @@ class Comparison(NamedTuple):
     known: FileFingerprint
 
 
-def detect_change(place: OutputPath, known: FileFingerprint) -> Comparison:
+def detect_change(place: OutputPath, known: FileFingerprint, names_session: Named) -> Comparison:
     """Compare an output with its known state. Raises OutputError if it cannot be opened, or its disk is not mounted.
 
-    An edited output is adopted: `known` is its present state.
+    What is there is adopted if `is_output` knows it: `known` is its present state.
     """
     if not known.ino:
         return Comparison("same", known)
     try:
         with _opened(place, create=False) as fd:
-            return _compare_open(fd, known)
+            return _compare_open(fd, known, names_session)
     except FileNotFoundError:
         require_root(place.path, place.root, place.marker, dev=known.dev)
         return Comparison("gone", FileFingerprint())
@@ -100,10 +104,14 @@ def _claim(fd: int, place: OutputPath, owner: int) -> FileFingerprint:
     """Claim an empty file, for which its modification time is used: nothing may be written to it yet."""
     _lock(fd)  # until it is closed, so that only one katod claims it
     status = os.fstat(fd)
-    if status.st_size or _is_claimed(status, owner):
-        raise OutputError("a different file already exists here", path=place.path, hint="move or rename it")
+    _require_empty(status, place, is_claimed=_is_claimed(status, owner))
     os.utime(fd, (owner, owner))
     return _known(fd)
+
+
+def _require_empty(status: os.stat_result, place: OutputPath, *, is_claimed: bool = False) -> None:
+    if status.st_size or is_claimed:
+        raise OutputError("a different file already exists here", path=place.path, hint="move or rename it")
 
 
 def _lock(fd: int) -> None:
@@ -182,17 +190,26 @@ def ends_as_known(place: OutputPath, known: FileFingerprint, intent: bytes, *, e
         raise _gone(place) from None
 
 
-def is_known(fd: int, known: FileFingerprint) -> bool:
-    """Return whether an open file is the output: by its inode, or by its last bytes, wherever they are in it now.
+def is_output(fd: int, known: FileFingerprint, names_session: Named) -> bool:
+    """Return whether an open file is the output: by its inode, by its last bytes, wherever they are, or by its session.
 
-    The very last bytes alone are not enough: sessions end alike, above all as lines of JSON.
+    The very last bytes alone are not enough: sessions end alike, above all as lines of JSON. `names_session` judges the
+    first bytes of a file that was edited so much that its last bytes do not tell.
     """
     status = os.fstat(fd)
     if signed(status.st_ino) == known.ino:
         return True
     _, data = _last_bytes(fd, status.st_size)
     far = _hashes(known)[0]
-    return next(_ends_like(data, far, min(known.size, TAIL_SIZE)), None) is not None
+    if next(_ends_like(data, far, min(known.size, TAIL_SIZE)), None) is not None:
+        return True
+    return names_session(os.pread(fd, _HEAD, 0))
+
+
+def require_no_other(place: OutputPath) -> None:
+    """Raise OutputError if a file has the name of an output, unless it is empty; also if that cannot be seen."""
+    with suppress(FileNotFoundError), _opened(place, create=False) as fd:
+        _require_empty(os.fstat(fd), place)
 
 
 def save_asset(place: OutputPath, folder: str, name: str, content: bytes) -> None:
@@ -331,10 +348,14 @@ def _require_name(parent: int, place: OutputPath, fd: int) -> None:
         raise OutputReplaced("was replaced while katod wrote to it", path=place.path)
 
 
-def _compare_open(fd: int, known: FileFingerprint) -> Comparison:
+def _compare_open(fd: int, known: FileFingerprint, names_session: Named) -> Comparison:
     status = os.fstat(fd)
-    if (signed(status.st_ino), status.st_size) == (known.ino, known.size) and _is_tail(fd, known.size, known.tail):
-        return Comparison("same", known)  # whatever the device is called now: its number may change with a restart
+    if status.st_size == known.size and _is_tail(fd, known.size, known.tail):
+        # Whatever the device is called now: its number may change with a restart. The same bytes in another file are
+        # what a backup, a synchronisation or `git stash` puts back.
+        return Comparison("same", known if signed(status.st_ino) == known.ino else _known(fd))
+    if not is_output(fd, known, names_session):
+        return Comparison("replaced", FileFingerprint())
     return Comparison("reverted" if _is_reverted(fd, status.st_size, known) else "edited", _known(fd))
 
 

@@ -6,28 +6,25 @@ user, and it is the output: by its inode, by what katod wrote last, or by the se
 editors save a new file and katod adopts it only with the next event.
 """
 
-import os
-from collections.abc import Callable
 from io import BufferedReader
 from typing import Final
 
 from katod.errors import OutputUnreadable, TargetRefused
-from katod.write.output import FileFingerprint, OutputPath, is_known
+from katod.write.output import FileFingerprint, Named, OutputPath, is_output
 from katod.write.safe import open_parent, open_to_read
 
-_HEAD: Final = 1024 * 1024  # bytes: the first event of a transcript in JSONL may be long
 _NOT_KATODS: Final = "move it away: `katod export --recording` prints what was recorded again"
 _NOT_PLAIN: Final = "katod shows only regular files of yours, with a single hard link, below their directory"
 
 
-def open_output(place: OutputPath, known: FileFingerprint, names_session: Callable[[bytes], bool]) -> BufferedReader:
+def open_output(place: OutputPath, known: FileFingerprint, names_session: Named) -> BufferedReader:
     """Return an output, open for reading; `names_session` judges the bytes at the beginning of an edited one.
 
     Its marker need not be there: what it protects from is writing. Raises OutputUnreadable with the reason if it is
     gone, is or is below a link, has more than one hard link, belongs to another user, or is not what katod wrote.
     """
     file = open_plain(place)
-    if is_known(file.fileno(), known) or names_session(os.pread(file.fileno(), _HEAD, 0)):
+    if is_output(file.fileno(), known, names_session):
         return file
     file.close()
     raise OutputUnreadable("is not the transcript that katod wrote", path=place.path, hint=_NOT_KATODS)

@@ -175,11 +175,11 @@ def test_an_empty_directory_on_another_device_is_not_taken_for_a_project(tmp_pat
     make(place, owner_number("ledger.db"))
     known = append(place, b"one\n")
     place.path.unlink()
-    assert detect_change(place, known) == ("gone", FileFingerprint())
+    assert detect_change(place, known, lambda _: False) == ("gone", FileFingerprint())
     with pytest.raises(OutputError, match="on another disk than before"):
-        detect_change(place, known._replace(dev=known.dev + 1))
+        detect_change(place, known._replace(dev=known.dev + 1), lambda _: False)
     (place.root / "README.md").touch()
-    assert detect_change(place, known._replace(dev=known.dev + 1)) == ("gone", FileFingerprint())
+    assert detect_change(place, known._replace(dev=known.dev + 1), lambda _: False) == ("gone", FileFingerprint())
 
 
 @pytest.mark.fault("output directory missing")

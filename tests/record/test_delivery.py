@@ -452,8 +452,8 @@ def test_a_directory_is_not_marked_again_for_a_file_that_is_made_again(desk):
     assert list(out.iterdir()) == []
 
 
-def test_the_output_of_another_recording_is_not_followed(desk):
-    """If a person exchanged the names of two transcripts, neither is written to the other."""
+def test_an_output_with_the_name_of_another_recording_waits(desk):
+    """If a person exchanged the names of two transcripts, neither is written to the other, or written anew."""
     desk.write("one\n")
     other = desk.path.rename(desk.path.with_name("mine.md"))
     stored = desk.row.path
@@ -461,8 +461,9 @@ def test_the_output_of_another_recording_is_not_followed(desk):
     desk.output.save(desk.parts.ledger)
     put(desk.output, path=stored)
     assert not desk.delivery.check(desk.output)
-    assert desk.delivery.retry(desk.output)
+    assert not desk.delivery.retry(desk.output)
     assert desk.row.path == stored
+    assert "given the name of another recording" in desk.row.problem
     assert desk.parts.said("output.moved") == []
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from katod.errors import OutputUnreadable
-from katod.record.reading import content_of, names_session, opened_text
+from katod.record.outputfile import names_session
+from katod.record.reading import content_of, opened_text
 from tests.looping import each
 from tests.support.records import SESSION, Claude
 

@@ -1,8 +1,10 @@
 """Outputs that a person renamed or moved: found again, and nothing else taken for them."""
 
+import os
+
 import pytest
 
-from katod.write.moved import find_moved
+from katod.write.moved import MovedFiles, find_moved, is_at
 from katod.write.output import FileFingerprint, OutputPath, append, make, owner_number
 
 TEXT = b"# A talk\n\nSome words, and more of them.\n"
@@ -25,6 +27,11 @@ class Shelf:
     def find(self, intent=b""):
         """Return the path at which the output is found, None if it is not."""
         found = find_moved(self.place, self.known, intent, [OutputPath(self.out, ())])
+        return found and found.place.path
+
+    def find_surely(self, *, deep):
+        """Return the path at which a reader finds it, by its inode alone."""
+        found = MovedFiles().find(self.place, self.known, b"", deep=deep)
         return found and found.path
 
     def put(self, name, content):
@@ -117,3 +124,24 @@ def test_an_output_of_a_project_is_looked_for_in_its_own_folder_only(shelf):
     (shelf.project / "docs").mkdir()
     path.rename(shelf.project / "docs/mine.md")
     assert shelf.find() is None
+
+
+def test_a_reader_finds_a_file_by_its_inode_alone(shelf):
+    """A copy is not taken for it; only a deep look goes below its root."""
+    path = shelf.out / "sorted" / "mine.md"
+    path.parent.mkdir()
+    assert is_at(shelf.place, shelf.known.ino)
+    shelf.place.path.rename(path)
+    shelf.put("copy.md", TEXT)
+    assert shelf.find_surely(deep=True) == path
+    assert shelf.find_surely(deep=False) is None
+    assert not is_at(shelf.place, shelf.known.ino)
+
+
+def test_each_directory_is_listed_once(shelf, monkeypatch):
+    """However many outputs are looked for in it."""
+    shelf.place.path.rename(shelf.out / "mine.md")
+    moved, listed, real = MovedFiles(), [], os.walk
+    monkeypatch.setattr(os, "walk", lambda root: listed.append(root) or real(root))
+    assert all(moved.find(shelf.place, shelf.known, b"", deep=True) for _ in range(3))
+    assert listed == [shelf.out]

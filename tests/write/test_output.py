@@ -18,9 +18,10 @@ from katod.write.output import (
     append,
     complete,
     detect_change,
-    is_known,
+    is_output,
     make,
     owner_number,
+    require_no_other,
     save_asset,
 )
 from tests.looping import each
@@ -50,6 +51,11 @@ def put(place, data):
     """Write a file as another program would."""
     place.path.parent.mkdir(parents=True, exist_ok=True)
     place.path.write_bytes(data)
+
+
+def nobody(_head):
+    """Say that a file names no session."""
+    return False
 
 
 def short_writes(monkeypatch, size):
@@ -92,7 +98,7 @@ def test_appends_follow_each_other(place):
     append_new(place, b"one\n")
     known = append(place, b"two\n")
     assert place.path.read_bytes() == b"one\ntwo\n"
-    assert detect_change(place, known) == ("same", known)
+    assert detect_change(place, known, nobody) == ("same", known)
 
 
 @pytest.mark.whole
@@ -219,7 +225,7 @@ def test_odd_file_is_refused_as_an_output_error(place, kind, tmp_path):
 
 def test_output_that_was_never_made_is_the_same(place):
     """Before the first append there is nothing to compare."""
-    assert detect_change(place, FileFingerprint()) == ("same", FileFingerprint())
+    assert detect_change(place, FileFingerprint(), nobody) == ("same", FileFingerprint())
 
 
 @pytest.mark.whole
@@ -228,9 +234,9 @@ def test_edited_output_is_adopted(place, data):
     """A longer, shorter or changed file is adopted with its current content."""
     known = append_new(place, INTENT)
     put(place, data)
-    seen = detect_change(place, known)
+    seen = detect_change(place, known, nobody)
     assert (seen.change, seen.known.size) == ("edited", len(data))
-    assert detect_change(place, seen.known).change == "same"
+    assert detect_change(place, seen.known, nobody).change == "same"
 
 
 @pytest.mark.whole
@@ -239,17 +245,46 @@ def test_an_output_without_what_was_written_last_is_reverted(place, data):
     """A file that lacks its last bytes, as an older copy that an editor saved does, is told from other edits."""
     known = append_new(place, INTENT)
     put(place, data)
-    seen = detect_change(place, known)
+    seen = detect_change(place, known, nobody)
     assert (seen.change, seen.known.size) == ("reverted", len(data))
-    assert detect_change(place, seen.known).change == "same"
+    assert detect_change(place, seen.known, nobody).change == "same"
 
 
-def test_replaced_file_is_edited(place):
-    """A new file with the same bytes, as an editor saves it, counts as edited."""
+def test_another_file_with_the_same_bytes_is_the_same(place):
+    """So is what a backup, a synchronisation or `git stash` puts back; it is adopted."""
     known = append_new(place, INTENT)
     place.path.rename(place.path.with_name("old"))
     put(place, INTENT)
-    assert detect_change(place, known).change == "edited"
+    seen = detect_change(place, known, nobody)
+    assert (seen.change, seen.known) == ("same", known._replace(ino=place.path.stat().st_ino))
+
+
+@pytest.mark.parametrize(
+    ("data", "names_session", "change"),
+    [
+        (INTENT + b"note\n", nobody, "edited"),
+        (b"older\n", lambda head: head == b"older\n", "reverted"),
+        (b"my own notes\n", nobody, "replaced"),
+        (b"", nobody, "replaced"),
+    ],
+)
+def test_another_file_is_the_output_by_its_words_or_its_session(place, data, names_session, change):
+    """An editor saves a new file; any other file that has the name is somebody else's."""
+    known = append_new(place, INTENT)
+    place.path.rename(place.path.with_name("old"))
+    put(place, data)
+    seen = detect_change(place, known, names_session)
+    assert (seen.change, seen.known == FileFingerprint()) == (change, change == "replaced")
+
+
+def test_only_a_file_with_words_has_the_name_of_an_output(place):
+    """One that is missing or empty is no other file."""
+    require_no_other(place)
+    put(place, b"")
+    require_no_other(place)
+    put(place, b"my own notes\n")
+    with pytest.raises(OutputError, match="a different file"):
+        require_no_other(place)
 
 
 @pytest.mark.whole
@@ -259,13 +294,13 @@ def test_lost_output_is_gone(place, lost):
     known = append_new(place, INTENT)
     path = {"file": place.path, "folder": place.path.parent}[lost]
     path.rename(place.root / "moved")
-    assert detect_change(place, known) == ("gone", FileFingerprint())
+    assert detect_change(place, known, nobody) == ("gone", FileFingerprint())
 
 
 def test_an_output_on_a_device_of_another_number_is_the_same(place):
     """The number of a device may change with a restart and says nothing by itself."""
     known = append_new(place, INTENT)._replace(dev=1)
-    assert detect_change(place, known).change == "same"
+    assert detect_change(place, known, nobody).change == "same"
 
 
 # -- files that are replaced, roots that are missing ---------------------------------------------------
@@ -297,7 +332,7 @@ def test_nothing_is_created_where_a_root_was(place):
     known = append_new(place, INTENT)
     place.root.rename(place.root.parent / "moved")
     for act in (
-        lambda: detect_change(place, known),
+        lambda: detect_change(place, known, nobody),
         lambda: make(place, OWNER),
         lambda: append(place, b"x"),
         lambda: complete(place, known, b"x", [1]),
@@ -311,7 +346,7 @@ def test_look_changes_nothing(place):
     """Checking an output changes neither its bytes nor its times."""
     known = append_new(place, INTENT)
     before = place.path.stat()
-    detect_change(place, known)
+    detect_change(place, known, nobody)
     assert place.path.stat().st_mtime_ns == before.st_mtime_ns
 
 
@@ -345,7 +380,7 @@ def test_later_intent_is_completed(place, cut):
     put(place, b"before\n" + INTENT[:cut])
     known, _ = complete(place, known, INTENT, BOUNDS)
     assert place.path.read_bytes() == b"before\n" + INTENT
-    assert detect_change(place, known).change == "same"
+    assert detect_change(place, known, nobody).change == "same"
 
 
 @each("cut", [None, *range(0, len(INTENT) + 1, 3)])
@@ -354,7 +389,7 @@ def test_an_intent_is_completed_below_a_line_that_someone_left_open(tmp_path, cu
     place = OutputPath(tmp_path, (f"{cut}.md",))
     append_new(place, b"before\n")
     put(place, b"before\nmy note")
-    known = detect_change(place, FileFingerprint(ino=1)).known
+    known = detect_change(place, FileFingerprint(ino=1), lambda _: True).known
     put(place, b"before\nmy note" + (b"" if cut is None else b"\n" + INTENT[:cut]))
     complete(place, known, INTENT, BOUNDS)
     assert place.path.read_bytes() == b"before\nmy note\n" + INTENT
@@ -407,7 +442,7 @@ def test_short_intent_is_found_behind_a_line_that_someone_left_open(place):
     append_new(place, INTENT + b"\n%s\n" % (b"words. " * 40))
     with place.path.open("ab") as file:
         file.write(b"half a note")
-    known = detect_change(place, FileFingerprint(ino=1)).known
+    known = detect_change(place, FileFingerprint(ino=1), lambda _: True).known
     short = b"\nyes.\n"
     append(place, short)
     edited = b"---\nmine: 1\n" + place.path.read_bytes().removeprefix(b"---\n") + b"a note\n"
@@ -421,7 +456,7 @@ def test_a_torn_intent_is_completed_behind_an_open_line_that_someone_went_on_wit
     append_new(place, INTENT + b"\n%s\n" % (b"words. " * 40))
     with place.path.open("ab") as file:
         file.write(b"half a note")
-    known = detect_change(place, FileFingerprint(ino=1)).known
+    known = detect_change(place, FileFingerprint(ino=1), lambda _: True).known
     whole, torn = b"\nyes.\n", b"\nand no.\n"
     edited = b"---\nmine: 1\n" + place.path.read_bytes().removeprefix(b"---\n")
     put(place, edited + b" and more of it\n" + whole + b"\nand a note\n")
@@ -438,7 +473,7 @@ def test_an_append_after_an_open_line_is_completed_wherever_it_was_torn(tmp_path
         append_new(place, b"---\nx\n---\n\nhello\n")
         with place.path.open("ab") as file:
             file.write(b"half a note")
-        known = detect_change(place, FileFingerprint(ino=1)).known
+        known = detect_change(place, FileFingerprint(ino=1), lambda _: True).known
         before = place.path.read_bytes()
         append(place, intent)
         whole = place.path.read_bytes()
@@ -467,7 +502,7 @@ def test_short_intent_is_found_behind_edits_all_around_it(tmp_path, short, times
 def test_output_known_to_an_older_katod_is_the_same(place):
     """A state stored before there was a second hash is still compared."""
     known = append_new(place, INTENT)
-    assert detect_change(place, known._replace(tail=known.tail.partition(".")[0])).change == "same"
+    assert detect_change(place, known._replace(tail=known.tail.partition(".")[0]), nobody).change == "same"
 
 
 @pytest.mark.whole
@@ -552,7 +587,7 @@ def test_only_the_end_of_a_long_file_is_looked_at(place, monkeypatch):
     monkeypatch.setattr(output, "_LOOK_AROUND", len(INTENT) + 10)
     for before, after, change in ((100, 0, "edited"), (1000, 9, "edited"), (1, 200, "reverted")):
         put(place, b"x" * before + b"\n" + INTENT + b"y" * after)
-        assert detect_change(place, known).change == change
+        assert detect_change(place, known, nobody).change == change
 
 
 def test_what_was_written_last_is_looked_for_where_it_was(place, monkeypatch):
@@ -560,13 +595,13 @@ def test_what_was_written_last_is_looked_for_where_it_was(place, monkeypatch):
     monkeypatch.setattr(output, "_LOOK_AROUND", 100)
     empty = make(place, OWNER)
     put(place, b"a note\n")
-    assert detect_change(place, empty).change == "edited"
+    assert detect_change(place, empty, nobody).change == "edited"
     for text in (INTENT, INTENT.rstrip()):
         put(place, b"")
         known = append_new(place, text)
         for after in (b"y", b"y" * 200):
             put(place, text + after)
-            assert detect_change(place, known).change == "edited"
+            assert detect_change(place, known, nobody).change == "edited"
 
 
 def test_an_output_is_known_by_its_end_however_much_is_cut_off_before(place):
@@ -575,7 +610,7 @@ def test_an_output_is_known_by_its_end_however_much_is_cut_off_before(place):
     text = place.path.read_bytes()
     for kept, change in ((1024, "edited"), (64, "edited"), (63, "reverted")):
         put(place, text[-kept:])
-        assert detect_change(place, known).change == change
+        assert detect_change(place, known, nobody).change == change
 
 
 def test_an_output_without_a_byte_is_known_by_its_inode_alone(place):
@@ -584,7 +619,7 @@ def test_an_output_without_a_byte_is_known_by_its_inode_alone(place):
     for ino, is_it in ((known.ino, True), (known.ino + 1, False)):
         put(place, b"a note\n\n")
         with place.path.open("rb") as file:
-            assert is_known(file.fileno(), known._replace(ino=ino)) is is_it
+            assert is_output(file.fileno(), known._replace(ino=ino), nobody) is is_it
 
 
 def test_a_directory_that_goes_while_an_output_is_made_is_named(place, monkeypatch):

@@ -9,7 +9,7 @@ from typing import Final
 
 from katod.errors import KatodError, OutputUnreadable
 from katod.model import Saying, SessionKey, Word
-from katod.record.reading import opened
+from katod.record.reading import located, opened
 from katod.record.resumecommand import resume_command_from
 from katod.serve.index.entry import SessionEntry
 from katod.serve.index.sessions import described
@@ -35,7 +35,7 @@ def _rows(state: Path, key: SessionKey) -> list[OutputRow]:
         return []
     with closing(ledger):
         session = ledger.find_session(key)
-        rows = ledger.outputs(session.id) if session else []
+        rows = located(ledger.outputs(session.id)) if session else []
         return [row for row in rows if row.held is None]
 
 

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 from .protection import Protection, returning
 
-EDITORS, FOLDERS = "tests/faults/test_editors.py::", "tests/faults/test_folders.py::"
+EDITORS, FOLDERS, RENAMES = (f"tests/faults/test_{name}.py::" for name in ("editors", "folders", "renames"))
 DISK, NOTES, POWER = "tests/faults/test_disk.py::", "tests/faults/test_notes.py::", "tests/faults/test_power.py::"
 LOST_POWER = "tests/faults/test_lostpower.py::test_whatever_the_disk_kept_every_event_stands_in_its_output_once"
 UPGRADE, EXPORTS = "tests/record/test_upgrade.py::", "tests/faults/test_exports.py::"
@@ -52,8 +52,8 @@ def take_for_written(original):
 def overlook_missing(original):
     """Treat a missing output as unchanged."""
 
-    def detect_change(place, known):
-        found = original(place, known)
+    def detect_change(place, known, names_session):
+        found = original(place, known, names_session)
         return found._replace(change="same", known=known) if found.change == "gone" else found
 
     return detect_change
@@ -273,6 +273,25 @@ PROTECTIONS = [
             f"{EDITORS}test_a_batch_is_not_in_two_files_after_a_kill_and_a_rename",
             f"{EDITORS}test_a_renamed_output_of_an_ended_recording_is_followed",
             f"{EDITORS}test_an_output_directory_that_was_moved_is_followed",
+        ),
+    ),
+    Protection(
+        "a different file with the name of an output is left alone",
+        "katod.write.output:is_output",
+        returning(True),
+        (
+            f"{RENAMES}test_no_file_gets_words_of_another_session_whatever_the_names",
+            f"{RENAMES}test_what_is_forgotten_is_the_transcript_whatever_its_name",
+            f"{RENAMES}test_a_transcript_whose_name_another_file_took_waits",
+        ),
+    ),
+    Protection(
+        "a moved output is found by all that reads it",
+        "katod.write.moved:MovedFiles.find",
+        returning(None),
+        (
+            f"{RENAMES}test_all_that_reads_a_transcript_finds_it_where_it_was_moved",
+            f"{RENAMES}test_what_is_forgotten_is_the_transcript_whatever_its_name",
         ),
     ),
     Protection(
