@@ -35,6 +35,7 @@ class Client:
     agent = ""  # its name in katod
     folder = ""  # where the client keeps its files, relative to the home
     interactive = ()  # arguments of its interactive form
+    continued = ("--continue",)  # those with which it goes on with the latest conversation; none if it cannot
 
     def __init__(self, command, namespace, port, place):
         self.home, self.project = place / "home", place / "project"

@@ -12,6 +12,7 @@ class Cline(Client):
     """A Cline client."""
 
     agent, folder = "cline", ".cline"
+    continued = ()
     interactive = ("-P", "openai-compatible", "-m", "scripted", "-k", "none")
 
     @staticmethod

@@ -35,6 +35,7 @@ class Codex(Client):
     """A Codex client."""
 
     agent, folder = "codex", ".codex"
+    continued = ("resume", "--last")
     interactive = ("--no-daemon",)  # else a server that outlives the terminal writes the files
 
     @staticmethod

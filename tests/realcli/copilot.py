@@ -21,6 +21,12 @@ class Copilot(Client):
         (program,) = packages.glob("copilot-*/copilot")
         return [program]
 
+    def greeted(self, terminal):
+        """Go on with a session whose client was killed a moment ago."""
+        terminal.wait_for(f"{self.manner.ready}|Session in use")
+        if "Session in use" in terminal.screen():
+            terminal.press("Enter")
+
     def configure(self, port):
         """Write the client's settings; return environment variables for the client alone, with the model at `port`."""
         settings = {"trusted_folders": [str(self.project)], "banner": "never"}

@@ -22,6 +22,7 @@ class Gemini(Client):
 
     agent, folder = "gemini", ".gemini"
     interactive = ("-y", "-m", "gemini-2.5-pro")
+    continued = ("--resume", "latest")
     forgets = False
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What katod says of a session whose person refuses, interrupts a tool, and whose client is killed at work."""
+"""What katod says of a session whose person refuses, interrupts a tool, whose client is killed, and that goes on."""
 
 import json
 import os
@@ -18,7 +18,10 @@ SLOW = 15.0  # seconds, beside those that katod waits: an answer of Gemini is do
 
 
 def hold_until_killed(play, *, in_tool=True):
-    """Hold a conversation whose states are known, and kill the client while a tool runs, or while the model answers."""
+    """Hold a conversation whose states are known, kill the client in the middle of a turn, and go on in another one.
+
+    It is killed while a tool runs, or else while the model answers.
+    """
     world = World(play.client.home, seen_empty=False)
     world.variables |= play.client.environment
     with talk(play) as person:
@@ -37,6 +40,11 @@ def hold_until_killed(play, *, in_tool=True):
         assert state(world) == "working"
         kill(play.client)
         until(lambda: state(world) == "idle", "the end of a client", SLOW)
+        if person.client.continued:
+            person.client.left = person.client.kept()
+            person.open(*person.client.continued)
+            person.ask("we go on")
+            until(lambda: state(world) == "done", "the end of the first turn of the next client", SLOW)
 
 
 def state(world):

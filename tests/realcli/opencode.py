@@ -38,6 +38,7 @@ class OpenCode(Client):
     """An OpenCode client."""
 
     agent, folder = "opencode", ".local/share/opencode"
+    continued = ()  # a call that was killed turns for ever on its screen, which never becomes quiet
 
     @staticmethod
     def installed(folder):
