@@ -53,6 +53,7 @@ def folder(world, monkeypatch):
     return Folder(world, monkeypatch)
 
 
+@pytest.mark.fault("names of transcripts and other files exchanged")
 @pytest.mark.parametrize("names", [*permutations(NAMES)], ids="-".join)
 def test_no_file_gets_words_of_another_session_whatever_the_names(folder, names):
     """A transcript is followed to its new name; one that has the name of another recording waits, and says so."""
@@ -67,6 +68,7 @@ def test_no_file_gets_words_of_another_session_whatever_the_names(folder, names)
     assert len(folder.world.files()) == 3  # nothing was written anew elsewhere
 
 
+@pytest.mark.fault("names of transcripts and other files exchanged")
 @pytest.mark.parametrize("names", [*permutations(NAMES)], ids="-".join)
 def test_what_is_forgotten_is_the_transcript_whatever_its_name(folder, names):
     """And nothing else: neither notes of its person, nor the transcript of another session."""
@@ -75,6 +77,7 @@ def test_what_is_forgotten_is_the_transcript_whatever_its_name(folder, names):
     assert [name for name in NAMES if now[name].exists()] == [*NAMES[1:]]
 
 
+@pytest.mark.fault("names of transcripts and other files exchanged")
 def test_a_transcript_whose_name_another_file_took_waits(folder):
     """If it is nowhere else, it goes on once that file is moved away: nothing is lost, and nothing is written twice."""
     path = folder.path / "chat.md"
@@ -111,6 +114,7 @@ def committed(path):
         subprocess.run([*run, *words], check=True)
 
 
+@pytest.mark.fault("output put back with the same bytes")
 @pytest.mark.parametrize("put_back", [copied, committed])
 def test_the_same_bytes_in_another_file_are_no_edit(folder, put_back):
     """The transcript stays what its export is, without a mark."""
@@ -120,6 +124,7 @@ def test_the_same_bytes_in_another_file_are_no_edit(folder, put_back):
     assert row.path.read_bytes() == folder.world.export(row)
 
 
+@pytest.mark.fault("output moved after its recording ended")
 def test_all_that_reads_a_transcript_finds_it_where_it_was_moved(folder):
     """Also once its recording has ended, when nothing is written to it any more."""
     world = folder.world
@@ -147,6 +152,7 @@ def with_picture(session, words):
     return session.user([{"type": "text", "text": words}, {"type": "image", "source": source}])
 
 
+@pytest.mark.fault("output moved after its recording ended")
 def test_the_first_picture_after_a_move_is_beside_the_transcript(folder):
     """Its text finds it there."""
     [session, _] = folder.sessions
@@ -160,6 +166,7 @@ def test_the_first_picture_after_a_move_is_beside_the_transcript(folder):
     assert not (folder.path / "chat.assets").exists()
 
 
+@pytest.mark.fault("output moved after its recording ended")
 @pytest.mark.parametrize("moves_pictures", [True, False])
 def test_pictures_are_forgotten_with_a_transcript_that_was_moved(folder, moves_pictures):
     """Whether they were moved with it or not."""

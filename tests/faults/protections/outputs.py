@@ -59,6 +59,21 @@ def overlook_missing(original):
     return detect_change
 
 
+def place_of_row(_original):
+    """Save pictures where the ledger has an output."""
+    return lambda _self, output: output.place
+
+
+def judge_by_inode(original):
+    """Take a file with another inode for edited, whatever is in it."""
+
+    def compare_open(fd, known, names_session):
+        found = original(fd, known, names_session)
+        return found._replace(change="edited") if found.known.ino not in (0, known.ino) else found
+
+    return compare_open
+
+
 def note_afterwards(original):
     """Note an export when it has its name."""
 
@@ -292,7 +307,20 @@ PROTECTIONS = [
         (
             f"{RENAMES}test_all_that_reads_a_transcript_finds_it_where_it_was_moved",
             f"{RENAMES}test_what_is_forgotten_is_the_transcript_whatever_its_name",
+            f"{RENAMES}test_pictures_are_forgotten_with_a_transcript_that_was_moved",
         ),
+    ),
+    Protection(
+        "pictures are saved where an output was moved",
+        "katod.record.delivery:Delivery._place_now",
+        place_of_row,
+        (f"{RENAMES}test_the_first_picture_after_a_move_is_beside_the_transcript",),
+    ),
+    Protection(
+        "the same bytes are no edit",
+        "katod.write.output:_compare_open",
+        judge_by_inode,
+        (f"{RENAMES}test_the_same_bytes_in_another_file_are_no_edit",),
     ),
     Protection(
         "all missing outputs are looked for after a moment",
