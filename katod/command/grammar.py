@@ -298,7 +298,7 @@ class Split(NamedTuple):
     near_misses: tuple[NearMiss, ...] = ()
 
 
-def split(event: Event, *, marks_pastes: bool = True) -> Split:
+def split(event: Event, *, marks_pastes: bool) -> Split:
     """Split one `user.message`; text that a person is not known to have typed stays whole.
 
     `marks_pastes` says whether the agent marks what is pasted.

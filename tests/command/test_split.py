@@ -36,19 +36,19 @@ def kinds(parts):
 def test_message_without_commands_is_the_same_event(text):
     """A message without commands is passed on unchanged, including its id."""
     event = message(text)
-    assert split(event).events == [event]
+    assert split(event, marks_pastes=True).events == [event]
 
 
 @each("text", ["::start", "one\n::stop\ntwo"])
 def test_text_that_nobody_typed_stays_whole(text):
     """A command in text that is not known to be typed is text, and no near miss."""
     event = message(text, typed=False)
-    assert split(event) == ([event], text, ())
+    assert split(event, marks_pastes=True) == ([event], text, ())
 
 
 def test_message_becomes_text_command_and_text():
     """The text before, the command and the text after are separate events, numbered in order."""
-    parts = split(message("before\n\n::start auth +tools\nafter"))
+    parts = split(message("before\n\n::start auth +tools\nafter"), marks_pastes=True)
     assert kinds(parts) == [ev.USER_MESSAGE, ev.USER_COMMAND, ev.USER_MESSAGE]
     assert [part.id for part in parts.events] == ["claude:s:u1:0.0", "claude:s:u1:0.1", "claude:s:u1:0.2"]
     assert [part.dedup_key for part in parts.events] == ["u1:0.0", "u1:0.1", "u1:0.2"]
@@ -59,14 +59,14 @@ def test_message_becomes_text_command_and_text():
 def test_parts_keep_where_and_when_the_message_was():
     """Each part has the source, time, turn and session of its message."""
     event = message("a\n::start\nb\n::stop")
-    for part in split(event).events:
+    for part in split(event, marks_pastes=True).events:
         assert (part.source, part.time, part.time_source) == (event.source, event.time, event.time_source)
         assert (part.turn, part.session) == (event.turn, event.session)
 
 
 def test_command_event_holds_the_parse_only():
     """The payload of a command is word, name, options and the line as typed; what is absent is left out."""
-    [whole, bare] = split(message('::Capture "my notes" -thinking +tools\n::stop')).events
+    [whole, bare] = split(message('::Capture "my notes" -thinking +tools\n::stop'), marks_pastes=True).events
     assert whole.payload == {
         "command": "capture",
         "argument": "my notes",
@@ -79,7 +79,7 @@ def test_command_event_holds_the_parse_only():
 @each("line", ["::start", "::stop -tools", "::capture 'a b' +thinking", "::export x.md -thinking +tools"])
 def test_command_is_read_back_from_its_event(line):
     """Reading a command's event gives the command that was parsed."""
-    [event] = split(message(line)).events
+    [event] = split(message(line), marks_pastes=True).events
     assert command_of(event) == parse_message(line).commands[0]
 
 
@@ -91,13 +91,13 @@ def test_command_without_argument_is_read_back():
 
 def test_attachments_stay_with_the_first_text():
     """Pictures sent with a message are shown once, with its first text."""
-    parts = split(message("::start\nlook\n::stop\nagain", attachments=[IMAGE]))
+    parts = split(message("::start\nlook\n::stop\nagain", attachments=[IMAGE]), marks_pastes=True)
     assert [part.payload.get("attachments") for part in parts.events] == [None, [IMAGE], None, None]
 
 
 def test_attachments_beside_commands_alone_are_kept():
     """Pictures sent with nothing but a command are an event of their own after it."""
-    parts = split(message("::start", attachments=[IMAGE]))
+    parts = split(message("::start", attachments=[IMAGE]), marks_pastes=True)
     assert kinds(parts) == [ev.USER_COMMAND, ev.USER_MESSAGE]
     assert parts.events[1].payload == {"text": "", "attachments": [IMAGE]}
     assert parts.events[1].id == "claude:s:u1:0.1"
@@ -107,14 +107,17 @@ def test_attachments_beside_commands_alone_are_kept():
 
 def test_near_misses_are_counted_beside_commands_and_alone():
     """What looked like a command is counted, whether or not the message has commands."""
-    assert [miss.word for miss in split(message("::start\n::strat\n::stop now")).near_misses] == ["start", "stop"]
-    assert [miss.word for miss in split(message("::strat")).near_misses] == ["start"]
+    assert [miss.word for miss in split(message("::start\n::strat\n::stop now"), marks_pastes=True).near_misses] == [
+        "start",
+        "stop",
+    ]
+    assert [miss.word for miss in split(message("::strat"), marks_pastes=True).near_misses] == ["start"]
 
 
 def test_pasted_spans_follow_their_text():
     """After a split at a command, each part names the pasted spans of its own text."""
     event = message("::start\nlook: pasted")
-    parts = split(event._replace(payload=event.payload | {"pasted": [[14, 20]]}))
+    parts = split(event._replace(payload=event.payload | {"pasted": [[14, 20]]}), marks_pastes=True)
     assert parts.events[1].payload == {"text": "look: pasted", "pasted": [[6, 12]]}
 
 
@@ -133,7 +136,7 @@ PARTS = st.sampled_from(["::start a", "::stop", "text", "", "```", "::strat", " 
 @given(st.lists(PARTS, max_size=10).map("\n".join))
 def test_parts_have_their_own_ids_and_together_say_the_same(text):
     """No two parts share an id, and together their texts are the message."""
-    parts = split(message(text))
+    parts = split(message(text), marks_pastes=True)
     ids = [part.id for part in parts.events]
     assert len(set(ids)) == len(ids)
     said = [part.payload["text"] for part in parts.events if part.kind == ev.USER_MESSAGE]

@@ -41,7 +41,7 @@ class Chat:
         event = self._event(what.removeprefix("known ").removeprefix("sub "), time)
         if what.startswith("sub "):
             event = event._replace(session=event.session._replace(subagent="sub"))
-        message = tuple(split(event).events) if event.kind == ev.USER_MESSAGE else (event,)
+        message = tuple(split(event, marks_pastes=True).events) if event.kind == ev.USER_MESSAGE else (event,)
         known = what.startswith("known ")
         return self._shown(self._echoes.note_known(message[0]) if known else self._echoes.take(message, "a.jsonl"))
 

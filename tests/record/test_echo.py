@@ -50,7 +50,7 @@ class Chat:
     def take(self, event: Event) -> None:
         """Take one event, after a restart."""
         self.echoes = Echoes(self.key, json.loads(json.dumps(self.echoes.kept())))
-        message = tuple(split(event).events) if event.kind == ev.USER_MESSAGE else (event,)
+        message = tuple(split(event, marks_pastes=True).events) if event.kind == ev.USER_MESSAGE else (event,)
         self._note(self.echoes.take(message, "a.jsonl"))
 
     def end(self) -> list[str]:

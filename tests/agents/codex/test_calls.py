@@ -37,6 +37,17 @@ def test_an_answer_names_its_question_and_what_of_it_was_typed() -> None:
     ]
 
 
+def test_an_answer_tells_what_was_chosen_of_what_the_question_offered() -> None:
+    """It is remembered what that was, until the answer comes."""
+    offered = {"questions": [{"id": "q", "question": "Which?", "options": [{"label": "a"}, {"label": "b"}]}]}
+    call = {"type": "function_call", "name": "request_user_input", "call_id": "c", "arguments": json.dumps(offered)}
+    given = json.dumps({"answers": {"q": {"answers": ["a", "mine"]}}})
+    answer = {"type": "function_call_output", "call_id": "c", "output": given}
+    events = read(*({"type": "response_item", "payload": row} for row in (call, answer)))
+    [said] = payloads(events, ev.DECISION_RESPONSE)
+    assert (said["selections"], said["freeText"]) == (["a"], "mine")
+
+
 def output(*texts: str, state: str = "completed", call: str = "c1") -> dict[str, Any]:
     """Return the record of a script's output."""
     head = f"Script {state}\nWall time 1.5 seconds\nOutput:\n"
