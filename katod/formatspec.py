@@ -36,7 +36,7 @@ class FormatSpec(NamedTuple):
 _ROWS: Final = (
     FormatSpec(
         "markdown", ".md", "transcript.markdown.Markdown", "a transcript to read",
-        rb"---\n(?:[a-z]+: [^\n]*\n)*tags: \[katod, ", in_chat=True, version=3,
+        rb"---\n(?:[a-z]+: [^\n]*\n)*tags: \[katod, ", in_chat=True, version=4,
     ),
     FormatSpec(
         "jsonl", ".jsonl", "jsonl.Jsonl", "all events, one per line; katod reads it like a session",

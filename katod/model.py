@@ -148,12 +148,15 @@ class Options:
     base: str = ""  # what relative links of a page lead to: a web address, or a directory
 
     def with_switches(self, switches: Mapping[str, bool]) -> "Options":
-        """Return these options with the switches of one command, such as `+thinking -tools`, applied."""
+        """Return these options with the switches of one command, such as `+thinking -tools`, applied.
+
+        `subagents` is not typed: a copy is made without, as sub-agents are recorded beside recordings only.
+        """
         thinking = switches.get("thinking", self.thinking)
         tools = self.tools
         if "tools" in switches:
             tools = "full" if switches["tools"] else "none"
-        return replace(self, thinking=thinking, tools=tools)
+        return replace(self, thinking=thinking, tools=tools, subagents=switches.get("subagents", self.subagents))
 
 
 MarkKind = Literal[

@@ -392,7 +392,7 @@ def test_what_a_person_writes_into_a_transcript_stays(world: World) -> None:
     assert counts(text, "two", "my own note, without a newline", "three", "four") == [1, 1, 1, 1]
     assert text.count("changed by hand") == 1
     assert text.count("## Claude") == 2
-    assert "with other text" in world.cli("verify")
+    assert "in a file that was edited" in world.cli("verify")
 
 
 def test_a_transcript_that_was_deleted_is_begun_anew(world: World) -> None:

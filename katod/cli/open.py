@@ -19,10 +19,11 @@ def open(context: Context, /, what: str, web: bool, **content: Any) -> None:  # 
     """Open a transcript in your editor, or in the browser.
 
     RECORDING is the number or the file of a recording. Given a SESSION, katod opens its latest transcript, if it has
-    one; your editor changes that file. For a session without a transcript, and with --web, katod writes a private
-    temporary file: save it elsewhere to keep it. It is removed when the editor exits, or, if another program opened it,
-    by a later `katod open`. Without an argument, katod uses the only running recording. If there is none, or more than
-    one, katod asks you to choose; outside a terminal, it uses the latest session of this directory.
+    one; your editor changes that file. What `::keep` or `::export` wrote counts only if nothing was recorded. For a
+    session without a transcript, and with --web, katod writes a private temporary file: save it elsewhere to keep it.
+    It is removed when the editor exits, or, if another program opened it, by a later `katod open`. Without an argument,
+    katod uses the only running recording. If there is none, or more than one, katod asks you to choose; outside a
+    terminal, it uses the latest session of this directory.
 
     The editor is `$VISUAL` or `$EDITOR`, or else the desktop's default program for such files.
     """

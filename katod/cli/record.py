@@ -1,5 +1,6 @@
 """`katod start`, `stop`, `capture` and `keep`: the commands of the chat, from the shell."""
 
+import os
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -177,16 +178,18 @@ def _result(context: Context, request: Request) -> str:
     outputs = ledger.outputs(session.id) if session else []
     ledger.close()
     if request.word == "keep":
-        return _kept(outputs[-1])
+        return _done("kept in", next(row for row in reversed(outputs) if row.is_copy))
     rows = [row for row in outputs if session is not None and row.id == session.output]
     if not rows:
         return f"{request.key} is not being recorded"
     if rows[0].held is not None:
         return f"recording: {UNNAMED}"
-    return f"{'recording' if rows[0].open else 'stopped recording'} to {rows[0].path}"
+    return _done("recording to" if rows[0].open else "stopped recording to", rows[0])
 
 
-def _kept(row: OutputRow) -> str:
-    if row.made and not row.problem:
-        return f"kept in {row.path}"
-    return f"{row.path} is not written: {row.problem or 'see `katod status`'}"
+def _done(what: str, row: OutputRow) -> str:
+    """Return what was done to which file; of one that is parked or gone, only that it is not written, and why."""
+    if row.made and not row.problem and os.path.lexists(row.path):
+        return f"{what} {row.path}"
+    ended = "" if row.open or row.is_copy else "stopped recording, but "
+    return f"{ended}{row.path} is not written: {row.problem or 'see `katod status`'}"

@@ -22,7 +22,7 @@ from katod.model import SessionKey
 from katod.record.reading import located
 from katod.rescue.names import saved_keys, transcript_of
 from katod.shell import pasted
-from katod.store.rows import OutputRow
+from katod.store.rows import OutputRow, transcripts
 
 LATEST: Final = "latest"
 _MOST: Final = 100  # sessions that are opened to find the latest one of this directory
@@ -201,11 +201,23 @@ def only_recording(context: Context) -> OutputRow | None:
 
 def outputs_of(context: Context, key: SessionKey) -> list[OutputRow]:
     """Return the outputs of a session whose files exist, oldest first; none if the ledger cannot be read."""
+    return [row for row in _rows_of(context, key) if _is_there(row)]
+
+
+def latest_transcript(context: Context, key: SessionKey) -> OutputRow | None:
+    """Return the latest transcript of a session whose file exists, None if none does, or the ledger cannot be read."""
+    return next((row for row in reversed(transcripts(_rows_of(context, key))) if _is_there(row)), None)
+
+
+def _rows_of(context: Context, key: SessionKey) -> list[OutputRow]:
     with suppress(LedgerError), context.reading() as ledger:
         session = ledger.find_session(key) if ledger else None
-        rows = located(ledger.outputs(session.id)) if ledger and session else []
-        return [row for row in rows if row.held is None and os.path.lexists(row.path)]
+        return located(ledger.outputs(session.id)) if ledger and session else []
     return []
+
+
+def _is_there(row: OutputRow) -> bool:
+    return row.held is None and os.path.lexists(row.path)
 
 
 def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> SessionKey | None:

@@ -73,10 +73,10 @@ def sessions(
 ) -> None:  # fmt: skip
     """List the sessions on this machine, newest first.
 
-    ● marks sessions that are being recorded, ○ sessions that were recorded; the path of the transcript follows. The
-    state of a session (working, blocked, done, idle, error) is shown if it changed within a day; with ?, it is a guess.
-    A blocked session waits for your answer or for a permission. ★ and #labels are yours (`katod star`, `katod label`);
-    in a pipe, only --json has them.
+    ● marks sessions that are being recorded, ○ others with a transcript; the path of the latest follows. What `::keep`
+    or `::export` wrote counts only if nothing was recorded. The state of a session (working, blocked, done, idle,
+    error) is shown if it changed within a day; with ?, it is a guess. A blocked session waits for your answer or for a
+    permission. ★ and #labels are yours (`katod star`, `katod label`); in a pipe, only --json has them.
 
     With --usage, a session has the cost that its agent recorded, or a computed one (~), + if some tokens have no price;
     if no cost is known, its tokens. Sub-agents count as a part of their session. With --all, the numbers add up

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TextIO
 from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
 from katod.cli.exporting import events_of, options_of
-from katod.cli.selection import only_recording, outputs_of, recording_named, select_anywhere
+from katod.cli.selection import latest_transcript, only_recording, recording_named, select_anywhere
 from katod.config import with_home
 from katod.errors import OutputUnreadable, SelectionError
 from katod.formats.redact.redactor import redact
@@ -74,8 +74,8 @@ def transcript(context: Context, what: str, *, recorded: bool = False) -> ReadTr
     found = select_anywhere(context, what)
     if isinstance(found, ArchivedSession):
         return ReadTranscript(str(found.key), archived=found)
-    rows = outputs_of(context, found.key) if recorded else []
-    return _of_row(rows[-1]) if rows else ReadTranscript(str(found.key))
+    latest = latest_transcript(context, found.key) if recorded else None
+    return _of_row(latest) if latest else ReadTranscript(str(found.key))
 
 
 def _text_of(archived: ArchivedSession, *, is_redacted: bool) -> str:

@@ -57,9 +57,10 @@ def verify(
     """Check transcripts against the agents' session files.
 
     RECORDING is the number or the file of a recording, or its session. Without it, all recordings are checked. katod
-    renders each recording again and compares it with the file; text that you added is ignored. The exit code is 1 if
-    anything is missing or changed. A second line says what became of the agent's records: told, left out by name, or
-    not understood. Use `--append-missing` if an editor saved an older copy over a transcript.
+    renders each recording again and compares it with the file; text that you added is ignored, and so are front matter,
+    the title and line ends. The exit code is 1 if anything is missing or changed. A second line says what became of the
+    agent's records: told, left out by name, or not understood. Use `--append-missing` if an editor saved an older copy
+    over a transcript.
 
     With --chain, no session file is needed: the events in each recording in JSONL are compared with the head of the
     chain over what katod wrote to it. That finds accidents; whoever can change both finds nothing wrong. A head that
@@ -222,4 +223,4 @@ def _compare(missing: Missing) -> Verdict:
         return Verdict(good=True, text="as recorded")
     if missing.has_other_receipts:
         return Verdict(good=True, text=f"all {len(pieces)} parts found; the agent's records were counted differently")
-    return Verdict(good=True, text=f"all {len(pieces)} parts found, with other text between them")
+    return Verdict(good=True, text=f"all {len(pieces)} parts found, in a file that was edited")

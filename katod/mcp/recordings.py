@@ -141,16 +141,20 @@ class RecordedSession(NamedTuple):
 
 
 def recordings(library: Library) -> list[GivenRecording]:
-    """Return the recordings with a transcript, those that changed last first. Raises LedgerError."""
+    """Return the recordings with a transcript, those that changed last first. Raises LedgerError.
+
+    Of one session, the latest comes first, and copies after all that was recorded.
+    """
     ledger = Ledger.read(library.state)
     with closing(ledger) if ledger is not None else nullcontext():
-        rows = [row for row in located(ledger.outputs()) if row.made and row.held is None] if ledger else []
+        made = [row for row in located(ledger.outputs()) if row.made and row.held is None] if ledger else []
+        rows = sorted(made, key=lambda row: row.rank, reverse=True)
         changed = {row.session: _changed(ledger.sources_of(row.session)) for row in rows} if ledger else {}
         shared = shared_recordings(library.state, library.folders, ledger)
     own = [one for row in rows if (one := _recording(library.state, row, changed[row.session])) is not None]
     keys = {one.key for one in own}
     found: list[GivenRecording] = [*own, *(one for one in shared if one.key not in keys)]
-    return sorted(found, key=lambda one: (-one.changed_ns, -one.number))
+    return sorted(found, key=lambda one: -one.changed_ns)
 
 
 def _changed(sources: Iterable[SourceRow]) -> int:

@@ -2,43 +2,103 @@
 
 Each piece, the text of one event, is looked for in order, between the pieces around it that can be recognised by a line
 that is nowhere else: so a missing one is not taken for an equal one further down.
+
+What was missing is appended again, below a mark. Each part of a file from one mark to the next is compared on its own:
+so nothing that is appended changes what is found before it, and what was appended is found.
 """
 
+import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Final, NamedTuple
+
+_BOM: Final = b"\xef\xbb\xbf"
+_Forms = tuple[Mapping[int, bytes], ...]  # the texts of pieces by their numbers, in one way or another
 
 
 class LineSpan(NamedTuple):
-    """Where a piece is: from, to."""
+    """Where lines are: from, to."""
 
     start: int
     end: int
 
 
-def locate(content: bytes, pieces: list[bytes]) -> list[LineSpan | None]:
-    """Return where each piece is, in order; None for those that are missing or changed.
+def locate(content: bytes, pieces: list[bytes]) -> list[list[LineSpan]]:
+    """Return where each piece is, in order; nothing for those that are missing or changed.
 
-    The lines of a piece may have other text between them.
+    The lines of a piece may have other text between them: then it is where each of them is.
     """
     found = _in_a_row(content, pieces)
-    return [*found] if found is not None else _between_anchors(content, pieces)
+    return [[span] for span in found] if found is not None else _between_anchors(content, pieces)
 
 
-def missing(content: bytes, pieces: list[bytes], *, in_order: bool = True) -> list[int]:
-    """Return the numbers of the pieces that are missing or changed.
+def missing(
+    content: bytes, pieces: list[bytes], again: Callable[[list[int]], Mapping[int, bytes]] = lambda _: {}, *,
+    mark: bytes = b"", in_order: bool = True,
+) -> list[int]:  # fmt: skip
+    """Return the numbers of the pieces that are missing or changed. Line ends and a byte order mark do not matter.
 
+    `again` returns the text of some pieces as it is below a `mark`, where an event gets a heading: either will do.
     Unless they have to be `in_order`, pieces are also looked for in the text that is left over.
     """
-    left, todo = content, [number for number, piece in enumerate(pieces) if piece]
-    while todo:
-        spans = locate(left, [pieces[number] for number in todo])
-        lost = [number for number, span in zip(todo, spans, strict=True) if span is None]
-        if in_order or len(lost) == len(todo):
-            return lost
-        left, todo = _without(left, [span for span in spans if span]), lost
-    return []
+    written = {number: _plain(piece) for number, piece in enumerate(pieces) if piece}
+    first, *appended = _parts(_plain(content), mark)
+    left, lost = _search(first, list(written), (written,))
+    if not lost:
+        return []
+    forms = written, {number: _plain(text) for number, text in again(lost).items() if text}
+    left, lost = _search(left, lost, forms[1:])
+    for part in appended:
+        rest, lost = _search(*_without_first(part, lost, forms), forms)
+        left += b"\n" + rest
+    before = None
+    while not in_order and len(lost) != before:
+        before = len(lost)
+        left, lost = _search(left, lost, forms)
+    return lost
+
+
+def missing_lines(content: bytes, pieces: list[bytes], *, in_order: bool = True) -> list[int]:
+    """Return the numbers of the pieces of which a line is missing or changed: each line stands for itself.
+
+    For formats without marks: what was appended is told from the rest only by its lines.
+    """
+    lines = [(number, line) for number, piece in enumerate(pieces) for line in _plain(piece).splitlines(keepends=True)]
+    lost = missing(content, [line for _, line in lines], in_order=in_order)
+    return sorted({lines[place][0] for place in lost})
+
+
+def _plain(content: bytes) -> bytes:
+    """Return a text with the line ends that katod writes."""
+    return content.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _parts(content: bytes, mark: bytes) -> list[bytes]:
+    """Return what is before the first mark, and what is below each."""
+    return re.split(rb"^%b\n" % re.escape(mark), content, flags=re.MULTILINE) if mark else [content]
+
+
+def _without_first(part: bytes, lost: list[int], forms: _Forms) -> tuple[bytes, list[int]]:
+    """Return what follows the pieces with which a part begins, each right below the one before, and what is lost."""
+    at, still = 0, []
+    for number in lost:
+        texts = (form.get(number, b"") for form in forms)
+        length = max((len(text) for text in texts if part.startswith(text, at)), default=0)
+        at += length
+        still += [] if length else [number]
+    return part[at:], still
+
+
+def _search(content: bytes, lost: list[int], forms: _Forms) -> tuple[bytes, list[int]]:
+    """Look for lost pieces in order, in each form; return the content without those that are there, and the others."""
+    for form in forms:
+        todo = [number for number in lost if number in form]
+        places = locate(content, [form[number] for number in todo])
+        there = {number for number, spans in zip(todo, places, strict=True) if spans}
+        content, lost = _without(content, chain.from_iterable(places)), [one for one in lost if one not in there]
+    return content, lost
 
 
 def _in_a_row(content: bytes, pieces: list[bytes]) -> list[LineSpan] | None:
@@ -88,10 +148,10 @@ class _LineIndex:
         return lines[number], sum(len(line) + 1 for line in lines[:number])
 
 
-def _between_anchors(content: bytes, pieces: list[bytes]) -> list[LineSpan | None]:
+def _between_anchors(content: bytes, pieces: list[bytes]) -> list[list[LineSpan]]:
     lines = _LineIndex(content)
     anchors = _anchors(lines, pieces)
-    spans: list[LineSpan | None] = []
+    spans: list[list[LineSpan]] = []
     at = passed = 0
     for number, piece in enumerate(pieces):
         while passed < len(anchors) and anchors[passed][0] <= number:
@@ -99,7 +159,7 @@ def _between_anchors(content: bytes, pieces: list[bytes]) -> list[LineSpan | Non
         limit = anchors[passed][1] if passed < len(anchors) else len(lines.content)
         span = _find(lines, piece, at, limit)
         spans.append(span)
-        at = span.end if span else at
+        at = span[-1].end if span else at
     return spans
 
 
@@ -127,27 +187,28 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def _find(lines: _LineIndex, piece: bytes, at: int, limit: int) -> LineSpan | None:
+def _find(lines: _LineIndex, piece: bytes, at: int, limit: int) -> list[LineSpan]:
     """Find a piece as a whole, or line by line."""
     line, before = lines.rarest(piece)
     for found in lines.find(line, at + before, limit):
         start = found - before
         if start + len(piece) <= limit and lines.is_at(piece, start):
-            return LineSpan(start, start + len(piece))
-    start = -1
+            return [LineSpan(start, start + len(piece))]
+    spans: list[LineSpan] = []
     for line in filter(None, piece.split(b"\n")):
         offset = next(lines.find(line, at, limit), -1)
         if offset < 0:
-            return None
-        start, at = start if start >= 0 else offset, offset + len(line) + 1
-    return LineSpan(start, at) if start >= 0 else None
+            return []
+        at = offset + len(line) + 1
+        spans.append(LineSpan(offset, at))
+    return spans
 
 
-def _without(content: bytes, spans: list[LineSpan]) -> bytes:
+def _without(content: bytes, spans: Iterable[LineSpan]) -> bytes:
     return b"\n".join(_gaps(content, spans))
 
 
-def _gaps(content: bytes, spans: list[LineSpan]) -> Iterator[bytes]:
+def _gaps(content: bytes, spans: Iterable[LineSpan]) -> Iterator[bytes]:
     at = 0
     for start, end in spans:
         yield content[at:start]

@@ -431,7 +431,7 @@ class _Act:
             return session.outputs[own.id]
         if refused := naming.refused_for(chosen):
             self._refused = "; ".join(filter(None, (self._refused, refused)))
-        switches = command.switches if action.copy else ()  # no mark in a copy begins a range with them
+        switches = (*command.switches, ("subagents", False)) if action.copy else ()  # no mark in a copy has them
         output = Output(naming.make(session.row, chosen, metadata, switches))
         if named is None:
             output.hold(self._since)

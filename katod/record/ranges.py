@@ -23,7 +23,7 @@ class RangePrinter:
 
     def __init__(
         self, format_name: str, options: Options, ranges: Sequence[Range], state: dict[str, Any] | None = None, *,
-        printer: Format | None = None,
+        printer: Format | None = None, with_head: bool = True,
     ) -> None:  # fmt: skip
         """Begin, or go on from a state; with a `printer`, the format is only that of the output."""
         state = state or {}
@@ -34,6 +34,7 @@ class RangePrinter:
         self.headed: bool = state.get("headed", False)
         self.receipts = RangeReceipts(state.get("since"))
         self._options = options
+        self._with_head = with_head
         self._pending: str = state.get("pending", "")
         self.head_metadata: SessionMetadata | None = None
         if state.get("edited"):  # noted without a printer
@@ -41,11 +42,14 @@ class RangePrinter:
 
     @classmethod
     def of(
-        cls, row: OutputRow, state: dict[str, Any] | None, format_name: str = "", *, receipts: bool = True
+        cls, row: OutputRow, state: dict[str, Any] | None, format_name: str = "", *, conversation: bool = False
     ) -> "RangePrinter":
-        """Return the printer of an output, in its format or another, at the given state (None: at its beginning)."""
-        options = row.options if receipts else replace(row.options, receipts=False)
-        printer = cls(format_name or row.format, options, row.ranges, state)
+        """Return the printer of an output, in its format or another, at the given state (None: at its beginning).
+
+        Of the `conversation` alone: without head, and without what became of the agent's records.
+        """
+        options = replace(row.options, receipts=False) if conversation else row.options
+        printer = cls(format_name or row.format, options, row.ranges, state, with_head=not conversation)
         printer.head_metadata = head_metadata(row)
         return printer
 
@@ -166,7 +170,8 @@ class RangePrinter:
         if self.headed:
             return ""
         self.headed = True
-        return self._format.head(self.head_metadata or metadata, time)
+        head = self._format.head(self.head_metadata or metadata, time)
+        return head if self._with_head else ""
 
     def _take_pending(self) -> str:
         text, self._pending = self._pending, ""

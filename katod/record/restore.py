@@ -1,14 +1,16 @@
 """Finds what an output lacks of its recording: an editor may have saved an older copy over it."""
 
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from typing import Any
 
 from katod.errors import OutputUnreadable, SourceError
 from katod.events import RECEIPT
 from katod.formats.redact.version import RULES_VERSION
+from katod.formats.registry import open_format
 from katod.log import EventLog
-from katod.model import SessionKey
-from katod.record.compare import missing
+from katod.model import Mark, SessionKey
+from katod.record.compare import missing, missing_lines
 from katod.record.export import Stretch, render_recording, replay
 from katod.record.outputfile import is_reverted
 from katod.record.ranges import RangePrinter
@@ -21,7 +23,8 @@ class Missing:
     """The events of a recording whose text is not in its output, or was changed there.
 
     Each of the `pieces` is the text of one event. `receipt` says what became of the records of the session in the
-    recording so far. What the output says of that may differ: it is no part of the conversation.
+    recording so far. What the output says of that may differ, and so may its head (front matter, title): they are no
+    part of the conversation.
 
     Raises SourceError if the session files no longer have the recording, OutputUnreadable if the output cannot
     be read.
@@ -32,13 +35,15 @@ class Missing:
         self.key = key
         self._log = log
         self._stretches = [Stretch(source.path, source.identity, row.reached(source)) for source in sources]
+        self._below: dict[int, bytes] = {}
+        self.numbers: list[int] = []
         self.written = content_of(row)
         self.content = self.written + (row.intent or b"")
-        self.pieces, self.receipt = self._rendered(receipts=True)
+        self.pieces, self.receipt = self._rendered(RangePrinter.of(row, None))
         self.is_exact = self.content == b"".join(self.pieces)  # no other text is between the pieces
-        if not self.is_exact and row.options.receipts:
-            self.pieces, _ = self._rendered(receipts=False)
-        self.numbers = missing(self.content, self.pieces, in_order=not row.restored)
+        if not self.is_exact:
+            self.pieces, _ = self._rendered(RangePrinter.of(row, None, conversation=True))
+            self.numbers = self._missing(open_format(row.format, row.options).mark(Mark("restored")).strip().encode())
 
     @classmethod
     def of(cls, row: OutputRow, ledger: Ledger, log: EventLog) -> "Missing":
@@ -50,11 +55,29 @@ class Missing:
         """Whether nothing but what the output says of the agent's records differs."""
         return not self.is_exact and _without_receipts(self.content) == b"".join(self.pieces)
 
-    def _rendered(self, *, receipts: bool) -> tuple[list[bytes], dict[str, Any]]:
+    def _rendered(self, printer: RangePrinter) -> tuple[list[bytes], dict[str, Any]]:
         """Return the text of each event of the recording, and what became of its records."""
-        printer = RangePrinter.of(self._row, None, receipts=receipts)
         texts = render_recording(self._row, self.key, self._stretches, self._log, printer)
-        return [text.encode("utf-8", "replace") for text in texts], printer.receipts.total()
+        return list(map(_encoded, texts)), printer.receipts.total()
+
+    def _missing(self, mark: bytes) -> list[int]:
+        """Return the numbers of the missing pieces, given the mark above what is appended again, if there is one."""
+        in_order = not self._row.restored
+        if not mark:
+            return missing_lines(self.content, self.pieces, in_order=in_order)
+        return missing(self.content, self.pieces, self._printed_below, mark=mark, in_order=in_order)
+
+    def _printed_below(self, numbers: list[int]) -> dict[int, bytes]:
+        """Return the text of some events as it is below a mark: whoever speaks is named again."""
+        wanted, printer = frozenset(numbers), RangePrinter.of(self._row, None, conversation=True)
+        for number, (event, metadata) in enumerate(replay(self.key, self._stretches, self._log, counts=True)):
+            if number in wanted:
+                state = deepcopy(printer.state())  # both printers change theirs
+                interrupted = RangePrinter.of(self._row, state, conversation=True)
+                interrupted.restored()
+                self._below[number] = _encoded(interrupted.take(event, metadata))
+            printer.take(event, metadata)
+        return self._below
 
     def texts(self) -> Iterator[str]:
         """Yield the text of each missing event, with a heading where one that is not missing comes before it.
@@ -63,18 +86,16 @@ class Missing:
         """
         if self._row.options.redact and self._row.options.rules != RULES_VERSION:
             raise SourceError("its secrets were redacted by an older set of rules", path=self._row.path)
-        wanted, printer = (
-            frozenset(self.numbers),
-            RangePrinter.of(self._row, {"headed": True}),
-        )  # front matter is for a file's beginning
-        follows = False
-        for number, (event, metadata) in enumerate(replay(self.key, self._stretches, self._log, counts=True)):
-            if number in wanted and not follows:
-                printer.restored()
-            text = printer.take(event, metadata)
+        printed = [number for number, piece in enumerate(self.pieces) if piece]
+        wanted = frozenset(self.numbers)
+        for before, number in zip([-1, *printed], printed, strict=False):
             if number in wanted:
-                yield text
-            follows = number in wanted if text else follows
+                text = self.pieces[number] if before in wanted else self._below.get(number, self.pieces[number])
+                yield text.decode()
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def _without_receipts(content: bytes) -> bytes:

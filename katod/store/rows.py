@@ -97,6 +97,11 @@ class OutputRow(NamedTuple):
         return bool(self.ranges) and not self.ranges[0].marked
 
     @property
+    def rank(self) -> tuple[bool, int]:
+        """Sorts the outputs of a session: copies first, the one that was recorded to last at the end."""
+        return not self.is_copy, self.ranges[-1].id if self.ranges else 0
+
+    @property
     def paused(self) -> bool:
         """Whether its last range ended because katod was paused."""
         return bool(self.ranges) and self.ranges[-1].end_mark == "paused" and not self.open
@@ -112,6 +117,15 @@ class OutputRow(NamedTuple):
         """Return how many bytes of a source were printed: less than `limit` while the output is catching up."""
         offsets = (self.behind or {}).get("offsets")
         return self.limit(source) if offsets is None else offsets.get(str(source.id), 0)
+
+
+def transcripts(rows: Iterable[OutputRow]) -> list[OutputRow]:
+    """Return the outputs that are the transcripts of one session, the latest at the end: copies only without others.
+
+    A copy is made once, by `::keep` or `::export`: it is newer than a recording that runs, but never shows all of it.
+    """
+    ranked = sorted(rows, key=lambda row: row.rank)
+    return [row for row in ranked if not row.is_copy] or ranked
 
 
 class RefusalRow(NamedTuple):

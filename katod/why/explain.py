@@ -77,7 +77,8 @@ class EditWords:
 
     def _outputs(self, key: SessionKey) -> list[OutputRow]:
         row = self._ledger.find_session(key) if self._ledger is not None else None
-        return located(self._ledger.outputs(row.id)) if self._ledger is not None and row is not None else []
+        outputs = located(self._ledger.outputs(row.id)) if self._ledger is not None and row is not None else []
+        return sorted(outputs, key=lambda output: output.is_copy)  # a copy may have a name of its own
 
     def _present(self, output: OutputRow) -> list[SourceRow]:
         """Return the sources of a recorded session that are still there."""

@@ -78,7 +78,7 @@ def _is_empty_elsewhere(path: Path, root: Path, dev: int) -> bool:
 
 
 def _advice(root: Path, marker: str) -> str:
-    if not marker:
-        return "is the disk mounted?"
     here = pasted(str(root))
+    if not marker:
+        return f"is the disk mounted? If the directory was deleted: mkdir -p {here}"
     return f"is the disk mounted? To start over in an empty directory: mkdir -p {here} && touch {here}/{marker}"

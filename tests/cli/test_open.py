@@ -36,6 +36,27 @@ def test_a_transcript_itself_is_opened(world, opened, what):
     assert list((world.home / "run").iterdir()) == []
 
 
+def test_a_copy_is_not_opened_instead_of_the_recording(world, opened):
+    """Nor is an ended recording instead of the one that was resumed; a copy is opened by its number."""
+    make = Claude(start=9)
+    world.claude().append(make.user("::start other\nx"), make.user("::start notes\ny"), make.user("::keep kept\nz"))
+    world.once()
+    world.cli("open", SESSION)
+    assert opened().startswith(f"VISUAL {world.out}/app/notes.md\n")
+    world.cli("open", "3")
+    assert opened().startswith(f"VISUAL {world.out}/app/kept.md\n")
+
+
+def test_a_copy_is_not_opened_instead_of_a_recording_that_was_deleted(world, opened):
+    """The session is opened, as if it had no transcript."""
+    world.claude().append(Claude(start=9).user("::keep kept\nz"))
+    world.once()
+    world.cli("stop", "1")
+    (world.out / "app" / "notes.md").unlink()
+    world.cli("open", SESSION)
+    assert opened().startswith(f"VISUAL {world.home}/run/katod-open-")
+
+
 def test_a_session_without_a_transcript_is_a_temporary_file(world, opened):
     """So is a transcript with other content."""
     world.codex().append(world.codex().meta(), world.codex().user("other words"))

@@ -1,8 +1,15 @@
 """`katod start`, `stop`, `capture` and `keep`: the commands of the chat, from the shell."""
 
+import shutil
 from pathlib import Path
 
+import pytest
+
+from katod.service.control import Inbox
 from tests.support.records import Claude
+from tests.support.world import World
+
+_DONE = ("recording to ", "stopped recording to ", "kept in ")
 
 
 def test_without_a_daemon_the_person_is_told_so(world):
@@ -98,3 +105,61 @@ def test_nothing_can_be_kept_of_a_session_without_a_question(world):
     world.claude().append(Claude().says("Welcome"))
     world.cli("keep", "latest", code=1)
     assert "nothing was asked before it in this session" in world.said
+
+
+def _lose_disk(world: World) -> None:
+    next(world.out.glob(".katod-*")).unlink()
+
+
+def _delete_project(world: World) -> None:
+    shutil.rmtree(world.project)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("spoil", "folder"), [(_lose_disk, ""), (_delete_project, "docs/"), (None, ""), (None, "docs/")]
+)
+def test_a_file_is_named_as_written_only_if_it_is_there(world, spoil, folder):
+    """What is parked is said to be, with the reason: on a disk that is gone, and in a deleted project."""
+    session = world.claude().append(Claude(cwd=str(world.project)).user("A question"), Claude().says("done"))
+    world.cli("keep", "latest")  # the output directory is made
+    if spoil is not None:
+        spoil(world)
+    commands = [
+        (word, "latest", *words, f"{folder}{word}") for word, *words in (("start",), ("capture",), ("keep", "1"))
+    ]
+    for command in (*commands, ("stop", session.path.stem)):
+        said = world.cli(*command).splitlines()[0]
+        named = [Path(said.removeprefix(done)) for done in _DONE if said.startswith(done)]
+        assert [path.is_file() for path in named] == ([True] if spoil is None else []), said
+        assert ("is not written: " in said) == (spoil is not None), said
+    assert len(world.status()["parked"]) >= (0 if spoil is None else 3)
+
+
+def test_a_file_that_was_deleted_is_not_named_as_written(world, monkeypatch):
+    """Even if katod has not noticed it yet."""
+    world.claude().append(Claude(cwd=str(world.project)).user("A question"), Claude().says("done"))
+    world.once()
+    world.cli("start", "latest", "notes")
+    path = world.outputs()[0].path
+    path.unlink()
+    monkeypatch.setattr("katod.daemon.run_daemon", lambda *_, **__: _answer(Inbox(world.state)))
+    assert world.cli("start", "latest").splitlines()[0] == f"{path} is not written: see `katod status`"
+
+
+def _answer(inbox: Inbox) -> None:
+    """Answer all requests without a look at the files, as a daemon may that is about to find out."""
+    for request, _ in inbox.poll():
+        inbox.answer(request, "")
+
+
+def test_a_deleted_project_is_told_from_a_disk(world):
+    """The person is told how to go on in either case."""
+    world.claude().append(Claude(cwd=str(world.project)).user("A question"), Claude().says("done"))
+    world.once()
+    shutil.rmtree(world.project)
+    world.cli("start", "latest", "docs/a")
+    [parked] = world.status()["parked"]
+    assert f"is the disk mounted? If the directory was deleted: mkdir -p {world.project}" in parked["problem"]
+    world.project.mkdir()
+    assert "recording to" in world.cli("start", "latest", "docs/a")

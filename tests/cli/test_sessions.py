@@ -87,6 +87,23 @@ def test_a_recorded_session_has_its_transcript(world, monkeypatch):
     assert world.cli("sessions").splitlines()[1].startswith("○")
 
 
+def test_a_copy_is_the_transcript_only_of_a_session_that_was_not_recorded(world):
+    """Whatever `::keep` and `::export` write while a recording runs, and after it: the path is that of the recording."""
+    make = Claude()
+    source = world.claude().append(make.user("hello"), make.says("hi"), make.user("::keep before"))
+    world.once()
+    folder = world.out / "app"
+    assert world.cli("sessions").split("\t")[-1] == f"{folder}/before.md\n"
+    source.append(make.user("::start notes\nnow"), make.says("yes"), make.user("::keep k"), make.user("::export e"))
+    world.once()
+    for end in ((), (make.user("::stop"), make.user("::export all"))):
+        source.append(*end)
+        world.once()
+        assert world.cli("sessions").split("\t")[-1] == f"{folder}/notes.md\n"
+        assert orjson.loads(world.cli("sessions", "--json"))["outputs"] == [f"{folder}/notes.md"]
+    assert len(world.files()) == 5
+
+
 def test_a_session_in_which_nothing_was_said_is_left_out(world):
     """Agents leave empty sessions behind; `--all` shows them."""
     world.codex().append(Codex().meta())

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from katod.cli import verify
 from tests.support.records import Claude, line
 
@@ -139,3 +141,62 @@ def test_a_receipt_that_differs_is_no_loss(world):
     path.write_text(whole[: whole.rindex("\n", 0, -1) + 1])
     assert "counted differently" in world.cli("verify", "--append-missing", "--yes")
     assert path.read_text().count("recording.receipt") == 0
+
+
+EDITS = {
+    "a tag": lambda text: text.replace("tags: [", "tags: [mine, "),
+    "no front matter": lambda text: text.split("---\n", 2)[2].lstrip(),
+    "other line ends": lambda text: text.replace("\n", "\r\n"),
+    "a byte order mark": lambda text: f"\ufeff{text}",
+    "an empty file": lambda _: "",
+    "a lost answer": lambda text: text.replace("\n3\n", "\n"),
+}
+
+
+@pytest.mark.parametrize(("how", "lost"), [*zip(EDITS, (0, 0, 0, 0, 4, 1), strict=True)])
+def test_what_is_missing_is_appended_once(world, how, lost):
+    """The second time, nothing is: the recording is as good as it was, and `katod status` has nothing to recommend."""
+    a_recording(world)
+    path = world.home / "katod" / "app" / "n.md"
+    path.write_text(EDITS[how](path.read_text()), newline="")
+    edited = path.read_bytes()
+    row = json.loads(world.cli("verify", "--json", code=int(lost > 0)))
+    assert (row["matches"], row.get("missing", 0)) == (lost == 0, lost)
+    for _ in range(2):
+        world.cli("verify", "--append-missing", "--yes")
+        assert path.read_text().count("Missing from this file and added again") == (1 if lost else 0)
+    assert path.read_bytes().startswith(edited)
+    assert bool(lost) == (path.read_bytes() != edited)
+    assert world.status()["missing"] == []
+
+
+def test_a_recording_goes_on_below_what_was_appended(world):
+    """What follows is found there, and so is what is appended later."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start n\none"), make.says("two"))
+    world.once()
+    path = world.home / "katod" / "app" / "n.md"
+    for words in ("three", "ok", "ok"):
+        path.write_text(path.read_text().replace("\ntwo\n", "\n2\n").replace("\nok\n", "\n"))
+        world.cli("verify", "--append-missing", "--yes")
+        make.count += 20
+        source.append(make.says(words), make.user("five"))
+        world.once()
+        assert "parts found" in world.cli("verify")
+        whole = path.read_bytes()
+        world.cli("verify", "--append-missing", "--yes")
+        assert path.read_bytes() == whole
+
+
+def test_what_katod_writes_below_a_note_is_not_missing(world):
+    """It has a heading there instead of the time that has passed."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start n\none"), make.says("two"))
+    world.once()
+    path = world.home / "katod" / "app" / "n.md"
+    path.write_text(f"{path.read_text()}\nA note of mine\n")
+    make.count += 20
+    source.append(make.says("three"), make.says("four"))
+    world.once()
+    assert "changed by hand" in path.read_text()
+    assert "all 5 parts found" in world.cli("verify")

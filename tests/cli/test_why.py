@@ -93,6 +93,20 @@ def test_a_prompt_before_the_recording_is_not_shown(world: World, project):
     assert "secret plan" not in world.cli("why", str(project / "note.txt"))
 
 
+def test_a_copy_does_not_name_the_session_or_stand_for_it(world: World, project, monkeypatch):
+    """What `::keep` wrote before the recording has a name of its own, and not the edit."""
+    maker = Claude(world)
+    maker.say(user("hello"), says("hi"), user("::keep kept\nhello again"), says("hi"), user("::start notes"))
+    edited(maker)
+    world.once()
+    maker.path.unlink()
+    world.once()
+    (project / "note.txt").write_text(f"{NEW}\n")
+    assert [found["title"] for found in runs(world, project / "note.txt")] == ["notes"]
+    monkeypatch.setattr("katod.cli.why.terminal_width", lambda: 80)
+    assert "katod show 2" in world.cli("why", f"{project}/note.txt:1")
+
+
 def test_an_edit_that_failed_wrote_nothing(world: World, project):
     """Nor did one that the person refused, or that never ended."""
     maker = Claude(world)

@@ -57,6 +57,16 @@ def test_only_what_was_recorded_is_given(talked):
     assert "`list_sessions` lists them" in unrecorded
 
 
+def test_a_copy_is_not_read_instead_of_the_recording(talked):
+    """It is one of the other recordings, which are read by their number."""
+    talked.claude().append(Claude(start=9).user("::keep kept\nOne question"))
+    talked.once()
+    [row] = list_sessions(Library(talked.state)).facts["sessions"]
+    assert (row["recording"], row["other_recordings"]) == (1, [2])
+    assert "Recording started" in read_session(Library(talked.state), session=ID).text
+    assert "Recording started" not in read_session(Library(talked.state), session=ID, recording=2).text
+
+
 def test_secrets_are_removed_everywhere(talked):
     """From what is listed, found and read, and no query finds one."""
     state = Library(talked.state)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.record.compare import locate, missing
+from katod.record.compare import locate, missing, missing_lines
 
 PIECES = [b"# Title\n", b"\n## User\n\none\n", b"\nok\n", b"\nthree,\nin lines\n", b"\nok\n", b"\nlast words\n"]
 WHOLE = b"".join(PIECES)
@@ -20,7 +20,7 @@ def without(*numbers):
 def test_an_unchanged_text_has_every_piece():
     """Each piece follows the one before."""
     spans = locate(WHOLE, PIECES)
-    assert [WHOLE[span.start : span.end] for span in spans] == PIECES
+    assert [WHOLE[span.start : span.end] for [span] in spans] == PIECES
     assert missing(WHOLE, PIECES) == []
 
 
@@ -48,6 +48,48 @@ def test_what_was_appended_again_counts_unless_the_order_matters():
     assert missing(content, PIECES) == [1, 2]
     assert missing(content, PIECES, in_order=False) == []
     assert missing(without(1, 2) + PIECES[2], PIECES, in_order=False) == [1]
+
+
+def test_line_ends_and_a_byte_order_mark_do_not_matter():
+    """Editors write others, of all lines or of some."""
+    for end in (b"\r\n", b"\r"):
+        assert missing(b"\xef\xbb\xbf" + WHOLE.replace(b"\n", end), PIECES) == []
+    assert missing(WHOLE.replace(b"\n", b"\r\n", 5), PIECES) == []
+
+
+def test_what_is_below_a_mark_counts_where_its_part_has_it():
+    """In the text of the piece, or in that of an event below a mark; what is below does not change what is above."""
+    mark, below = b"*A mark*", {1: b"\n## User, again\n\nsomething\n", 2: b"\n## Agent\n\nok\n"}
+    asked = []
+
+    def again(numbers):
+        asked.append(numbers)
+        return below
+
+    content = without(1, 2, 4)
+    assert missing(content, PIECES, again, mark=mark) == [1, 2, 4]
+    appended = content + b"\n*A mark*\n" + below[1] + PIECES[2] + PIECES[4]
+    assert missing(appended, PIECES, again, mark=mark) == []
+    assert missing(appended, PIECES) == [1, 2, 4]
+    assert missing(content + b"\n*A mark*\n" + below[2] + PIECES[4], PIECES, again, mark=mark) == [1]
+    assert asked == [[1, 2, 4]] * 3
+    assert missing(WHOLE, PIECES, again, mark=mark) == []
+    assert len(asked) == 3  # it is not asked for what is not missing
+
+
+def test_a_piece_takes_only_its_own_lines():
+    """What is between them may be another piece, unless the order matters."""
+    content, pieces = b"# Title\n\nok\n\nlast words\n", [b"# Title\n\nlast words\n", b"\nok\n"]
+    assert len(missing(content, pieces)) == 1
+    assert missing(content, pieces, in_order=False) == []
+
+
+def test_a_line_that_was_appended_again_completes_its_piece():
+    """In formats of lines, a piece may be in several places: each of its lines counts once."""
+    pieces = [b"{1}\n{2}\n", b"{3}\n{3}\n", b"{4}\n"]
+    assert missing_lines(b"{1}\r\n{3}\r\n{4}\r\n", pieces) == [0, 1]
+    assert missing_lines(b"{1}\n{3}\n{4}\n{1}\n{2}\n", pieces, in_order=False) == [1]
+    assert missing_lines(b"{1}\n{3}\n{4}\n{1}\n{2}\n{3}\n{3}\n", pieces, in_order=False) == []
 
 
 def test_a_piece_with_other_text_in_front_of_its_first_line_is_changed():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from katod.model import Cursor, Identity, Options, Range, SessionKey, Stat
-from katod.store.rows import OutputRow, SourceRow
+from katod.store.rows import OutputRow, SourceRow, transcripts
 
 SOURCE = SourceRow(3, 1, "/s.jsonl", Identity(SessionKey("claude", "s")), Stat(90, 0, 0, 0), cursor=Cursor(70))
 
@@ -28,6 +28,16 @@ def test_the_parts_are_those_below_the_root():
 def test_an_output_is_open_while_its_last_range_has_no_end(ranges, expected):
     """An output is open while its last range has no end; one that was never recorded to is closed."""
     assert output(*ranges).open is expected
+
+
+def test_the_transcripts_of_a_session_are_its_recordings_the_latest_at_the_end():
+    """A copy is one only if nothing was recorded; a recording that was resumed is the latest."""
+    first, second = output(Range("a", end="b", id=1), Range("e", id=4)), output(Range("c", end="d", id=2))
+    kept, exported = output(Range("", marked=False, end="c", id=3)), output(Range("", marked=False, end="f", id=5))
+    assert transcripts([first, second, kept, exported]) == [second, first]
+    assert transcripts([exported, kept]) == [kept, exported]
+    assert sorted([first, kept, second], key=lambda row: row.rank) == [kept, second, first]
+    assert transcripts([output()]) == [output()]
 
 
 def test_a_source_counts_up_to_its_cursor_while_the_output_is_open():

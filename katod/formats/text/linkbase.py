@@ -1,6 +1,7 @@
 """What relative links lead to, in the words of a base: a web address, or a folder seen from a page. Pure.
 
-A link never leaves its base: whatever it is spelled like, its target is below it, or it stays text.
+A link never leaves its base: whatever it is spelled like, its target is below it, or it stays text. Links to files
+beside a transcript lead to these files, whatever they are called.
 """
 
 import re
@@ -17,6 +18,8 @@ _ENCODED: Final = re.compile(r"[!#$%&()*+,./0-9:;=?@A-Z\[\]_a-z{}~-]+")
 _RELATIVE: Final = re.compile(r"[^/~?][^?]*")
 # Behind the name of a file: a line, and perhaps a column.
 _LINE: Final = re.compile(r"(?P<name>.*?[^:]):(?P<line>[0-9]{1,9})(?::[0-9]{1,9})?")
+# What ends a destination in `<` and `>`, what Markdown replaces there, and what is no path in an address.
+_LEADS_ELSEWHERE: Final = re.compile(r"[<>\\&`#?%:]|^ | $")
 _LONGEST: Final = 2000  # characters of a target
 
 
@@ -36,7 +39,7 @@ def is_address(base: str) -> bool:
 
 def seen_from(folder: str, page: str) -> str:
     """Return the way from the folder of a page to another one as a base; both are absolute paths."""
-    return _joined(relpath(folder, page).split("/"))
+    return address_of(relpath(folder, page))
 
 
 def base_of(base: str, project: str) -> str:
@@ -62,6 +65,16 @@ def based(target: str, base: str) -> str:
     if not place and steps and (line := _LINE.fullmatch(steps[-1])) and _is_name(line["name"]):
         steps[-1], place = line["name"], f"L{line['line']}"
     return f"{base.rstrip('/')}/{_joined(steps)}{_fragment(place)}"
+
+
+def address_of(path: str) -> str:
+    """Return a relative path as an address: no part of it becomes a scheme, a host, a query or a fragment."""
+    return _joined(path.split("/"))
+
+
+def destination(path: str) -> str:
+    """Return a relative path as the destination of a link in Markdown, as it is unless it would lead elsewhere."""
+    return f"<{address_of(path) if _LEADS_ELSEWHERE.search(path) or not path.isprintable() else path}>"
 
 
 def _problem_of_address(base: str) -> str:

@@ -382,10 +382,11 @@ class Transcript:
         options, some = self._options, self._options.tools != "none"
         is_told = "speaker" in event.payload or options.tools == "full" or (options.subagent_reports and some)
         pieces = self._between(event, metadata) if is_told else []
-        if some and options.subagents and AGENTS[metadata.key.agent].separate_subagents:
-            name = slug(event.payload["subagent"], 100)
+        folder = options.subagents_folder  # an export has none: there is no transcript that it could name
+        if some and folder and options.subagents and AGENTS[metadata.key.agent].separate_subagents:
+            name = slug(event.payload["subagent"].removeprefix("agent-"), 100)
             pieces += self._waiting.flush()
-            pieces.append(Link("sub-agent", "transcript", f"{self._options.subagents_folder}/agent-{name}.md"))
+            pieces.append(Link("sub-agent", "transcript", f"{folder}/agent-{name}.md"))
         return pieces
 
     # -- shared helpers ---------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from html import unescape
 from itertools import groupby
 from typing import Final, NamedTuple
-from urllib.parse import quote
 
+from katod.formats.text.linkbase import address_of
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.transcript.style import INDEX_STYLE, STYLE
 from katod.metadata import cut_at_word
@@ -131,5 +131,5 @@ def _below(parts: list[IndexRow]) -> Markup:
 
 
 def _target(name: str) -> Markup:
-    """Return a link to a file below the folder; no part of a path becomes a scheme, a host or a query."""
-    return escape(quote(name, errors="surrogatepass"))
+    """Return a link to a file below the folder."""
+    return escape(address_of(name))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from katod.events import Event
+from katod.formats.text.linkbase import destination
 from katod.formats.text.mdtext import body, code, fenced, heading, html, inline, quoted, typed, unlinked
 from katod.formats.text.ownlines import SIGN, literal, poses
 from katod.formats.transcript.base import Transcript
@@ -192,7 +193,7 @@ def _attachment(attachment: Attachment) -> str:
     label = inline(attachment.label)
     if not attachment.link:
         return f"*{label}*"
-    return f"{'!' if attachment.media.startswith('image') else ''}[{label}](<{attachment.link}>)"
+    return f"{'!' if attachment.media.startswith('image') else ''}[{label}]({destination(attachment.link)})"
 
 
 def _quoted(part: Quoted) -> str:
@@ -233,5 +234,5 @@ _PRINTERS: Final[Mapping[type, Callable[[Any], str]]] = {
     PassedTime: lambda piece: f"*{piece.stamp}*",
     Footer: lambda piece: f"*{piece.text}*",
     Attachment: _attachment,
-    Link: lambda piece: f"  - {piece.label}: [{piece.text}](<{piece.target}>)",
+    Link: lambda piece: f"  - {piece.label}: [{piece.text}]({destination(piece.target)})",
 }

@@ -6,9 +6,10 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
-from katod.formats.text.linkbase import base_of, based, is_address, problem_of, seen_from
-from tests.examples import examples
+from katod.formats.text.linkbase import address_of, base_of, based, destination, is_address, problem_of, seen_from
+from tests.examples import examples, texts
 from tests.looping import each
 
 WEB = "https://git.example.org/me/shop/src/branch/main"
@@ -116,3 +117,34 @@ def test_a_directory_is_seen_from_the_page():
     assert seen_from("/home/me/shop", "/home/me/all/shop") == "../../shop"
     assert seen_from("/srv/a b/javascript:x", "/srv/a b") == "javascript%3Ax"
     assert based("src/a.py", seen_from("//evil.org/x", "/srv")) == "../evil.org/x/src/a.py"
+
+
+STEPS = (st.lists(st.sampled_from(STRANGE), min_size=1, max_size=3).map("".join) | texts(min_size=1, max_size=5)).map(
+    lambda step: step.replace("/", "-").replace("\0", "-")
+).filter(lambda step: step not in (".", ".."))  # fmt: skip
+
+
+@given(path=st.lists(STEPS, min_size=1, max_size=3).map("/".join))
+@examples(60, 400)
+def test_a_link_leads_to_the_file_of_any_name(path):
+    """In Markdown, as its parsers read it, and in a page: no part of a name is a scheme, a query or an entity."""
+    inside = MarkdownIt("commonmark").parseInline(f"![x]({destination(path)})")[0].children
+    for address in (str(inside[0].attrs["src"]), address_of(path)):
+        parts = urlsplit(urljoin("file:///folder/page", address))
+        assert (unquote(parts.path, errors="surrogateescape"), parts.query, parts.fragment) == (
+            f"/folder/{path}",
+            "",
+            "",
+        )
+        assert not parts.netloc
+
+
+def test_a_name_that_is_no_text_is_an_address_too():
+    """It has the bytes of the name."""
+    assert address_of("a/\udcff b.html") == "a/%FF%20b.html"
+
+
+@each("path", ["auth.assets/ab.png", "my notes.assets/ab.png", "größe (2).agents/agent-x.md", "a[b]'s.assets/é.png"])
+def test_a_plain_name_is_written_as_it_is(path):
+    """People read transcripts as text, too."""
+    assert destination(path) == f"<{path}>"

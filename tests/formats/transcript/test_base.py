@@ -472,9 +472,11 @@ def test_report_of_a_sub_agent_is_a_fold():
     for tools in ("summary", "none"):
         found = pieces(told, options=Options(tools=tools))
         assert found == [between("Review", "Looks good.", notes=("completed",))]
-    assert pieces(step, options=Options(subagents=True, subagents_folder="x")) == [
-        Link("sub-agent", "transcript", "x/agent-a1.md")
-    ]
+    recorded = Options(subagents=True, subagents_folder="x")
+    for name in ("a1", "agent-a1"):
+        ended = step._replace(payload=step.payload | {"subagent": name})
+        assert pieces(ended, options=recorded) == [Link("sub-agent", "transcript", "x/agent-a1.md")]
+    assert pieces(step, options=Options(subagents=True)) == []  # an export
     assert pieces(step, options=Options(tools="none", subagents=True)) == []
 
 
