@@ -166,7 +166,7 @@ IMPURE = {
     "tables": ".bucket .dataset .place .staging .update",
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .usagecache",
-    "record": ".catchup .currentstate .delivery .export .follow .forget .history .naming .native .policy .promptfiles .resync .sample .session .stream",
+    "record": ".catchup .currentstate .delivery .export .follow .forget .history .naming .native .policy .projectglobs .promptfiles .resync .sample .session .stream",
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .shared .since .transcriptfiles",
