@@ -166,6 +166,7 @@ def select_recordings(context: Context, text: str) -> list[OutputRow]:
     chosen = [row for row in rows if _is_recording(row, text)]
     chosen = chosen or [row for row in rows if _matches_family(keys[row.session], text)]
     if not chosen:
+        _require_id(text)
         raise SelectionError(f"there is no recording {text}", hint="run `katod status --json` to list them")
     return chosen
 
@@ -206,8 +207,8 @@ def outputs_of(context: Context, key: SessionKey) -> list[OutputRow]:
 def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> SessionKey | None:
     """Return the session of the recording with this number or file, None if there is none.
 
-    Raises SelectionError if it has ended, but must run, and for a number that no recording has: it is no beginning of
-    an id, as that would be another session than the one that had the number.
+    Raises SelectionError if it has ended, but must run, for an empty id, and for a number that no recording has: it is
+    no beginning of an id, as that would be another session than the one that had the number.
     """
     try:
         with context.reading() as ledger:
@@ -223,6 +224,8 @@ def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> Sess
 
 
 def _require_id(text: str) -> None:
+    if _lacks_id(text) and not text.startswith("/"):  # else it is the path of a file
+        raise SelectionError(f"{text!r} lacks an id", hint="is a variable empty? `katod sessions` lists the sessions")
     if text.isdecimal() and len(text) < SHORTEST_ID:
         hint = f"`katod status` lists them; a session whose id begins with that is `AGENT:{text}`"
         raise SelectionError(f"there is no recording {text}", hint=hint)
@@ -358,11 +361,17 @@ def _matches(key: SessionKey, text: str) -> bool:
     if not colon:
         agent, prefix = key.agent, text
     session, slash, subagent = prefix.partition("/")
-    if agent != key.agent:
+    if agent != key.agent or _lacks_id(text):
         return False
     if slash:
         return _matches_subagent(key, session, subagent)
     return key.subagent.startswith(prefix) if key.subagent else AGENTS[key.agent].matches_id(key.id, prefix)
+
+
+def _lacks_id(text: str) -> bool:
+    """Return whether an id is empty where one belongs: `claude:$ID` without an ID would name any session."""
+    _, colon, prefix = text.partition(":")
+    return not all((prefix if colon else text).split("/"))
 
 
 def _matches_family(key: SessionKey, text: str) -> bool:
