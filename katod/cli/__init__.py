@@ -159,6 +159,15 @@ def _say(text: str) -> None:
     say(text, err=True)
 
 
+def _is_nowhere() -> bool:
+    """Return whether the current directory no longer exists, so that no relative path leads anywhere."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def _reason(error: Exception) -> str:
     """Return the line that says what went wrong; empty for a bug in katod, which shows a traceback."""
     from katod.config import state_path  # noqa: PLC0415 - already imported, if anything ran at all
@@ -169,6 +178,8 @@ def _reason(error: Exception) -> str:
     if isinstance(error, DatabaseError):  # its pages were damaged after it was opened
         return f"the ledger in {state_path()} cannot be read: {safe_database_message(error)} ({HOW_TO_MEND})"
     if isinstance(error, OSError):
+        if isinstance(error, FileNotFoundError) and not error.filename and _is_nowhere():
+            return "the current directory no longer exists (change to another one)"
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         return f"{what} ({hint})" if (hint := hint_for(error)) else what
     return ""

@@ -15,7 +15,7 @@ import click
 from katod.agents import AGENTS
 from katod.agents.reports import heard, lifecycle_of
 from katod.cli.content import content_options
-from katod.cli.context import Context
+from katod.cli.context import Context, working_directory
 from katod.cli.formatchoice import format_option
 from katod.cli.layout import in_home, terminal_width
 from katod.cli.parameters import SESSION
@@ -171,7 +171,9 @@ def _select(context: Context, /, session: str) -> FoundSession:
     try:
         return selected(context, session)
     except NothingHere:
-        here = Path.cwd().resolve()
+        here = working_directory()
+        if here is None:  # nothing can begin there
+            raise
         say(f"katod: waiting for the first session in {in_home(str(here), str(Path.home()))}", err=True)
         return _first(context, here, since)
 

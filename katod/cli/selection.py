@@ -12,7 +12,7 @@ import click
 
 from katod.agents import AGENTS
 from katod.archive.parts import ArchivedSession
-from katod.cli.context import Context
+from katod.cli.context import Context, working_directory
 from katod.cli.layout import is_terminal
 from katod.cli.shortids import SHORTEST_ID
 from katod.config import rescue_path
@@ -235,7 +235,10 @@ def _is_recording(row: OutputRow, text: str) -> bool:
     """Return whether a text is the number or the file of a recording."""
     if text.isdecimal():
         return len(text) < SHORTEST_ID and row.id == int(text)
-    return os.path.realpath(os.path.expanduser(text)) == os.path.realpath(row.path)
+    try:
+        return os.path.realpath(os.path.expanduser(text)) == os.path.realpath(row.path)
+    except FileNotFoundError:  # the current directory no longer exists, and nothing is below it
+        return False
 
 
 def _only_recorded(context: Context) -> SessionKey | None:
@@ -271,8 +274,10 @@ def _latest(sessions: Iterable[FoundSession]) -> FoundSession | None:
     """Return the latest session of the project that one stands in, None if it is not among the latest of all."""
     from katod.record.beginning import read_beginning  # noqa: PLC0415 - it loads the adapters' translation, which only this needs
 
+    here = working_directory()
+    if here is None:
+        return None
     main = sorted((one for one in sessions if not one.key.subagent), key=lambda one: -one.changed_ns)
-    here = Path.cwd().resolve()
     nobodys = (Path.home(), Path("/"), Path(gettempdir()).resolve())  # a session there is about nothing below
     within = None
     for session in islice(main, _MOST):

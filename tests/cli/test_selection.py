@@ -269,6 +269,24 @@ def test_the_latest_session_is_that_of_the_directory(recorded, world, monkeypatc
     assert select(recorded, "latest").key.id == ONE
 
 
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    """Stand in a directory that no longer exists, such as a worktree that was removed."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+
+def test_a_directory_that_is_gone_has_no_session(recorded, nowhere):
+    """The latest session is that of all, nothing is started without a name, and the only recording is the one to stop."""
+    assert select(recorded, "latest").key.agent == "codex"
+    assert select(recorded, ONE).key.id == ONE
+    assert [row.id for row in select_recordings(recorded, ONE)] == [1]
+    assert select_recorded(recorded, "", to_stop=True).id == ONE
+    with pytest.raises(NothingHere):
+        select_recorded(recorded, "", to_stop=False)
+
+
 def test_a_bare_start_is_for_the_directory(recorded, world, monkeypatch):
     """Its latest session is recorded; where there is none, nothing is guessed."""
     monkeypatch.chdir(world.project)
