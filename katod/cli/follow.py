@@ -21,6 +21,7 @@ from katod.cli.layout import in_home, terminal_width
 from katod.cli.parameters import SESSION
 from katod.cli.printing import cleaned, say
 from katod.cli.selection import select as selected
+from katod.cli.standardstreams import discard_unwritten
 from katod.discover.found import FoundSession
 from katod.errors import NothingHere
 from katod.formatspec import FORMATS, recorded_formats
@@ -152,7 +153,7 @@ def _print(text: str) -> bool:
             click.echo(text, nl=False)
         return not _is_closed()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is lost, without a word
+        discard_unwritten()
         return False
 
 
