@@ -152,7 +152,7 @@ def _known_if_readable(context: Context) -> list[SessionKey]:
 
 
 def select_recordings(context: Context, text: str) -> list[OutputRow]:
-    """Return the recordings that a number, a file or a session selects, all for an empty string.
+    """Return the recordings that a number, a file or a session selects, `latest` as `select` does; all without a text.
 
     Raises SelectionError if there are none.
     """
@@ -163,6 +163,7 @@ def select_recordings(context: Context, text: str) -> list[OutputRow]:
         keys = {number: ledger.session(number).key for number in {row.session for row in rows}}
     if not text:
         return rows
+    text = str(select(context, text).key) if text == LATEST else text
     chosen = [row for row in rows if _is_recording(row, text)]
     chosen = chosen or [row for row in rows if _matches_family(keys[row.session], text)]
     if not chosen:

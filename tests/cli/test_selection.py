@@ -269,6 +269,16 @@ def test_the_latest_session_is_that_of_the_directory(recorded, world, monkeypatc
     assert select(recorded, "latest").key.id == ONE
 
 
+def test_the_recordings_of_the_latest_session_are_meant_by_latest(recorded, world, monkeypatch):
+    """As in every command; if it has none, no other session is checked in its place."""
+    monkeypatch.chdir(world.project)
+    assert [row.id for row in select_recordings(recorded, "latest")] == [1]
+    assert world.cli("verify", "latest").startswith("1  ")
+    monkeypatch.chdir(world.home)
+    with pytest.raises(SelectionError, match="there is no recording codex:"):
+        select_recordings(recorded, "latest")
+
+
 @pytest.fixture
 def nowhere(tmp_path, monkeypatch):
     """Stand in a directory that no longer exists, such as a worktree that was removed."""
