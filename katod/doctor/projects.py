@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from katod.agents import AGENTS
-from katod.discover.roots import find_roots
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
 from katod.errors import ConfigError
@@ -22,7 +20,7 @@ _MOST: Final = 20  # files that are listed
 def examine(case: Case) -> Iterator[Finding]:
     """Yield what is found about the projects that the settings name, and the file of each one that katod knows."""
     yield from _nowhere(case)
-    policy = Policy.here(case.settings, find_roots(case.settings, AGENTS), case.state)
+    policy = case.policy()
     sessions = case.ledger.sessions() if case.ledger is not None else []
     try:
         known = Allowed(case.state).read()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from katod import __version__
-from katod.command.target import check_folder
+from katod.command.target import check_folder, require_outside_agents
 from katod.config import Settings, local_zone
 from katod.discover.roots import Root
 from katod.errors import TargetRefused
@@ -181,6 +181,14 @@ class Policy:
     def output_directory(self) -> Path:
         """The output directory."""
         return Path(self.settings.output.directory).expanduser()
+
+    def refused_output(self) -> str:
+        """Return why no transcript is written to the output directory, empty if they are: then, each is refused."""
+        try:
+            require_outside_agents(self.output_directory / _ANY_NAME, self.protected)
+        except TargetRefused as refusal:
+            return refusal.what
+        return ""
 
     def ends(self, cwd: str) -> bool:
         """Return whether a recording of a project has to end."""
