@@ -210,7 +210,7 @@ def open_toml(data: bytes, path: Path) -> tuple["SettingsReader", dict[str, Any]
     import tomllib  # noqa: PLC0415 - most have no configuration
 
     try:
-        text = data.decode()
+        text = data.decode("utf-8-sig")  # some editors begin a file with a byte order mark
         return SettingsReader(path, text), tomllib.loads(text)
     except ValueError as error:  # not UTF-8, not TOML, or a number with thousands of digits
         raise ConfigError(f"not valid TOML: {error}", path=path) from error

@@ -142,7 +142,7 @@ IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
         " .open .opening .parameters .pause .personal .picker .printing .record .rendering .rescue .resume .run .saving .seal .sealhead .search .searchscope .searchview .selection .serve .service"
-        " .sessionrow .sessions .setup .show .signoflife .status .tabling .transcripts .usage .verify .why .wrapping"
+        " .sessionrow .sessions .setup .show .signoflife .standardstreams .status .tabling .transcripts .usage .verify .why .wrapping"
     ),
     "config": "katod.config",
     "chores": "katod.chores",
@@ -166,7 +166,7 @@ IMPURE = {
     "tables": ".bucket .dataset .place .staging .update",
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .usagecache",
-    "record": ".catchup .currentstate .delivery .export .follow .history .naming .native .policy .promptfiles .resync .sample .session .stream",
+    "record": ".catchup .currentstate .delivery .export .follow .history .naming .native .policy .projectglobs .promptfiles .resync .sample .session .stream",
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .shared .since .transcriptfiles",

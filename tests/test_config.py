@@ -119,6 +119,14 @@ def test_every_key_is_optional(text):
     assert read(text) == Settings()
 
 
+def test_a_byte_order_mark_says_nothing():
+    """Some editors begin a file with one; where the file is wrong, lines count as they are shown."""
+    for text in ("[recording]\nauto = true\n", "recording.auto = true\n"):
+        assert read(f"\ufeff{text}") == read(text)
+    with pytest.raises(ConfigError, match="line 1: unknown key `recordin`"):
+        read("\ufeff[recordin]\n")
+
+
 @each(("table", "key", "text", "value"), KEYS)
 def test_every_key_can_be_set(table, key, text, value):
     """A key takes its value and leaves all others as they are."""

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -10,9 +11,10 @@ import click
 
 from katod import __version__
 from katod.cli.groups import Group
+from katod.cli.standardstreams import discard_unwritten, flush, open_missing
 from katod.errors import KatodError, hint_for
 
-EXIT_FAILED = 1
+EXIT_FAILED, EXIT_USAGE = 1, 2
 # Every command by its group, in the order of `katod --help`, the manual and shell completion. Each is the function of
 # that name in the module of that name. The first line of its help is repeated here, so that `katod --help` need not
 # import them all.
@@ -130,33 +132,56 @@ def app(ctx: click.Context, config_path: Path | None) -> None:
 
 def main() -> None:
     """Run the program. Exit codes: 0 success, 1 failure with one line on stderr, 2 usage error."""
+    open_missing()
     if _COMPLETING in os.environ:
         from katod.cli.completion import complete  # noqa: PLC0415
 
         complete(app)
         return
     try:
-        app(standalone_mode=False, prog_name="katod")
+        code = _run()
+    finally:
+        discard_unwritten()
+    if code:
+        sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command; return the exit code. What fails is said in one line."""
+    try:
+        try:
+            app(standalone_mode=False, prog_name="katod")
+        finally:
+            flush()
     except click.UsageError as error:
-        error.show()
-        sys.exit(2)
-    except click.Abort:
-        sys.exit(EXIT_FAILED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(EXIT_FAILED)
+        with suppress(OSError):
+            error.show()
+        return EXIT_USAGE
+    except (click.Abort, BrokenPipeError):
+        return EXIT_FAILED
     except Exception as error:
         reason = _reason(error)
         if not reason:
             raise
         _say(f"katod: {reason}")
-        sys.exit(EXIT_FAILED)
+        return EXIT_FAILED
+    return 0
 
 
 def _say(text: str) -> None:
     from katod.cli.printing import say  # noqa: PLC0415 - `katod --help` needs none of it
 
-    say(text, err=True)
+    with suppress(OSError):  # there is nowhere left to say it: the exit code does
+        say(text, err=True)
+
+
+def _is_nowhere() -> bool:
+    """Return whether the current directory no longer exists, so that no relative path leads anywhere."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _reason(error: Exception) -> str:
@@ -169,6 +194,8 @@ def _reason(error: Exception) -> str:
     if isinstance(error, DatabaseError):  # its pages were damaged after it was opened
         return f"the ledger in {state_path()} cannot be read: {safe_database_message(error)} ({HOW_TO_MEND})"
     if isinstance(error, OSError):
+        if isinstance(error, FileNotFoundError) and not error.filename and _is_nowhere():
+            return "the current directory no longer exists (change to another one)"
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         return f"{what} ({hint})" if (hint := hint_for(error)) else what
     return ""

@@ -8,13 +8,16 @@ from pathlib import Path
 import click
 
 from katod import config as settings_module
+from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.groups import Group
 from katod.cli.layout import line
 from katod.cli.layout import show as show_lines
 from katod.cli.printing import say, say_as_it_is
+from katod.discover.roots import find_roots
 from katod.errors import ConfigError
 from katod.project.allowed import Allowed, look, places
+from katod.record.policy import Policy
 from katod.smallfile import create_small, read_small
 
 _NAME = "katod.toml"
@@ -81,7 +84,10 @@ def _say_of_project(context: Context) -> None:
 def check(context: Context) -> None:
     """Validate the configuration and report the first error."""
     target = context.config_path
-    settings_module.load(target, required=context.is_named)
+    settings = settings_module.load(target, required=context.is_named)
+    if refused := Policy.here(settings, find_roots(settings, AGENTS), context.state).refused_output():
+        what = f"`output.directory` cannot be written to: {refused}"
+        raise ConfigError(what, path=target, hint="set it to another place")
     say(f"{target}: valid" if target.exists() else f"{target}: not found, using defaults")
 
 

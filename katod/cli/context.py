@@ -25,6 +25,14 @@ from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, PersonalRow
 
 
+def working_directory() -> Path | None:
+    """Return the directory that one stands in, without links; None if it no longer exists, as a removed worktree."""
+    try:
+        return Path.cwd().resolve()
+    except FileNotFoundError:
+        return None
+
+
 class Context:
     """What the commands need: settings, paths, the ledger, the sessions on disk."""
 

@@ -15,12 +15,13 @@ import click
 from katod.agents import AGENTS
 from katod.agents.reports import heard, lifecycle_of
 from katod.cli.content import content_options
-from katod.cli.context import Context
+from katod.cli.context import Context, working_directory
 from katod.cli.formatchoice import format_option
 from katod.cli.layout import in_home, terminal_width
 from katod.cli.parameters import SESSION
 from katod.cli.printing import cleaned, say
 from katod.cli.selection import select as selected
+from katod.cli.standardstreams import discard_unwritten
 from katod.discover.found import FoundSession
 from katod.errors import NothingHere
 from katod.formatspec import FORMATS, recorded_formats
@@ -152,7 +153,7 @@ def _print(text: str) -> bool:
             click.echo(text, nl=False)
         return not _is_closed()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is lost, without a word
+        discard_unwritten()
         return False
 
 
@@ -171,7 +172,9 @@ def _select(context: Context, /, session: str) -> FoundSession:
     try:
         return selected(context, session)
     except NothingHere:
-        here = Path.cwd().resolve()
+        here = working_directory()
+        if here is None:  # nothing can begin there
+            raise
         say(f"katod: waiting for the first session in {in_home(str(here), str(Path.home()))}", err=True)
         return _first(context, here, since)
 

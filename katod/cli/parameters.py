@@ -9,9 +9,10 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from katod.agents.spec import AgentSpec
@@ -31,7 +32,18 @@ Items = list["CompletionItem[str]"]
 T = TypeVar("T")
 
 
-class _SessionParam(click.types.StringParamType):
+class _NamingParam(click.types.StringParamType):
+    """What names something, and is not empty unless it is left out: `"$ID"` without an ID must not name anything."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the text. Raises BadParameter."""
+        is_given = ctx and param and param.name and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+        if is_given and value == "":
+            self.fail("it is empty: is a variable not set?", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _SessionParam(_NamingParam):
     """SESSION, as `selection` takes it; with `files`, a file, too."""
 
     def __init__(self, *, files: bool = False) -> None:
@@ -45,7 +57,7 @@ class _SessionParam(click.types.StringParamType):
         return items + _sessions(_context(ctx), incomplete)
 
 
-class _RecordedParam(click.types.StringParamType):
+class _RecordedParam(_NamingParam):
     """SESSION, for a command about sessions that are being recorded."""
 
     def shell_complete(self, ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
@@ -55,7 +67,7 @@ class _RecordedParam(click.types.StringParamType):
         return [CompletionItem(text, help=f"{key.agent}, {row.path.name}") for text, key, row in found[:_MOST]]
 
 
-class _Recording(click.types.StringParamType):
+class _Recording(_NamingParam):
     """RECORDING: the number or the file of a recording, or its session."""
 
     def shell_complete(self, ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:

@@ -12,7 +12,7 @@ import click
 
 from katod.agents import AGENTS
 from katod.archive.parts import ArchivedSession
-from katod.cli.context import Context
+from katod.cli.context import Context, working_directory
 from katod.cli.layout import is_terminal
 from katod.cli.shortids import SHORTEST_ID
 from katod.config import rescue_path
@@ -153,7 +153,7 @@ def _known_if_readable(context: Context) -> list[SessionKey]:
 
 
 def select_recordings(context: Context, text: str) -> list[OutputRow]:
-    """Return the recordings that a number, a file or a session selects, all for an empty string.
+    """Return the recordings that a number, a file or a session selects, `latest` as `select` does; all without a text.
 
     Raises SelectionError if there are none.
     """
@@ -164,9 +164,11 @@ def select_recordings(context: Context, text: str) -> list[OutputRow]:
         keys = {number: ledger.session(number).key for number in {row.session for row in rows}}
     if not text:
         return rows
+    text = str(select(context, text).key) if text == LATEST else text
     chosen = [row for row in rows if _is_recording(row, text)]
     chosen = chosen or [row for row in rows if _matches_family(keys[row.session], text)]
     if not chosen:
+        _require_id(text)
         raise SelectionError(f"there is no recording {text}", hint="run `katod status --json` to list them")
     return chosen
 
@@ -223,8 +225,8 @@ def _is_there(row: OutputRow) -> bool:
 def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> SessionKey | None:
     """Return the session of the recording with this number or file, None if there is none.
 
-    Raises SelectionError if it has ended, but must run, and for a number that no recording has: it is no beginning of
-    an id, as that would be another session than the one that had the number.
+    Raises SelectionError if it has ended, but must run, for an empty id, and for a number that no recording has: it is
+    no beginning of an id, as that would be another session than the one that had the number.
     """
     try:
         with context.reading() as ledger:
@@ -240,6 +242,8 @@ def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> Sess
 
 
 def _require_id(text: str) -> None:
+    if _lacks_id(text) and not text.startswith("/"):  # else it is the path of a file
+        raise SelectionError(f"{text!r} lacks an id", hint="is a variable empty? `katod sessions` lists the sessions")
     if text.isdecimal() and len(text) < SHORTEST_ID:
         hint = f"`katod status` lists them; a session whose id begins with that is `AGENT:{text}`"
         raise SelectionError(f"there is no recording {text}", hint=hint)
@@ -249,7 +253,10 @@ def _is_recording(row: OutputRow, text: str) -> bool:
     """Return whether a text is the number or the file of a recording."""
     if text.isdecimal():
         return len(text) < SHORTEST_ID and row.id == int(text)
-    return os.path.realpath(os.path.expanduser(text)) == os.path.realpath(row.path)
+    try:
+        return os.path.realpath(os.path.expanduser(text)) == os.path.realpath(row.path)
+    except FileNotFoundError:  # the current directory no longer exists, and nothing is below it
+        return False
 
 
 def _only_recorded(context: Context) -> SessionKey | None:
@@ -285,8 +292,10 @@ def _latest(sessions: Iterable[FoundSession]) -> FoundSession | None:
     """Return the latest session of the project that one stands in, None if it is not among the latest of all."""
     from katod.record.beginning import read_beginning  # noqa: PLC0415 - it loads the adapters' translation, which only this needs
 
+    here = working_directory()
+    if here is None:
+        return None
     main = sorted((one for one in sessions if not one.key.subagent), key=lambda one: -one.changed_ns)
-    here = Path.cwd().resolve()
     nobodys = (Path.home(), Path("/"), Path(gettempdir()).resolve())  # a session there is about nothing below
     within = None
     for session in islice(main, _MOST):
@@ -375,11 +384,17 @@ def _matches(key: SessionKey, text: str) -> bool:
     if not colon:
         agent, prefix = key.agent, text
     session, slash, subagent = prefix.partition("/")
-    if agent != key.agent:
+    if agent != key.agent or _lacks_id(text):
         return False
     if slash:
         return _matches_subagent(key, session, subagent)
     return key.subagent.startswith(prefix) if key.subagent else AGENTS[key.agent].matches_id(key.id, prefix)
+
+
+def _lacks_id(text: str) -> bool:
+    """Return whether an id is empty where one belongs: `claude:$ID` without an ID would name any session."""
+    _, colon, prefix = text.partition(":")
+    return not all((prefix if colon else text).split("/"))
 
 
 def _matches_family(key: SessionKey, text: str) -> bool:

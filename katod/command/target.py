@@ -55,7 +55,7 @@ def resolve(name: str, scope: TargetScope) -> Target:
     if root != scope.output:
         _check_folders(parts[:-1])
     target = Target(root, parts, chosen)
-    _outside_agents(target.path, scope.protected)
+    require_outside_agents(target.path, scope.protected)
     return target
 
 
@@ -75,7 +75,7 @@ def check_folder(folder: Path, parts: tuple[str, ...], protected: tuple[Path, ..
     """Raise TargetRefused if a folder is no project, or a path below it is in an agent's directory."""
     if _is_too_wide(folder, protected, home):
         raise TargetRefused(f"its folder is {_TOO_WIDE}")
-    _outside_agents(folder.joinpath(*parts, "x"), protected)
+    require_outside_agents(folder.joinpath(*parts, "x"), protected)
 
 
 def generated(template: str, fields: dict[str, str], scope: TargetScope) -> Target:
@@ -91,7 +91,7 @@ def generated(template: str, fields: dict[str, str], scope: TargetScope) -> Targ
     name = parts[-1] + FORMATS[scope.format].suffix
     name = _harmless(name) if _is_instruction(name) else name
     target = Target(root, (*folders, *parts[:-1], name), scope.format)
-    _outside_agents(target.path, scope.protected)
+    require_outside_agents(target.path, scope.protected)
     return target
 
 
@@ -199,7 +199,8 @@ def _with_format(parts: tuple[str, ...], default: str) -> tuple[tuple[str, ...],
     return parts, chosen.name
 
 
-def _outside_agents(path: Path, protected: tuple[Path, ...]) -> None:
+def require_outside_agents(path: Path, protected: tuple[Path, ...]) -> None:
+    """Raise TargetRefused for a path in an agent's directory or katod's state directory."""
     real = _real(path)
     if any(real.is_relative_to(_real(folder)) for folder in protected):
         raise TargetRefused(

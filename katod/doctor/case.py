@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from katod.agents import AGENTS
 from katod.config import Settings
+from katod.discover.roots import find_roots
+from katod.record.policy import Policy
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
 
@@ -24,6 +27,10 @@ class Case:
     def output_directory(self) -> Path:
         """The output directory."""
         return Path(self.settings.output.directory).expanduser()
+
+    def policy(self) -> Policy:
+        """Return what the settings decide about recordings."""
+        return Policy.here(self.settings, find_roots(self.settings, AGENTS), self.state)
 
     def outputs(self) -> list[OutputRow]:
         """Return all outputs that katod knows."""

@@ -56,6 +56,9 @@ def examine(case: Case) -> Iterator[Finding]:
         yield _private(case, root)
     elif root not in dict(lost):
         yield problem("output.writable", f"{root} is not a directory", "set `output.directory`", path=str(root))
+    if refused := case.policy().refused_output():
+        what, advice = f"nothing is written to {root}: {refused}", "set `output.directory` to another place"
+        yield problem("output.allowed", what, advice, path=str(root))
     yield from map(_lost, lost)
     yield from _mounted(case, root, lost)
     if service := synced_by(root):

@@ -1,25 +1,26 @@
-"""The projects' files: which count, which do not, and what is refused in them."""
+"""Projects: whether those that the settings name are there, whose files count, and what is refused in them."""
 
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from katod.agents import AGENTS
-from katod.discover.roots import find_roots
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
 from katod.errors import ConfigError
 from katod.project.allowed import Allowed, CheckedFile, look_around
 from katod.record.policy import Policy
+from katod.record.projectglobs import missing_folder
 from katod.shell import pasted
 
 _CHECK: Final = "configuration.project"
+_GLOB: Final = "configuration.glob"
 _MOST: Final = 20  # files that are listed
 
 
 def examine(case: Case) -> Iterator[Finding]:
-    """Yield what is found about the file of each project that katod knows."""
-    policy = Policy.here(case.settings, find_roots(case.settings, AGENTS), case.state)
+    """Yield what is found about the projects that the settings name, and the file of each one that katod knows."""
+    yield from _nowhere(case)
+    policy = case.policy()
     sessions = case.ledger.sessions() if case.ledger is not None else []
     try:
         known = Allowed(case.state).read()
@@ -31,6 +32,17 @@ def examine(case: Case) -> Iterator[Finding]:
         yield from [_differs(one)] if one.problem else _of_file(one, policy)
     if more := sum(1 for _ in found):
         yield warning(_CHECK, f"and {count(more, 'other project file')}", "`katod allow --list` shows those allowed")
+
+
+def _nowhere(case: Case) -> Iterator[Finding]:
+    """Yield the globs of projects that lead to no directory: a misspelt one excludes nothing."""
+    recording = case.settings.recording
+    auto = () if isinstance(recording.auto, bool) else recording.auto
+    for key, globs in {"recording.exclude": recording.exclude, "recording.auto": auto}.items():
+        for glob, folder in ((glob, missing_folder(glob)) for glob in globs):
+            if folder:
+                what = f"`{key}` has {glob}, but there is no directory {folder}"
+                yield warning(_GLOB, what, "correct it, unless the directory is still to come", key=key, path=folder)
 
 
 def _differs(found: CheckedFile) -> Finding:

@@ -193,7 +193,8 @@ def of_session(found: Iterable[GivenRecording], session: str) -> list[GivenRecor
 
 
 def _matches(key: SessionKey, text: str) -> bool:
-    return str(key).startswith(text) or AGENTS[key.agent].matches_id(key.id, text)
+    prefix, own = text.removeprefix(f"{key.agent}:"), str(key).removeprefix(f"{key.agent}:")
+    return bool(prefix) and (own.startswith(prefix) or AGENTS[key.agent].matches_id(key.id, prefix))
 
 
 def text_of(state: Path, one: RecordedSession) -> Iterator[str]:

@@ -94,7 +94,7 @@ class Allowed:
             # A backup may have made a hard link to it: nobody else can write to the state directory.
             row = json.loads(read_small(self.path, _MOST, own=True, linked=True))
             return {path: _allowance(entry) for path, entry in row.items()}
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
             _require_lasting(error)

@@ -368,7 +368,7 @@ class CatchUp:
         output.release()
         key = self._ledger.session(output.row.session).key
         word = "keep" if output.row.ranges[0].start else "export"
-        self._ledger.add_refusal(RefusalRow(0, key, output.row.head.get("since", ""), word, _LOST))
+        self._ledger.add_refusal(RefusalRow(0, key, output.row.since, word, _LOST))
         self._log.command_refused(word, str(key))
 
     def _may_print(self, output: Output) -> bool:

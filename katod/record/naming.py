@@ -151,7 +151,7 @@ class OutputNaming:
     def make(
         self, session: SessionRow, target: Target, metadata: SessionMetadata, switches: Switches = ()
     ) -> OutputRow:
-        """Store a new output with its options and head fixed, and the folder of its project permanently.
+        """Store a new output with its options fixed, and the folder of its project permanently.
 
         The switches apply to all of it.
         """

@@ -7,22 +7,22 @@ recognised by its place, where tools create them inside of a repository.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from katod import __version__
-from katod.command.target import check_folder
+from katod.command.target import check_folder, require_outside_agents
 from katod.config import Settings, local_zone
 from katod.discover.roots import Root
 from katod.errors import TargetRefused
 from katod.formats.redact.version import RULES_VERSION
 from katod.formatspec import FORMATS, MARKDOWN
 from katod.model import Options, Tools
-from katod.paths import comparable
 from katod.project.allowed import Allowed, in_effect, may_exclude
 from katod.project.form import NAME, ProjectFile
+from katod.record.projectglobs import is_matched, real_path
 from katod.smallfile import read_small
 from katod.write.safe import examine
 
@@ -38,13 +38,15 @@ def repository_of(directory: str) -> str:
 
     A folder of the worktree is the same folder of the repository, whether that is there or not.
     """
-    path = Path(directory)
-    if not path.is_absolute() or "\0" in directory or ".." in path.parts:
+    if not os.path.isabs(directory) or "\0" in directory:
         return ""
-    try:
-        return _found(path)
-    except OSError:  # a folder above it is another user's, or a name is too long
-        return ""
+    real = real_path(directory)
+    written = "" if ".." in Path(directory).parts else directory  # what is above it cannot be seen in the path
+    for path in dict.fromkeys(filter(None, (written, real))):
+        with suppress(OSError):  # a folder above it is another user's, or a name is too long
+            if repository := _found(Path(path)):
+                return repository
+    return ""
 
 
 def _found(path: Path) -> str:
@@ -180,6 +182,14 @@ class Policy:
         """The output directory."""
         return Path(self.settings.output.directory).expanduser()
 
+    def refused_output(self) -> str:
+        """Return why no transcript is written to the output directory, empty if they are: then, each is refused."""
+        try:
+            require_outside_agents(self.output_directory / _ANY_NAME, self.protected)
+        except TargetRefused as refusal:
+            return refusal.what
+        return ""
+
     def ends(self, cwd: str) -> bool:
         """Return whether a recording of a project has to end."""
         return bool(self.paused) or self.excludes(cwd)
@@ -221,9 +231,7 @@ class Policy:
         """Return whether a directory, or what it is in its repository, is one of these or below."""
         if not cwd or not globs:
             return False
-        patterns = [comparable(str(Path(pattern).expanduser()).rstrip("/")) for pattern in globs]
-        places = [comparable(place) for place in (cwd, self.repository(cwd)) if place]
-        return any(fnmatchcase(place, p) or fnmatchcase(place, f"{p}/*") for place in places for p in patterns)
+        return is_matched(filter(None, (cwd, self.repository(cwd))), globs)
 
     def options(self, form: str = MARKDOWN) -> Options:
         """Return the options for a new recording in a format, which keeps them."""

@@ -35,7 +35,7 @@ class _NewSession(NamedTuple):
     def follows(self, session: ActiveSession) -> bool:
         """Return whether it is in the project of a recorded session, and began after the recording."""
         output, cwd = session.recording, self.metadata.cwd
-        is_later = output is None or not self.time or seconds(self.time) > seconds(output.row.head.get("since", ""))
+        is_later = output is None or not self.time or seconds(self.time) > seconds(output.row.since)
         is_own = self.metadata.start.origin == SPAWNED
         return bool(cwd) and cwd == session.metadata.cwd and is_later and not is_own
 

@@ -11,10 +11,13 @@ _LARGEST: Final = 64
 
 
 def paused_since(state: Path) -> str:
-    """Return when katod was paused, an empty string if it is not. Where that cannot be read, it is paused."""
+    """Return when katod was paused, an empty string if it is not. Where that cannot be read, it is paused.
+
+    A state directory that is a file has no pause to end: what needs that directory says what is wrong with it.
+    """
     try:
         return read_small(state / NAME, _LARGEST).decode("ascii", "replace").strip() or "?"
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError:
         return "?"

@@ -9,7 +9,9 @@ _HEADER: Final = re.compile(r"[ \t]*\[")
 def with_key(text: str, table: str, key: str, value: str) -> str:
     """Return the text with a key of a table set: in its own line, or in a new one below the table's header."""
     lines = text.splitlines(keepends=True)
-    begin = next((at for at, line in enumerate(lines) if re.match(rf"[ \t]*\[[ \t]*{table}[ \t]*\]", line)), None)
+    begin = next(
+        (at for at, line in enumerate(lines) if re.match(rf"\ufeff?[ \t]*\[[ \t]*{table}[ \t]*\]", line)), None
+    )
     if begin is None:
         gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
         return f"{text}{gap}[{table}]\n{key} = {value}\n"

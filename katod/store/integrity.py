@@ -59,6 +59,8 @@ def connect_read_only(path: Path, schema: str, *, untouched: bool = False) -> sq
     A reader may create the files beside it; `untouched` changes nothing at all, and reads a ledger without a log as one
     that nobody writes.
     """
+    if path.parent.exists() and not path.parent.is_dir():
+        raise LedgerError("not a directory: katod keeps its state in it", path=path.parent, hint="move it away")
     if not path.exists():
         return None
     if not path.is_file():

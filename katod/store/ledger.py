@@ -264,7 +264,7 @@ class Ledger:
         return row._replace(id=self._insert(OUTPUTS.insert, OUTPUTS.values(row)))
 
     def rename_output(self, row: OutputRow) -> None:
-        """Store an output with what never changes otherwise: its options and its head."""
+        """Store an output with what never changes otherwise: its options."""
         self.db.execute(OUTPUTS.insert.replace("INSERT", "INSERT OR REPLACE", 1), OUTPUTS.values(row))
 
     def save_output(self, row: OutputRow) -> OutputRow:

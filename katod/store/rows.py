@@ -52,7 +52,10 @@ class SourceRow(NamedTuple):
 
 
 class OutputRow(NamedTuple):
-    """One output: its file as katod left it, its fixed options, the open intent, its own stream if it has one."""
+    """One output: its file as katod left it, its fixed options, the open intent, its own stream if it has one.
+
+    `head` is what the head of its file says of the session, and since when it is being recorded.
+    """
 
     id: Annotated[int, "PRIMARY KEY"]
     session: Annotated[int, "REFERENCES sessions"]
@@ -90,6 +93,11 @@ class OutputRow(NamedTuple):
     def open(self) -> bool:
         """Whether its last range has no end."""
         return bool(self.ranges) and not self.ranges[-1].end
+
+    @property
+    def since(self) -> str:
+        """When its last range was opened; of outputs whose ledger does not say so, when the session was last heard."""
+        return str(self.head.get("since") or self.head["metadata"].get("time", ""))
 
     @property
     def is_copy(self) -> bool:

@@ -65,6 +65,8 @@ class Column(NamedTuple):
 class Table(Generic[R]):
     """One table, with the fields of `row` as columns, but one; `key` is a primary key of several columns.
 
+    `fixed` columns keep what a row was inserted with: an update leaves them out, so no code may replace them in a row.
+
     `called` is what a column is called in ledgers, if not like its field.
     """
 
@@ -208,9 +210,7 @@ def _build_dataclass(cls: type, names: frozenset[str], value: dict[str, Any]) ->
 
 SESSIONS: Final = Table("sessions", SessionRow, fixed=("key",))
 SOURCES: Final = Table("sources", SourceRow, index="session", fixed=("session", "identity", "history", "since_ns"))
-OUTPUTS: Final = Table(
-    "outputs", OutputRow, index="session", fixed=("session", "format", "options", "head"), without="ranges"
-)
+OUTPUTS: Final = Table("outputs", OutputRow, index="session", fixed=("session", "format", "options"), without="ranges")
 RANGES: Final = Table("ranges", Range, index="output")
 REFUSALS: Final = Table("refusals", RefusalRow)
 NEAR_MISSES: Final = Table("near_misses", NearMissRow)

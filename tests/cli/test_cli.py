@@ -8,9 +8,13 @@ import click
 import pytest
 
 import katod.cli
+from katod import cli
 from katod.cli import GROUPS, app
 from tests.documents import README, commands, text
+from tests.looping import each
 from tests.support.records import Claude
+
+NOWHERE = "the current directory no longer exists"
 
 
 def defined():
@@ -71,6 +75,28 @@ def test_an_unknown_command_is_named(world):
     world.cli("frobnicate", code=2)
     assert "No such command 'frobnicate'" in world.said
     assert "Did you mean" not in world.said
+
+
+@each(
+    ("command", "code", "said"),
+    [
+        ("show latest", 0, ""), ("show chat.md", 1, "no session matches"), ("resume latest", 0, ""),
+        ("verify", 0, ""), ("stop", 0, ""), ("start latest x", 0, ""), ("config show", 0, ""),
+        ("start", 1, "there is no session in this directory"), ("keep", 1, "there is no session in this directory"),
+        *((command, 1, NOWHERE) for command in ("why x.py:1", "allow", "export latest -o x.md", "export --all -o x")),
+    ],
+)  # fmt: skip
+def test_in_a_directory_that_is_gone(world, tmp_path, monkeypatch, command, code, said):
+    """Only what needs a path below it fails, and says why."""
+    world.claude().append(Claude().user("::start chat\nhello"))
+    world.once()
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    with monkeypatch.context() as within:
+        within.chdir(gone)
+        gone.rmdir()
+        failed = world._invoke(command.split(), code).exception
+        assert said in (cli._reason(failed) if isinstance(failed, Exception) else world.said)
 
 
 def test_nothing_that_is_printed_reaches_the_terminal_as_a_command(world):

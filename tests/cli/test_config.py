@@ -3,6 +3,7 @@
 import stat
 
 from katod.cli.config import default_config
+from tests.looping import each
 
 
 def test_init_writes_the_commented_defaults(world):
@@ -49,6 +50,14 @@ def test_check_fails_for_a_mistake(world):
     world.config.write_text("[output]\ndirectroy = '/x'\n")
     world.cli("config", "check", code=1)
     assert "line 2: unknown key `output.directroy`" in world.said
+
+
+@each("name", [".claude", ".claude/katod", "state/out"])
+def test_check_names_an_output_directory_that_katod_never_writes_to(world, name):
+    """One in an agent's directory or in that of katod's state: every `::start` would be refused."""
+    world.configure(directory=world.home / name)
+    world.cli("config", "check", code=1)
+    assert f"{world.config}: `output.directory` cannot be written to: the path is in an agent's directory" in world.said
 
 
 def test_check_fails_for_a_named_file_that_is_missing(world):

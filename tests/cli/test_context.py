@@ -6,6 +6,7 @@ import pytest
 
 from katod.cli.context import Context
 from katod.errors import ConfigError
+from tests.modules import modules
 
 
 def test_the_files_of_a_session_are_one_session(world):
@@ -29,3 +30,10 @@ def test_a_named_configuration_has_to_exist(world, monkeypatch):
         _ = Context(world.config).settings
     monkeypatch.setenv("XDG_CONFIG_HOME", str(world.home / "none"))
     assert Context(None).settings is not None
+
+
+@pytest.mark.form
+def test_one_function_asks_where_one_stands():
+    """The current directory may no longer exist, which others would forget."""
+    asking = {module.name for module in modules().values() if module.part == "cli" and "cwd" in module.called}
+    assert asking == {"katod.cli.context"}

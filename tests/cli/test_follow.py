@@ -129,6 +129,15 @@ def test_a_session_that_begins_as_katod_starts_to_wait_for_one_is_followed(world
     assert "the first words" in world.cli("follow")
 
 
+def test_in_a_directory_that_is_gone_none_is_waited_for(world, tmp_path, monkeypatch):
+    """None can begin there."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    world.cli("follow", code=1)
+    assert "no session in this directory" in world.said
+
+
 @pytest.mark.slow
 def test_the_first_session_of_a_directory_is_waited_for(world, make):
     """Where there is none yet, it says so; a session of another directory is not taken."""

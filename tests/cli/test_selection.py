@@ -1,6 +1,7 @@
 """What SESSION and RECORDING mean on the command line."""
 
 import os
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from katod.cli.selection import (
 )
 from katod.errors import NoSuchSession, NothingHere, SelectionError
 from katod.model import SessionKey
+from tests.looping import each
 from tests.support.records import OTHER, Claude, Codex
 
 ONE, TWO = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "6f1c9999-8a53-4c3e-9b5e-0a1d5f8f2c11"
@@ -70,12 +72,37 @@ def test_an_ambiguous_prefix_means_the_recorded_session_only_to_stop_it(context,
         select_recorded(context, "6f1c", to_stop=False)
 
 
-@pytest.mark.parametrize("text", ["nothing", "codex:6f1c2", "6f1c2/x", "opencode:"])
+@pytest.mark.parametrize("text", ["nothing", "codex:6f1c2", "6f1c2/x", "/home/me/6f1c2"])
 def test_an_unknown_session_is_an_error(context, text):
     """The error repeats what was typed and names the command that lists the sessions."""
     with pytest.raises(SelectionError, match=repr(text)) as caught:
         select(context, text)
     assert "katod sessions" in caught.value.hint
+
+
+EMPTY = ["codex:", "claude:", "claude:/", "claude:/abc", f"{ONE}/", f"claude:{ONE}/", "6f1c2/"]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("text", EMPTY)
+def test_an_empty_id_names_no_session(context, world, text):
+    """Not even the only one of its agent, or the only sub-agent of a session: a variable may not be set."""
+    world.once()
+    for selecting in (select, select_known, partial(select_recorded, to_stop=True), select_recordings):
+        with pytest.raises(SelectionError, match="lacks an id") as caught:
+            selecting(context, text)
+        assert "is a variable empty?" in caught.value.hint
+    assert matching_keys(context.found(), text) == []
+
+
+@each("command", ["stop", "show", "export", "forget", "verify", "start", "resume", "export --recording"])
+def test_an_empty_argument_is_none_that_was_left_out(world, command):
+    """`katod stop "$ID"` without an ID does not stop the only recording."""
+    world.claude(ONE).append(Claude().user("::start chat\nhello"))
+    world.once()
+    world.cli(*command.split(), "", code=2)
+    assert "it is empty: is a variable not set?" in world.said
+    assert [row.open for row in world.outputs()] == [True]
 
 
 _IDS = st.text("ab-1:", min_size=1, max_size=4)
@@ -240,6 +267,34 @@ def test_the_latest_session_is_that_of_the_directory(recorded, world, monkeypatc
     inside.mkdir()
     monkeypatch.chdir(inside)
     assert select(recorded, "latest").key.id == ONE
+
+
+def test_the_recordings_of_the_latest_session_are_meant_by_latest(recorded, world, monkeypatch):
+    """As in every command; if it has none, no other session is checked in its place."""
+    monkeypatch.chdir(world.project)
+    assert [row.id for row in select_recordings(recorded, "latest")] == [1]
+    assert world.cli("verify", "latest").startswith("1  ")
+    monkeypatch.chdir(world.home)
+    with pytest.raises(SelectionError, match="there is no recording codex:"):
+        select_recordings(recorded, "latest")
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    """Stand in a directory that no longer exists, such as a worktree that was removed."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+
+def test_a_directory_that_is_gone_has_no_session(recorded, nowhere):
+    """The latest session is that of all, nothing is started without a name, and the only recording is the one to stop."""
+    assert select(recorded, "latest").key.agent == "codex"
+    assert select(recorded, ONE).key.id == ONE
+    assert [row.id for row in select_recordings(recorded, ONE)] == [1]
+    assert select_recorded(recorded, "", to_stop=True).id == ONE
+    with pytest.raises(NothingHere):
+        select_recorded(recorded, "", to_stop=False)
 
 
 def test_a_bare_start_is_for_the_directory(recorded, world, monkeypatch):

@@ -8,6 +8,7 @@ import pytest
 
 from katod.cli import overview
 from katod.cli.context import Context
+from katod.states import seconds
 from tests.support.pane import Pane
 from tests.support.records import Claude, Codex
 
@@ -150,6 +151,18 @@ def test_sessions_that_wait_are_named_without_recordings(world):
     assert world.status()["blocked"] == []
 
 
+def test_a_recording_that_the_shell_begins_begins_now(world):
+    """However long ago anything was said in the session."""
+    make = Claude()
+    world.claude().append(make.user("hello"), make.says("hi"))
+    world.once()
+    before = time.time()
+    world.cli("start", make.session, "all")
+    world.once()
+    [row] = world.status()["recordings"]
+    assert before - 1 < seconds(row["since"]) < time.time() + 1
+
+
 def test_a_recording_begins_when_it_is_asked_for(world):
     """Not with the last event before it; all times have one form."""
     make = Claude()
@@ -160,4 +173,7 @@ def test_a_recording_begins_when_it_is_asked_for(world):
     [row] = world.status()["recordings"]
     said = [event for event in map(orjson.loads, source.path.read_bytes().splitlines()) if "timestamp" in event]
     assert row["since"] == said[-1]["timestamp"]
+    source.append(make.user("::stop"), again := make.user("::start all\nonce more"))
+    world.once()
+    assert [one["since"] for one in world.status()["recordings"]] == [again["timestamp"]]
     assert all(row[name].endswith("Z") and len(row[name]) == 24 for name in ("since", "changed"))

@@ -42,6 +42,16 @@ def test_a_directory_that_does_not_exist_yet_is_fine(home):
     assert (finding.level, finding.text) == ("ok", f"{home.out} is created when the first recording starts")
 
 
+def test_a_directory_of_an_agent_or_of_the_state_is_a_problem(home):
+    """Every command is refused there."""
+    assert "output.allowed" not in home.examined(examine)
+    for place in (home.home / ".claude" / "katod", home.state / "out"):
+        home.configure(directory=place)
+        finding = home.examined(examine)["output.allowed"]
+        assert finding.text.startswith(f"nothing is written to {place}: the path is in an agent's directory")
+        assert (finding.level, finding.advice) == ("problem", "set `output.directory` to another place")
+
+
 def test_a_directory_that_cannot_be_created_is_a_problem(home, monkeypatch):
     """The folder that is not writable is named."""
     monkeypatch.setattr(os, "access", lambda *_: False)

@@ -30,6 +30,21 @@ def test_nothing_is_found_where_there_is_no_file(home):
     assert found(home) == []
 
 
+def test_a_glob_of_a_directory_that_does_not_exist_is_found(home):
+    """A misspelt one excludes nothing; where a wildcard comes first, nothing can be said."""
+    (home.home / "work").mkdir()
+    home.configure(exclude=["~/wrok/secret", "~/work/*", "*/secret"], auto=["~/works/*"])
+    advice = "correct it, unless the directory is still to come"
+    assert found(home) == [
+        (
+            "warning",
+            f"`recording.exclude` has ~/wrok/secret, but there is no directory {home.home}/wrok/secret",
+            advice,
+        ),
+        ("warning", f"`recording.auto` has ~/works/*, but there is no directory {home.home}/works", advice),
+    ]
+
+
 def test_the_file_of_a_project_that_was_recorded_is_to_be_allowed(home):
     """One finding for the file, however many sessions there were."""
     path = shop(home)

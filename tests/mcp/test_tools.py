@@ -67,6 +67,14 @@ def test_a_copy_is_not_read_instead_of_the_recording(talked):
     assert "Recording started" not in read_session(Library(talked.state), session=ID, recording=2).text
 
 
+def test_what_has_no_id_names_no_recording(talked):
+    """Neither an empty id nor the name of an agent is the only recording that there is."""
+    state, agent = Library(talked.state), ID.partition(":")[0]
+    for session in ("", f"{agent}:", agent, agent[:2]):
+        assert "no recorded session has the id" in error(read_session, state, session=session), session
+    assert read_session(state, session=ID[: len(agent) + 7]).text == read_session(state, session=ID).text
+
+
 def test_secrets_are_removed_everywhere(talked):
     """From what is listed, found and read, and no query finds one."""
     state = Library(talked.state)

@@ -98,7 +98,7 @@ def test_everything_else_is_refused_and_the_rest_counts(text, reason):
 @each(
     "data",
     [
-        b"[output", b"\xff", b"\x00", b"a = \x00", b"a" * 100, b"\xef\xbb\xbf[output]\nformat = 'jsonl'", b"a = 1\na = 2",
+        b"[output", b"\xff", b"\x00", b"a = \x00", b"a" * 100, b"\xef\xbb\xbf" * 2 + b"[output]", b"a = 1\na = 2",
         b"a=" + b"[" * 60_000, b"a=" + b"{a=" * 20_000, b"a." * 32_000 + b"a=1", b"[" + b"a." * 32_000 + b"a]",
         b"a=" + b"9" * 65_000,
     ],
@@ -108,6 +108,13 @@ def test_what_is_no_toml_raises_an_error_that_names_the_file(data):
     with pytest.raises(ConfigError) as caught:
         parse_project(data, PATH)
     assert str(caught.value).startswith(str(PATH))
+
+
+def test_a_byte_order_mark_says_nothing():
+    """Some editors begin a file with one."""
+    text = "[recording]\nexclude = true\n"
+    assert parsed(f"\ufeff{text}") == parsed(text)
+    assert parsed(f"\ufeff{text}").exclude
 
 
 def test_very_many_mistakes_are_counted():

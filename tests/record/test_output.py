@@ -107,10 +107,15 @@ def test_text_that_cannot_be_encoded_is_written_all_the_same(parts):
 
 
 def test_a_range_begins_when_the_head_says_so(parts):
-    """`katod status` shows since when a recording runs."""
-    output = Output(row(parts.world)._replace(ranges=()))
-    output.begin(Range("one"), "2026-02-10T23:00:00Z")
-    assert (output.row.head["since"], len(output.row.ranges)) == ("2026-02-10T23:00:00Z", 1)
+    """`katod status` shows since when a recording runs: since its last range was opened, as the ledger has it, too."""
+    ledger, session = parts.ledger, parts.ledger.add_session(SessionKey("claude", "a"))
+    output = Output(ledger.add_output(row(parts.world)._replace(id=0, session=session.id, ranges=())))
+    for number, since in enumerate(("2026-02-10T23:00:00Z", "2026-02-11T08:00:00Z"), 1):
+        output.begin(Range("one"), since)
+        output.end("two", since, "stopped")
+        output.save(ledger)
+        [stored] = ledger.outputs()
+        assert (stored.since, len(stored.ranges)) == (since, number)
 
 
 def test_an_output_that_gets_its_name_is_printed_with_it(parts):

@@ -6,8 +6,9 @@ from katod import __version__
 from katod.config import ContentSettings, OutputSettings, RecordingSettings, Settings
 from katod.formats.redact.version import RULES_VERSION
 from katod.model import Options
-from katod.record.policy import Policy
+from katod.record.policy import Policy, repository_of
 from tests.looping import each
+from tests.support.worktrees import add_worktree, make_repository
 
 
 def policy(**recording):
@@ -54,6 +55,28 @@ def test_a_session_is_auto_recorded_where_the_settings_say_so(recording, records
     """If no session may be auto-recorded, none has to be translated to find its project."""
     found = policy(**recording)
     assert (found.auto_records("/app"), found.may_auto_record()) == (records, may)
+
+
+def test_a_project_is_the_same_however_it_is_spelled(tmp_path, monkeypatch):
+    """Exclusion and auto-recording compare directories: what a link leads to, and `..`, of the path of either."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "data" / "secret").mkdir(parents=True)
+    (tmp_path / "work").symlink_to(tmp_path / "data")
+    places = [str(tmp_path / name / "secret") for name in ("data", "work", "x/../data")]
+    for glob in ("~/work/secret", "~/data/secret", "~/x/../work/secret/**", "~/work/*"):
+        for place in places:
+            assert policy(exclude=(glob,)).excludes(place), (glob, place)
+            assert policy(auto=(glob,)).auto_records(place), (glob, place)
+
+
+def test_a_worktree_is_one_by_whatever_link_it_is_reached(tmp_path):
+    """Also a folder in it, which a link leads to from elsewhere."""
+    repository = make_repository(tmp_path / "shop")
+    worktree = add_worktree(repository, tmp_path / "trees" / "feature")
+    (worktree / "src").mkdir()
+    (tmp_path / "link").symlink_to(worktree / "src")
+    for place in (worktree / "src", tmp_path / "link", tmp_path / "x" / ".." / "link"):
+        assert repository_of(str(place)) == str(repository / "src")
 
 
 def test_a_project_that_is_excluded_is_no_matter_of_auto_recording():

@@ -76,6 +76,25 @@ def test_a_session_in_another_project_is_no_successor(world: World, running: Tol
     running.stop()
 
 
+def test_after_a_restart_an_older_session_is_no_successor_either(world: World, running: Told) -> None:
+    """When a recording began is in the ledger: also that of a second `::start` to one file."""
+    early = Claude(world, "00000000-4e08-49a9-b1df-7f5d23a36a11", start=10).say(user("early"), says("bird"))
+    first = Claude(world).say(user("::start talk.md\nhello"), says("hi"), user("::stop"), says("bye"))
+    running.turn()
+    first.count = 30
+    first.say(user("::start\nagain"), says("well"))
+    running.turn()
+    running.stop()
+    again = Told(world)
+    early.say(user("more"), says("yes"))
+    again.turn()
+    assert (again.news, recordings(world)[0].get("successor")) == ([], None)
+    other(Claude, world).say(user("something else"), says("fine"))
+    again.turn()
+    assert [one.kind for one in again.news] == ["left"]
+    again.stop()
+
+
 def test_a_session_beside_one_that_works_is_no_successor(world: World, running: Told) -> None:
     """Its person works in two windows: nobody has left the recorded one."""
     Claude(world).say(user("::start talk.md\nhello"), calls("c1", "make test"))

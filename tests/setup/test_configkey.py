@@ -1,6 +1,7 @@
 """Tests for setting one key in the text of the configuration."""
 
 import tomllib
+from typing import Any
 
 import pytest
 
@@ -17,10 +18,18 @@ TEXTS = [
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_key_is_set_and_nothing_else_changes(text: str) -> None:
     """Wherever its table is, and whether or not the key is in it."""
-    before, after = tomllib.loads(text), tomllib.loads(with_key(text, "recording", "rescue", "true"))
+    before = tomllib.loads(text)
+    for mark in ("", "\ufeff"):  # which some editors write at the beginning of a file
+        after = with_key(f"{mark}{text}", "recording", "rescue", "true")
+        assert after.startswith(mark)
+        _is_set(before, tomllib.loads(after.removeprefix(mark)))
+
+
+def _is_set(before: dict[str, Any], after: dict[str, Any]) -> None:
     assert after["recording"].pop("rescue") is True
-    before.setdefault("recording", {}).pop("rescue", None)
-    assert after == before
+    rest = before | {"recording": {**before.get("recording", {})}}
+    rest["recording"].pop("rescue", None)
+    assert after == rest
 
 
 def test_lines_and_comments_stay() -> None:
