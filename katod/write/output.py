@@ -200,9 +200,10 @@ def is_output(fd: int, known: FileFingerprint, names_session: Named) -> bool:
     if signed(status.st_ino) == known.ino:
         return True
     _, data = _last_bytes(fd, status.st_size)
-    far = _hashes(known)[0]
-    if next(_ends_like(data, far, min(known.size, TAIL_SIZE)), None) is not None:
-        return True
+    far, length = _hashes(known)[0], min(known.size, TAIL_SIZE)
+    for text in dict.fromkeys((data, data.replace(b"\r\n", b"\n"))):  # editors may change all line ends
+        if next(_ends_like(text, far, length), None) is not None:
+            return True
     return names_session(os.pread(fd, _HEAD, 0))
 
 

@@ -263,6 +263,7 @@ def test_another_file_with_the_same_bytes_is_the_same(place):
     ("data", "names_session", "change"),
     [
         (INTENT + b"note\n", nobody, "edited"),
+        (INTENT.replace(b"\n", b"\r\n"), nobody, "reverted"),
         (b"older\n", lambda head: head == b"older\n", "reverted"),
         (b"my own notes\n", nobody, "replaced"),
         (b"", nobody, "replaced"),
