@@ -405,6 +405,7 @@ class EndsAtGit:
 
 
 @pytest.mark.fault("killed while it commits an export")
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_commit_of_the_person_takes_no_killed_one_back(laptop, tmp_path, monkeypatch, kind):
     """Before whichever command of git katod ends: what was forgotten stays so, and the next run commits the rest."""
