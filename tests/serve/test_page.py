@@ -691,6 +691,36 @@ def test_a_call_is_shown_while_it_runs(world):
     assert "<footer" not in run(world, work)[2]
 
 
+def test_a_page_of_two_files_that_grow_in_turns_is_sent_each_message_once(world):
+    """Also by another server: what a page names says of each file how far it was sent."""
+    one, two = world.claude(), world.claude()
+    two.path = world.home / ".claude/projects/-home-me-other" / one.path.name
+    two.count = 100
+    one.write(one.user("A one"))
+    two.write(two.user("B one"))
+
+    async def follow(app, last, *said):
+        """Return what a page is sent after what it names, for each thing that is said meanwhile; and what it names."""
+        found = []
+        async with app.events(f"{ONE}/live?after={last}") as event:
+            for maker, text in said:
+                if maker is not None:
+                    maker.write(maker.user(text))
+                _, last, html = await next_of(event, "message")
+                found.append(re.search(r"[AB] \w+", html)[0])
+        return found, last
+
+    async def first(app):
+        last = re.search(r'data-last="([^"]*)"', (await app.ask(ONE)).body.decode())[1]
+        return await follow(app, last, (one, "A two"), (two, "B two"))
+
+    found, last = run(world, first)
+    assert found == ["A two", "B two"]
+    one.write(one.user("A three"))
+    found, last = run(world, lambda app: follow(app, last, (None, ""), (two, "B three")))
+    assert found == ["A three", "B three"]
+
+
 def test_the_list_goes_on_exactly_where_a_page_is(world):
     """A page that has seen the list is sent only what changed since; one of another process gets the whole list."""
     talked(world)

@@ -28,7 +28,7 @@ from katod.search.run import Match, Search
 from katod.search.shared import said_place
 from katod.search.transcriptfiles import TranscriptFile, shared_file
 from katod.serve.feed.hub import Hub
-from katod.serve.feed.tail import SentMessage
+from katod.serve.feed.position import SentMessage
 from katod.serve.http import html_response
 from katod.serve.index.entry import Numbers, numbers_of
 from katod.serve.page.frame import plain

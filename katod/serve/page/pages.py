@@ -177,15 +177,15 @@ class Pages:
         self, entry: SessionEntry, row: ListRow, beside: Beside, reader: PageReader
     ) -> AsyncIterator[Markup]:
         """Yield the conversation and the end of the page. Its reader then goes on for the page's stream."""
-        last, tail, missing = "", Tail(), self._hub.kept(entry.name, self._make_reader)
+        tail, missing = Tail(), self._hub.kept(entry.name, self._make_reader)
         async with aclosing(self._hub.reading.stream(reader.whole())) as found:
             async for some in found:
-                last = some[-1].id
                 tail.extend(some)
                 missing.difference_update(sent.id for sent in some)
                 yield whole_of(some)
         held, prompts = await self._hub.reading.run(lambda: (reader.held(), reader.prompts()))
         await self._hub.take_over(entry.name, self._make_reader, reader, tail, changed=bool(missing))
+        last = tail.position().name
         if not last and await self._hub.reading.run(entry.is_gone):
             yield gone(row, beside.outputs)
         yield session_foot(row, last, held, prompts)
@@ -368,7 +368,7 @@ def _exported(events: Replay, form: str, options: Options) -> Iterator[str]:
 
 
 def _since(request: Request) -> str:
-    """Return the last event that a page has, as its browser says, or the page itself at first."""
+    """Return the last events that a page has, as its browser says, or the page itself at first."""
     return request.headers.get("last-event-id") or request.query_params.get("after", "")
 
 

@@ -15,8 +15,8 @@ from katod.model import SessionKey
 from katod.serve import failures
 from katod.serve.feed.channel import Channel, Lost
 from katod.serve.feed.hub import Hub
+from katod.serve.feed.position import Position, named
 from katod.serve.feed.reader import MakeReader
-from katod.serve.feed.tail import Position
 from katod.serve.index.entry import NotServed, SessionEntry
 from katod.serve.page.listfilter import ListFilter
 from katod.serve.page.listview import groups, list_row
@@ -120,7 +120,7 @@ class Streams:
         return [name for name in names if name not in there]
 
     async def of_session(self, entry: SessionEntry, since: str) -> Pieces:
-        """Yield a conversation as it goes on after the event that is named, from its beginning if that is empty."""
+        """Yield a conversation as it goes on after what a page names, from its beginning if that is empty."""
         yield _SOON
         async with self._watch.watching(), self._hub.viewing(entry.name, self._make_reader) as channel:
             sources = (self._incomplete(channel), self._messages(channel, since), self._about(entry), _beats())
@@ -131,10 +131,14 @@ class Streams:
     async def _messages(self, channel: Channel, since: str) -> Pieces:
         """Yield messages as they come, and after them what is incomplete, which a page drops at the next message."""
         try:
-            position, number = await channel.find(since) if since else (Position(), 0)
-            async with aclosing(channel.follow(position, number)) as messages:
+            position = await channel.find_all(named(since)) if since else Position()
+            async with aclosing(channel.follow(position)) as messages:
                 async for sent in messages:
-                    yield event(await self._held(channel), "held") if sent is None else event(sent.text, name=sent.id)
+                    if sent is None:
+                        yield event(await self._held(channel), "held")
+                        continue
+                    position = position.after(sent)
+                    yield event(sent.text, name=position.name)
         except (Lost, NotServed):
             yield event("", "lost")
             await asyncio.Event().wait()  # the page is loaded again
