@@ -1,7 +1,7 @@
 """The guard before everything that is served: it refuses requests, and bounds what the others may ask for."""
 
 import time
-from asyncio import get_running_loop, timeout, timeout_at
+from asyncio import Timeout, get_running_loop, timeout, timeout_at
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -12,7 +12,8 @@ from katod.serve.access.limits import BODY, HEAD, PATIENCE, Rate
 from katod.serve.access.policy import AccessPolicy, Refusal, refusal, stranger
 from katod.serve.http import Disconnected, problem
 
-ABORT: Final = "katod.abort"  # the extension with which a connection is ended at once
+ABORT: Final = "katod.abort"  # the extension with which a connection is ended at once,
+UNSENT: Final = "katod.unsent"  # and the one that says how many bytes wait for its client
 # What needs no token: the form for it, and its styles.
 LOGIN: Final = "/login"
 OPEN: Final = frozenset({
@@ -135,17 +136,40 @@ def _bounded(scope: Scope, receive: Receive) -> Receive:
 
 
 def _patient(scope: Scope, send: Send) -> Send:
-    """Wrap `send`: a client that does not read is disconnected."""
+    """Wrap `send`: a client that reads nothing for some time is disconnected; one that reads slowly is not."""
+    unsent: Callable[[], int] = scope.get("extensions", {}).get(UNSENT, lambda: 0)
 
     async def patient(message: Message) -> None:
         try:
-            async with timeout(PATIENCE):
-                await send(message)
+            async with timeout(None) as end:
+                with _Progress(end, unsent):
+                    await send(message)
         except TimeoutError:
             _abort(scope)
             raise Disconnected from None
 
     return patient
+
+
+class _Progress:
+    """Within the block, looks now and then whether fewer bytes are unsent; lets the time be over when they are not."""
+
+    def __init__(self, end: Timeout, unsent: Callable[[], int]) -> None:
+        self._end, self._unsent = end, unsent
+        self._left = unsent()
+        self._next = get_running_loop().call_later(PATIENCE, self._look)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        self._next.cancel()
+
+    def _look(self) -> None:
+        before, self._left, loop = self._left, self._unsent(), get_running_loop()
+        if self._left < before:
+            self._next = loop.call_later(PATIENCE, self._look)
+        else:
+            self._end.reschedule(loop.time())
 
 
 def _hardened(send: Send) -> Send:

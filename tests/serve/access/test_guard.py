@@ -1,13 +1,14 @@
 """The guard: how much a request may say."""
 
 import asyncio
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
 
 from katod.serve.access import guard
-from katod.serve.access.guard import _SECURITY, ABORT, Guard, _bounded, _hardened, _patient
+from katod.serve.access.guard import _SECURITY, ABORT, UNSENT, Guard, _bounded, _hardened, _patient
 from katod.serve.access.limits import BODY
 from katod.serve.http import Disconnected
 from tests.looping import each
@@ -68,6 +69,31 @@ def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("katod.serve.access.guard.PATIENCE", 0.0)
     asyncio.run(answer())
     assert told == ["first", "second", "cut off"]
+
+
+@each(
+    ("unsent", "is_cut"),
+    [((9, 9), True), ((9, 10), True), ((9, 8, 7, 0), False), ((9, 8, 8), True), ((900, 899, 898, 897, 1), False)],
+)
+def test_a_client_that_reads_slowly_is_sent_all(unsent: tuple[int, ...], is_cut: bool) -> None:
+    """However little it reads: fewer bytes are unsent with each look. One that reads nothing is cut off."""
+    looks, cut, last = iter(unsent), list[bool](), asyncio.Event()
+
+    def look() -> int:
+        left = next(looks)
+        if left == unsent[-1]:
+            last.set()
+        return left
+
+    async def send(_message: Any) -> None:
+        await last.wait()
+        await (asyncio.Event().wait() if is_cut else asyncio.sleep(0))
+
+    scope: dict[str, Any] = {"type": "http", "extensions": {ABORT: lambda: cut.append(True), UNSENT: look}}
+    with pytest.MonkeyPatch.context() as patch, suppress(Disconnected):
+        patch.setattr(guard, "PATIENCE", 0.0)
+        asyncio.run(_patient(scope, send)({"type": "http.response.body"}))
+    assert bool(cut) is is_cut
 
 
 def test_after_a_body_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
