@@ -15,7 +15,7 @@ from katod.agents import AGENTS
 from katod.events import TOOL_CALL, TOOL_RESULT, USER_MESSAGE, Event, SessionRef
 from katod.formats.stream.bridge import event_uuid
 from katod.metadata import SessionMetadata
-from katod.model import SessionKey
+from katod.model import Options, SessionKey
 from katod.serve.app import FOLDER
 from katod.serve.page import listwatch as watch
 from katod.serve.page import pages, recording, streams
@@ -689,6 +689,31 @@ def test_a_call_is_shown_while_it_runs(world):
         return held
 
     assert "<footer" not in run(world, work)[2]
+
+
+def test_the_stream_of_a_session_that_is_forgotten_ends(world):
+    """Whatever is written to the file then is not even read."""
+    maker = talked(world)
+    world.once()
+
+    async def work(app):
+        sessions = SessionList(app.hub.index, redact=True)
+        make_reader = lambda content: PageReader(content, Options())  # noqa: E731 - one object for the hub
+        served = streams.Streams(app.hub, sessions, make_reader, lambda _key: ())
+        entry, sent = await app.hub.find(SESSION), []
+        async with aclosing(served.of_session(entry, "")) as pieces, asyncio.timeout(20):
+            async for piece in pieces:
+                sent.append(piece)
+                if piece.startswith("event: about") and len([one for one in sent if "event: about" in one]) == 1:
+                    world.cli("forget", SESSION, "--yes")
+                    world.once()
+                    maker.write({"type": "custom-title", "customTitle": "written later", "sessionId": SESSION})
+                    maker.write(maker.user("said later"))
+        return "".join(sent)
+
+    sent = run(world, work)
+    assert "event: about" in sent
+    assert "later" not in sent
 
 
 def test_a_page_of_two_files_that_grow_in_turns_is_sent_each_message_once(world):

@@ -170,14 +170,19 @@ class SessionIndex:
         """Return some fields of the description, by which sessions are chosen and sorted: much faster."""
         if not entry.changed_ns or not (began := entry.beginning()):
             return self.about(entry)  # reads the session's beginning, once
-        key, cwd = entry.key, began.get("cwd", "")
+        key = entry.key
         parent = key.id if key.subagent else began.get("parent", "")
         row = {
-            "id": entry.name, "projectPath": _redacted(cwd) if self._redact else cwd,
+            "id": entry.name, "projectPath": self.project_of(entry),
             "source": "agent" if key.subagent or began.get("origin", "") == SPAWNED else "user",
             "lastActivityAt": utc(entry.changed_ns / 1e9),
         }  # fmt: skip
         return row | ({"parentSessionId": bridge.session_uuid(SessionKey(key.agent, parent))} if parent else {})
+
+    def project_of(self, entry: SessionEntry) -> str:
+        """Return the path of a session's project, as far as it is known: nothing is read for it."""
+        cwd: str = entry.beginning().get("cwd", "")
+        return _redacted(cwd) if self._redact else cwd
 
     def briefs(self) -> Iterator[Fields]:
         """Yield the brief descriptions of all sessions. Raises LedgerError."""

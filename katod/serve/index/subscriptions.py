@@ -84,7 +84,11 @@ class Subscriptions:
             if name not in before or before[name][1] != stats
         ]
         gone = [entry for name, (entry, _) in before.items() if name not in now]
-        return rows + [bridge.session_event(_DELETED, entry.key, self._index.about(entry)) for entry in gone]
+        return rows + [self._deleted(entry) for entry in gone]
+
+    def _deleted(self, entry: SessionEntry) -> Fields:
+        """Return that a session is gone. It may have been forgotten: nothing is read of it any more."""
+        return bridge.session_event(_DELETED, entry.key, {"projectPath": self._index.project_of(entry)})
 
     def _now(self) -> dict[str, tuple[SessionEntry, bytes]]:
         return {name: (entry, entry.stats) for name, entry in self._index.all().items()}

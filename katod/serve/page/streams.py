@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -159,11 +160,13 @@ class Streams:
     async def _about(self, entry: SessionEntry) -> Pieces:
         before = None
         while True:
-            now = await self._hub.find(entry.name)  # it is another one once it is recorded
-            row = await self._hub.reading.run(lambda: self._sessions.row(now or entry))  # noqa: B023 - done within the loop
+            if (now := await self._hub.find(entry.name)) is None:
+                return  # with it the stream ends: nothing is read of a session that was forgotten
+            entry = now  # another one once it is recorded
+            row = await self._hub.reading.run(partial(self._sessions.row, entry))
             if row != before:
                 before = row
-                outputs = await self._hub.reading.run(lambda: self._outputs(entry.key))
+                outputs = await self._hub.reading.run(partial(self._outputs, entry.key))
                 html = {"html": about(row, time.time()), "recorded": recorded(row, outputs), "own": own(row)}
                 yield event({**html, "title": row.title, "state": row.state, "need": row.need}, "about")
             await self._watch.tick()

@@ -19,6 +19,9 @@ class Index:
     def about(self, _entry):
         return {"projectPath": ""}
 
+    def project_of(self, entry):
+        return f"/home/{entry.key.id}"
+
     def renew(self):
         self.renewed += 1
 
@@ -39,8 +42,21 @@ def test_a_change_is_told_once():
     assert subscriptions.look(is_due=False) == []
     del index.entries["a"]
     [gone] = subscriptions.look(is_due=True)
-    assert gone["action"] == "deleted"
+    assert (gone["action"], gone["projectPath"]) == ("deleted", "/home/a")
     assert (subscriptions.look(is_due=True), index.renewed) == ([], 2)
+
+
+def test_nothing_is_read_of_a_session_that_is_gone():
+    """It may have been forgotten: where it was is known, or it is not said."""
+    index = Index()
+    index.has("a", b"1")
+    subscriptions = Subscriptions(index)
+    subscriptions.begin()
+    del index.entries["a"]
+    index.about = None  # reads the file
+    [gone] = subscriptions.look(is_due=False)
+    assert gone["action"] == "deleted"
+    assert "metadata" not in gone
 
 
 def test_those_who_follow_get_the_latest_of_each_session():
