@@ -9,7 +9,7 @@ import pytest
 
 from katod.serve.access import guard
 from katod.serve.access.guard import _SECURITY, ABORT, UNSENT, Guard, _bounded, _hardened, _patient
-from katod.serve.access.limits import BODY
+from katod.serve.access.limits import BODY, Rate
 from katod.serve.http import Disconnected
 from tests.looping import each
 from tests.serve.serving import POLICY, TOKEN
@@ -124,7 +124,7 @@ def test_the_application_begins_and_ends_with_the_server() -> None:
     async def none(*_given: Any) -> Any:
         return {"type": "http.disconnect"}
 
-    guarded = Guard(app, POLICY, lambda _scope, _refusal: None)  # type: ignore[arg-type]
+    guarded = Guard(app, POLICY, lambda _scope, _refusal: None, Rate(2, 20))  # type: ignore[arg-type]
     asyncio.run(guarded({"type": "lifespan"}, none, none))  # type: ignore[arg-type]
     headers = [(b"host", b"127.0.0.1:3100"), (b"authorization", f"Bearer {TOKEN}".encode())]
     request = {
@@ -144,7 +144,7 @@ def test_whoever_guesses_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None
     async def none(*_given: Any) -> Any:
         return {"type": "http.disconnect"}
 
-    guarded = Guard(none, POLICY, lambda _scope, _refusal: None)
+    guarded = Guard(none, POLICY, lambda _scope, _refusal: None, Rate(2, 20))
 
     def ask(token: str) -> int:
         sent: list[Any] = []
@@ -207,6 +207,6 @@ def test_a_refusal_says_what_is_to_be_done(headers: list[Any], answer: tuple[int
     async def none(*_given: Any) -> Any:
         return {"type": "http.disconnect"}
 
-    asyncio.run(Guard(none, POLICY, lambda _scope, _refusal: None)(scope, none, send))
+    asyncio.run(Guard(none, POLICY, lambda _scope, _refusal: None, Rate(2, 20))(scope, none, send))
     status, name, value = answer
     assert (sent[0]["status"], dict(sent[0]["headers"])[name]) == (status, value)
