@@ -157,7 +157,7 @@ def _patient(scope: Scope, send: Send) -> Send:
     async def patient(message: Message) -> None:
         try:
             async with timeout(None) as end:
-                with _Progress(end, unsent):
+                with _UnsentWatch(end, unsent):
                     await send(message)
         except TimeoutError:
             _abort(scope)
@@ -166,7 +166,7 @@ def _patient(scope: Scope, send: Send) -> Send:
     return patient
 
 
-class _Progress:
+class _UnsentWatch:
     """Within the block, looks now and then whether fewer bytes are unsent; lets the time be over when they are not."""
 
     def __init__(self, end: Timeout, unsent: Callable[[], int]) -> None:

@@ -149,7 +149,7 @@ class SessionIndex:
         """Return the session of a project that changed last. Raises LedgerError."""
         newest_first = sorted(self.all().values(), key=lambda entry: -entry.changed_ns)
         main = (entry for entry in newest_first if not entry.key.subagent)
-        return next((entry for entry in main if self.about(entry)["projectPath"] == project), None)
+        return next((entry for entry in main if self.brief(entry)["projectPath"] == project), None)
 
     def content(self, name: str) -> SessionContent:
         """Return the files of a session as the index has them. Raises NotServed."""
@@ -162,8 +162,11 @@ class SessionIndex:
         )
 
     def about(self, entry: SessionEntry) -> Fields:
-        """Return the description of a session, as CodingBridge has it."""
-        row = bridge.about_session(entry.key, described(entry), entry.count, redact if self._redact else str)
+        """Return the description of a session, as CodingBridge has it; it is called as in all lists."""
+        metadata, say = called(entry), redact if self._redact else str
+        row = bridge.about_session(entry.key, metadata, entry.count, say)
+        title = say(self.said(entry).title or metadata.list_title)
+        row |= {"title": title} if title else {}
         return row | ({"lastActivityAt": utc(entry.changed_ns / 1e9)} if entry.changed_ns else {})
 
     def brief(self, entry: SessionEntry) -> Fields:
