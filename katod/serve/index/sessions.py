@@ -226,10 +226,14 @@ class SessionIndex:
         return self._scope.everything and not self._recorded.is_forgotten(key)
 
     def _look(self, now: float) -> None:
-        entries = dict(self._entries)
-        if new := self._recorded.take(entries):  # files of no session may be theirs
+        entries, forgotten = dict(self._entries), self._recorded.forgotten
+        new = self._recorded.take(entries)
+        is_replaced = new is not None and self._is_replaced(entries, forgotten)
+        if new or is_replaced:  # files of no session may be theirs
             self._names = {path: name for path, name in self._names.items() if name}
-            self._names |= {path: entry.name for entry in new for path in entry.paths}
+            self._names |= {path: entry.name for entry in new or () for path in entry.paths}
+        if is_replaced:
+            self._swept = -SWEEP_EVERY  # now, so that no session is missing until then that has files
         databases = numbers_of(_databases_of(self._scope.roots))
         if now - self._swept >= SWEEP_EVERY:
             self._swept = now
@@ -237,6 +241,11 @@ class SessionIndex:
         elif databases != self._databases:
             self._take_in(entries, ((root, _contained(root)) for root in self._scope.roots))
         self._entries, self._databases = entries, databases
+
+    def _is_replaced(self, entries: dict[str, SessionEntry], forgotten: frozenset[bytes]) -> bool:
+        """Return whether the ledger no longer has what it had of sessions, as one that was put in its place."""
+        is_other = any(entries.get(name) is not entry for name, entry in self._entries.items())
+        return is_other or bool(forgotten - self._recorded.forgotten)
 
     def _with_swept(self, entries: dict[str, SessionEntry]) -> dict[str, SessionEntry]:
         """Return the sessions after a sweep: those that are recorded, and those that have a file."""
