@@ -707,6 +707,8 @@ def test_the_stream_of_a_session_that_is_forgotten_ends(world):
                 if piece.startswith("event: about") and len([one for one in sent if "event: about" in one]) == 1:
                     world.cli("forget", SESSION, "--yes")
                     world.once()
+                    app.hub.index.look_again()  # as in the next second
+                    assert await app.hub.find(SESSION) is None
                     maker.write({"type": "custom-title", "customTitle": "written later", "sessionId": SESSION})
                     maker.write(maker.user("said later"))
         return "".join(sent)

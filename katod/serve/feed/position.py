@@ -143,7 +143,7 @@ def located(names: Iterable[str], messages: Iterable[SentMessage]) -> Position |
     for sent in messages:
         if sent.names:
             marks.setdefault(sent.source, SourcePosition(sent.source))
-            if named := wanted.intersection(sent.names):
-                found |= named
+            if matching := wanted.intersection(sent.names):
+                found |= matching
                 marks[sent.source] = SourcePosition(sent.source, sent.id)
     return Position(tuple(marks.values())) if wanted and found == wanted else None

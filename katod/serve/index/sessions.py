@@ -226,14 +226,8 @@ class SessionIndex:
         return self._scope.everything and not self._recorded.is_forgotten(key)
 
     def _look(self, now: float) -> None:
-        entries, forgotten = dict(self._entries), self._recorded.forgotten
-        new = self._recorded.take(entries)
-        is_replaced = new is not None and self._is_replaced(entries, forgotten)
-        if new or is_replaced:  # files of no session may be theirs
-            self._names = {path: name for path, name in self._names.items() if name}
-            self._names |= {path: entry.name for entry in new or () for path in entry.paths}
-        if is_replaced:
-            self._swept = -SWEEP_EVERY  # now, so that no session is missing until then that has files
+        entries = dict(self._entries)
+        self._take_ledger(entries)
         databases = numbers_of(_databases_of(self._scope.roots))
         if now - self._swept >= SWEEP_EVERY:
             self._swept = now
@@ -241,6 +235,17 @@ class SessionIndex:
         elif databases != self._databases:
             self._take_in(entries, ((root, _contained(root)) for root in self._scope.roots))
         self._entries, self._databases = entries, databases
+
+    def _take_ledger(self, entries: dict[str, SessionEntry]) -> None:
+        """Update the sessions by the ledger; files of no session may be theirs. Raises LedgerError."""
+        forgotten = self._recorded.forgotten
+        if (new := self._recorded.take(entries)) is None:
+            return
+        if new or self._is_replaced(entries, forgotten):
+            self._names = {path: name for path, name in self._names.items() if name}
+            self._names |= {path: entry.name for entry in new for path in entry.paths}
+        if self._is_replaced(entries, forgotten):
+            self._swept = -SWEEP_EVERY  # at once: until then, sessions would be missing that have files
 
     def _is_replaced(self, entries: dict[str, SessionEntry], forgotten: frozenset[bytes]) -> bool:
         """Return whether the ledger no longer has what it had of sessions, as one that was put in its place."""
