@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 import orjson
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from katod.errors import KatodError
 from katod.formats.text.markup import NOTHING, Markup
@@ -18,6 +18,7 @@ from katod.serve.feed.channel import Channel, Lost
 from katod.serve.feed.hub import Hub
 from katod.serve.feed.position import Position, named
 from katod.serve.feed.reader import MakeReader
+from katod.serve.http import ClosedStream
 from katod.serve.index.entry import NotServed, SessionEntry
 from katod.serve.page.listfilter import ListFilter
 from katod.serve.page.listview import groups, list_row
@@ -65,7 +66,7 @@ class Streams:
         """Return the answer with a stream, or that too many are open."""
         if self._open >= _MOST:
             return Response("too many pages are open", 503, {"Retry-After": "5"})
-        return StreamingResponse(self._counted(pieces, key), headers=_HEADERS)
+        return ClosedStream(self._counted(pieces, key), headers=_HEADERS)
 
     async def _counted(self, pieces: Pieces, key: SessionKey | None) -> Pieces:
         self._open += 1

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import orjson
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from katod import __version__
@@ -19,7 +19,7 @@ from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
 from katod.serve.feed.hub import Hub
 from katod.serve.feed.reader import ALL, streamed
-from katod.serve.http import json_response, problem
+from katod.serve.http import ClosedStream, json_response, problem
 from katod.serve.index.entry import NotServed, SessionContent, SessionEntry
 from katod.serve.index.sessions import SessionIndex
 from katod.serve.protocol import listing, paging
@@ -169,7 +169,7 @@ class RestApi:
         if (entry := await self._entry(request)) is None:
             return _not_found()
         content, said = self._hub.index.content(entry.name), self._hub.index.said(entry)
-        return StreamingResponse(
+        return ClosedStream(
             self._pieces(exporting(content, said, self._options, thinking, raw)), media_type=_MEDIA[name]
         )
 
