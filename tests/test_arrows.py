@@ -179,7 +179,7 @@ IMPURE = {
     "seal": ".keys",
     "serve": (
         ".access.guard .access.token .address .app .index.changes .index.entry .index.sessions .page.listwatch .page.machines .page.pages .page.recording .page.search .page.sessionlist .page.streams .page.trigrams"
-        " .protocol.connection .protocol.rest .server .worker"
+        " .page.login .protocol.connection .protocol.rest .server .worker"
     ),
 }
 # What determines the bytes of an output: pure, and using only pure modules.

@@ -1,7 +1,8 @@
 """The lines of one recording, read from its session up to where katod has read it. The session is the queue.
 
-A recording is what its sources, its ranges and its options make of it: read again, it has the same lines. So nothing
-has to be kept of what is to be sent, and after a restart it is read again from its beginning.
+A recording is what its sources, its ranges and its options make of it: read again, it has the same lines, and those of
+one source in the same order. So nothing has to be kept of what is to be sent, and after a restart it is read again from
+its beginning.
 """
 
 from collections import deque
@@ -70,7 +71,9 @@ class RecordingReader(Generic[L]):
     """A position in a recording: the lines that were read and not sent, and where to read on.
 
     It begins after the line with the transaction `after`. Where that is nowhere in the recording any more, as the
-    session was rewritten or a new version of katod has other lines, it begins with the first one.
+    session was rewritten or a new version of katod has other lines, it begins with the first one; and where the session
+    has several sources, as lines that came later may be before that one when they are read again. Whoever sends lines
+    knows which of them were sent.
     """
 
     def __init__(self, form: SentFormat[L], recording: OfferedRecording, log: EventLog, after: str) -> None:
@@ -80,7 +83,7 @@ class RecordingReader(Generic[L]):
         self._log = log
         self._checked: object = None  # the ends of ranges that are known to be in the session as it is, or not to be
         self._check_at = 0.0  # when those that are not can be looked for again
-        self._begin(after)
+        self._begin(after if len(recording.sources) == 1 else "")
 
     def _begin(self, after: str) -> None:
         """Begin at the beginning of the session."""

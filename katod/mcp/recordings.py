@@ -25,7 +25,7 @@ from katod.record.reading import located, opened, opened_text
 from katod.search.query import Query
 from katod.search.transcriptfiles import TranscriptFile, existing
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow, SourceRow
+from katod.store.rows import OutputRow, PersonalRow, SourceRow
 
 _PIECE: Final = 64 * 1024  # characters
 _SOME: Final = 5  # sessions that are named if several are meant
@@ -65,6 +65,10 @@ class GivenRecording(Protocol):
         """What it is called, without secrets."""
 
     @property
+    def own(self) -> str:
+        """What its person calls it, without secrets; empty if nothing is known of that."""
+
+    @property
     def project(self) -> str:
         """The directory in which the agent worked, without secrets; empty if it is not known."""
 
@@ -98,6 +102,7 @@ class RecordedSession(NamedTuple):
     key: SessionKey
     size: int
     changed_ns: int
+    said: PersonalRow
     machine: str = ""
 
     @property
@@ -113,7 +118,12 @@ class RecordedSession(NamedTuple):
     @property
     def title(self) -> str:
         """What it is called, without secrets."""
-        return shown(head_metadata(self.row).best_title) or str(self.key)
+        return self.own or shown(head_metadata(self.row).best_title) or str(self.key)
+
+    @property
+    def own(self) -> str:
+        """What its person calls it, without secrets."""
+        return shown(self.said.title)
 
     @property
     def project(self) -> str:
@@ -147,21 +157,29 @@ def recordings(library: Library) -> list[GivenRecording]:
     """
     ledger = Ledger.read(library.state)
     with closing(ledger) if ledger is not None else nullcontext():
-        made = [row for row in located(ledger.outputs()) if row.made and row.held is None] if ledger else []
-        rows = sorted(made, key=lambda row: row.rank, reverse=True)
-        changed = {row.session: _changed(ledger.sources_of(row.session)) for row in rows} if ledger else {}
+        own = list(_own(library.state, ledger)) if ledger is not None else []
         shared = shared_recordings(library.state, library.folders, ledger)
-    own = [one for row in rows if (one := _recording(library.state, row, changed[row.session])) is not None]
     keys = {one.key for one in own}
     found: list[GivenRecording] = [*own, *(one for one in shared if one.key not in keys)]
     return sorted(found, key=lambda one: -one.changed_ns)
+
+
+def _own(state: Path, ledger: Ledger) -> Iterator[RecordedSession]:
+    """Yield the recordings of this machine whose transcripts are there."""
+    said = ledger.personal.all()
+    for row in sorted(located(ledger.outputs()), key=lambda row: row.rank, reverse=True):
+        if row.made and row.held is None:
+            key = SessionKey(*row.head["key"])
+            found = _recording(state, row, _changed(ledger.sources_of(row.session)), said.get(key) or PersonalRow(key))
+            if found is not None:
+                yield found
 
 
 def _changed(sources: Iterable[SourceRow]) -> int:
     return max((source.seen.mtime_ns for source in sources), default=0)
 
 
-def _recording(state: Path, row: OutputRow, changed: int) -> RecordedSession | None:
+def _recording(state: Path, row: OutputRow, changed: int, said: PersonalRow) -> RecordedSession | None:
     """Return the recording of a row, None if its transcript is not there; why it is refused is said when it is read."""
     size = 0
     try:
@@ -171,7 +189,7 @@ def _recording(state: Path, row: OutputRow, changed: int) -> RecordedSession | N
     except OutputUnreadable as error:
         if error.is_gone:
             return None
-    return RecordedSession(state, row, SessionKey(*row.head["key"]), size, changed)
+    return RecordedSession(state, row, said.session, size, changed, said)
 
 
 def of_session(found: Iterable[GivenRecording], session: str) -> list[GivenRecording]:

@@ -63,6 +63,11 @@ class SharedRecording:
         return shown(self._metadata.best_title) or str(self.key)
 
     @property
+    def own(self) -> str:
+        """Nothing: what the person of that machine calls it is not shared."""
+        return ""
+
+    @property
     def since(self) -> str:
         """When it began (ISO 8601), empty if that is not known."""
         return self._metadata.started or self._metadata.time

@@ -126,7 +126,8 @@ def search_sessions(
     matches = job.run(places)[begin:]
     read = {place.path: one for place, one in places.items()}
     facts = {"found": [_hits(match, read) for match in matches], **_missed(chosen, read, job)}
-    facts |= {} if matches else {"hint": _FEWER}
+    facts |= {} if begin else _named(chosen, words, wanted.oldest)
+    facts |= {} if matches or "named" in facts else {"hint": _FEWER}
     return ToolResult(facts | _after(begin + FOUND, more=not job.is_complete and begin + FOUND <= _FURTHEST))
 
 
@@ -135,6 +136,13 @@ def _places(chosen: list[GivenRecording], words: Query) -> Iterator[tuple[Transc
     for one in chosen:
         if (place := one.place(words)) is not None:
             yield place, one
+
+
+def _named(chosen: list[GivenRecording], words: Query, oldest: float) -> dict[str, Any]:
+    """Return the sessions that their person has called so, if there are any."""
+    named = (one for one in chosen if words.matches(one.own) and one.changed_ns >= oldest * 1e9)
+    found = [_described(some) for some in _by_session(named)[:FOUND]]
+    return {"named": found} if found else {}
 
 
 def _missed(chosen: list[GivenRecording], read: dict[Path, GivenRecording], job: Search) -> dict[str, Any]:
@@ -317,6 +325,7 @@ TOOLS: Final = {
             search_sessions,
             {
                 "found": _rows(_ROW | {"hits": _rows(_HIT), "total_hits": {"type": "integer"}}),
+                "named": _rows(_ROW) | {"description": "Sessions that their person has called so."},
                 "not_searched": {
                     "type": "array",
                     "items": {"type": "integer"},

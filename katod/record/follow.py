@@ -90,8 +90,10 @@ class Follower:
         self._seen = seen or FollowerDedup(native_ids=AGENTS[key.agent].nature.has_native_ids)
         self._stream = SessionStream(key, self._seen, log, None if mark is None else orjson.loads(mark.metadata))
         self._sources: dict[str, _FollowedSource] = {}
+        self._names: dict[str, str] = {}  # of sources, by each path that they had
         for path, identity, cursor, partial, state in mark.sources if mark is not None else ():
             source = self._sources[path] = _FollowedSource(path, identity, cursor, partial)
+            self._names[path] = path
             self._stream.open(source, orjson.loads(state))
         self.restarts = 0  # how often a source was no longer what was read of it
         self.problem: SourceError | None = None  # why a source could not be read when it was last looked into
@@ -101,6 +103,15 @@ class Follower:
     def metadata(self) -> SessionMetadata:
         """What is known about the session so far."""
         return self._stream.metadata
+
+    @property
+    def source(self) -> str:
+        """The name of the source of the event that is being processed."""
+        return self.name_of(self._stream.path)
+
+    def name_of(self, path: str) -> str:
+        """Return the name of the source at a path: where it was first, also after it was moved."""
+        return self._names.get(path, path)
 
     @property
     def offset(self) -> int:
@@ -154,9 +165,11 @@ class Follower:
         for source in list(self._sources.values()):
             if source.identity == identity and signature(source.path, identity) is None:
                 del self._sources[source.path]
+                self._names[path] = self._names[source.path]
                 source.path = path
                 self._sources[path] = source
                 return
+        self._names[path] = path
         self._sources[path] = _FollowedSource(path, identity)
 
     def _look_into(

@@ -63,6 +63,7 @@ class SessionStream:
         self.metadata = SessionMetadata(key, kept, RecordTally(kept.get(TALLY)) if whole and counts else None)
         self.exchanges = SessionExchanges(key.subagent, kept.get(_EXCHANGES))
         self.seen = seen
+        self.path = ""  # of the source of the event that is being processed: it may have waited while others were read
         self._log = log
         self._translations: dict[Readable, Translation] = {}
         self._order = None if gaps else CallOrder(kept.get(_ORDER))
@@ -124,6 +125,7 @@ class SessionStream:
         if self._order:
             for one in self._order.settle():
                 self._admit(one, source, self.seen)
+                self.path = one.path
                 yield one.event
                 self.metadata.close(one.event)
 
@@ -183,6 +185,7 @@ class SessionStream:
                 continue
             for ready in order.take(one) if order else (one,):
                 self._admit(ready, source, seen)
+                self.path = ready.path
                 yield ready.event
                 close(ready.event)
 

@@ -1,13 +1,13 @@
-"""Where the running server listens: a small file beside its token, for `katod serve --url`."""
+"""Where the running servers listen: a small file beside their token, for `katod serve --url`. A line for each."""
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from katod.smallfile import read_small, write_small
+from katod.smallfile import locked, read_small, write_small
 
 NAME: Final = "serve-address"
 _LARGEST: Final = 4096
@@ -25,22 +25,29 @@ class Address(NamedTuple):
 @contextmanager
 def announced(state: Path, host: str, port: int) -> Iterator[None]:
     """Keep the address in the state directory while it is served. Failures are ignored: the server works without it."""
-    path = state / NAME
-    with suppress(OSError):
-        write_small(path, f"{host}\n{port}\n{os.getpid()}\n".encode())
+    own = Address(host, port, os.getpid())
+    _replace(state, add=[own])
     try:
         yield
     finally:
-        found = _read(path)
-        if found is not None and found.pid == os.getpid():  # otherwise another server began since
-            with suppress(OSError):
-                path.unlink()
+        _replace(state, without=own)
 
 
 def running(state: Path) -> Address | None:
-    """Return where the running server listens, None if none runs."""
-    found = _read(state / NAME)
-    return found if found is not None and _is_own_process(found.pid) and _answers(found) else None
+    """Return where a running server listens, the one that began last if there are several; None if none runs."""
+    known = reversed(_read(state / NAME))
+    return next((found for found in known if _is_own_process(found.pid) and _answers(found)), None)
+
+
+def _replace(state: Path, *, add: Iterable[Address] = (), without: Address | None = None) -> None:
+    """Add an address or remove one, and those of servers that were killed; other servers may do so at the same time."""
+    path = state / NAME
+    with suppress(OSError), locked(state):
+        left = [one for one in _read(path) if one != without and _is_own_process(one.pid)]
+        if left := [*left, *add]:
+            write_small(path, "".join(f"{one.host} {one.port} {one.pid}\n" for one in left).encode())
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _is_own_process(pid: int) -> bool:
@@ -60,10 +67,19 @@ def _answers(address: Address) -> bool:
     return True
 
 
-def _read(path: Path) -> Address | None:
+def _read(path: Path) -> list[Address]:
+    """Return what servers wrote, in the order in which they began."""
     try:
-        host, port, pid = read_small(path, _LARGEST, own=True).decode().split()
-        found = Address(host, int(port), int(pid))
+        lines = read_small(path, _LARGEST, own=True).decode().splitlines()
     except (OSError, ValueError):
+        return []
+    return [found for line in lines if (found := _address(line)) is not None]
+
+
+def _address(line: str) -> Address | None:
+    try:
+        host, port, pid = line.split()
+        found = Address(host, int(port), int(pid))
+    except ValueError:
         return None
     return found if found.pid > 0 else None

@@ -17,6 +17,7 @@ from katod.formats.transcript.style import STYLE
 from katod.model import Options
 from katod.serve import failures
 from katod.serve.access.guard import Guard
+from katod.serve.access.limits import Rate
 from katod.serve.access.policy import AccessPolicy
 from katod.serve.feed.hub import Hub
 from katod.serve.http import html_response, problem
@@ -48,7 +49,8 @@ class _Whole(Convertor[str]):
 def application(hub: Hub, options: Options, policy: AccessPolicy, pages: Sequence[BaseRoute] = ()) -> ASGIApp:
     """Return the application that serves what a hub has; `pages` are what people look at."""
     register_url_convertor("whole", _Whole())
-    login = Login(policy)
+    guesses = Rate(each=2, burst=20)
+    login = Login(policy, guesses)
     routes = [
         Route("/static/{name}", static),
         WebSocketRoute("/ws", WebSocketEndpoint(hub).talk),
@@ -77,7 +79,7 @@ def application(hub: Hub, options: Options, policy: AccessPolicy, pages: Sequenc
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=wrong)
     app.router.redirect_slashes = False
     app.router.default = _unserved(app.router.default)
-    return Guard(app, policy, login.door)
+    return Guard(app, policy, login.door, guesses)
 
 
 def _unserved(missing: ASGIApp) -> ASGIApp:

@@ -1,13 +1,14 @@
 """Requests and answers: JSON, forms, and work that ends when its client leaves."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
 
 import orjson
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.types import Send
 
 from katod.formats.text.markup import Markup
 
@@ -17,6 +18,21 @@ _FIELDS: Final = 8
 
 class Disconnected(Exception):
     """A client has left, or was disconnected because it does not read, or sends too much."""
+
+
+class ClosedStream(StreamingResponse):
+    """An answer piece by piece. What makes the pieces is closed with it, also if the client has left.
+
+    Otherwise that is left to the collector of garbage, which closes what belongs together in any order.
+    """
+
+    async def stream_response(self, send: Send) -> None:
+        """Send all pieces."""
+        try:
+            await super().stream_response(send)
+        finally:
+            if isinstance(self.body_iterator, AsyncGenerator):
+                await self.body_iterator.aclose()
 
 
 def json_response(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -23,7 +23,7 @@ from katod.errors import ServeError
 from katod.formats.redact import engine
 from katod.preload import preload
 from katod.serve.access import limits
-from katod.serve.access.guard import ABORT
+from katod.serve.access.guard import ABORT, UNSENT
 
 _GRACE: Final = 1  # seconds that answers may still take when the server ends
 _BACKLOG: Final = 64
@@ -108,8 +108,8 @@ class _Socket(WebSocketsSansIOProtocol):
 
 
 def _offer(scope: Any, transport: asyncio.Transport) -> None:
-    """Let the application end a connection at once."""
-    scope.setdefault("extensions", {})[ABORT] = transport.abort
+    """Let the application end a connection at once, and know how much of what it sent waits for the client."""
+    scope.setdefault("extensions", {}).update({ABORT: transport.abort, UNSENT: transport.get_write_buffer_size})
 
 
 class _Server(uvicorn.Server):
@@ -117,7 +117,8 @@ class _Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self._closing: dict[asyncio.Transport, float] = {}
+        # Connections that are being closed: what is unsent, and since when it has been as much.
+        self._closing: dict[asyncio.Transport, tuple[int, float]] = {}
 
     async def on_tick(self, counter: int) -> bool:
         """Look after the server now and then."""
@@ -125,11 +126,14 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def _cut_off(self, now: float) -> None:
-        """End connections that were closed some time ago, but for what their clients do not read."""
+        """End connections that were closed, but for what their clients do not read."""
         transports = (one.transport for one in self.server_state.connections)
-        self._closing = {one: self._closing.get(one, now) for one in transports if one.is_closing()}
-        for transport, since in self._closing.items():
-            if now - since > limits.PATIENCE:
+        before, self._closing = self._closing, {}
+        for transport in (one for one in transports if one.is_closing()):
+            left = transport.get_write_buffer_size()
+            unsent, since = before.get(transport, (left, now))
+            self._closing[transport] = (unsent, since) if left >= unsent else (left, now)
+            if now - self._closing[transport][1] > limits.PATIENCE:
                 transport.abort()
 
     @contextmanager

@@ -175,6 +175,11 @@ class Tombstones:
             return None
         return self._rows.get(self._hash(path)) or self._identities.get(self._hash(encode_json(identity)))
 
+    @property
+    def sessions(self) -> frozenset[bytes]:
+        """What the sessions are known by: others in another ledger."""
+        return frozenset(self._sessions)
+
     def covers(self, key: SessionKey) -> bool:
         """Return whether a session, or the one that it is a sub-agent of, was forgotten."""
         return any(self.of_session(one) is not None for one in {key, key._replace(subagent="")})

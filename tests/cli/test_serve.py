@@ -3,6 +3,9 @@
 import os
 import socket
 import stat
+import subprocess
+import sys
+from contextlib import ExitStack
 
 import pytest
 
@@ -39,25 +42,59 @@ def test_the_port_in_use_is_printed(world):
 
 
 def test_a_server_that_ends_takes_back_its_own_address_alone(tmp_path):
-    """Another one may have begun since, and is to be found."""
+    """Others that run are found again, in whichever order they began and end; the last one is printed."""
     path = tmp_path / address.NAME
-    with address.announced(tmp_path, "127.0.0.1", 1):
-        assert path.read_text().split() == ["127.0.0.1", "1", str(os.getpid())]
-    assert not path.exists()
-    with address.announced(tmp_path, "127.0.0.1", 1):
-        path.write_text("127.0.0.1\n2\n1\n")
-    assert path.exists()
+    with ExitStack() as sockets:
+        first, second = (
+            sockets.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1] for _ in range(2)
+        )
+        for order in ((first, second), (second, first)):
+            one, two = (address.announced(tmp_path, "127.0.0.1", port) for port in order)
+            with one:
+                assert path.read_text() == f"127.0.0.1 {order[0]} {os.getpid()}\n"
+                with two:
+                    assert address.running(tmp_path).port == order[1]
+                assert address.running(tmp_path).port == order[0]
+            assert (path.exists(), address.running(tmp_path)) == (False, None)
+        one, two = (address.announced(tmp_path, "127.0.0.1", port) for port in (first, second))
+        one.__enter__()
+        two.__enter__()
+        one.__exit__(None, None, None)
+        assert address.running(tmp_path).port == second
+        two.__exit__(None, None, None)
 
 
-def test_an_address_that_a_killed_server_left_is_none(world):
-    """Its number may be that of another program by now."""
-    (world.state / "serve-address").write_text(f"127.0.0.1\n9\n{os.getpid()}\n")
+def test_a_second_server_that_ends_does_not_hide_the_first(world):
+    """They are processes of their own, with one state directory."""
+    with Served(world) as first:
+        with Served(world) as second:
+            assert world.cli("serve", "--url").startswith(f"http://127.0.0.1:{second.port}/#token=")
+            second.stop()
+        assert world.cli("serve", "--url").startswith(f"http://127.0.0.1:{first.port}/#token=")
+
+
+def test_an_address_that_a_killed_server_left_is_none(world, tmp_path):
+    """Its number may be that of another program by now; the next server removes it."""
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    gone = f"127.0.0.1 9 {int(ended.stdout)}\n"
+    (world.state / "serve-address").write_text(f"127.0.0.1 9 {os.getpid()}\n{gone}")
     assert world.cli("serve", "--url").startswith("http://127.0.0.1:3100/#token=")
+    with address.announced(world.state, "127.0.0.1", 1):
+        assert gone not in (world.state / "serve-address").read_text()
 
 
 @each(
     "text",
-    ["", "x", "127.0.0.1\n1\n0\n", f"127.0.0.1\n1\n{10**30}\n", "127.0.0.1\n1\n-1\n", "127.0.0.1\nx\n1\n", "\ud800"],
+    [
+        "",
+        "x",
+        "127.0.0.1 1 0\n",
+        f"127.0.0.1 1 {10**30}\n",
+        "127.0.0.1 1 -1\n",
+        "127.0.0.1 x 1\n",
+        "\ud800",
+        "a b c d\n",
+    ],
 )
 def test_a_file_that_no_server_wrote_is_no_address(world, text):
     """It says nothing of a process of this user."""
@@ -161,7 +198,7 @@ def test_a_server_runs_if_its_process_does_and_it_listens(tmp_path):
     with listening("127.0.0.1", 0) as listener:
         port, nobody = listener.getsockname()[1], 2**30
         for pid, found in ((os.getpid(), address.Address("127.0.0.1", port, os.getpid())), (nobody, None)):
-            (tmp_path / address.NAME).write_text(f"127.0.0.1\n{port}\n{pid}\n")
+            (tmp_path / address.NAME).write_text(f"127.0.0.1 {port} {pid}\n")
             assert address.running(tmp_path) == found
     (tmp_path / address.NAME).write_text(f"127.0.0.1\n{port}\n{os.getpid()}\n")
     assert address.running(tmp_path) is None

@@ -110,6 +110,25 @@ def test_it_begins_after_the_line_that_was_sent_last(session: Claude) -> None:
     assert read(reader_of(session, after=lines["held"])) == ["again"]
 
 
+def test_of_several_files_that_grow_in_turns_every_line_is_read_again(session: Claude) -> None:
+    """What came after the last line may be before it then; who sends the lines knows which were sent."""
+    other = Claude(session.world)
+    other.path = session.path.parent.with_name("-home-me-other") / session.path.name
+    other.count = 100
+    other.append(other.user("there"))
+    identity = AGENTS["claude"].named(session.path)
+    assert identity is not None
+    whole = reader_of(session)
+    both = tuple(Limited(str(maker.path), identity, None) for maker in (session, other))
+    whole.update(whole.recording._replace(sources=both))
+    while whole.read():
+        last = whole.lines[-1].txn
+        whole.lines.clear()
+    session.append(session.user("meanwhile"))
+    again = RecordingReader(MATRIX_DELIVERY.form, whole.recording, EventLog(), last)
+    assert read(again) == ["hello", "yes", "more", "meanwhile", "there"]
+
+
 def test_a_line_that_was_held_back_is_what_it_goes_on_after(session: Claude) -> None:
     """Nothing is read again then: what was sent last has come last, and nothing more is there."""
     session.append(session.says("held", message={"stop_reason": None}))

@@ -75,6 +75,24 @@ def test_what_has_no_id_names_no_recording(talked):
     assert read_session(state, session=ID[: len(agent) + 7]).text == read_session(state, session=ID).text
 
 
+def test_a_session_is_called_as_its_person_calls_it(talked):
+    """In lists, in what is found and read; it is found by that title, too, which is given without secrets."""
+    state = Library(talked.state)
+    assert search_sessions(state, query="rounding").facts["found"] == []
+    talked.cli("rename", SESSION, f"Payment rounding bug {TOKEN}")
+    talked.once()
+    [listed] = list_sessions(state).facts["sessions"]
+    assert listed["title"].startswith("Payment rounding bug")
+    [hit] = search_sessions(state, query="basket").facts["found"]
+    answer = search_sessions(state, query="rounding")
+    assert ([hit["title"]], answer.facts["found"]) == ([listed["title"]], [])
+    assert [(one["session"], one["title"]) for one in answer.facts["named"]] == [(ID, listed["title"])]
+    assert "hint" not in answer.facts
+    assert TOKEN not in everything(answer)
+    assert "named" not in search_sessions(state, query="rounding", agent="codex").facts
+    assert read_session(state, session=ID).facts["title"] == listed["title"]
+
+
 def test_secrets_are_removed_everywhere(talked):
     """From what is listed, found and read, and no query finds one."""
     state = Library(talked.state)

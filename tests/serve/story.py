@@ -20,7 +20,8 @@ from katod.discover.roots import find_roots
 from katod.formats.stream import bridge
 from katod.search.query import Query
 from katod.serve.feed import reader
-from katod.serve.feed.tail import Position
+from katod.serve.feed.position import Position, SentMessage, SourcePosition
+from katod.serve.feed.reader import MessageReader
 from katod.serve.index import sessions
 from katod.serve.index.entry import SessionContent
 from katod.serve.index.sessions import IndexScope, SessionIndex
@@ -113,10 +114,26 @@ def _messages(content: SessionContent) -> list[Any]:
     """Return the messages of a session, and how many there are after each of them, and after some more."""
     found = list(reader.messages(content))
     names = ["", "nobody", *(message["id"] for message in reader.streamed(content))]
-    left = [[len(list(reader.after(content, Position(name, more)))) for more in (0, 1, 2, 9)] for name in names]
+    left = [[len(_after(content, name, more)) for more in (0, 1, 2, 9)] for name in names]
     hidden = [len(list(reader.messages(content, number))) for number in range(len(found) + 1)]
-    meant = [reader.named(content, one) for message in reader.streamed(content) for one in bridge.cursors_of(message)]
+    again = MessageReader(lambda: content)
+    meant = [again.located([one]).last for message in reader.streamed(content) for one in bridge.cursors_of(message)]
     return [digest_of(found), left, hidden, meant]
+
+
+def _after(content: SessionContent, name: str, more: int) -> list[SentMessage]:
+    """Return what follows a message and so many without an id after it, in the source that it is in."""
+    again, end, left = MessageReader(lambda: content), Position(), True
+    while left:
+        batch = again.sent()
+        for sent in (*batch.hidden, *batch.sent):
+            end = end.after(sent)
+        left = batch.more
+    at = again.located([name]) if name else Position()
+    if at is None:
+        return []
+    marks = at.marks or [SourcePosition(mark.source) for mark in end.marks]
+    return list(again.between(Position(tuple(mark._replace(more=more) for mark in marks)), end))
 
 
 class Story:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 from contextlib import AsyncExitStack
-from functools import cache
+from functools import cache, partial
 from urllib.parse import quote
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from katod.log import EventLog
 from katod.model import Options, SessionKey
 from katod.serve.access.limits import SOCKETS
 from katod.serve.app import application
+from katod.serve.page.sessionlist import SessionList
 from katod.serve.protocol import connection
 from katod.serve.worker import Busy
 from tests.formats.schemas import schema
@@ -502,3 +503,29 @@ def test_a_client_hears_that_the_sessions_cannot_be_read_now(world, monkeypatch,
     assert heard["code"] == "TIMEOUT"
     assert "fault" not in str(heard)
     assert noted == ([(error, SessionKey("claude", SESSION))] if isinstance(error, ValueError) else [])
+
+
+def test_a_session_has_one_title_in_every_list(world):
+    """Its person's own, else that of its agent, else its first words, else its project and day; exports have it, too."""
+    said = ({}, {"customTitle": "Named in the agent"}, {}, {})
+    for number, title in enumerate(said, 1):
+        maker = world.session(number)
+        maker.say(user("Fix the total" if number < 4 else "/clear"), says("Done."))
+        maker.append(*([{"type": "custom-title", "sessionId": maker.session} | title] if title else ()))
+    world.cli("rename", "00000001", "Payment rounding bug")
+    world.once()
+
+    async def work(app):
+        rows = (await app.ask("/sessions/recent")).json["sessions"]
+        names = [row["id"] for row in rows]
+        project = (await app.ask("/projects/%2Fhome%2Fme%2Fapp/sessions")).json["sessions"]
+        sessions = SessionList(app.hub.index, redact=True)
+        listed = [await app.hub.reading.run(partial(sessions.row, app.hub.index.find(name))) for name in names]
+        export = await app.ask(f"/projects/%2Fhome%2Fme%2Fapp/sessions/{world.session(1).session}/export")
+        titles = [{row["id"]: row["title"] for row in found} for found in (rows, project)]
+        return *titles, {row.name: row.title for row in listed}, export.body.decode()
+
+    recent, project, listed, export = run(world, work)
+    assert recent == project == listed
+    assert {"Payment rounding bug", "Named in the agent", "Fix the total"} < set(recent.values())
+    assert "# Payment rounding bug" in export

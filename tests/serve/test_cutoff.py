@@ -16,9 +16,13 @@ from katod.serve.server import _Connection, _Server, _Socket
 class Transport:
     def __init__(self, name: str, aborted: list[str], *, closing: bool) -> None:
         self.name, self.closing, self._aborted = name, closing, aborted
+        self.unsent = 9
 
     def is_closing(self) -> bool:
         return self.closing
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
 
     def abort(self) -> None:
         self._aborted.append(self.name)
@@ -41,6 +45,21 @@ def test_a_connection_that_was_closed_some_time_ago_is_ended() -> None:
     first.closing = True
     server._cut_off(2000.0)
     assert aborted == ["first"]
+
+
+def test_a_connection_that_was_closed_is_not_ended_while_its_client_reads() -> None:
+    """However slowly; it has the same time after each byte."""
+    aborted: list[str] = []
+    one = Transport("slow", aborted, closing=True)
+    server = _Server(uvicorn.Config(lambda: None))
+    connections: Any = [SimpleNamespace(transport=one)]
+    server.server_state.connections = connections
+    for step in range(5):
+        one.unsent = 9 - step
+        server._cut_off(1000.0 + step * limits.PATIENCE)
+    assert aborted == []
+    server._cut_off(1001.0 + 5 * limits.PATIENCE)
+    assert aborted == ["slow"]
 
 
 def test_a_server_looks_after_its_connections_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +92,7 @@ def test_a_client_that_asks_for_life_and_reads_nothing_is_ended(
 def test_a_request_that_comes_in_time_is_answered_however_long_that_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The end for which an idle connection waits is put off by a request, not by a part of one."""
     connection: Any = _Connection.__new__(_Connection)
-    connection.transport = SimpleNamespace(abort=None)
+    connection.transport = SimpleNamespace(abort=None, get_write_buffer_size=None)
     for scope, is_put_off in ((None, False), ({"type": "http"}, True)):
         connection.scope, waiting = None, SimpleNamespace(is_over=False)
         waiting.cancel = lambda waiting=waiting: setattr(waiting, "is_over", True)

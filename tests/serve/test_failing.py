@@ -9,7 +9,7 @@ import pytest
 
 from katod.formats.stream.messages import Messages
 from katod.serve.feed.reader import MessageReader
-from katod.serve.http import Disconnected, while_there
+from katod.serve.http import ClosedStream, Disconnected, while_there
 from katod.serve.index.sessions import SessionIndex
 from katod.serve.page import listwatch as watch
 from katod.serve.page import reader
@@ -262,3 +262,26 @@ def test_whatever_fails_is_an_answer_and_in_the_log(world, monkeypatch):
     run(world, work, log=lambda *line: lines.append(line))
     assert [(name, fields["problem"]) for _, name, fields in lines] == [("serve.failed", "ValueError")] * 2
     assert all(fields["where"].startswith("katod.serve.") for _, _, fields in lines)
+
+
+def test_what_makes_the_pieces_of_an_answer_is_closed_when_its_client_leaves():
+    """At once, whoever keeps the error: nothing is left to the collector of garbage."""
+    closed = []
+
+    async def pieces():
+        try:
+            yield "first"
+            yield "second"
+        finally:
+            closed.append(True)
+
+    async def send(message):
+        if message.get("body"):
+            raise Disconnected
+
+    async def work():
+        with pytest.raises(Disconnected) as kept:
+            await ClosedStream(pieces()).stream_response(send)
+        return kept, list(closed)
+
+    assert asyncio.run(work())[1] == [True]

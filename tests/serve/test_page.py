@@ -15,7 +15,7 @@ from katod.agents import AGENTS
 from katod.events import TOOL_CALL, TOOL_RESULT, USER_MESSAGE, Event, SessionRef
 from katod.formats.stream.bridge import event_uuid
 from katod.metadata import SessionMetadata
-from katod.model import SessionKey
+from katod.model import Options, SessionKey
 from katod.serve.app import FOLDER
 from katod.serve.page import listwatch as watch
 from katod.serve.page import pages, recording, streams
@@ -689,6 +689,63 @@ def test_a_call_is_shown_while_it_runs(world):
         return held
 
     assert "<footer" not in run(world, work)[2]
+
+
+def test_the_stream_of_a_session_that_is_forgotten_ends(world):
+    """Whatever is written to the file then is not even read."""
+    maker = talked(world)
+    world.once()
+
+    async def work(app):
+        sessions = SessionList(app.hub.index, redact=True)
+        make_reader = lambda content: PageReader(content, Options())  # noqa: E731 - one object for the hub
+        served = streams.Streams(app.hub, sessions, make_reader, lambda _key: ())
+        entry, sent = await app.hub.find(SESSION), []
+        async with aclosing(served.of_session(entry, "")) as pieces, asyncio.timeout(20):
+            async for piece in pieces:
+                sent.append(piece)
+                if piece.startswith("event: about") and len([one for one in sent if "event: about" in one]) == 1:
+                    world.cli("forget", SESSION, "--yes")
+                    world.once()
+                    app.hub.index.look_again()  # as in the next second
+                    assert await app.hub.find(SESSION) is None
+                    maker.write({"type": "custom-title", "customTitle": "written later", "sessionId": SESSION})
+                    maker.write(maker.user("said later"))
+        return "".join(sent)
+
+    sent = run(world, work)
+    assert "event: about" in sent
+    assert "later" not in sent
+
+
+def test_a_page_of_two_files_that_grow_in_turns_is_sent_each_message_once(world):
+    """Also by another server: what a page names says of each file how far it was sent."""
+    one, two = world.claude(), world.claude()
+    two.path = world.home / ".claude/projects/-home-me-other" / one.path.name
+    two.count = 100
+    one.write(one.user("A one"))
+    two.write(two.user("B one"))
+
+    async def follow(app, last, *said):
+        """Return what a page is sent after what it names, for each thing that is said meanwhile; and what it names."""
+        found = []
+        async with app.events(f"{ONE}/live?after={last}") as event:
+            for maker, text in said:
+                if maker is not None:
+                    maker.write(maker.user(text))
+                _, last, html = await next_of(event, "message")
+                found.append(re.search(r"[AB] \w+", html)[0])
+        return found, last
+
+    async def first(app):
+        last = re.search(r'data-last="([^"]*)"', (await app.ask(ONE)).body.decode())[1]
+        return await follow(app, last, (one, "A two"), (two, "B two"))
+
+    found, last = run(world, first)
+    assert found == ["A two", "B two"]
+    one.write(one.user("A three"))
+    found, last = run(world, lambda app: follow(app, last, (None, ""), (two, "B three")))
+    assert found == ["A three", "B three"]
 
 
 def test_the_list_goes_on_exactly_where_a_page_is(world):

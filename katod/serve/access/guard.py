@@ -1,7 +1,7 @@
 """The guard before everything that is served: it refuses requests, and bounds what the others may ask for."""
 
 import time
-from asyncio import get_running_loop, timeout, timeout_at
+from asyncio import Timeout, get_running_loop, timeout, timeout_at
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -9,10 +9,11 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from katod.serve.access.limits import BODY, HEAD, PATIENCE, Rate
-from katod.serve.access.policy import AccessPolicy, Refusal, refusal, stranger
+from katod.serve.access.policy import AccessPolicy, Refusal, gives_header, gives_token, knows_token, refusal, stranger
 from katod.serve.http import Disconnected, problem
 
-ABORT: Final = "katod.abort"  # the extension with which a connection is ended at once
+ABORT: Final = "katod.abort"  # the extension with which a connection is ended at once,
+UNSENT: Final = "katod.unsent"  # and the one that says how many bytes wait for its client
 # What needs no token: the form for it, and its styles.
 LOGIN: Final = "/login"
 OPEN: Final = frozenset({
@@ -36,7 +37,8 @@ SECURITY: Final = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-_HEADERS: Final = {401: {"WWW-Authenticate": "Bearer"}, 400: {"Connection": "close"}}
+_UNKNOWN: Final = 401
+_HEADERS: Final = {_UNKNOWN: {"WWW-Authenticate": "Bearer"}, 400: {"Connection": "close"}}
 _SECURITY: Final = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
 
 
@@ -46,14 +48,19 @@ Door = Callable[[Scope, Refusal], ASGIApp | None]
 class Guard:
     """The outermost application. Decides by raw headers and the raw path, never by an address made of them."""
 
-    def __init__(self, app: ASGIApp, policy: AccessPolicy, door: Door) -> None:
-        """`door` returns the page to send instead of a refusal, None to send the refusal itself."""
+    def __init__(self, app: ASGIApp, policy: AccessPolicy, door: Door, guesses: Rate) -> None:
+        """`door` returns the page to send instead of a refusal, None to send the refusal itself.
+
+        `guesses` is how many wrong tokens may be tried, here or in the form.
+        """
         self._app = app
         self._door = door
         self._policy = policy
+        # What comes without the token has rates that nothing else uses up, and uses up nothing else.
         self._known = Rate(each=100, burst=400)
-        self._unknown = Rate(each=20, burst=200)
-        self._guesses = Rate(each=2, burst=20)
+        self._open = Rate(each=100, burst=400)
+        self._refused = Rate(each=20, burst=200)
+        self._guesses = guesses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or let it go on."""
@@ -63,33 +70,42 @@ class Guard:
         path = scope["raw_path"].decode("latin-1")
         scope = {**scope, "path": path, "root_path": ""}  # a path in a parameter stays one part of it
         send = _hardened(_patient(scope, send))
-        refused = self._refused(scope, path)
-        answer = self._app if refused is None else self._instead(scope, refused)
+        answer = self._answer(scope, path)
         with suppress(Disconnected):
             await answer(scope, _bounded(scope, receive), send)
 
-    def _instead(self, scope: Scope, refused: Refusal) -> ASGIApp:
-        answer = problem(refused.status, refused.code, refused.message, _HEADERS.get(refused.status))
-        return self._door(scope, refused) or answer
+    def _answer(self, scope: Scope, path: str) -> ASGIApp:
+        """Return what answers a request. The form for the token, and what leads to it, have no rate: all may see it."""
+        refused = self._refusal(scope, path)
+        if refused is None:
+            return _problem(_TOO_FAST) if self._is_too_fast(scope, path) else self._app
+        page = self._door(scope, refused)
+        if page is not None and not gives_header(scope["headers"]):
+            return page
+        rate = self._guesses if refused.status == _UNKNOWN and gives_token(scope["headers"]) else self._refused
+        return _problem(_TOO_FAST) if rate.wait(time.monotonic()) else page or _problem(refused)
 
-    def _refused(self, scope: Scope, path: str) -> Refusal | None:
-        is_socket = scope["type"] == "websocket"
-        method, headers = scope.get("method", "GET"), scope["headers"]
+    def _refusal(self, scope: Scope, path: str) -> Refusal | None:
+        """Return why a request is refused, None if it is not, unless there are too many."""
+        is_socket, headers = scope["type"] == "websocket", scope["headers"]
         is_bridge = path.startswith(BRIDGE)  # nothing there changes anything, whatever the method
         refused = _two_lengths(headers) or refusal(
-            self._policy, method, headers, is_socket=is_socket, may_change=not is_bridge
+            self._policy, scope.get("method", "GET"), headers, is_socket=is_socket, may_change=not is_bridge
         )
-        unknown = stranger(self._policy, headers, is_bridge=is_bridge)
-        is_guess = refused is None and (path == LOGIN and method == "POST" if path in OPEN else unknown is not None)
-        if self._rate(is_guess=is_guess, is_known=refused is None and unknown is None).wait(time.monotonic()):
-            return _TOO_FAST
-        return refused or (unknown if path not in OPEN else None) or _too_much(scope)
+        if refused is None and path not in OPEN:
+            refused = stranger(self._policy, headers, is_bridge=is_bridge)
+        return refused or _too_much(scope)
 
-    def _rate(self, *, is_guess: bool, is_known: bool) -> Rate:
-        """Return the rate that applies: clients with the token have one of their own, which others do not use up."""
-        if is_guess:
-            return self._guesses
-        return self._known if is_known else self._unknown
+    def _is_too_fast(self, scope: Scope, path: str) -> bool:
+        """Return whether there are too many requests of those who are let in: with the token, or without it."""
+        is_known = knows_token(self._policy, scope["headers"])
+        if not is_known and path in OPEN:
+            return False
+        return (self._known if is_known else self._open).wait(time.monotonic()) > 0
+
+
+def _problem(refused: Refusal) -> ASGIApp:
+    return problem(refused.status, refused.code, refused.message, _HEADERS.get(refused.status))
 
 
 def _two_lengths(headers: list[tuple[bytes, bytes]]) -> Refusal | None:
@@ -135,17 +151,40 @@ def _bounded(scope: Scope, receive: Receive) -> Receive:
 
 
 def _patient(scope: Scope, send: Send) -> Send:
-    """Wrap `send`: a client that does not read is disconnected."""
+    """Wrap `send`: a client that reads nothing for some time is disconnected; one that reads slowly is not."""
+    unsent: Callable[[], int] = scope.get("extensions", {}).get(UNSENT, lambda: 0)
 
     async def patient(message: Message) -> None:
         try:
-            async with timeout(PATIENCE):
-                await send(message)
+            async with timeout(None) as end:
+                with _UnsentWatch(end, unsent):
+                    await send(message)
         except TimeoutError:
             _abort(scope)
             raise Disconnected from None
 
     return patient
+
+
+class _UnsentWatch:
+    """Within the block, looks now and then whether fewer bytes are unsent; lets the time be over when they are not."""
+
+    def __init__(self, end: Timeout, unsent: Callable[[], int]) -> None:
+        self._end, self._unsent = end, unsent
+        self._left = unsent()
+        self._next = get_running_loop().call_later(PATIENCE, self._look)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        self._next.cancel()
+
+    def _look(self) -> None:
+        before, self._left, loop = self._left, self._unsent(), get_running_loop()
+        if self._left < before:
+            self._next = loop.call_later(PATIENCE, self._look)
+        else:
+            self._end.reschedule(loop.time())
 
 
 def _hardened(send: Send) -> Send:

@@ -122,8 +122,22 @@ def stranger(policy: AccessPolicy, headers: Headers, *, is_bridge: bool) -> Refu
     is_program = not _all(headers, b"origin") and not _all(headers, b"sec-fetch-site")
     if policy.is_open and is_bridge and is_program and not is_proxied(policy, headers):
         return None
-    known = is_token(policy, _bearer(headers)) or any(is_cookie(policy, value) for value in _cookies(headers))
-    return None if known else _TOKEN
+    return None if knows_token(policy, headers) else _TOKEN
+
+
+def knows_token(policy: AccessPolicy, headers: Headers) -> bool:
+    """Return whether a request has the token, or the cookie for it."""
+    return is_token(policy, _bearer(headers)) or any(is_cookie(policy, value) for value in _cookies(headers))
+
+
+def gives_header(headers: Headers) -> bool:
+    """Return whether a request has a token in a header, right or wrong: browsers send none by themselves."""
+    return bool(_bearer(headers))
+
+
+def gives_token(headers: Headers) -> bool:
+    """Return whether a request has a token or a cookie for it, right or wrong."""
+    return gives_header(headers) or bool(_cookies(headers))
 
 
 def is_proxied(policy: AccessPolicy, headers: Headers, scheme: str = "") -> bool:

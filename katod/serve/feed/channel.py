@@ -1,14 +1,15 @@
 """A session that has viewers: it is read once as it grows, and sent to each viewer at its own pace."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import aclosing
 from functools import partial
 
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
+from katod.serve.feed.position import Position, SentMessage
 from katod.serve.feed.reader import MakeReader, SessionReader
-from katod.serve.feed.tail import Position, SentMessage, Tail
+from katod.serve.feed.tail import Tail
 from katod.serve.index.entry import NotServed, SessionContent
 from katod.serve.worker import WorkerThread
 
@@ -75,9 +76,11 @@ class Channel:
 
     async def _catch_up(self) -> None:
         async with self._lock:
-            self._asked, more = False, True
+            self._asked, more, tail = False, True, self.tail if self._is_ready else None
             while more:
                 more = await self._advance()
+            if self.tail is not tail:
+                self.tail.set_read()
             self._is_ready = True
         if self._is_gone():
             self._notify()
@@ -124,60 +127,70 @@ class Channel:
 
     # -- for viewers ------------------------------------------------------------------------------------
 
-    async def find(self, name: str) -> tuple[Position, int | None]:
-        """Return the position of the message that a viewer names, and the number of the next one if that is kept.
+    async def find(self, name: str) -> Position:
+        """Return the position of a viewer that has all that was sent up to the message that it names.
 
-        Raises Lost if there is no such message, NotServed.
+        Raises NotServed, and Lost if there is no such message, or the session has several sources and the message did
+        not come while it was open: nobody knows then which messages of the other sources were sent before.
         """
         if self.tail.last_named(name) is None:
             await self.catch_up()  # so that what is kept is not older than what is found
-        if (number := self.tail.last_named(name)) is not None:
-            kept = self.tail.since(number) or []
-            return Position(kept[0].id), number + 1
-        found = await self._worker.run(lambda: self.reader.named(name))
-        if not found:
+        if (arrived := self.tail.up_to(name)) is not None:
+            return arrived
+        found = await self.find_all([name])
+        if len(found.marks) > 1:
             raise Lost
-        return Position(found), None
+        return found
 
-    async def missed(self, position: Position) -> AsyncGenerator[SentMessage | int, None]:
-        """Yield the messages after a position that are no longer kept, at last the number of the first one that is.
+    async def find_all(self, names: Collection[str]) -> Position:
+        """Return the position of a viewer that has, of each source, all up to the last of the messages that it names.
 
-        Raises Lost if the position is no longer in the session, because its files were rewritten, NotServed.
+        Raises Lost if one of them is not in the session, NotServed.
         """
-        async with aclosing(self._worker.stream(self.reader.after(position))) as found:
-            async for some in found:
-                for sent in filter(None, some):
-                    number = self.tail.number_of(sent.id)
-                    yield sent if number is None else number
-                    if number is not None:
-                        return
-        raise Lost
+        if (found := self.tail.located(names)) is not None:
+            return found
+        await self.catch_up()  # as above
+        return self.tail.located(names) or await self._located(names)
 
-    async def follow(self, position: Position, number: int | None) -> AsyncGenerator[SentMessage | None, None]:
+    async def _located(self, names: Collection[str]) -> Position:
+        found = await self._worker.run(lambda: self.reader.located(names))
+        if found is None:
+            raise Lost
+        return found
+
+    async def follow(self, position: Position) -> AsyncGenerator[SentMessage | None, None]:
         """Yield each message after a position, for ever, and None each time there are no more for now.
 
-        `number` is that of the next message, if it is known. Raises Lost if the position is not in the session, or what
-        viewers have is no longer what its files say; NotServed.
+        Raises Lost if the position is not in the session, or what viewers have is no longer what its files say;
+        NotServed.
         """
-        tail = self.tail
+        tail, number = self.tail, None  # the number of the next message, once all that is lacking is kept
         while self.tail is tail:
-            kept = None if number is None else tail.since(number)
+            kept, end = tail.missing(position) if number is None else tail.since(number), tail.end
             if kept is None:
-                async with aclosing(self.missed(position)) as missed:
+                before = tail.before
+                async with aclosing(self._missed(position, before)) as missed:
                     async for sent in missed:
-                        if isinstance(sent, int):
-                            number = sent
-                        else:
-                            position = position.after(sent)
-                            yield sent
+                        position = position.after(sent)
+                        yield sent
+                position, number = position.reached(before), None
+                if tail.missing(position) is None and tail.before == before:
+                    raise Lost  # the files were rewritten
                 continue
             for sent in kept:
-                position, number = position.after(sent), (number or 0) + 1
+                position = position.after(sent)
                 yield sent
-            changed = self._changed
+            changed, number = self._changed, end
             if number == tail.end:
                 yield None
                 await changed.wait()
                 if self._is_gone():
                     raise NotServed
         raise Lost
+
+    async def _missed(self, position: Position, end: Position) -> AsyncGenerator[SentMessage, None]:
+        """Yield the messages after a position that are no longer kept, up to `end`. Raises NotServed."""
+        async with aclosing(self._worker.stream(self.reader.between(position, end))) as found:
+            async for some in found:
+                for sent in some:
+                    yield sent

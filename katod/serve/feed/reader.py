@@ -3,18 +3,17 @@
 Redaction takes longer than all the rest, so messages that are not sent are not redacted. Their ids are the same.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
 from katod.formats.redact.redactor import redact_json
-from katod.formats.stream import bridge
 from katod.formats.stream.messages import Messages
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.record.follow import Follower, FollowPosition, Limited
-from katod.serve.feed.tail import Position, SentMessage
+from katod.serve.feed.position import Position, SentMessage, between, located
 from katod.serve.index.entry import SessionContent
 
 _READ_BYTES: Final = 256 * 1024
@@ -23,18 +22,25 @@ _OF_ONE_EVENT: Final = 16  # messages, more than there ever are
 Fields = dict[str, Any]
 
 
+class MadeMessage(NamedTuple):
+    """A message, and the name of the source that it was read from."""
+
+    fields: Fields
+    source: str
+
+
 class ReadBatch(NamedTuple):
     """What was read at once: messages that are not to be shown, those that are, and whether there may be more."""
 
-    hidden: list[Fields]
-    shown: list[Fields]
+    hidden: list[MadeMessage]
+    shown: list[MadeMessage]
     more: bool
 
 
 class SentBatch(NamedTuple):
-    """What was read at once: messages that are not to be shown, what is sent of the others, whether there is more."""
+    """What was read at once: messages that are not to be shown, without text; those that are sent; if there is more."""
 
-    hidden: list[Fields]
+    hidden: list[SentMessage]
     sent: list[SentMessage]
     more: bool
 
@@ -65,12 +71,15 @@ class SessionReader(Protocol):
         """Yield the ids of all that is in the session's files now, and perhaps of more."""
         ...
 
-    def named(self, name: str) -> str:
-        """Return the id of what a viewer means, looked up in the files; empty if there is none."""
+    def located(self, names: Collection[str]) -> Position | None:
+        """Return the position after the last message with one of these names in each source, looked up in the files.
+
+        None if one of them is not there.
+        """
         ...
 
-    def after(self, position: Position) -> Iterator[SentMessage]:
-        """Yield what is sent after a position, read from the files; nothing if it is not in them."""
+    def between(self, begin: Position, end: Position) -> Iterator[SentMessage]:
+        """Yield what is sent after a position, up to another one, read from the files."""
         ...
 
 
@@ -119,8 +128,9 @@ class MessageReader:
         for event, now in self._follower.advance(limited, _READ_BYTES):
             if self._hidden is not None and self._streamed + _OF_ONE_EVENT >= self._hidden:
                 self._show(content)
-            made = self._messages.take(event, now)
-            self._streamed += sum(message["type"] == "stream" for message in made)
+            source = self._follower.source
+            made = [MadeMessage(message, source) for message in self._messages.take(event, now)]
+            self._streamed += sum(message.fields["type"] == "stream" for message in made)
             (found.shown if self._is_shown else found.hidden).extend(made)
 
     @property
@@ -136,19 +146,38 @@ class MessageReader:
     def sent(self) -> SentBatch:
         """Read the next bytes of the session's files."""
         hidden, shown, more = self.read()
-        return SentBatch(hidden, [SentMessage.of(message) for message in shown], more)
+        return SentBatch([_sent(one, is_hidden=True) for one in hidden], [_sent(one) for one in shown], more)
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of all messages."""
         return (message["id"] for message in streamed(self.content(), ALL))
 
-    def named(self, name: str) -> str:
-        """Return the id of the message that a viewer means, empty if there is none."""
-        return named(self.content(), name)
+    def located(self, names: Collection[str]) -> Position | None:
+        """Return the position after the last of the messages that a viewer means, in each source; None without one."""
+        return located(names, self._again(ALL))
 
-    def after(self, position: Position) -> Iterator[SentMessage]:
-        """Yield all messages after a position, none if it is not in the session."""
-        return after(self.content(), position)
+    def between(self, begin: Position, end: Position) -> Iterator[SentMessage]:
+        """Yield all messages after a position, up to another one. They are read twice: few of them are to be shown."""
+        hidden = 0
+
+        def counted() -> Iterator[SentMessage]:
+            nonlocal hidden
+            for sent in self._again(ALL):
+                yield sent
+                hidden += bool(sent.id)
+
+        if next(between(counted(), begin, end), None) is not None:
+            yield from between(self._again(hidden), begin, end)
+
+    def _again(self, hidden: int) -> Iterator[SentMessage]:
+        """Yield all messages of the session's files; so many of the first ones are without text."""
+        content = self.content()
+        again, more = MessageReader(lambda: content, hidden), True
+        while more:
+            batch = again.sent()
+            for sent in (*batch.hidden, *batch.sent):
+                yield sent._replace(source=self._follower.name_of(sent.source))
+            more = batch.more
 
     def _show(self, content: SessionContent) -> None:
         """Begin to make messages that may be shown."""
@@ -166,8 +195,7 @@ def messages(content: SessionContent, hidden: int = 0) -> Iterator[Fields]:
     feed, more = MessageReader(lambda: content, hidden), True
     while more:
         read = feed.read()
-        yield from read.hidden
-        yield from read.shown
+        yield from (message.fields for message in (*read.hidden, *read.shown))
         more = read.more
 
 
@@ -179,39 +207,5 @@ def streamed(content: SessionContent, hidden: int = 0) -> Iterator[Fields]:
 ALL: Final = 1 << 62  # messages to hide
 
 
-def named(content: SessionContent, name: str) -> str:
-    """Return the id of the message that a viewer means, empty if there is none.
-
-    While a tool runs, viewers name the call. Calls may be copied: the last one is meant.
-    """
-    found = ""
-    for message in streamed(content, ALL):
-        names = bridge.cursors_of(message)
-        if names[0] == name:
-            return name
-        if name in names:
-            found = names[0]
-    return found
-
-
-def after(content: SessionContent, position: Position) -> Iterator[SentMessage]:
-    """Yield all messages after a position, none if it is not in the session."""
-    number = _number(content, position.id)
-    if number is None:
-        return
-    left, again = position.more, messages(content, number)
-    if number and not any(message.get("id") == position.id for message in again):  # leaves those after it
-        return
-    for message in again:
-        sent = SentMessage.of(message)
-        left = 0 if sent.names else left
-        if left:
-            left -= 1
-        else:
-            yield sent
-
-
-def _number(content: SessionContent, name: str) -> int | None:
-    """Return how many messages there are up to the one with this id, 0 for an empty one; None if it is unknown."""
-    ids = enumerate((message["id"] for message in streamed(content, ALL)), 1)
-    return next((number for number, known in ids if known == name), None) if name else 0
+def _sent(message: MadeMessage, *, is_hidden: bool = False) -> SentMessage:
+    return SentMessage.of(*message, is_hidden=is_hidden)

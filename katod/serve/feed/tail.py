@@ -2,45 +2,14 @@
 
 from collections import deque
 from collections.abc import Iterable
-from itertools import islice
-from typing import Any, Final, NamedTuple
+from itertools import chain, islice
+from math import inf
+from typing import Final
 
-import orjson
-
-from katod.formats.stream import bridge
+from katod.serve.feed.position import Position, SentMessage, SourcePassage, located
 
 MOST: Final = 512  # messages
 _MOST_TEXT: Final = 256 * 1024  # characters
-Fields = dict[str, Any]
-
-
-class SentMessage(NamedTuple):
-    """A message as it is sent. `names` are the ids by which viewers may name it, none if it has no envelope."""
-
-    text: str
-    names: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, message: Fields) -> "SentMessage":
-        """Return a message as text."""
-        names = bridge.cursors_of(message) if message["type"] == "stream" else ()
-        return cls(orjson.dumps(message).decode(), names)
-
-    @property
-    def id(self) -> str:
-        """Its id, empty if it has none."""
-        return self.names[0] if self.names else ""
-
-
-class Position(NamedTuple):
-    """What a viewer has: all up to the message with this id, and so many messages without an id after it."""
-
-    id: str = ""
-    more: int = 0
-
-    def after(self, sent: SentMessage) -> "Position":
-        """Return the position after one message more."""
-        return Position(sent.id) if sent.id else self._replace(more=self.more + 1)
 
 
 class Tail:
@@ -50,6 +19,8 @@ class Tail:
         self._kept: deque[SentMessage] = deque()
         self._numbers: dict[str, int] = {}  # of what is kept, by id
         self._size = 0
+        self.before = Position()  # of a viewer that has all that is no longer kept
+        self._read = inf  # the number of the first message that came after those that were read at first
         self.end = 0  # the number of the next message
         self.streamed = 0  # how many had an id
 
@@ -58,11 +29,12 @@ class Tail:
         """The number of the first message that is kept."""
         return self.end - len(self._kept)
 
-    def skip(self, messages: Iterable[Fields]) -> None:
+    def skip(self, messages: Iterable[SentMessage]) -> None:
         """Count messages before the first one that is kept."""
-        for message in messages:
+        for sent in messages:
+            self.before = self.before.after(sent)
             self.end += 1
-            self.streamed += message["type"] == "stream"
+            self.streamed += bool(sent.names)
 
     def extend(self, messages: Iterable[SentMessage]) -> None:
         """Add messages, and drop those that are no longer kept."""
@@ -79,6 +51,7 @@ class Tail:
         while (len(self._kept) > MOST or self._size > _MOST_TEXT) and len(self._numbers) > 1:
             dropped = self._kept.popleft()
             self._size -= len(dropped.text)
+            self.before = self.before.after(dropped)
             if dropped.names:
                 del self._numbers[dropped.id]
 
@@ -89,10 +62,6 @@ class Tail:
     def since(self, number: int) -> list[SentMessage] | None:
         """Return the messages from a number on, None if they are no longer kept."""
         return None if number < self.begin else list(islice(self._kept, number - self.begin, None))
-
-    def number_of(self, name: str) -> int | None:
-        """Return the number of the message with this id, None if it is not kept."""
-        return self._numbers.get(name)
 
     def last_named(self, name: str) -> int | None:
         """Return the number of the last message that a viewer may mean, by its id or by that of a call."""
@@ -108,7 +77,31 @@ class Tail:
 
     def position(self) -> Position:
         """Return the position of a viewer that has all."""
-        position = Position()
-        for sent in self._kept:
+        return self._position(self.end)
+
+    def set_read(self) -> None:
+        """Note that all so far was read one source after the other, and what follows is in the order of its arrival."""
+        self._read = self.end
+
+    def up_to(self, name: str) -> Position | None:
+        """Return the position of a viewer that was sent a message that it names; None if that is not known here."""
+        number = self.last_named(name)
+        return None if number is None or number < self._read else self._position(number + 1)
+
+    def _position(self, end: int) -> Position:
+        position = self.before
+        for sent in islice(self._kept, end - self.begin):
             position = position.after(sent)
         return position
+
+    def located(self, names: Iterable[str]) -> Position | None:
+        """Return the position after the last of these messages in each source; None if one is not known here."""
+        before = (SentMessage("", (mark.id,), mark.source) for mark in self.before.marks if mark.id)
+        return located(names, chain(before, self._kept))
+
+    def missing(self, position: Position) -> list[SentMessage] | None:
+        """Return what a viewer at a position lacks of what is kept; None if it lacks more, or is not in it."""
+        sources = {mark.source for mark in (*position.marks, *self.before.marks)} | {one.source for one in self._kept}
+        passages = {source: SourcePassage(position.of(source), self.before.of(source)) for source in sources}
+        found = [sent for sent in self._kept if passages[sent.source].takes(sent)]
+        return found if all(passage.has_begun for passage in passages.values()) else None

@@ -32,6 +32,11 @@ class LedgerSessions:
         """Return whether a recording of a session has started, but its transcript is not named yet."""
         return name in self._begun
 
+    @property
+    def forgotten(self) -> frozenset[bytes]:
+        """What the sessions that were forgotten are known by."""
+        return self._forgotten.sessions
+
     def is_forgotten(self, key: SessionKey) -> bool:
         """Return whether a session, or the one that it is a sub-agent of, was forgotten."""
         return self._forgotten.covers(key)
@@ -45,13 +50,14 @@ class LedgerSessions:
         if signature == self._signature:
             return None
         recorded, new = set[str](), dict[int, SessionEntry]()
-        self._begun = frozenset()
+        begun, said, forgotten = frozenset[str](), dict[SessionKey, PersonalRow](), Tombstones(())
         if (ledger := Ledger.read(self._state)) is not None:
             with closing(ledger):
-                recorded, self._begun = _compare(ledger, entries, new)
+                recorded, begun = _compare(ledger, entries, new)
                 _read(ledger, new)
-                self._said = ledger.personal.all()
-                self._forgotten = ledger.tombstones if ledger.has_tombstones() else Tombstones(())
+                said = ledger.personal.all()
+                forgotten = ledger.tombstones if ledger.has_tombstones() else forgotten
+        self._begun, self._said, self._forgotten = begun, said, forgotten
         for name, entry in list(entries.items()):
             if name not in recorded and (entry.number or self.is_forgotten(entry.key)):
                 del entries[name]

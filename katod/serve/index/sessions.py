@@ -149,7 +149,7 @@ class SessionIndex:
         """Return the session of a project that changed last. Raises LedgerError."""
         newest_first = sorted(self.all().values(), key=lambda entry: -entry.changed_ns)
         main = (entry for entry in newest_first if not entry.key.subagent)
-        return next((entry for entry in main if self.about(entry)["projectPath"] == project), None)
+        return next((entry for entry in main if self.brief(entry)["projectPath"] == project), None)
 
     def content(self, name: str) -> SessionContent:
         """Return the files of a session as the index has them. Raises NotServed."""
@@ -162,22 +162,30 @@ class SessionIndex:
         )
 
     def about(self, entry: SessionEntry) -> Fields:
-        """Return the description of a session, as CodingBridge has it."""
-        row = bridge.about_session(entry.key, described(entry), entry.count, redact if self._redact else str)
+        """Return the description of a session, as CodingBridge has it; it is called as in all lists."""
+        metadata, say = called(entry), redact if self._redact else str
+        row = bridge.about_session(entry.key, metadata, entry.count, say)
+        title = say(self.said(entry).title or metadata.list_title)
+        row |= {"title": title} if title else {}
         return row | ({"lastActivityAt": utc(entry.changed_ns / 1e9)} if entry.changed_ns else {})
 
     def brief(self, entry: SessionEntry) -> Fields:
         """Return some fields of the description, by which sessions are chosen and sorted: much faster."""
         if not entry.changed_ns or not (began := entry.beginning()):
             return self.about(entry)  # reads the session's beginning, once
-        key, cwd = entry.key, began.get("cwd", "")
+        key = entry.key
         parent = key.id if key.subagent else began.get("parent", "")
         row = {
-            "id": entry.name, "projectPath": _redacted(cwd) if self._redact else cwd,
+            "id": entry.name, "projectPath": self.project_of(entry),
             "source": "agent" if key.subagent or began.get("origin", "") == SPAWNED else "user",
             "lastActivityAt": utc(entry.changed_ns / 1e9),
         }  # fmt: skip
         return row | ({"parentSessionId": bridge.session_uuid(SessionKey(key.agent, parent))} if parent else {})
+
+    def project_of(self, entry: SessionEntry) -> str:
+        """Return the path of a session's project, as far as it is known: nothing is read for it."""
+        cwd: str = entry.beginning().get("cwd", "")
+        return _redacted(cwd) if self._redact else cwd
 
     def briefs(self) -> Iterator[Fields]:
         """Yield the brief descriptions of all sessions. Raises LedgerError."""
@@ -219,9 +227,7 @@ class SessionIndex:
 
     def _look(self, now: float) -> None:
         entries = dict(self._entries)
-        if new := self._recorded.take(entries):  # files of no session may be theirs
-            self._names = {path: name for path, name in self._names.items() if name}
-            self._names |= {path: entry.name for entry in new for path in entry.paths}
+        self._take_ledger(entries)
         databases = numbers_of(_databases_of(self._scope.roots))
         if now - self._swept >= SWEEP_EVERY:
             self._swept = now
@@ -229,6 +235,22 @@ class SessionIndex:
         elif databases != self._databases:
             self._take_in(entries, ((root, _contained(root)) for root in self._scope.roots))
         self._entries, self._databases = entries, databases
+
+    def _take_ledger(self, entries: dict[str, SessionEntry]) -> None:
+        """Update the sessions by the ledger; files of no session may be theirs. Raises LedgerError."""
+        forgotten = self._recorded.forgotten
+        if (new := self._recorded.take(entries)) is None:
+            return
+        if new or self._is_replaced(entries, forgotten):
+            self._names = {path: name for path, name in self._names.items() if name}
+            self._names |= {path: entry.name for entry in new for path in entry.paths}
+        if self._is_replaced(entries, forgotten):
+            self._swept = -SWEEP_EVERY  # at once: until then, sessions would be missing that have files
+
+    def _is_replaced(self, entries: dict[str, SessionEntry], forgotten: frozenset[bytes]) -> bool:
+        """Return whether the ledger no longer has what it had of sessions, as one that was put in its place."""
+        is_other = any(entries.get(name) is not entry for name, entry in self._entries.items())
+        return is_other or bool(forgotten - self._recorded.forgotten)
 
     def _with_swept(self, entries: dict[str, SessionEntry]) -> dict[str, SessionEntry]:
         """Return the sessions after a sweep: those that are recorded, and those that have a file."""

@@ -7,9 +7,11 @@ from typing import Any, Final
 from katod.formats.stream import bridge
 from katod.serve.index.entry import SessionEntry
 from katod.serve.index.sessions import SessionIndex
+from katod.store.rows import PersonalRow
 
 _DELETED: Final = "deleted"
 Fields = dict[str, Any]
+_What = tuple[bytes, PersonalRow]  # what its files are, and what its person says of it
 
 
 class Subscription:
@@ -42,7 +44,7 @@ class Subscriptions:
     def __init__(self, index: SessionIndex) -> None:
         self._index = index
         self._subscriptions: set[Subscription] = set()
-        self._before: dict[str, tuple[SessionEntry, bytes]] = {}  # with what the files of each were
+        self._before: dict[str, tuple[SessionEntry, _What]] = {}
 
     @property
     def has_subscribers(self) -> bool:
@@ -80,11 +82,15 @@ class Subscriptions:
         self._before = now
         rows = [
             bridge.session_event("created" if name not in before else "updated", entry.key, self._index.about(entry))
-            for name, (entry, stats) in now.items()
-            if name not in before or before[name][1] != stats
+            for name, (entry, what) in now.items()
+            if name not in before or before[name][1] != what
         ]
         gone = [entry for name, (entry, _) in before.items() if name not in now]
-        return rows + [bridge.session_event(_DELETED, entry.key, self._index.about(entry)) for entry in gone]
+        return rows + [self._deleted(entry) for entry in gone]
 
-    def _now(self) -> dict[str, tuple[SessionEntry, bytes]]:
-        return {name: (entry, entry.stats) for name, entry in self._index.all().items()}
+    def _deleted(self, entry: SessionEntry) -> Fields:
+        """Return that a session is gone. It may have been forgotten: nothing is read of it any more."""
+        return bridge.session_event(_DELETED, entry.key, {"projectPath": self._index.project_of(entry)})
+
+    def _now(self) -> dict[str, tuple[SessionEntry, _What]]:
+        return {name: (entry, (entry.stats, self._index.said(entry))) for name, entry in self._index.all().items()}

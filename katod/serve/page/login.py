@@ -5,6 +5,7 @@ it leads to a page with nothing in it, which then asks for the one that is meant
 """
 
 import re
+import time
 from typing import Final
 
 from starlette.requests import Request
@@ -12,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Scope
 
 from katod.formats.text.markup import NOTHING, Markup, escape, fill
+from katod.serve.access.limits import Rate
 from katod.serve.access.policy import COOKIE, LINK, TLS, AccessPolicy, Refusal, is_proxied, is_token
 from katod.serve.http import fields, html_response
 from katod.serve.page.frame import framed, plain
@@ -31,8 +33,10 @@ _OWN: Final = re.compile(r"/(?:s/[0-9a-f-]{36}(?:/files)?|find)?")  # where the 
 class Login:
     """Gives a browser a cookie for the token."""
 
-    def __init__(self, policy: AccessPolicy) -> None:
+    def __init__(self, policy: AccessPolicy, guesses: Rate) -> None:
+        """`guesses` is how many wrong tokens may be tried."""
         self._policy = policy
+        self._guesses = guesses
 
     async def form(self, _: Request) -> Response:
         """Return a form for the token."""
@@ -50,11 +54,13 @@ class Login:
         return html_response(login_page(_place(scope["path"])), 401) if refused.status == 401 else None
 
     async def take(self, request: Request) -> Response:
-        """Take the token from a form."""
+        """Take the token from a form. The right one is taken however many wrong ones were tried."""
         form = fields(await request.body())
         given, to = form.get("token", "").strip(), _place(form.get("to", _HOME))
         given = given.rpartition("#token=")[2]  # of the whole address
         if not is_token(self._policy, given):
+            if self._guesses.wait(time.monotonic()):
+                return html_response(login_page(to, "This is not the token. Too many wrong ones were tried."), 429)
             return html_response(login_page(to, "This is not the token."), 401)
         answer = RedirectResponse(to, 303)
         is_secure = is_proxied(self._policy, request.headers.raw, TLS)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from katod.agents import AGENTS
@@ -28,8 +28,8 @@ from katod.search.run import Match, Search
 from katod.search.shared import said_place
 from katod.search.transcriptfiles import TranscriptFile, shared_file
 from katod.serve.feed.hub import Hub
-from katod.serve.feed.tail import SentMessage
-from katod.serve.http import html_response
+from katod.serve.feed.position import SentMessage
+from katod.serve.http import ClosedStream, html_response
 from katod.serve.index.entry import Numbers, numbers_of
 from katod.serve.page.frame import plain
 from katod.serve.page.machinesview import (
@@ -210,7 +210,7 @@ class MachinePages:
         if found is None:
             return html_response(plain("Not here", "There is no such session.", "/machines"), 404)
         if found.has_events:
-            return StreamingResponse(self._conversation(found), media_type="text/html")
+            return ClosedStream(self._conversation(found), media_type="text/html")
         if found.form != MARKDOWN:
             return html_response(plain("Not shown", _ONLY_TEXT, "/machines"), 404)
         text = await self._hub.reading.run(lambda: self._shared.text(found))

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import orjson
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from katod import events as ev
@@ -36,7 +36,7 @@ from katod.record.native import native_record
 from katod.serve import failures
 from katod.serve.feed.hub import Hub
 from katod.serve.feed.tail import Tail
-from katod.serve.http import fields, html_response, while_there
+from katod.serve.http import ClosedStream, fields, html_response, while_there
 from katod.serve.index.entry import NotServed, SessionEntry
 from katod.serve.index.sessions import starter_of
 from katod.serve.page import recording
@@ -155,7 +155,7 @@ class Pages:
         await self._begun(_FOR_FAMILY if AGENTS[entry.key.agent].names_parents else 0)
         row, beside = await self._hub.reading.run(lambda: (self._sessions.row(entry), self._beside(entry)))
         reader = self._make_reader(partial(self._hub.index.content, entry.name))
-        return StreamingResponse(self._conversation(entry, row, beside, reader), media_type="text/html")
+        return ClosedStream(self._conversation(entry, row, beside, reader), media_type="text/html")
 
     async def _conversation(
         self, entry: SessionEntry, row: ListRow, beside: Beside, reader: PageReader
@@ -177,15 +177,15 @@ class Pages:
         self, entry: SessionEntry, row: ListRow, beside: Beside, reader: PageReader
     ) -> AsyncIterator[Markup]:
         """Yield the conversation and the end of the page. Its reader then goes on for the page's stream."""
-        last, tail, missing = "", Tail(), self._hub.kept(entry.name, self._make_reader)
+        tail, missing = Tail(), self._hub.kept(entry.name, self._make_reader)
         async with aclosing(self._hub.reading.stream(reader.whole())) as found:
             async for some in found:
-                last = some[-1].id
                 tail.extend(some)
                 missing.difference_update(sent.id for sent in some)
                 yield whole_of(some)
         held, prompts = await self._hub.reading.run(lambda: (reader.held(), reader.prompts()))
         await self._hub.take_over(entry.name, self._make_reader, reader, tail, changed=bool(missing))
+        last = tail.position().name
         if not last and await self._hub.reading.run(entry.is_gone):
             yield gone(row, beside.outputs)
         yield session_foot(row, last, held, prompts)
@@ -232,7 +232,7 @@ class Pages:
             message = await while_there(request, self._hub.searching.last(found))
             return Response(message or "", 200 if message else 404, media_type="text/markdown")
         pieces = self._hub.reading.stream(render_all(_events(entry), "markdown", self._options))
-        return StreamingResponse(_joined(pieces), media_type="text/markdown")
+        return ClosedStream(_joined(pieces), media_type="text/markdown")
 
     async def _native(self, request: Request) -> Response:
         """Return the native record of one event, with its secrets redacted."""
@@ -254,7 +254,7 @@ class Pages:
         name = f"{slug(row.title) or 'session'}{DOWNLOADS[form]}"
         pieces = self._hub.reading.stream(_exported(_events(entry, said), form, self._options))
         headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
-        return StreamingResponse(_joined(pieces), media_type="application/octet-stream", headers=headers)
+        return ClosedStream(_joined(pieces), media_type="application/octet-stream", headers=headers)
 
     async def _transcript(self, request: Request) -> Response:
         """Return a transcript of a session, as text."""
@@ -269,7 +269,7 @@ class Pages:
             return html_response(plain("Not shown", _UNREDACTED, back), 403)
         if refusal := await self._hub.reading.run(lambda: recording.refusal_of(row)):
             return html_response(plain("Not shown", refusal, back), 409)
-        return StreamingResponse(_bytes(self._hub, row), media_type="text/plain; charset=utf-8")
+        return ClosedStream(_bytes(self._hub, row), media_type="text/plain; charset=utf-8")
 
     async def _record(self, request: Request) -> Response:
         """Have a recording started or stopped, and show the session again."""
@@ -339,7 +339,7 @@ class Pages:
         head = find_head(asked, there, named, results, when, time.time(), is_all=elsewhere is None)
         if elsewhere is None:
             return html_response(join((head, find_foot())))
-        return StreamingResponse(_found(head, partial(elsewhere, asked)), media_type="text/html")
+        return ClosedStream(_found(head, partial(elsewhere, asked)), media_type="text/html")
 
     def _wants(self, chosen: ListFilter) -> Callable[[SessionEntry], bool]:
         """Return whether a session is searched; if all are, without reading any."""
@@ -368,7 +368,7 @@ def _exported(events: Replay, form: str, options: Options) -> Iterator[str]:
 
 
 def _since(request: Request) -> str:
-    """Return the last event that a page has, as its browser says, or the page itself at first."""
+    """Return the last events that a page has, as its browser says, or the page itself at first."""
     return request.headers.get("last-event-id") or request.query_params.get("after", "")
 
 

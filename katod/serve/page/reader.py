@@ -1,7 +1,7 @@
 """A session as a page has it: the HTML of each event, as the session grows. For the reading thread."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from typing import Final
@@ -17,8 +17,8 @@ from katod.model import Options
 from katod.record.export import Stretch, replay
 from katod.record.follow import Follower, Limited
 from katod.serve import failures
+from katod.serve.feed.position import Position, SentMessage, between, located
 from katod.serve.feed.reader import SentBatch
-from katod.serve.feed.tail import Position, SentMessage
 from katod.serve.index.entry import SessionContent
 
 READ_BYTES: Final = 128 * 1024  # of one slice
@@ -106,7 +106,7 @@ class PageReader:
         try:
             for event, now in self._follower.advance(limited, READ_BYTES):
                 if (sent := self._printer.printed(event, now)) is not None:
-                    made.append(sent)
+                    made.append(sent._replace(source=self._follower.source))
         except Exception:
             if not made:
                 raise
@@ -126,19 +126,18 @@ class PageReader:
             _, made, more = self.sent()
             yield from made
 
-    def named(self, name: str) -> str:
-        """Return the id of the event that a page has last, empty if there is none."""
-        return next((sent.id for sent in self._again() if sent.id == name), "")
+    def located(self, names: Collection[str]) -> Position | None:
+        """Return the position after the last of the events that a page names, in each source; None without one."""
+        return located(names, self._again())
 
-    def after(self, position: Position) -> Iterator[SentMessage]:
-        """Yield the events after one, read from the files; none if it is not in them."""
-        again = self._again()
-        if not position.id or any(sent.id == position.id for sent in again):  # leaves those after it
-            yield from again
+    def between(self, begin: Position, end: Position) -> Iterator[SentMessage]:
+        """Yield the events after a position, up to another one, read from the files."""
+        return between(self._again(), begin, end)
 
     def _again(self) -> Iterator[SentMessage]:
         content = self.content()
-        return PageReader(lambda: content, self._options).whole()
+        for sent in PageReader(lambda: content, self._options).whole():
+            yield sent._replace(source=self._follower.name_of(sent.source))
 
     def held(self) -> Markup:
         """Return the HTML of what is incomplete: calls without a result."""

@@ -4,10 +4,11 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Any, Final
 
 import orjson
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from katod.errors import KatodError
 from katod.formats.text.markup import NOTHING, Markup
@@ -15,8 +16,9 @@ from katod.model import SessionKey
 from katod.serve import failures
 from katod.serve.feed.channel import Channel, Lost
 from katod.serve.feed.hub import Hub
+from katod.serve.feed.position import Position, named
 from katod.serve.feed.reader import MakeReader
-from katod.serve.feed.tail import Position
+from katod.serve.http import ClosedStream
 from katod.serve.index.entry import NotServed, SessionEntry
 from katod.serve.page.listfilter import ListFilter
 from katod.serve.page.listview import groups, list_row
@@ -64,7 +66,7 @@ class Streams:
         """Return the answer with a stream, or that too many are open."""
         if self._open >= _MOST:
             return Response("too many pages are open", 503, {"Retry-After": "5"})
-        return StreamingResponse(self._counted(pieces, key), headers=_HEADERS)
+        return ClosedStream(self._counted(pieces, key), headers=_HEADERS)
 
     async def _counted(self, pieces: Pieces, key: SessionKey | None) -> Pieces:
         self._open += 1
@@ -120,7 +122,7 @@ class Streams:
         return [name for name in names if name not in there]
 
     async def of_session(self, entry: SessionEntry, since: str) -> Pieces:
-        """Yield a conversation as it goes on after the event that is named, from its beginning if that is empty."""
+        """Yield a conversation as it goes on after what a page names, from its beginning if that is empty."""
         yield _SOON
         async with self._watch.watching(), self._hub.viewing(entry.name, self._make_reader) as channel:
             sources = (self._incomplete(channel), self._messages(channel, since), self._about(entry), _beats())
@@ -131,10 +133,14 @@ class Streams:
     async def _messages(self, channel: Channel, since: str) -> Pieces:
         """Yield messages as they come, and after them what is incomplete, which a page drops at the next message."""
         try:
-            position, number = await channel.find(since) if since else (Position(), 0)
-            async with aclosing(channel.follow(position, number)) as messages:
+            position = await channel.find_all(named(since)) if since else Position()
+            async with aclosing(channel.follow(position)) as messages:
                 async for sent in messages:
-                    yield event(await self._held(channel), "held") if sent is None else event(sent.text, name=sent.id)
+                    if sent is None:
+                        yield event(await self._held(channel), "held")
+                        continue
+                    position = position.after(sent)
+                    yield event(sent.text, name=position.name)
         except (Lost, NotServed):
             yield event("", "lost")
             await asyncio.Event().wait()  # the page is loaded again
@@ -155,11 +161,13 @@ class Streams:
     async def _about(self, entry: SessionEntry) -> Pieces:
         before = None
         while True:
-            now = await self._hub.find(entry.name)  # it is another one once it is recorded
-            row = await self._hub.reading.run(lambda: self._sessions.row(now or entry))  # noqa: B023 - done within the loop
+            if (now := await self._hub.find(entry.name)) is None:
+                return  # with it the stream ends: nothing is read of a session that was forgotten
+            entry = now  # another one once it is recorded
+            row = await self._hub.reading.run(partial(self._sessions.row, entry))
             if row != before:
                 before = row
-                outputs = await self._hub.reading.run(lambda: self._outputs(entry.key))
+                outputs = await self._hub.reading.run(partial(self._outputs, entry.key))
                 html = {"html": about(row, time.time()), "recorded": recorded(row, outputs), "own": own(row)}
                 yield event({**html, "title": row.title, "state": row.state, "need": row.need}, "about")
             await self._watch.tick()

@@ -20,7 +20,8 @@ from katod.serve import failures
 from katod.serve.access.limits import SOCKETS, Rate
 from katod.serve.feed.channel import Channel, Lost
 from katod.serve.feed.hub import Hub
-from katod.serve.feed.tail import Position
+from katod.serve.feed.position import Position
+from katod.serve.feed.tail import Tail
 from katod.serve.http import Disconnected, problem
 from katod.serve.index.entry import NotServed
 from katod.serve.protocol import messages as protocol
@@ -129,11 +130,11 @@ class ClientConnection:
             return
         self._key = entry.key
         async with self._hub.viewing(entry.name) as channel:
-            number, position = channel.tail.end, channel.tail.position()
+            position = channel.tail.position()
             messages, has_more = channel.tail.last(_HISTORY)
             await self._send_message(bridge.connected(entry.key, channel.metadata.model, __version__))
             await self._send_message(bridge.history([orjson.loads(sent.text) for sent in messages], has_more=has_more))
-            await self._follow(channel, position, number)
+            await self._follow(channel, position)
 
     async def _reconnect(self, message: Fields) -> None:
         """Send what a client missed since the message that it names, then all that follows."""
@@ -144,17 +145,16 @@ class ClientConnection:
             return
         self._key = entry.key
         async with self._hub.viewing(name) as channel:
-            number: int | None = channel.tail.end
             position = channel.tail.position()
             try:
                 if since:
-                    position, number = await channel.find(bridge.folded(since))
+                    position = await channel.find(bridge.folded(since))
             except Lost:
                 await self._send_message(bridge.cursor_invalid(since))
             else:
-                await self._follow(channel, position, number, since or position.id)
+                await self._follow(channel, position, since or position.last)
 
-    async def _follow(self, channel: Channel, position: Position, number: int | None, since: str | None = None) -> None:
+    async def _follow(self, channel: Channel, position: Position, since: str | None = None) -> None:
         """Send each message after a position, also after the session was rewritten, while the position is in it.
 
         With `since`, the client reconnected: `reconnect_complete` follows the messages that it missed.
@@ -162,16 +162,15 @@ class ClientConnection:
         coming = _Coming(position, since)
         try:
             while True:
+                tail = channel.tail
                 with suppress(Lost):
-                    await self._send_after(channel, coming, number)
-                coming.position, number = (
-                    await channel.find(coming.position.id) if coming.position.id else (Position(), 0)
-                )
+                    await self._send_after(channel, coming)
+                coming.position = await _again(channel, tail, coming.position)
         except (Lost, NotServed):
-            await self._send_message(bridge.cursor_invalid(coming.position.id))
+            await self._send_message(bridge.cursor_invalid(coming.position.last))
 
-    async def _send_after(self, channel: Channel, coming: "_Coming", number: int | None) -> None:
-        async with aclosing(channel.follow(coming.position, number)) as messages:
+    async def _send_after(self, channel: Channel, coming: "_Coming") -> None:
+        async with aclosing(channel.follow(coming.position)) as messages:
             async for sent in messages:
                 if sent is not None:
                     coming.missed += bool(sent.id)
@@ -196,6 +195,15 @@ class _Coming:
     position: Position
     since: str | None
     missed: int = 0
+
+
+async def _again(channel: Channel, tail: Tail, position: Position) -> Position:
+    """Return a position in a session that was rewritten; `tail` was its end before. Raises Lost, NotServed."""
+    if channel.tail is tail:
+        await channel.catch_up()
+    if channel.tail is tail:  # it was not: the position would be lost again
+        raise Lost
+    return await channel.find_all(position.ids) if position.ids else Position()
 
 
 def _milliseconds() -> float:

@@ -195,7 +195,7 @@ class Outline:
         if self._feed.restarts:
             self._begin()
             raise Stale
-        for sent in found.hidden:
+        for sent, _ in found.hidden:
             if sent["type"] == "stream":
                 self._add(Stub.of(sent))
         if len(self) > MOST:
@@ -228,7 +228,7 @@ class Outline:
             found = feed.read()
             if feed.restarts:
                 raise Stale
-            yield from (sent for sent in (*found.hidden, *found.shown) if sent["type"] == "stream")
+            yield from (sent for sent, _ in (*found.hidden, *found.shown) if sent["type"] == "stream")
             more = found.more
 
     # -- stubs --------------------------------------------------------------------------------------------

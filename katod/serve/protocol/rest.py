@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import orjson
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from katod import __version__
@@ -19,7 +19,7 @@ from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
 from katod.serve.feed.hub import Hub
 from katod.serve.feed.reader import ALL, streamed
-from katod.serve.http import json_response, problem
+from katod.serve.http import ClosedStream, json_response, problem
 from katod.serve.index.entry import NotServed, SessionContent, SessionEntry
 from katod.serve.index.sessions import SessionIndex
 from katod.serve.protocol import listing, paging
@@ -27,6 +27,7 @@ from katod.serve.protocol.listing import SessionFilter
 from katod.serve.protocol.outline import Outlines, Stale
 from katod.serve.protocol.search import search
 from katod.serve.worker import Busy
+from katod.store.rows import PersonalRow
 
 _RECENT, _MOST_RECENT = 10, 50
 _SESSIONS, _MOST_SESSIONS = 50, 100
@@ -167,9 +168,9 @@ class RestApi:
         raw = paging.switch(query, "includeStructuredContent", default=False)
         if (entry := await self._entry(request)) is None:
             return _not_found()
-        content = self._hub.index.content(entry.name)
-        return StreamingResponse(
-            self._pieces(exporting(content, self._options, thinking, raw)), media_type=_MEDIA[name]
+        content, said = self._hub.index.content(entry.name), self._hub.index.said(entry)
+        return ClosedStream(
+            self._pieces(exporting(content, said, self._options, thinking, raw)), media_type=_MEDIA[name]
         )
 
     async def _pieces(self, pieces: Iterator[str]) -> AsyncIterator[str]:
@@ -199,12 +200,14 @@ class RestApi:
 _MEDIA: Final = {"markdown": "text/markdown; charset=utf-8", "json": "application/json"}
 
 
-def _markdown(content: SessionContent, options: Options, thinking: bool, _raw: bool) -> Iterator[str]:
-    events = replay(content.key, [Stretch(*file) for file in content.files], EventLog(), skip_missing=True)
+def _markdown(
+    content: SessionContent, said: PersonalRow, options: Options, thinking: bool, _raw: bool
+) -> Iterator[str]:
+    events = replay(content.key, [Stretch(*file) for file in content.files], EventLog(), said=said, skip_missing=True)
     return render_all(events, "markdown", replace(options, thinking=thinking))
 
 
-def _json(content: SessionContent, _options: Options, thinking: bool, raw: bool) -> Iterator[str]:
+def _json(content: SessionContent, _said: PersonalRow, _options: Options, thinking: bool, raw: bool) -> Iterator[str]:
     """Yield a list of messages."""
     before = "["
     for sent in streamed(content):

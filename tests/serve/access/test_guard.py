@@ -1,14 +1,15 @@
 """The guard: how much a request may say."""
 
 import asyncio
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
 
 from katod.serve.access import guard
-from katod.serve.access.guard import _SECURITY, ABORT, Guard, _bounded, _hardened, _patient
-from katod.serve.access.limits import BODY
+from katod.serve.access.guard import _SECURITY, ABORT, UNSENT, Guard, _bounded, _hardened, _patient
+from katod.serve.access.limits import BODY, Rate
 from katod.serve.http import Disconnected
 from tests.looping import each
 from tests.serve.serving import POLICY, TOKEN
@@ -70,6 +71,31 @@ def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch)
     assert told == ["first", "second", "cut off"]
 
 
+@each(
+    ("unsent", "is_cut"),
+    [((9, 9), True), ((9, 10), True), ((9, 8, 7, 0), False), ((9, 8, 8), True), ((900, 899, 898, 897, 1), False)],
+)
+def test_a_client_that_reads_slowly_is_sent_all(unsent: tuple[int, ...], is_cut: bool) -> None:
+    """However little it reads: fewer bytes are unsent with each look. One that reads nothing is cut off."""
+    looks, cut, last = iter(unsent), list[bool](), asyncio.Event()
+
+    def look() -> int:
+        left = next(looks)
+        if left == unsent[-1]:
+            last.set()
+        return left
+
+    async def send(_message: Any) -> None:
+        await last.wait()
+        await (asyncio.Event().wait() if is_cut else asyncio.sleep(0))
+
+    scope: dict[str, Any] = {"type": "http", "extensions": {ABORT: lambda: cut.append(True), UNSENT: look}}
+    with pytest.MonkeyPatch.context() as patch, suppress(Disconnected):
+        patch.setattr(guard, "PATIENCE", 0.0)
+        asyncio.run(_patient(scope, send)({"type": "http.response.body"}))
+    assert bool(cut) is is_cut
+
+
 def test_after_a_body_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits for an answer says nothing, for as long as that takes."""
     monkeypatch.setattr(guard, "PATIENCE", 0.0)
@@ -98,7 +124,7 @@ def test_the_application_begins_and_ends_with_the_server() -> None:
     async def none(*_given: Any) -> Any:
         return {"type": "http.disconnect"}
 
-    guarded = Guard(app, POLICY, lambda _scope, _refusal: None)  # type: ignore[arg-type]
+    guarded = Guard(app, POLICY, lambda _scope, _refusal: None, Rate(2, 20))  # type: ignore[arg-type]
     asyncio.run(guarded({"type": "lifespan"}, none, none))  # type: ignore[arg-type]
     headers = [(b"host", b"127.0.0.1:3100"), (b"authorization", f"Bearer {TOKEN}".encode())]
     request = {
@@ -118,7 +144,7 @@ def test_whoever_guesses_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None
     async def none(*_given: Any) -> Any:
         return {"type": "http.disconnect"}
 
-    guarded = Guard(none, POLICY, lambda _scope, _refusal: None)
+    guarded = Guard(none, POLICY, lambda _scope, _refusal: None, Rate(2, 20))
 
     def ask(token: str) -> int:
         sent: list[Any] = []
@@ -181,6 +207,6 @@ def test_a_refusal_says_what_is_to_be_done(headers: list[Any], answer: tuple[int
     async def none(*_given: Any) -> Any:
         return {"type": "http.disconnect"}
 
-    asyncio.run(Guard(none, POLICY, lambda _scope, _refusal: None)(scope, none, send))
+    asyncio.run(Guard(none, POLICY, lambda _scope, _refusal: None, Rate(2, 20))(scope, none, send))
     status, name, value = answer
     assert (sent[0]["status"], dict(sent[0]["headers"])[name]) == (status, value)

@@ -247,6 +247,50 @@ def test_what_was_looked_at_before_makes_no_difference(world, monkeypatch, every
         assert state_of(known) == state_of(index(world, monkeypatch, everything=everything))
 
 
+@pytest.mark.whole
+@pytest.mark.parametrize("everything", [True, False])
+def test_a_ledger_that_is_replaced_leaves_no_session_out(world, monkeypatch, everything):
+    """Removed, created again, restored from a copy: at once, all is known that a new index finds, without a sweep."""
+    first, second, third = world.session(1), world.session(2, "codex"), world.session(3)
+    first.say(user("::start\none"))
+    second.say(user("two"))
+    world.once()
+    known, copy = index(world, monkeypatch, everything=everything), world.home / "copy"
+    known.all()
+    monkeypatch.setattr(sessions, "SWEEP_EVERY", 1e9)
+
+    def copied(begin, end):
+        """Have the ledger of one folder in another one, with nothing else."""
+        for folder in (begin, end):
+            folder.mkdir(exist_ok=True)
+        for path in end.glob("ledger*"):
+            path.unlink()
+        for path in begin.glob("ledger*"):
+            (end / path.name).write_bytes(path.read_bytes())
+
+    def forgotten():
+        world.cli("forget", "00000002", "--yes")
+        world.once()
+
+    steps = (
+        lambda: copied(world.state, copy),
+        lambda: copied(world.home / "nothing", world.state),
+        world.once,
+        lambda: copied(copy, world.state),
+        lambda: (third.say(user("::start\nthree")), known.take_up({str(third.path)})),
+        world.once,
+        forgotten,
+        lambda: copied(copy, world.state),
+        lambda: copied(world.home / "nothing", world.state),
+    )
+    for number, step in enumerate(steps):
+        step()
+        with monkeypatch.context() as patch:
+            patch.setattr(sessions, "SWEEP_EVERY", 1e9)
+            found = state_of(known)
+        assert found == state_of(index(world, monkeypatch, everything=everything)), number
+
+
 def test_what_is_said_in_brief_is_a_part_of_the_whole(world, monkeypatch):
     """For sessions that are recorded, those that are not, sub-agents, and one whose file is gone."""
     secret = "sk-ant-api03-" + "a1B2" * 24
