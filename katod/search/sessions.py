@@ -10,6 +10,7 @@ from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.spec import AgentSpec, Nature
 from katod.discover.found import FoundSession
+from katod.errors import SourceError, SourceGone
 from katod.events import Event
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
@@ -26,25 +27,39 @@ _HEAD: Final = 64 * 1024  # bytes
 
 
 def search_session(found: FoundSession, query: Query) -> Iterator[Hit]:
-    """Yield the hits of one session, in its order, each once. Raises SourceError if a file of it cannot be read."""
-    seen: set[str] = set()
-    label = AGENTS[found.key.agent].label
+    """Yield the hits of one session, in its order, each once; a file that no longer exists has none.
+
+    Raises SourceError at the end if a file of it cannot be read: the hits of the others come before that.
+    """
+    seen, label = set[str](), AGENTS[found.key.agent].label
+    problem: SourceError | None = None
     for path, identity, _ in found.files:
-        for event, _ in events_with(Stretch(path, identity), query):
-            text = words_of(event)
-            if event.id not in seen and query.matches(text):
-                seen.add(event.id)
-                speaker = speaker_of(event, label)
-                said = partial(redacted_words_of, event)
-                yield Hit(
-                    event.dedup_key or event.id,
-                    speaker,
-                    event.time,
-                    text,
-                    said,
-                    event=event.id if ev.is_printed(event) else "",
-                    is_said=is_said(speaker),
-                )
+        try:
+            for event, _ in events_with(Stretch(path, identity), query):
+                text = words_of(event)
+                if event.id not in seen and query.matches(text):
+                    seen.add(event.id)
+                    yield _hit(event, text, label)
+        except SourceGone:  # agents move and delete their files
+            continue
+        except SourceError as error:
+            problem = error
+    if problem is not None:
+        raise problem
+
+
+def _hit(event: Event, text: str, label: str) -> Hit:
+    """Return an event as a hit, given its words and the name of its agent."""
+    speaker = speaker_of(event, label)
+    return Hit(
+        event.dedup_key or event.id,
+        speaker,
+        event.time,
+        text,
+        partial(redacted_words_of, event),
+        event=event.id if ev.is_printed(event) else "",
+        is_said=is_said(speaker),
+    )
 
 
 def may_have_hits(found: FoundSession, query: Query) -> bool:

@@ -87,13 +87,31 @@ def test_a_result_that_stands_in_another_file_is_found(world):
     assert [text for _, text in _hits(_only(), "needle")] == ["a needle in the long result"]
 
 
-def test_a_file_that_cannot_be_read_is_an_error(tmp_path):
-    """The caller notes it, and goes on with the other sessions."""
-    identity = AGENTS["claude"].named(tmp_path / "gone.jsonl")
-    found = FoundSession(identity.key)
-    found.files.append((str(tmp_path / "gone.jsonl"), identity, Stat(0, 0, 0, 0)))
+def _with(found, path):
+    """Return a session with another file before its own ones."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    found.files.insert(0, (str(path), AGENTS[found.key.agent].named(path), Stat(0, 0, 0, 0)))
+    return found
+
+
+def test_a_file_that_cannot_be_read_is_an_error_after_the_hits_of_the_others(world):
+    """The caller notes it, shows the hits, and goes on with the other sessions."""
+    world.claude().say(user("a needle"))
+    found = _with(_only(), world.home / "other/folder.jsonl")
+    (world.home / "other/folder.jsonl").mkdir()
+    hits = search_session(found, Query(["needle"]))
+    assert [hit.text for hit in (next(hits),)] == ["a needle"]
     with pytest.raises(SourceError):
-        _hits(found, "a")
+        next(hits)
+
+
+def test_a_file_that_is_gone_has_no_hits(world):
+    """Agents move and delete their files: the others of the session are searched, and nothing is wrong."""
+    world.claude().say(user("a needle"))
+    assert len(_hits(_with(_only(), world.home / "other/gone.jsonl"), "needle")) == 1
+    found = _only()
+    world.session(1).path.parent.joinpath(f"{found.key.id}.jsonl").unlink()
+    assert _hits(found, "needle") == []
 
 
 # -- the oracle: everything is read and compared ------------------------------------------------------

@@ -41,12 +41,12 @@ from katod.serve.index.entry import NotServed, SessionEntry
 from katod.serve.index.sessions import starter_of
 from katod.serve.page import recording
 from katod.serve.page.changedfiles import files_of, files_page
-from katod.serve.page.findview import SearchResult, find_foot, find_head, found_in_page
+from katod.serve.page.findview import SearchResult, SearchResults, find_foot, find_head, found_in_page
 from katod.serve.page.frame import plain
 from katod.serve.page.listfilter import ListChoices, ListFilter
 from katod.serve.page.listview import ListView, list_page, older_page
 from katod.serve.page.reader import PageReader, whole_of
-from katod.serve.page.search import SessionSearch, shown_hits
+from katod.serve.page.search import SearchOutcome, SessionSearch, shown_hits
 from katod.serve.page.searchquery import SearchQuery
 from katod.serve.page.sessionlist import ListRow, SessionList
 from katod.serve.page.sessionview import DOWNLOADS, FOR_PULL_REQUEST, Beside, cut_off, gone, session_foot, session_head
@@ -329,14 +329,18 @@ class Pages:
             return await self._find_in(asked, when)
         is_any, chosen = bool(asked.query.words), asked.chosen
         await self._begun(0 if chosen.is_empty else _FOR_ALL)
-        found = await while_there(request, self._finder.find(asked, self._wants(chosen))) if is_any else []
+        wants = self._wants(chosen)
+        found = await while_there(request, self._finder.find(asked, wants)) if is_any else SearchOutcome([], [])
         results = await self._hub.reading.run(
-            lambda: [SearchResult(self._sessions.row(entry), shown_hits(match), match.total) for entry, match in found]
+            lambda: [
+                SearchResult(self._sessions.row(one), shown_hits(match), match.total) for one, match in found.sessions
+            ]
         )
         named = await self._hub.reading.run(lambda: self._sessions.named(asked.query, chosen)) if is_any else []
         there = ListChoices.of((await self._hub.reading.run(self._sessions.page))[0])
         elsewhere = self._elsewhere if is_any and chosen.is_empty else None
-        head = find_head(asked, there, named, results, when, time.time(), is_all=elsewhere is None)
+        here = SearchResults(named, results, self._said(found))
+        head = find_head(asked, there, here, when, time.time(), is_all=elsewhere is None)
         if elsewhere is None:
             return html_response(join((head, find_foot())))
         return StreamingResponse(_found(head, partial(elsewhere, asked)), media_type="text/html")
@@ -348,9 +352,13 @@ class Pages:
     async def _find_in(self, asked: SearchQuery, when: When) -> Response:
         if (entry := await self._hub.find(asked.within)) is None:
             return _missing()
-        hits = await self._finder.find_in(asked.query, entry) if asked.query.words else []
+        found = await self._finder.find_in(asked.query, entry) if asked.query.words else SearchOutcome([], [])
         row = await self._hub.reading.run(lambda: self._sessions.row(entry))
-        return html_response(found_in_page(asked, row, hits, when))
+        hits = [hit for match in found.matches for hit in match.hits]
+        return html_response(found_in_page(asked, row, hits, when, self._said(found)))
+
+    def _said(self, found: SearchOutcome) -> list[str]:
+        return [redact(problem) if self._options.redact else problem for problem in found.problems]
 
 
 async def _found(head: Markup, elsewhere: Callable[[], Awaitable[Markup]]) -> AsyncIterator[Markup]:

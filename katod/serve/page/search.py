@@ -4,7 +4,8 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 from katod.formats.text.ownlines import SIGN
 from katod.search.query import Query
@@ -21,6 +22,18 @@ _WIDTH: Final = 240
 _QUIET: Final = 60.0  # seconds
 
 
+class SearchOutcome(NamedTuple):
+    """What was found, and what could not be searched, each with the reason."""
+
+    matches: list[Match]
+    problems: list[str]
+
+    @property
+    def sessions(self) -> list[tuple[SessionEntry, Match]]:
+        """The sessions with hits."""
+        return [(match.place, match) for match in self.matches if isinstance(match.place, SessionEntry)]
+
+
 class SessionSearch:
     """Searches, and from the first search on indexes what is recorded. For the event loop."""
 
@@ -30,24 +43,22 @@ class SessionSearch:
         hub.searching.at_end(self._trigrams.close)
         self._indexing: asyncio.Task[None] | None = None
 
-    async def find(self, asked: SearchQuery, wants: Callable[[SessionEntry], bool]) -> list[tuple[SessionEntry, Match]]:
+    async def find(self, asked: SearchQuery, wants: Callable[[SessionEntry], bool]) -> SearchOutcome:
         """Return the sessions that are wanted and have what is asked for, in its order. Raises LedgerError, Busy."""
+        job = Search(asked.query, terms_of(asked))
         entries = await self._hub.reading.run(
             lambda: [entry for entry in self._hub.index.all().values() if entry.paths and wants(entry)]
         )
-        matches = await self._hub.searching.last(self._steps(asked, entries)) or []
+        narrowed = partial(self._trigrams.narrowed, asked.query.groups, entries)
+        matches = await self._hub.searching.last(_steps(job, narrowed)) or []
         self._take([entry for entry in entries if entry.number])
-        return [(match.place, match) for match in matches if isinstance(match.place, SessionEntry)]
+        return SearchOutcome(matches, problems_of(job))
 
-    async def find_in(self, query: Query, entry: SessionEntry) -> list[ShownHit]:
+    async def find_in(self, query: Query, entry: SessionEntry) -> SearchOutcome:
         """Return the hits in one session, newest first. Raises Busy."""
-        terms = Terms(each=_EACH_OF_ONE, width=_WIDTH)
-        matches = await self._hub.searching.run(lambda: Search(query, terms).run([entry]))
-        return [hit for match in matches for hit in match.hits]
-
-    def _steps(self, asked: SearchQuery, entries: list[SessionEntry]) -> Iterator[list[Match] | None]:
-        job = Search(asked.query, terms_of(asked))
-        yield from job.steps(job.possible(self._trigrams.narrowed(asked.query.groups, entries)))
+        job = Search(query, Terms(each=_EACH_OF_ONE, width=_WIDTH))
+        matches = await self._hub.searching.run(lambda: job.run([entry]))
+        return SearchOutcome(matches, problems_of(job))
 
     def _take(self, entries: list[SessionEntry]) -> None:
         """Begin to index sessions, unless that goes on already; those that still change have to wait."""
@@ -59,6 +70,15 @@ class SessionSearch:
         with suppress(Busy):
             async for _ in self._hub.searching.stream(self._trigrams.take(entries)):
                 pass
+
+
+def _steps(job: Search, places: Callable[[], list[SessionEntry]]) -> Iterator[list[Match] | None]:
+    yield from job.steps(job.possible(places()))
+
+
+def problems_of(job: Search) -> list[str]:
+    """Return what a search could not read, each with the reason."""
+    return [f"{path}: {problem}" for path, problem in job.problems.items()]
 
 
 def terms_of(asked: SearchQuery) -> Terms:

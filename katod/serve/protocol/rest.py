@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from katod import __version__
 from katod.errors import KatodError
+from katod.formats.redact.redactor import redact
 from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
@@ -189,11 +190,14 @@ class RestApi:
         projects = {row["id"]: row["projectPath"] for row in await self._rows(SessionFilter(project))}
         entry = await self._hub.reading.run(self._hub.index.all)
         places = [entry[name] for name in projects if name in entry and entry[name].paths]
-        rows = await self._hub.searching.run(lambda: search(words, places, projects))
+        rows, problems = await self._hub.searching.run(lambda: search(words, places, projects))
         has_more = offset + limit < len(rows)
-        return json_response(
-            {"query": words, "total": len(rows), "results": rows[offset : offset + limit], "hasMore": has_more}
-        )
+        found = {"query": words, "total": len(rows), "results": rows[offset : offset + limit], "hasMore": has_more}
+        return json_response(found | self._said(problems))
+
+    def _said(self, problems: list[str]) -> Fields:
+        say = redact if self._options.redact else str
+        return {"problems": list(map(say, problems))} if problems else {}
 
 
 _MEDIA: Final = {"markdown": "text/markdown; charset=utf-8", "json": "application/json"}
