@@ -80,7 +80,7 @@ class Shelf:
             **{name: self._seen(entry) for name, entry in entries.items()},
             **{f"messages of {name}": self._messages(entry) for name, entry in entries.items()},
             **{chosen.address("/"): [row.name for row in self.list.page("", chosen)[0]] for chosen in _FILTERS},
-            "named": [row.name for row in self.list.named(Query(["shop"]), ListFilter())],
+            "named": [row.name for row in list(self.list.named(Query(["shop"]), ListFilter()))[-1]],
             "newest": [found and found.name for found in map(self.index.newest, ("/home/me/app", "/home/me/shop", "/x"))],
             "maybe": maybe, "indexed": {words: self._maybe(words) for words in _WORDS},
         }  # fmt: skip

@@ -46,9 +46,7 @@ class SessionSearch:
     async def find(self, asked: SearchQuery, wants: Callable[[SessionEntry], bool]) -> SearchOutcome:
         """Return the sessions that are wanted and have what is asked for, in its order. Raises LedgerError, Busy."""
         job = Search(asked.query, terms_of(asked))
-        entries = await self._hub.reading.run(
-            lambda: [entry for entry in self._hub.index.all().values() if entry.paths and wants(entry)]
-        )
+        entries = await self._hub.reading.last(self._wanted(wants)) or []
         narrowed = partial(self._trigrams.narrowed, asked.query.groups, entries)
         matches = await self._hub.searching.last(_steps(job, narrowed)) or []
         self._take([entry for entry in entries if entry.number])
@@ -57,8 +55,17 @@ class SessionSearch:
     async def find_in(self, query: Query, entry: SessionEntry) -> SearchOutcome:
         """Return the hits in one session, newest first. Raises Busy."""
         job = Search(query, Terms(each=_EACH_OF_ONE, width=_WIDTH))
-        matches = await self._hub.searching.run(lambda: job.run([entry]))
+        matches = await self._hub.searching.last(_steps(job, lambda: [entry])) or []
         return SearchOutcome(matches, problems_of(job))
+
+    def _wanted(self, wants: Callable[[SessionEntry], bool]) -> Iterator[list[SessionEntry] | None]:
+        """Yield None for each session, as deciding may read it, and at last those that are searched."""
+        entries = list[SessionEntry]()
+        for entry in list(self._hub.index.all().values()):
+            if entry.paths and wants(entry):
+                entries.append(entry)
+            yield None
+        yield entries
 
     def _take(self, entries: list[SessionEntry]) -> None:
         """Begin to index sessions, unless that goes on already; those that still change have to wait."""

@@ -1,6 +1,6 @@
 """A search in the sessions that are served, with results as CodingBridge has them. For the searching thread."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
@@ -27,13 +27,19 @@ class FoundRows(NamedTuple):
     problems: list[str]
 
 
-def search(words: str, places: Iterable[FoundSession], projects: dict[str, str]) -> FoundRows:
-    """Return the sessions that have all words, the best matches first; `projects` has their paths, by UUID."""
+def search(words: str, places: Iterable[FoundSession], projects: dict[str, str]) -> Iterator[FoundRows | None]:
+    """Yield None while it goes on, and at last the sessions that have all words, the best matches first.
+
+    `projects` has their paths, by UUID.
+    """
     query = Query(words.split())
     job = Search(query, Terms(order="best", each=_EACH, width=_WIDTH))
-    matches = job.run(places)
-    problems = [f"{path}: {problem}" for path, problem in job.problems.items()]
-    return FoundRows([row for match in matches if (row := _row(match, query, projects))], problems)
+    for matches in job.steps(job.possible(places)):
+        if matches is None:
+            yield None
+        else:
+            problems = [f"{path}: {problem}" for path, problem in job.problems.items()]
+            yield FoundRows([row for match in matches if (row := _row(match, query, projects))], problems)
 
 
 def _row(match: Match, query: Query, projects: dict[str, str]) -> Fields | None:
