@@ -25,17 +25,10 @@ class WorkerThread:
 
     def __init__(self, name: str) -> None:
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._last: list[Callable[[], None]] = []
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
-    def at_end(self, job: Callable[[], None]) -> None:
-        """Have a job done last, after all that wait: it closes what only this thread uses."""
-        self._last.append(job)
-
     def close(self) -> None:
-        """End the thread after the jobs that wait, and those `at_end`."""
-        for job in self._last:
-            self._jobs.put(partial(_close, job))
+        """End the thread after the jobs that wait."""
         self._jobs.put(None)
 
     async def run(self, job: Callable[[], T]) -> T:

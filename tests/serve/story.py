@@ -153,9 +153,7 @@ class Story:
             self.rows.append([name, everything, told, new, sorted(before.keys() - now.keys())])
 
     def text(self) -> bytes:
-        """Return what was noted, a line for each look, and let go of the indexes."""
-        for shelf in self.shelves.values():
-            shelf.trigrams.close()
+        """Return what was noted, a line for each look."""
         lines = [orjson.dumps(row, default=str).decode().replace(str(self.world.home), "HOME") for row in self.rows]
         return ("[\n" + ",\n".join(lines) + "\n]\n").encode()
 

@@ -8,6 +8,8 @@ from katod.formats.stream.bridge import session_uuid
 from katod.model import SessionKey
 from katod.serve.page.findview import problem_lines
 from katod.serve.page.frame import find_in
+from katod.serve.page.search import SessionSearch
+from katod.serve.page.searchquery import SearchQuery
 from tests.serve.test_app import asked, run
 from tests.serve.test_page import ONE, talked
 from tests.support.records import SESSION, Claude, calls, result, says, user
@@ -171,3 +173,22 @@ def test_so_many_problems_are_shown():
     """The first ones, and how many there are more."""
     lines = str(problem_lines([f"file {number}" for number in range(7)]))
     assert (lines.count("file"), lines.count("and 2 more")) == (5, 1)
+
+
+def test_what_is_forgotten_is_not_kept_for_searches(world):
+    """Not even in memory: the next search drops it from the index."""
+    maker = world.claude().say(user("::start\nbegin here"), says("with pleasure"))
+    world.once()
+    maker.age()
+
+    async def work(app):
+        finder, sizes = SessionSearch(app.hub), []
+        for _ in range(2):
+            await finder.find(SearchQuery.of({"q": "pleasure"}), lambda _: True)
+            await finder._indexing
+            sizes.append(len(finder._trigrams._sessions))  # what is in it cannot be asked for
+            world.cli("forget", SESSION, "--yes")
+            app.hub.index.look_again()
+        return sizes
+
+    assert run(world, work) == [1, 0]

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
 
+from katod.errors import LedgerError
 from katod.formats.text.ownlines import SIGN
 from katod.search.query import Query
 from katod.search.run import Match, Search, ShownHit, Terms
@@ -40,7 +41,6 @@ class SessionSearch:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._trigrams = TrigramIndex()
-        hub.searching.at_end(self._trigrams.close)
         self._indexing: asyncio.Task[None] | None = None
 
     async def find(self, asked: SearchQuery, wants: Callable[[SessionEntry], bool]) -> SearchOutcome:
@@ -74,9 +74,10 @@ class SessionSearch:
             self._indexing = asyncio.get_running_loop().create_task(self._index_entries(quiet))
 
     async def _index_entries(self, entries: list[SessionEntry]) -> None:
-        with suppress(Busy):
-            async for _ in self._hub.searching.stream(self._trigrams.take(entries)):
-                pass
+        with suppress(Busy, LedgerError):
+            keys = await self._hub.reading.run(lambda: {entry.key for entry in self._hub.index.all().values()})
+            await self._hub.searching.run(lambda: self._trigrams.keep(keys))
+            await self._hub.searching.last(self._trigrams.take(entries))
 
 
 def _steps(job: Search, places: Callable[[], list[SessionEntry]]) -> Iterator[list[Match] | None]:
