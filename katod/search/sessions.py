@@ -93,8 +93,8 @@ def events_with(stretch: Stretch, query: Query) -> PartialReplay:
     """Yield the events of one source that may have all words, with what is known of the session; None now and then."""
     spec = AGENTS[stretch.identity.key.agent]
     with spec.open(stretch.path) as file:
-        # Without times, which event of the session a line is depends on those before it.
-        if not file.is_document and spec.nature is not Nature.UNTIMED:
+        # Which event of the session a line is may depend on those before it.
+        if not (file.is_document or spec.nature is Nature.UNTIMED or spec.repeats_calls):
             yield from _PartialReader(stretch, file).events(query)
         else:
             is_in = False
@@ -122,7 +122,7 @@ class _PartialReader:
         """Yield the events of the lines that may have all words, and all events of the beginning if there are any.
 
         An adapter holds an event back if a later record may say the same. That record has the same words, so it is
-        among these lines.
+        among these lines, but others may be between them: what is held back waits for it until the end.
         """
         held: list[Event] = []
         for found in lines_with(query, self._file, AGENTS[self._stretch.identity.key.agent].spills):
@@ -135,8 +135,8 @@ class _PartialReader:
                 yield from ((event, self._metadata) for event in events)
             if line.offset >= self._head:
                 events, waiting = self._translated(line, is_whole=is_whole)
-                yield from ((event, self._metadata) for event in (*_unsaid(held, events), *events))
-                held = waiting
+                yield from ((event, self._metadata) for event in events)
+                held = [*_unsaid(held, events), *waiting]
         yield from ((event, self._metadata) for event in held)
 
     def _beginning(self) -> tuple[list[Event], list[Event]]:

@@ -12,11 +12,11 @@ from katod.config import Settings
 from katod.discover.found import FoundSession, find_sessions
 from katod.discover.roots import find_roots
 from katod.errors import SourceError
-from katod.events import DECISION_RESPONSE
-from katod.formats.text.ownlines import SIGN
+from katod.events import DECISION_RESPONSE, is_printed
 from katod.log import EventLog
 from katod.model import Stat
 from katod.record.export import Stretch, replay
+from katod.search import sessions as searched
 from katod.search.folding import fold
 from katod.search.outputs import search_transcript
 from katod.search.query import Query
@@ -25,7 +25,19 @@ from katod.search.spoken import BETWEEN, words_of
 from katod.search.transcriptfiles import TranscriptFile
 from tests.examples import mostly
 from tests.oracle.corpus import corpus_folder, corpus_sources, fixture_sources
-from tests.support.records import MAKERS, OF_EACH_NATURE, Claude, CodexLegacy, calls, result, says, user
+from tests.support.records import (
+    MAKERS,
+    OF_EACH_NATURE,
+    RELATIVES,
+    SESSION,
+    Claude,
+    CodexLegacy,
+    Copilot,
+    calls,
+    result,
+    says,
+    user,
+)  # fmt: skip
 
 _NEEDLES = int(os.environ.get("KATOD_NEEDLES", "60"))
 _MOST_HITS = 500
@@ -170,7 +182,7 @@ def _compare(sources, needles, seed):
             hits = _all_hits(found, query)
             assert {hit.text for hit in hits} - answers == wanted, (found.files, query.words)
             # Gemini may write its history again under other ids: a whole reading knows that, a single line does not.
-            leads = [hit for hit in hits if hit.event and SIGN not in hit.speaker and found.key.agent != "gemini"]
+            leads = [hit for hit in hits if hit.event and found.key.agent != "gemini"]
             assert [hit.event for hit in leads if hit.event not in ids and hit.text not in answers] == [], (
                 found.files,
                 query.words,
@@ -211,6 +223,46 @@ def test_a_prompt_that_is_recorded_twice_is_one_hit(world):
     assert [text for speaker, text in _hits(found, "rest") if speaker == "You"] == ["Go on with the rest"]
     whole = {event.id for event, _ in replay(found.key, [Stretch(*found.files[0][:2])], EventLog())}
     assert {hit.event for hit in _all_hits(found, Query(["the"]))} <= whole
+
+
+@pytest.mark.parametrize(
+    "maker", mostly((*OF_EACH_NATURE, Copilot), (*MAKERS, *RELATIVES)), ids=lambda maker: maker.__name__
+)
+def test_each_hit_is_one_event_of_the_session(world, monkeypatch, maker):
+    """So a result leads to a message on its page, and counts once, whichever records of the agent have the words."""
+    monkeypatch.setattr(searched, "_HEAD", 1)  # as in a long session, each line is read alone
+    said = [user("begin here"), user("which words?"), says("these words")]
+    if "result" not in maker.ABSENT:
+        said += [
+            calls("c1", "make words"),
+            result("c1", "words made"),
+            calls("c2", "make words"),
+            result("c2", "words made"),
+        ]
+    maker(world).say(*said, says("more words"), user("some words more"), says("words"))
+    found = _only()
+    whole = [event for event, _ in replay(found.key, [Stretch(*found.files[0][:2])], EventLog())]
+    hits = _all_hits(found, Query(["words"]))
+    expected = [event.id for event in whole if "words" in words_of(event) and is_printed(event)]
+    assert sorted(hit.event for hit in hits if hit.event) == sorted(set(expected))
+
+
+def test_a_prompt_that_waits_for_its_turn_is_one_hit_whatever_is_between(world):
+    """Claude Code writes it when it is typed, and again when it is sent: only the latter is an event."""
+    maker = world.claude().say(user("x" * 100_000), says("I begin."))
+    typed = {
+        "type": "queue-operation",
+        "operation": "enqueue",
+        "timestamp": "2026-02-10T22:40:00.000Z",
+        "sessionId": SESSION,
+    }
+    maker.write({**typed, "content": "where is the basket?"})
+    maker.say(says("A basket is here."), says("Is that the basket?"), user("where is the basket?"), says("The basket!"))
+    found = _only()
+    whole = {event.id for event, _ in replay(found.key, [Stretch(*found.files[0][:2])], EventLog())}
+    hits = _all_hits(found, Query(["basket"]))
+    assert [hit.text for hit in hits].count("where is the basket?") == 1
+    assert {hit.event for hit in hits} <= whole
 
 
 @pytest.mark.slow
