@@ -178,7 +178,7 @@ IMPURE = {
     "mcp": ".recordings .server",
     "seal": ".keys",
     "serve": (
-        ".access.guard .access.token .address .app .index.changes .index.entry .index.sessions .page.listwatch .page.machines .page.pages .page.recording .page.search .page.sessionlist .page.streams .page.trigrams"
+        ".access.guard .access.token .address .app .index.changes .index.entry .index.sessions .page.listwatch .page.machines .page.pages .page.recording .page.search .page.sessionlist .page.streams"
         " .page.login .protocol.connection .protocol.rest .server .worker"
     ),
 }

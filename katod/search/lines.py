@@ -13,12 +13,16 @@ from katod.tail.reader import Batch, SourceFile
 _CHUNK: Final = 256 * 1024  # bytes; larger ones leave the processor's cache
 
 
-def lines_with(query: Query, file: SourceFile, special: bytes = b"") -> Iterator[tuple[Line, bool]]:
-    """Yield the lines of a file that may have all words or have `special`, and whether each is terminated."""
+def lines_with(query: Query, file: SourceFile, special: bytes = b"") -> Iterator[tuple[Line, bool] | None]:
+    """Yield the lines of a file that may have all words or have `special`, and whether each is terminated.
+
+    Yields None after each chunk, so that a caller can do something else in between.
+    """
     cursor, more = Cursor(), True
     while more:
         batch = file.read(cursor, _CHUNK)
         yield from ((line, True) for line in _candidates(batch, query, special))
+        yield None
         more, cursor = batch.more and batch.cursor != cursor, batch.cursor
     last = file.rest(cursor.offset)
     if last is not None and query.may_be_in(last.data):

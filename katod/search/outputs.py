@@ -37,8 +37,11 @@ _EVENT: Final = b'{"schema":"katod.event/'
 _PAGE: Final = b"<!DOCTYPE html>"
 
 
-def search_transcript(transcript: TranscriptFile, query: Query) -> tuple[TranscriptHead, Iterable[Hit]]:
-    """Return the head of a transcript, and its hits in order. Raises OutputError if it cannot be read."""
+def search_transcript(transcript: TranscriptFile, query: Query) -> tuple[TranscriptHead, Iterable[Hit | None]]:
+    """Return the head of a transcript, and its hits in order, with None now and then.
+
+    Raises OutputError if it cannot be read.
+    """
     path = transcript.path
     try:
         with transcript.open() as file:
@@ -61,7 +64,7 @@ def search_transcript(transcript: TranscriptFile, query: Query) -> tuple[Transcr
 
 def _search_huge(
     transcript: TranscriptFile, file: BufferedReader, query: Query
-) -> tuple[TranscriptHead, Iterable[Hit]]:
+) -> tuple[TranscriptHead, Iterable[Hit | None]]:
     """Return the same of a transcript that is too large to be kept in memory."""
     head = about(file.peek(_HEAD).decode("utf-8", "replace").replace("\r\n", "\n"))
     return head, _hits(markdown_passages(_pieces(transcript)), query, transcript.path)
@@ -77,9 +80,10 @@ def _pieces(transcript: TranscriptFile) -> Iterator[str]:
         raise OutputError(f"cannot be read: {error.strerror}", path=transcript.path) from error
 
 
-def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit]:
-    """Yield the passages that have all words as they are shown, or as they are written."""
+def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit | None]:
+    """Yield the passages that have all words as they are shown, or as they are written, with None before each."""
     for number, (speaker, time, written, until) in enumerate(passages):
+        yield None
         if not query.may_be_in_text(written):
             continue
         shown = plain(written)
@@ -88,7 +92,9 @@ def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit
             yield Hit(f"{path}:{number}", speaker, time, text, redacted, until, is_said=is_said(speaker))
 
 
-def _search_events(transcript: TranscriptFile, file: SourceFile, query: Query) -> tuple[TranscriptHead, Iterable[Hit]]:
+def _search_events(
+    transcript: TranscriptFile, file: SourceFile, query: Query
+) -> tuple[TranscriptHead, Iterable[Hit | None]]:
     """Return the hits among canonical events, and the session that they are of."""
     first = next((event for line in file.read(Cursor(), 1).lines[:1] if (event := jsonl_event(line.data))), None)
     if first is None:
@@ -99,12 +105,13 @@ def _search_events(transcript: TranscriptFile, file: SourceFile, query: Query) -
     return named, _events_with(transcript, query, label)
 
 
-def _events_with(transcript: TranscriptFile, query: Query, label: str) -> Iterator[Hit]:
+def _events_with(transcript: TranscriptFile, query: Query, label: str) -> Iterator[Hit | None]:
     """Yield the events that have all words while they are read: a transcript of events may be huge."""
     try:
         with transcript.open() as file:
-            for line, _ in lines_with(query, SourceFile(file.fileno(), str(transcript.path))):
-                event = jsonl_event(line.data)
+            for found in lines_with(query, SourceFile(file.fileno(), str(transcript.path))):
+                yield None
+                event = jsonl_event(found[0].data) if found is not None else None
                 if event and query.matches(text := words_of(event)):
                     redacted, speaker = partial(redacted_words_of, event), speaker_of(event, label)
                     shown = event.id if ev.is_printed(event) else ""

@@ -6,7 +6,7 @@ such files, those whose path or session comes first.
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import datetime
 from heapq import heappop, heappush
 from itertools import islice
@@ -122,7 +122,7 @@ class Search:
     def steps(
         self, possible: list[Searched], may_match: Callable[[int], bool] = lambda _: True
     ) -> Iterator[list[Match] | None]:
-        """Yield None for each place that was searched, and at last the same as `search` returns.
+        """Yield None after each part of what is searched, and at last the same as `search` returns.
 
         A hit is not newer than its file. So, once enough was found, files older than all of that are not opened, unless
         the best are wanted; nor is one that may not match, by its number.
@@ -133,7 +133,7 @@ class Search:
             if self._is_enough(matches, place):
                 self.is_complete = False
                 break
-            if may_match(number) and (match := self._match(place)):
+            if may_match(number) and (match := (yield from self._match(place))):
                 insort(matches, match, key=self._order)
             yield None
         kept = self._wanted(matches)
@@ -196,21 +196,22 @@ class Search:
         held += [set.union(*(container.holding(file, [one]) for one in patterns)) for patterns in choices]
         return set.intersection(*held) if held else set()
 
-    def _match(self, place: Searched) -> Match | None:
-        """Return the hits of one place, None if it has none that counts."""
+    def _match(self, place: Searched) -> Generator[None, None, Match | None]:
+        """Return the hits of one place, None if it has none that counts; what takes long is done in many steps."""
         about, kept = TranscriptHead(), _Kept(self._query, self._terms)
         try:
             about, hits = self._hits(place)
             for hit in hits:
-                if not kept.count and not self._wants(place, about):
+                yield
+                if hit is not None and not kept.count and not self._wants(place, about):
                     return None
-                if self._counts(hit, place, about):
+                if hit is not None and self._counts(hit, place, about):
                     kept.add(hit, _seconds(hit.time, place))
         except (SourceError, OutputError) as error:
             self.problems[str(error.path or _path_of(place))] = error.what
-        return kept.match(place, about) if kept.count else None
+        return (yield from kept.match(place, about)) if kept.count else None
 
-    def _hits(self, place: Searched) -> tuple[TranscriptHead, Iterable[Hit]]:
+    def _hits(self, place: Searched) -> tuple[TranscriptHead, Iterable[Hit | None]]:
         if isinstance(place, TranscriptFile):
             from katod.search.outputs import search_transcript  # noqa: PLC0415 - it loads what is known of transcripts
 
@@ -282,14 +283,16 @@ class _Kept:
         if self._terms.each and len(kept) > self._terms.each:
             heappop(kept)
 
-    def match(self, place: Searched, about: TranscriptHead) -> Match:
-        """Return the match with the kept hits; of one moment, the last comes first."""
+    def match(self, place: Searched, about: TranscriptHead) -> Generator[None, None, Match]:
+        """Return the match with the kept hits, one in each step; of one moment, the last comes first."""
         kinds = [self._newest[True], self._newest[False]]
         if self._terms.order != "said":
             kinds = [kinds[0] + kinds[1]]
-        kept = (item for kind in kinds for item in sorted(kind, key=lambda item: item[:2], reverse=True))
-        hits = tuple(self._shown(hit) for _, _, hit in kept)
-        return Match(place, about, hits, self.count, self._latest, self._said, self._score)
+        shown = list[ShownHit]()
+        for _, _, hit in (item for kind in kinds for item in sorted(kind, key=lambda item: item[:2], reverse=True)):
+            shown.append(self._shown(hit))
+            yield
+        return Match(place, about, tuple(shown), self.count, self._latest, self._said, self._score)
 
     def _shown(self, hit: Hit) -> ShownHit:
         near = surroundings(hit.redacted(), self._query)

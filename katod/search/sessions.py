@@ -10,9 +10,10 @@ from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.spec import AgentSpec, Nature
 from katod.discover.found import FoundSession
+from katod.errors import SourceError, SourceGone
 from katod.events import Event
 from katod.log import EventLog
-from katod.metadata import Replay, SessionMetadata
+from katod.metadata import SessionMetadata
 from katod.model import Cursor, Identity, Line
 from katod.record.export import Stretch, replay
 from katod.record.stream import NoDedup, SessionStream
@@ -23,28 +24,45 @@ from katod.search.spoken import is_said, redacted_words_of, speaker_of, words_of
 from katod.tail.reader import SourceFile
 
 _HEAD: Final = 64 * 1024  # bytes
+PartialReplay = Iterator[tuple[Event, SessionMetadata] | None]  # None: a caller can do something else now
 
 
-def search_session(found: FoundSession, query: Query) -> Iterator[Hit]:
-    """Yield the hits of one session, in its order, each once. Raises SourceError if a file of it cannot be read."""
-    seen: set[str] = set()
-    label = AGENTS[found.key.agent].label
+def search_session(found: FoundSession, query: Query) -> Iterator[Hit | None]:
+    """Yield the hits of one session, in its order, each once, and None now and then.
+
+    A file that no longer exists has none. Raises SourceError at the end if a file of it cannot be read: the hits of the
+    others come before that.
+    """
+    seen, label = set[str](), AGENTS[found.key.agent].label
+    problem: SourceError | None = None
     for path, identity, _ in found.files:
-        for event, _ in events_with(Stretch(path, identity), query):
-            text = words_of(event)
-            if event.id not in seen and query.matches(text):
-                seen.add(event.id)
-                speaker = speaker_of(event, label)
-                said = partial(redacted_words_of, event)
-                yield Hit(
-                    event.dedup_key or event.id,
-                    speaker,
-                    event.time,
-                    text,
-                    said,
-                    event=event.id if ev.is_printed(event) else "",
-                    is_said=is_said(speaker),
-                )
+        try:
+            for event in events_with(Stretch(path, identity), query):
+                yield _hit_of(event[0], query, seen, label) if event is not None else None
+        except SourceGone:  # agents move and delete their files
+            continue
+        except SourceError as error:
+            problem = error
+    if problem is not None:
+        raise problem
+
+
+def _hit_of(event: Event, query: Query, seen: set[str], label: str) -> Hit | None:
+    """Return an event as a hit, given the ids of those before it and the name of its agent; None if it is none."""
+    text = words_of(event)
+    if event.id in seen or not query.matches(text):
+        return None
+    seen.add(event.id)
+    speaker = speaker_of(event, label)
+    return Hit(
+        event.dedup_key or event.id,
+        speaker,
+        event.time,
+        text,
+        partial(redacted_words_of, event),
+        event=event.id if ev.is_printed(event) else "",
+        is_said=is_said(speaker),
+    )
 
 
 def may_have_hits(found: FoundSession, query: Query) -> bool:
@@ -57,25 +75,34 @@ def _may_have(path: str, identity: Identity, query: Query) -> bool:
     if spec.is_contained(path):  # its database was asked
         return True
     with spec.open(path) as file:
-        return _is_in(file, query, spec)
+        return any(_looked_for(file, query, spec))
 
 
-def _is_in(file: SourceFile, query: Query, spec: AgentSpec) -> bool:
-    """Return whether a file may have all words."""
+def _looked_for(file: SourceFile, query: Query, spec: AgentSpec) -> Iterator[bool]:
+    """Yield True as soon as a file may have all words, False after each part of it that does not."""
     if file.is_document:
-        return any(query.may_be_in(line.data) for line in file.read(Cursor(), 0).lines)
-    return any(lines_with(query, file, spec.spills))
+        yield from (query.may_be_in(line.data) for line in file.read(Cursor(), 0).lines)
+        return
+    for found in lines_with(query, file, spec.spills):
+        yield found is not None
+        if found is not None:
+            return
 
 
-def events_with(stretch: Stretch, query: Query) -> Replay:
-    """Yield the events of one source that may have all words, with what is known of the session."""
+def events_with(stretch: Stretch, query: Query) -> PartialReplay:
+    """Yield the events of one source that may have all words, with what is known of the session; None now and then."""
     spec = AGENTS[stretch.identity.key.agent]
     with spec.open(stretch.path) as file:
-        # Without times, which event of the session a line is depends on those before it.
-        if not file.is_document and spec.nature is not Nature.UNTIMED:
+        # Which event of the session a line is may depend on those before it.
+        if not (file.is_document or spec.nature is Nature.UNTIMED or spec.repeats_calls):
             yield from _PartialReader(stretch, file).events(query)
-        elif _is_in(file, query, spec):
-            yield from replay(stretch.identity.key, [stretch], EventLog())
+        else:
+            is_in = False
+            for found in _looked_for(file, query, spec):
+                is_in = is_in or found
+                yield None
+            if is_in:
+                yield from replay(stretch.identity.key, [stretch], EventLog())
 
 
 class _PartialReader:
@@ -91,21 +118,25 @@ class _PartialReader:
         self._state = b""  # of the adapter after the beginning
         self._head = 0  # where that ends
 
-    def events(self, query: Query) -> Replay:
+    def events(self, query: Query) -> PartialReplay:
         """Yield the events of the lines that may have all words, and all events of the beginning if there are any.
 
         An adapter holds an event back if a later record may say the same. That record has the same words, so it is
-        among these lines.
+        among these lines, but others may be between them: what is held back waits for it until the end.
         """
         held: list[Event] = []
-        for line, is_whole in lines_with(query, self._file, AGENTS[self._stretch.identity.key.agent].spills):
+        for found in lines_with(query, self._file, AGENTS[self._stretch.identity.key.agent].spills):
+            yield None
+            if found is None:
+                continue
+            line, is_whole = found
             if not self._state:
                 events, held = self._beginning()
                 yield from ((event, self._metadata) for event in events)
             if line.offset >= self._head:
                 events, waiting = self._translated(line, is_whole=is_whole)
-                yield from ((event, self._metadata) for event in (*_unsaid(held, events), *events))
-                held = waiting
+                yield from ((event, self._metadata) for event in events)
+                held = [*_unsaid(held, events), *waiting]
         yield from ((event, self._metadata) for event in held)
 
     def _beginning(self) -> tuple[list[Event], list[Event]]:

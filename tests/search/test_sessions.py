@@ -12,11 +12,11 @@ from katod.config import Settings
 from katod.discover.found import FoundSession, find_sessions
 from katod.discover.roots import find_roots
 from katod.errors import SourceError
-from katod.events import DECISION_RESPONSE
-from katod.formats.text.ownlines import SIGN
+from katod.events import DECISION_RESPONSE, is_printed
 from katod.log import EventLog
 from katod.model import Stat
 from katod.record.export import Stretch, replay
+from katod.search import sessions as searched
 from katod.search.folding import fold
 from katod.search.outputs import search_transcript
 from katod.search.query import Query
@@ -25,7 +25,19 @@ from katod.search.spoken import BETWEEN, words_of
 from katod.search.transcriptfiles import TranscriptFile
 from tests.examples import mostly
 from tests.oracle.corpus import corpus_folder, corpus_sources, fixture_sources
-from tests.support.records import MAKERS, OF_EACH_NATURE, Claude, CodexLegacy, calls, result, says, user
+from tests.support.records import (
+    MAKERS,
+    OF_EACH_NATURE,
+    RELATIVES,
+    SESSION,
+    Claude,
+    CodexLegacy,
+    Copilot,
+    calls,
+    result,
+    says,
+    user,
+)  # fmt: skip
 
 _NEEDLES = int(os.environ.get("KATOD_NEEDLES", "60"))
 _MOST_HITS = 500
@@ -33,7 +45,11 @@ _LARGEST = 4_000_000  # bytes of a session of which everything is read
 
 
 def _hits(found, *words):
-    return [(hit.speaker, hit.text) for hit in search_session(found, Query(words))]
+    return [(hit.speaker, hit.text) for hit in _all_hits(found, Query(words))]
+
+
+def _all_hits(found, query):
+    return list(filter(None, search_session(found, query)))
 
 
 def _only():
@@ -87,13 +103,31 @@ def test_a_result_that_stands_in_another_file_is_found(world):
     assert [text for _, text in _hits(_only(), "needle")] == ["a needle in the long result"]
 
 
-def test_a_file_that_cannot_be_read_is_an_error(tmp_path):
-    """The caller notes it, and goes on with the other sessions."""
-    identity = AGENTS["claude"].named(tmp_path / "gone.jsonl")
-    found = FoundSession(identity.key)
-    found.files.append((str(tmp_path / "gone.jsonl"), identity, Stat(0, 0, 0, 0)))
+def _with(found, path):
+    """Return a session with another file before its own ones."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    found.files.insert(0, (str(path), AGENTS[found.key.agent].named(path), Stat(0, 0, 0, 0)))
+    return found
+
+
+def test_a_file_that_cannot_be_read_is_an_error_after_the_hits_of_the_others(world):
+    """The caller notes it, shows the hits, and goes on with the other sessions."""
+    world.claude().say(user("a needle"))
+    found = _with(_only(), world.home / "other/folder.jsonl")
+    (world.home / "other/folder.jsonl").mkdir()
+    hits = filter(None, search_session(found, Query(["needle"])))
+    assert [hit.text for hit in (next(hits),)] == ["a needle"]
     with pytest.raises(SourceError):
-        _hits(found, "a")
+        next(hits)
+
+
+def test_a_file_that_is_gone_has_no_hits(world):
+    """Agents move and delete their files: the others of the session are searched, and nothing is wrong."""
+    world.claude().say(user("a needle"))
+    assert len(_hits(_with(_only(), world.home / "other/gone.jsonl"), "needle")) == 1
+    found = _only()
+    world.session(1).path.parent.joinpath(f"{found.key.id}.jsonl").unlink()
+    assert _hits(found, "needle") == []
 
 
 # -- the oracle: everything is read and compared ------------------------------------------------------
@@ -145,10 +179,10 @@ def _compare(sources, needles, seed):
         if not query.words or sum(map(len, expected)) > _MOST_HITS:
             continue
         for (found, _, answers, ids), wanted in zip(sessions, expected, strict=True):
-            hits = list(search_session(found, query))
+            hits = _all_hits(found, query)
             assert {hit.text for hit in hits} - answers == wanted, (found.files, query.words)
             # Gemini may write its history again under other ids: a whole reading knows that, a single line does not.
-            leads = [hit for hit in hits if hit.event and SIGN not in hit.speaker and found.key.agent != "gemini"]
+            leads = [hit for hit in hits if hit.event and found.key.agent != "gemini"]
             assert [hit.event for hit in leads if hit.event not in ids and hit.text not in answers] == [], (
                 found.files,
                 query.words,
@@ -170,7 +204,7 @@ def test_a_command_for_the_shell_is_found_as_it_is_printed():
         if b"! " not in (data := Path(source.path).read_bytes()) and (b"shell" in data or b"bash" in data):
             session, texts, _, _ = _read(source.agent, source.path)
             for text in (text for text in texts if text.startswith("! ")):
-                assert text in {hit.text for hit in search_session(session, Query([text]))}
+                assert text in {hit.text for hit in _all_hits(session, Query([text]))}
                 found.add(source.agent)
     assert len(found) > 3, found
 
@@ -188,7 +222,47 @@ def test_a_prompt_that_is_recorded_twice_is_one_hit(world):
     assert [(speaker, text) for speaker, text in _hits(found, "sto") if speaker == "You"] == []
     assert [text for speaker, text in _hits(found, "rest") if speaker == "You"] == ["Go on with the rest"]
     whole = {event.id for event, _ in replay(found.key, [Stretch(*found.files[0][:2])], EventLog())}
-    assert {hit.event for hit in search_session(found, Query(["the"]))} <= whole
+    assert {hit.event for hit in _all_hits(found, Query(["the"]))} <= whole
+
+
+@pytest.mark.parametrize(
+    "maker", mostly((*OF_EACH_NATURE, Copilot), (*MAKERS, *RELATIVES)), ids=lambda maker: maker.__name__
+)
+def test_each_hit_is_one_event_of_the_session(world, monkeypatch, maker):
+    """So a result leads to a message on its page, and counts once, whichever records of the agent have the words."""
+    monkeypatch.setattr(searched, "_HEAD", 1)  # as in a long session, each line is read alone
+    said = [user("begin here"), user("which words?"), says("these words")]
+    if "result" not in maker.ABSENT:
+        said += [
+            calls("c1", "make words"),
+            result("c1", "words made"),
+            calls("c2", "make words"),
+            result("c2", "words made"),
+        ]
+    maker(world).say(*said, says("more words"), user("some words more"), says("words"))
+    found = _only()
+    whole = [event for event, _ in replay(found.key, [Stretch(*found.files[0][:2])], EventLog())]
+    hits = _all_hits(found, Query(["words"]))
+    expected = [event.id for event in whole if "words" in words_of(event) and is_printed(event)]
+    assert sorted(hit.event for hit in hits if hit.event) == sorted(set(expected))
+
+
+def test_a_prompt_that_waits_for_its_turn_is_one_hit_whatever_is_between(world):
+    """Claude Code writes it when it is typed, and again when it is sent: only the latter is an event."""
+    maker = world.claude().say(user("x" * 100_000), says("I begin."))
+    typed = {
+        "type": "queue-operation",
+        "operation": "enqueue",
+        "timestamp": "2026-02-10T22:40:00.000Z",
+        "sessionId": SESSION,
+    }
+    maker.write({**typed, "content": "where is the basket?"})
+    maker.say(says("A basket is here."), says("Is that the basket?"), user("where is the basket?"), says("The basket!"))
+    found = _only()
+    whole = {event.id for event, _ in replay(found.key, [Stretch(*found.files[0][:2])], EventLog())}
+    hits = _all_hits(found, Query(["basket"]))
+    assert [hit.text for hit in hits].count("where is the basket?") == 1
+    assert {hit.event for hit in hits} <= whole
 
 
 @pytest.mark.slow
@@ -207,7 +281,7 @@ def test_context_for_the_model_is_found_as_such_and_leads_into_no_transcript(wor
     session = world.claude()
     parts = ["<ide_opened_file>The user opened the file cart.ts in the IDE.</ide_opened_file>", "Look at the cart."]
     session.append(session.user([{"type": "text", "text": part} for part in parts]))
-    found = {hit.speaker: bool(hit.event) for hit in search_session(_only(), Query(["cart"]))}
+    found = {hit.speaker: bool(hit.event) for hit in _all_hits(_only(), Query(["cart"]))}
     assert found == {"You": True, "Claude ▸ context": False}
     assert world.cli("search", "--all", "opened the file").rstrip().endswith(f"\tkatod show {_only().key.id[:8]}")
     assert world.cli("search", "--all", "at the cart").rstrip().endswith(""" --find '"at the cart"'""")
@@ -227,6 +301,6 @@ def test_words_between_agents_are_found_as_those_of_who_said_them(world, form):
         path = world.home / f"talk.{'md' if form == 'markdown' else form}"
         world.cli("export", str(maker.path), "-f", form, "-o", str(path))
         _, found = search_transcript(TranscriptFile(path, 0, partial(open, path, "rb")), Query(["basket", "done"]))
-        hits = [(hit.speaker, hit.text) for hit in found]
+        hits = [(hit.speaker, hit.text) for hit in filter(None, found)]
     speakers = {speaker for speaker, _ in hits} - {"Claude ▸ notification"}
     assert speakers == {"reviewer", "tester", "Review", "▸ Summary", "worker"}

@@ -89,6 +89,21 @@ class App:
         await self._app(self._scope("http", path, headers) | {"method": method}, receive, send)
         return _answer(sent, "http.response")
 
+    async def leave(self, path, left, headers=BEARER):
+        """Ask, and disconnect once `left` is set; returns when the request has ended. What was sent is dropped."""
+        given = [{"type": "http.request", "body": b"", "more_body": False}]
+
+        async def receive():
+            if given:
+                return given.pop(0)
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(_message):
+            pass
+
+        await self._app(self._scope("http", path, headers) | {"method": "GET"}, receive, send)
+
     @asynccontextmanager
     async def events(self, path, headers=BEARER):
         """Yield what returns the next event of a stream: its kind, its id, and its data."""

@@ -81,7 +81,7 @@ class Shelf:
             **{name: self._seen(entry) for name, entry in entries.items()},
             **{f"messages of {name}": self._messages(entry) for name, entry in entries.items()},
             **{chosen.address("/"): [row.name for row in self.list.page("", chosen)[0]] for chosen in _FILTERS},
-            "named": [row.name for row in self.list.named(Query(["shop"]), ListFilter())],
+            "named": [row.name for row in list(self.list.named(Query(["shop"]), ListFilter()))[-1]],
             "newest": [found and found.name for found in map(self.index.newest, ("/home/me/app", "/home/me/shop", "/x"))],
             "maybe": maybe, "indexed": {words: self._maybe(words) for words in _WORDS},
         }  # fmt: skip
@@ -170,9 +170,7 @@ class Story:
             self.rows.append([name, everything, told, new, sorted(before.keys() - now.keys())])
 
     def text(self) -> bytes:
-        """Return what was noted, a line for each look, and let go of the indexes."""
-        for shelf in self.shelves.values():
-            shelf.trigrams.close()
+        """Return what was noted, a line for each look."""
         lines = [orjson.dumps(row, default=str).decode().replace(str(self.world.home), "HOME") for row in self.rows]
         return ("[\n" + ",\n".join(lines) + "\n]\n").encode()
 

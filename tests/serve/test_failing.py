@@ -250,9 +250,10 @@ def test_whatever_fails_is_an_answer_and_in_the_log(world, monkeypatch):
     """An answer 500 says where to look; the log has one line for each, with the module and its line, and no words."""
     talked(world)
     lines = []
-    failing(monkeypatch, SessionIndex, "briefs", lambda *_: True)
 
     async def work(app):
+        await app.ask("/projects")  # what is read in the background at the start has begun
+        failing(monkeypatch, SessionIndex, "briefs", lambda *_: True)
         answers = []
         for _ in range(2):
             with suppress(ValueError):  # the server sees it, too

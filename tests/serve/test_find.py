@@ -2,8 +2,15 @@
 
 import re
 
+import pytest
+
+from katod.formats.stream.bridge import session_uuid
+from katod.model import SessionKey
+from katod.serve.page.findview import problem_lines
 from katod.serve.page.frame import find_in
-from tests.serve.test_app import asked
+from katod.serve.page.search import SessionSearch
+from katod.serve.page.searchquery import SearchQuery
+from tests.serve.test_app import asked, run
 from tests.serve.test_page import ONE, talked
 from tests.support.records import SESSION, Claude, calls, result, says, user
 
@@ -106,3 +113,82 @@ def test_a_search_shows_so_many_sessions(world, monkeypatch):
     other.append(other.meta(cwd="/home/me/shop"), other.user("with pleasure, too"))
     [page] = asked(world, "/find?q=pleasure")
     assert page.body.decode().count("<h2><a href=") == 1
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_what_the_page_of_a_session_shows_is_found_after_its_file_was_moved(world, recorded):
+    """As an agent does that archives it: before the next sweep and after it, on the page and over REST."""
+    maker = world.session(2, "codex").say(user("::start\na needle" if recorded else "a needle"))
+    if recorded:
+        world.once()
+    archive = world.home / ".codex/archived_sessions"
+    archive.mkdir()
+
+    async def work(app):
+        [name] = app.hub.index.all()
+        await app.ask("/find?q=needle")
+        maker.path.rename(archive / maker.path.name)
+        app.hub.index.take_up({str(archive / maker.path.name)})
+        seen = [await _found(app, name)]
+        app.hub.index._looked = app.hub.index._swept = -99.0
+        return [*seen, await _found(app, name)]
+
+    assert run(world, work) == [(True, True, True, 1)] * 2
+
+
+async def _found(app, name):
+    """Return whether the page of a session, the search, and that in the session have the word, and the hits of REST."""
+    pages = [(await app.ask(path)).body for path in (f"/s/{name}", "/find?q=needle", f"/find?q=needle&in={name}")]
+    marked = [b"<mark>needle</mark>" in page for page in pages[1:]]
+    return b"a needle" in pages[0], *marked, (await app.ask("/search?q=needle")).json["total"]
+
+
+def test_a_search_says_what_it_could_not_read(world):
+    """On the page, in one session, and over REST, without secrets; what was found elsewhere is shown all the same."""
+    secret = "sk-ant-api03-" + "a1B2" * 24
+    talked(world)
+    broken = world.session(2, "codex")
+    path = broken.path.with_name(f"{broken.path.name}.zst")
+    path = path.parent / secret / path.name
+    path.parent.mkdir()
+    path.write_bytes(b"not compressed")
+    name = SessionKey("codex", broken.session)
+    found, within, rest = asked(
+        world, "/find?q=pleasure", f"/find?q=pleasure&in={session_uuid(name)}", "/search?q=pleasure"
+    )
+    for page in (found, within):
+        assert b'<p class="failed">' in page.body
+        assert path.name.encode() in page.body
+    assert b"<mark>pleasure</mark>" in found.body
+    assert rest.json["total"] == 1
+    [problem] = rest.json["problems"]
+    assert path.name in problem
+    for answer in (found, within, rest):
+        assert secret.encode() not in answer.body
+    path.unlink()
+    assert "problems" not in asked(world, "/search?q=pleasure")[0].json
+
+
+def test_so_many_problems_are_shown():
+    """The first ones, and how many there are more."""
+    lines = str(problem_lines([f"file {number}" for number in range(7)]))
+    assert (lines.count("file"), lines.count("and 2 more")) == (5, 1)
+
+
+def test_what_is_forgotten_is_not_kept_for_searches(world):
+    """Not even in memory: the next search drops it from the index."""
+    maker = world.claude().say(user("::start\nbegin here"), says("with pleasure"))
+    world.once()
+    maker.age()
+
+    async def work(app):
+        finder, sizes = SessionSearch(app.hub), []
+        for _ in range(2):
+            await finder.find(SearchQuery.of({"q": "pleasure"}), lambda _: True)
+            await finder._indexing
+            sizes.append(len(finder._trigrams._sessions))  # what is in it cannot be asked for
+            world.cli("forget", SESSION, "--yes")
+            app.hub.index.look_again()
+        return sizes
+
+    assert run(world, work) == [1, 0]

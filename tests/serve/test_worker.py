@@ -83,25 +83,6 @@ def test_items_come_in_order_and_their_iterator_is_closed():
     assert closed.is_set()
 
 
-def test_what_is_to_be_done_last_is_done_after_what_waits():
-    """If it fails, the thread ends all the same."""
-    done = []
-
-    async def work(one):
-        one.at_end(lambda: done.append("last"))
-        one.at_end(lambda: 1 // 0)
-        ended = threading.Event()
-        one.at_end(ended.set)
-        waiting = asyncio.create_task(one.run(lambda: done.append("waiting")))
-        await asyncio.sleep(0)
-        one.close()
-        await asyncio.to_thread(ended.wait, 10)
-        await waiting
-        return list(done)
-
-    assert run(work) == ["waiting", "last"]
-
-
 def test_what_can_be_closed_is_closed_in_its_turn():
     """An iterator that cannot be closed is read all the same; one whose end fails stops nothing."""
 

@@ -29,6 +29,7 @@ SPEC: Final = AgentSpec(
     adapter_name="copilot.adapter.CopilotAdapter",
     nature=Nature.NATIVE_IDS,
     marks_expansions=True,
+    repeats_calls=True,
     roots=_roots,
     variables=("COPILOT_HOME",),
     folders=("session-state", "history-session-state"),

@@ -37,7 +37,9 @@ class SessionContent(NamedTuple):
 
 
 class SessionEntry(FoundSession):
-    """One session, and what is known of it without reading it all. `files` is a copy: `take` and `renew` change it."""
+    """One session, and what is known of it without reading it all. `files` is a copy: `take`, `renew`
+    and `drop_gone` change it.
+    """
 
     __slots__ = ("_about", "_counted", "_named", "_packed", "count", "is_open", "number", "swept")
 
@@ -102,10 +104,22 @@ class SessionEntry(FoundSession):
         return True
 
     def take(self, files: Iterable[File]) -> None:
-        """Update the stats of its files, and append files that are new."""
+        """Update the stats of its files, and add files that are new: last, or instead of the one that was moved there.
+
+        Followers of the session take a moved file for the same one, so its place among the files stays, too.
+        """
         for path, identity, stat in files:
             if not self.renew(path, stat):
-                self._pack([*self.files, (path, identity, stat)])
+                known = self.files
+                at = len(known) if _is_gone(path, identity) else _place_of_moved(known, identity)
+                self._pack([*known[:at], (path, identity, stat), *known[at + 1 :]])
+
+    def drop_gone(self) -> None:
+        """Drop files that no longer exist, unless none does: then they say what the session was."""
+        if len(self.paths) > 1:
+            left = [file for file in self.files if not _is_gone(*file[:2])]
+            if 0 < len(left) < len(self.paths):
+                self._pack(left)
 
     @property
     def metadata(self) -> SessionMetadata | None:
@@ -160,7 +174,17 @@ class SessionEntry(FoundSession):
 
     def is_gone(self) -> bool:
         """Return whether none of its files exists."""
-        return all(signature(path, identity) is None for path, identity, _ in self.files)
+        return all(_is_gone(path, identity) for path, identity, _ in self.files)
+
+
+def _place_of_moved(files: list[File], identity: Identity) -> int:
+    """Return the number of the file with this identity that is no longer where it was, or of a new one."""
+    gone = (at for at, (path, whose, _) in enumerate(files) if whose == identity and _is_gone(path, whose))
+    return next(gone, len(files))
+
+
+def _is_gone(path: str, identity: Identity) -> bool:
+    return signature(path, identity) is None
 
 
 def stat_of(path: str, identity: Identity) -> Stat | None:

@@ -255,6 +255,8 @@ class SessionIndex:
     def _with_swept(self, entries: dict[str, SessionEntry]) -> dict[str, SessionEntry]:
         """Return the sessions after a sweep: those that are recorded, and those that have a file."""
         self._take_in(entries, ((root, sweep(root, {})) for root in self._scope.roots))
+        for entry in entries.values():
+            entry.drop_gone()
         return {name: entry for name, entry in entries.items() if entry.number or entry.swept == self._swept}
 
     def _take_in(

@@ -25,6 +25,7 @@ from katod.serve.page.listview import (
 from katod.serve.page.searchquery import MOST_FOUND, SearchQuery
 from katod.serve.page.sessionlist import ListRow
 
+_MOST_PROBLEMS: Final = 5
 _ORDERS: Final[dict[Order, str]] = {"said": "Messages first", "newest": "Newest first", "best": "Best first"}
 
 
@@ -36,20 +37,29 @@ class SearchResult(NamedTuple):
     total: int
 
 
+class SearchResults(NamedTuple):
+    """What was found here: sessions with the words in their names, those with hits, and what was not searched."""
+
+    named: Sequence[ListRow]
+    results: Sequence[SearchResult]
+    problems: Sequence[str] = ()
+
+
 def find_head(
-    asked: SearchQuery, there: ListChoices, named: Sequence[ListRow], results: Sequence[SearchResult], when: When,
-    now: float, *, is_all: bool = True,
-) -> Markup:  # fmt: skip
+    asked: SearchQuery, there: ListChoices, found: SearchResults, when: When, now: float, *, is_all: bool = True
+) -> Markup:
     """Return the page but for its end; without words, it asks for some.
 
-    `named` are the sessions with the words in their names. Unless that `is_all`, other machines are searched then.
+    Unless that `is_all`, other machines are searched then.
     """
+    results = found.results
     chosen = filters(ListView(asked.chosen, there), asked.address, OF_SESSIONS)
     return fill(
-        '{}<main id="main">\n{}{}{}<h1>{}</h1>\n{}',
+        '{}<main id="main">\n{}{}{}<h1>{}</h1>\n{}{}',
         opening(f"{asked.text or 'Search'} · katod", "find", asked.text),
-        chosen, _orders(asked) if results else NOTHING, _named(named, now),
-        escape(_title(asked, results, is_all=is_all)), join(_result(result, asked, when, now) for result in results),
+        chosen, _orders(asked) if results else NOTHING, _named(found.named, now),
+        escape(_title(asked, results, is_all=is_all)), problem_lines(found.problems),
+        join(_result(result, asked, when, now) for result in results),
     )  # fmt: skip
 
 
@@ -58,15 +68,24 @@ def find_foot() -> Markup:
     return fill("</main>\n{}", closing())
 
 
-def found_in_page(asked: SearchQuery, row: ListRow, hits: Sequence[ShownHit], when: When) -> Markup:
-    """Return the page with the hits in one session."""
+def problem_lines(problems: Sequence[str]) -> Markup:
+    """Return what was not searched or read, a line for each of the first ones, and how many there are more."""
+    left = len(problems) - _MOST_PROBLEMS
+    shown = [*problems[:_MOST_PROBLEMS], *([f"and {left:,} more"] if left > 0 else [])]
+    return join(fill('<p class="failed">{}</p>\n', escape(problem)) for problem in shown)
+
+
+def found_in_page(
+    asked: SearchQuery, row: ListRow, hits: Sequence[ShownHit], when: When, problems: Sequence[str] = ()
+) -> Markup:
+    """Return the page with the hits in one session, and why it was not searched as a whole."""
     count = f"{len(hits):,} {'hit' if len(hits) == 1 else 'hits'}" if hits else "Nothing"
     content = fill(
-        '<h1>{}</h1>\n<p class="quiet">in <a href="/s/{}">{}</a> · <a href="{}">in all sessions</a></p>\n{}\n'
+        '<h1>{}</h1>\n<p class="quiet">in <a href="/s/{}">{}</a> · <a href="{}">in all sessions</a></p>\n{}\n{}'
         '<article class="result"><ul>{}</ul></article>',
         escape(f"{count} for {asked.text}" if asked.query.words else "Search in one session"),
         escape(row.name), escape(name_of(row)), escape(asked.address()), find_in(row.name, asked.text),
-        hit_rows(f"/s/{row.name}", hits, asked.query.words, when),
+        problem_lines(problems), hit_rows(f"/s/{row.name}", hits, asked.query.words, when),
     )  # fmt: skip
     return framed(f"{asked.text} · katod", "find", content, asked.text)
 

@@ -43,7 +43,7 @@ from katod.serve.page.machinesview import (
 )  # fmt: skip
 from katod.serve.page.pages import guarded
 from katod.serve.page.reader import PagePrinter, whole_of
-from katod.serve.page.search import shown_hits, terms_of
+from katod.serve.page.search import problems_of, shown_hits, terms_of
 from katod.serve.page.searchquery import SearchQuery
 from katod.serve.worker import Busy
 from katod.store.collections import Tombstones
@@ -162,7 +162,7 @@ class SharedPlaces:
             if matches is None:
                 yield None
             else:
-                self.problems = [f"{path}: {problem}" for path, problem in job.problems.items()]
+                self.problems = problems_of(job)
                 yield [(sessions[match.place], match) for match in matches if isinstance(match.place, TranscriptFile)]
 
 

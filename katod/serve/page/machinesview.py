@@ -7,7 +7,7 @@ from urllib.parse import quote
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.text.when import When
 from katod.search.run import ShownHit
-from katod.serve.page.findview import hit_rows
+from katod.serve.page.findview import hit_rows, problem_lines
 from katod.serve.page.frame import closing, framed, opening
 from katod.serve.page.listview import moment
 
@@ -15,7 +15,6 @@ _HINT: Final = (
     '<p class="hint">Nothing is shared yet. The directories that machines share are named by '
     "<code>archive.folders</code>.</p>"
 )
-_MOST_PROBLEMS: Final = 5
 
 
 class SharedRow(NamedTuple):
@@ -54,16 +53,12 @@ def found_elsewhere(
     results: Sequence[SharedResult], problems: Sequence[str], words: Sequence[str], when: When, now: float
 ) -> Markup:
     """Return what was found on other machines, as a part of the page of a search, and what could not be searched."""
-    said = _problems(problems[:_MOST_PROBLEMS])
+    said = problem_lines(problems)
     if not results:
         return said
     count = f"{len(results)} {'session' if len(results) == 1 else 'sessions'} on other machines"
     found = join(_result(result, words, when, now) for result in results)
     return fill('<h2 id="elsewhere">{}</h2>\n{}{}', escape(count), found, said)
-
-
-def _problems(problems: Sequence[str]) -> Markup:
-    return join(fill('<p class="failed">{}</p>\n', escape(problem)) for problem in problems)
 
 
 def _result(result: SharedResult, words: Sequence[str], when: When, now: float) -> Markup:
@@ -80,7 +75,8 @@ def _result(result: SharedResult, words: Sequence[str], when: When, now: float) 
 def machines_page(lists: Sequence[SharedList], problems: Sequence[str], now: float) -> Markup:
     """Return the list of what each machine shares, and what cannot be read."""
     groups = join(_group(one, now) for one in lists) or fill(_HINT)
-    return framed("Other machines · katod", "list", fill("<h1>Other machines</h1>\n{}{}", _problems(problems), groups))
+    content = fill("<h1>Other machines</h1>\n{}{}", problem_lines(problems), groups)
+    return framed("Other machines · katod", "list", content)
 
 
 def _group(one: SharedList, now: float) -> Markup:

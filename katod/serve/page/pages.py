@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
@@ -41,12 +41,12 @@ from katod.serve.index.entry import NotServed, SessionEntry
 from katod.serve.index.sessions import starter_of
 from katod.serve.page import recording
 from katod.serve.page.changedfiles import files_of, files_page
-from katod.serve.page.findview import SearchResult, find_foot, find_head, found_in_page
+from katod.serve.page.findview import SearchResult, SearchResults, find_foot, find_head, found_in_page
 from katod.serve.page.frame import plain
 from katod.serve.page.listfilter import ListChoices, ListFilter
 from katod.serve.page.listview import ListView, list_page, older_page
 from katod.serve.page.reader import PageReader, whole_of
-from katod.serve.page.search import SessionSearch, shown_hits
+from katod.serve.page.search import SearchOutcome, SessionSearch, shown_hits
 from katod.serve.page.searchquery import SearchQuery
 from katod.serve.page.sessionlist import ListRow, SessionList
 from katod.serve.page.sessionview import DOWNLOADS, FOR_PULL_REQUEST, Beside, cut_off, gone, session_foot, session_head
@@ -70,7 +70,7 @@ _FOR_FAMILY: Final = 1.0  # and a session, to know which others its agent starte
 _POLL: Final = 0.02
 _TEXTS: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE})
 _CUT_OFF: Final = "The rest could not be read now: load this page again."
-Handler = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 SearchElsewhere = Callable[[SearchQuery], Awaitable[Markup]]
 
 
@@ -209,8 +209,8 @@ class Pages:
         if (entry := await self._entry(request)) is None:
             return _missing()
         main = await self._hub.reading.run(lambda: self._hub.index.main_of(entry))
-        steps = self._hub.reading.last(self._sessions.beside(main, is_older=is_older))
-        if (found := await while_there(request, steps)) is None:
+        found = await self._hub.reading.last(self._sessions.beside(main, is_older=is_older))
+        if found is None:
             word = "older" if is_older else "newer"
             return html_response(plain("No more", f"There is no {word} session of this project.", f"/s/{entry.name}"))
         return RedirectResponse(f"/s/{found.name}", 303)
@@ -220,7 +220,7 @@ class Pages:
             return _missing()
         row = await self._hub.reading.run(lambda: self._sessions.row(entry))
         say = redact if self._options.redact else str
-        files = await while_there(request, self._hub.searching.last(files_of(_events(entry), say)))
+        files = await self._hub.searching.last(files_of(_events(entry), say))
         return html_response(files_page(row, files or [], self._options.time_zone))
 
     async def _markdown(self, request: Request) -> Response:
@@ -229,7 +229,7 @@ class Pages:
         wanted = bridge.folded(request.query_params.get("only", ""))
         if wanted:
             found = _one_message(_events(entry), wanted, self._options)
-            message = await while_there(request, self._hub.searching.last(found))
+            message = await self._hub.searching.last(found)
             return Response(message or "", 200 if message else 404, media_type="text/markdown")
         pieces = self._hub.reading.stream(render_all(_events(entry), "markdown", self._options))
         return ClosedStream(_joined(pieces), media_type="text/markdown")
@@ -239,8 +239,7 @@ class Pages:
         entry, wanted = await self._entry(request), bridge.folded(request.query_params.get("only", ""))
         if entry is None or not wanted:
             return _missing()
-        steps = self._hub.searching.last(_record_of(entry, wanted))
-        if (found := await while_there(request, steps)) is None:
+        if (found := await self._hub.searching.last(_record_of(entry, wanted))) is None:
             return html_response(plain("Not shown", _NO_RECORD, f"/s/{entry.name}"), 404)
         text = await self._hub.searching.run(lambda: _indented(found, redacted=self._options.redact))
         return Response(text, media_type="text/plain; charset=utf-8")
@@ -329,17 +328,22 @@ class Pages:
             return await self._find_in(asked, when)
         is_any, chosen = bool(asked.query.words), asked.chosen
         await self._begun(0 if chosen.is_empty else _FOR_ALL)
-        found = await while_there(request, self._finder.find(asked, self._wants(chosen))) if is_any else []
-        results = await self._hub.reading.run(
-            lambda: [SearchResult(self._sessions.row(entry), shown_hits(match), match.total) for entry, match in found]
-        )
-        named = await self._hub.reading.run(lambda: self._sessions.named(asked.query, chosen)) if is_any else []
+        here = await self._found_here(asked) if is_any else SearchResults((), ())
         there = ListChoices.of((await self._hub.reading.run(self._sessions.page))[0])
         elsewhere = self._elsewhere if is_any and chosen.is_empty else None
-        head = find_head(asked, there, named, results, when, time.time(), is_all=elsewhere is None)
+        head = find_head(asked, there, here, when, time.time(), is_all=elsewhere is None)
         if elsewhere is None:
             return html_response(join((head, find_foot())))
         return ClosedStream(_found(head, partial(elsewhere, asked)), media_type="text/html")
+
+    async def _found_here(self, asked: SearchQuery) -> SearchResults:
+        found = await self._finder.find(asked, self._wants(asked.chosen))
+        rows = self._hub.reading.stream(
+            SearchResult(self._sessions.row(one), shown_hits(match), match.total) for one, match in found.sessions
+        )
+        results = [row async for some in rows for row in some]
+        named = await self._hub.reading.last(self._sessions.named(asked.query, asked.chosen))
+        return SearchResults(named or [], results, self._said(found))
 
     def _wants(self, chosen: ListFilter) -> Callable[[SessionEntry], bool]:
         """Return whether a session is searched; if all are, without reading any."""
@@ -348,9 +352,13 @@ class Pages:
     async def _find_in(self, asked: SearchQuery, when: When) -> Response:
         if (entry := await self._hub.find(asked.within)) is None:
             return _missing()
-        hits = await self._finder.find_in(asked.query, entry) if asked.query.words else []
+        found = await self._finder.find_in(asked.query, entry) if asked.query.words else SearchOutcome([], [])
         row = await self._hub.reading.run(lambda: self._sessions.row(entry))
-        return html_response(found_in_page(asked, row, hits, when))
+        hits = [hit for match in found.matches for hit in match.hits]
+        return html_response(found_in_page(asked, row, hits, when, self._said(found)))
+
+    def _said(self, found: SearchOutcome) -> list[str]:
+        return [redact(problem) if self._options.redact else problem for problem in found.problems]
 
 
 async def _found(head: Markup, elsewhere: Callable[[], Awaitable[Markup]]) -> AsyncIterator[Markup]:
@@ -392,11 +400,14 @@ def _missing() -> Response:
 
 
 def guarded(answer: Handler) -> Handler:
-    """Return an answer that says so if the sessions cannot be read now."""
+    """Return an answer that says so if the sessions cannot be read now.
+
+    It ends when its client leaves, unless it changes something: that is done all the same.
+    """
 
     async def page(request: Request) -> Response:
         try:
-            return await answer(request)
+            return await (answer(request) if request.method == "POST" else while_there(request, answer(request)))
         except NotServed:  # it was found, but is gone now
             return _missing()
         except (Busy, KatodError):

@@ -4,8 +4,10 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
+from katod.errors import LedgerError
 from katod.formats.text.ownlines import SIGN
 from katod.search.query import Query
 from katod.search.run import Match, Search, ShownHit, Terms
@@ -21,33 +23,49 @@ _WIDTH: Final = 240
 _QUIET: Final = 60.0  # seconds
 
 
+class SearchOutcome(NamedTuple):
+    """What was found, and what could not be searched, each with the reason."""
+
+    matches: list[Match]
+    problems: list[str]
+
+    @property
+    def sessions(self) -> list[tuple[SessionEntry, Match]]:
+        """The sessions with hits."""
+        return [(match.place, match) for match in self.matches if isinstance(match.place, SessionEntry)]
+
+
 class SessionSearch:
     """Searches, and from the first search on indexes what is recorded. For the event loop."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._trigrams = TrigramIndex()
-        hub.searching.at_end(self._trigrams.close)
         self._indexing: asyncio.Task[None] | None = None
 
-    async def find(self, asked: SearchQuery, wants: Callable[[SessionEntry], bool]) -> list[tuple[SessionEntry, Match]]:
+    async def find(self, asked: SearchQuery, wants: Callable[[SessionEntry], bool]) -> SearchOutcome:
         """Return the sessions that are wanted and have what is asked for, in its order. Raises LedgerError, Busy."""
-        entries = await self._hub.reading.run(
-            lambda: [entry for entry in self._hub.index.all().values() if entry.paths and wants(entry)]
-        )
-        matches = await self._hub.searching.last(self._steps(asked, entries)) or []
-        self._take([entry for entry in entries if entry.number])
-        return [(match.place, match) for match in matches if isinstance(match.place, SessionEntry)]
-
-    async def find_in(self, query: Query, entry: SessionEntry) -> list[ShownHit]:
-        """Return the hits in one session, newest first. Raises Busy."""
-        terms = Terms(each=_EACH_OF_ONE, width=_WIDTH)
-        matches = await self._hub.searching.run(lambda: Search(query, terms).run([entry]))
-        return [hit for match in matches for hit in match.hits]
-
-    def _steps(self, asked: SearchQuery, entries: list[SessionEntry]) -> Iterator[list[Match] | None]:
         job = Search(asked.query, terms_of(asked))
-        yield from job.steps(job.possible(self._trigrams.narrowed(asked.query.groups, entries)))
+        entries = await self._hub.reading.last(self._wanted(wants)) or []
+        narrowed = partial(self._trigrams.narrowed, asked.query.groups, entries)
+        matches = await self._hub.searching.last(_steps(job, narrowed)) or []
+        self._take([entry for entry in entries if entry.number])
+        return SearchOutcome(matches, problems_of(job))
+
+    async def find_in(self, query: Query, entry: SessionEntry) -> SearchOutcome:
+        """Return the hits in one session, newest first. Raises Busy."""
+        job = Search(query, Terms(each=_EACH_OF_ONE, width=_WIDTH))
+        matches = await self._hub.searching.last(_steps(job, lambda: [entry])) or []
+        return SearchOutcome(matches, problems_of(job))
+
+    def _wanted(self, wants: Callable[[SessionEntry], bool]) -> Iterator[list[SessionEntry] | None]:
+        """Yield None for each session, as deciding may read it, and at last those that are searched."""
+        entries = list[SessionEntry]()
+        for entry in list(self._hub.index.all().values()):
+            if entry.paths and wants(entry):
+                entries.append(entry)
+            yield None
+        yield entries
 
     def _take(self, entries: list[SessionEntry]) -> None:
         """Begin to index sessions, unless that goes on already; those that still change have to wait."""
@@ -56,9 +74,19 @@ class SessionSearch:
             self._indexing = asyncio.get_running_loop().create_task(self._index_entries(quiet))
 
     async def _index_entries(self, entries: list[SessionEntry]) -> None:
-        with suppress(Busy):
-            async for _ in self._hub.searching.stream(self._trigrams.take(entries)):
-                pass
+        with suppress(Busy, LedgerError):
+            keys = await self._hub.reading.run(lambda: {entry.key for entry in self._hub.index.all().values()})
+            await self._hub.searching.run(lambda: self._trigrams.keep(keys))
+            await self._hub.searching.last(self._trigrams.take(entries))
+
+
+def _steps(job: Search, places: Callable[[], list[SessionEntry]]) -> Iterator[list[Match] | None]:
+    yield from job.steps(job.possible(places()))
+
+
+def problems_of(job: Search) -> list[str]:
+    """Return what a search could not read, each with the reason."""
+    return [f"{path}: {problem}" for path, problem in job.problems.items()]
 
 
 def terms_of(asked: SearchQuery) -> Terms:

@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
 from operator import itemgetter
 from typing import Final, NamedTuple, Protocol
 
@@ -127,12 +126,19 @@ class SessionList:
         now, entries = time.time(), self._index.all()
         return {name for name in names if name in entries and self._shown(entries[name], now, chosen) is not None}
 
-    def named(self, query: Query, chosen: Chosen) -> list[ListRow]:
-        """Return the latest `chosen` sessions with a query in title, labels, project and agent. Raises LedgerError."""
-        now = time.time()
-        found = (entry for _, entry in self._newest_first() if query.matches(self._called(entry)))
-        rows = (self._shown(entry, now, chosen) for entry in found)
-        return list(islice((row for row in rows if row is not None), _NAMED))
+    def named(self, query: Query, chosen: Chosen) -> Iterator[list[ListRow] | None]:
+        """Yield None for each session, and at last the latest `chosen` ones with a query in what they are called.
+
+        That is title, labels, project and agent. Raises LedgerError.
+        """
+        now, rows = time.time(), list[ListRow]()
+        for _, entry in self._newest_first():
+            if query.matches(self._called(entry)) and (row := self._shown(entry, now, chosen)) is not None:
+                rows.append(row)
+            if len(rows) == _NAMED:
+                break
+            yield None
+        yield rows
 
     def is_chosen(self, entry: SessionEntry, chosen: Chosen) -> bool:
         """Return whether a session is one of the chosen, or a sub-agent of one. Raises LedgerError."""

@@ -15,7 +15,7 @@ from katod.errors import PricesError, SelectionError
 from katod.formats.redact.redactor import redact
 from katod.search.since import since_seconds
 from katod.serve.feed.hub import Hub
-from katod.serve.http import html_response, while_there
+from katod.serve.http import html_response
 from katod.serve.page.frame import plain
 from katod.serve.page.pages import guarded
 from katod.serve.page.usageview import AskedUsage, UsageFigures, usage_page
@@ -61,7 +61,7 @@ class UsagePages:
         sessions = await self._hub.reading.run(self._sessions)
         asked = AskedUsage(since, request.query_params.get("project", "")[:_LONGEST_PROJECT])
         figures = partial(self._figures, sessions, asked, Period(first))
-        found = await while_there(request, self._hub.searching.last(figures()))
+        found = await self._hub.searching.last(figures())
         assert found is not None  # the last of the steps
         return html_response(usage_page(found))
 

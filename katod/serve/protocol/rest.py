@@ -1,7 +1,7 @@
 """What clients of CodingBridge may GET: sessions, projects, pages of messages, exports, hits of a search."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -14,18 +14,19 @@ from starlette.routing import Route
 
 from katod import __version__
 from katod.errors import KatodError
+from katod.formats.redact.redactor import redact
 from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
 from katod.serve.feed.hub import Hub
 from katod.serve.feed.reader import ALL, streamed
-from katod.serve.http import ClosedStream, json_response, problem
+from katod.serve.http import ClosedStream, json_response, problem, while_there
 from katod.serve.index.entry import NotServed, SessionContent, SessionEntry
 from katod.serve.index.sessions import SessionIndex
 from katod.serve.protocol import listing, paging
 from katod.serve.protocol.listing import SessionFilter
 from katod.serve.protocol.outline import Outlines, Stale
-from katod.serve.protocol.search import search
+from katod.serve.protocol.search import FoundRows, search
 from katod.serve.worker import Busy
 from katod.store.rows import PersonalRow
 
@@ -35,7 +36,7 @@ _HITS, _MOST_HITS = 20, 100
 _LONGEST_QUERY: Final = 1000
 _TRIES: Final = 4
 Fields = dict[str, Any]
-Handler = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class RestApi:
@@ -190,11 +191,15 @@ class RestApi:
         projects = {row["id"]: row["projectPath"] for row in await self._rows(SessionFilter(project))}
         entry = await self._hub.reading.run(self._hub.index.all)
         places = [entry[name] for name in projects if name in entry and entry[name].paths]
-        rows = await self._hub.searching.run(lambda: search(words, places, projects))
+        found = await self._hub.searching.last(search(words, places, projects))
+        rows, problems = found or FoundRows([], [])
         has_more = offset + limit < len(rows)
-        return json_response(
-            {"query": words, "total": len(rows), "results": rows[offset : offset + limit], "hasMore": has_more}
-        )
+        shown = {"query": words, "total": len(rows), "results": rows[offset : offset + limit], "hasMore": has_more}
+        return json_response(shown | self._said(problems))
+
+    def _said(self, problems: list[str]) -> Fields:
+        say = redact if self._options.redact else str
+        return {"problems": list(map(say, problems))} if problems else {}
 
 
 _MEDIA: Final = {"markdown": "text/markdown; charset=utf-8", "json": "application/json"}
@@ -226,11 +231,11 @@ def _not_found() -> Response:
 
 
 def _guarded(answer: Handler) -> Handler:
-    """Return the same, with an answer for each error."""
+    """Return the same, with an answer for each error; it ends when its client leaves."""
 
     async def guarded(request: Request) -> Response:
         try:
-            return await answer(request)
+            return await while_there(request, answer(request))
         except paging.WrongQuery as error:
             return problem(400, "INVALID_PARAMS", str(error))
         except NotServed:  # it was found, but is gone now

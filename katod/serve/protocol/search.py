@@ -1,7 +1,7 @@
 """A search in the sessions that are served, with results as CodingBridge has them. For the searching thread."""
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.discover.found import FoundSession
@@ -20,11 +20,26 @@ _YOU: Final = "You"
 Fields = dict[str, Any]
 
 
-def search(words: str, places: Iterable[FoundSession], projects: dict[str, str]) -> list[Fields]:
-    """Return the sessions that have all words, the best matches first; `projects` has their paths, by UUID."""
+class FoundRows(NamedTuple):
+    """The sessions that were found, and what could not be searched, each with the reason."""
+
+    rows: list[Fields]
+    problems: list[str]
+
+
+def search(words: str, places: Iterable[FoundSession], projects: dict[str, str]) -> Iterator[FoundRows | None]:
+    """Yield None while it goes on, and at last the sessions that have all words, the best matches first.
+
+    `projects` has their paths, by UUID.
+    """
     query = Query(words.split())
-    matches = Search(query, Terms(order="best", each=_EACH, width=_WIDTH)).run(places)
-    return [row for match in matches if (row := _row(match, query, projects))]
+    job = Search(query, Terms(order="best", each=_EACH, width=_WIDTH))
+    for matches in job.steps(job.possible(places)):
+        if matches is None:
+            yield None
+        else:
+            problems = [f"{path}: {problem}" for path, problem in job.problems.items()]
+            yield FoundRows([row for match in matches if (row := _row(match, query, projects))], problems)
 
 
 def _row(match: Match, query: Query, projects: dict[str, str]) -> Fields | None:

@@ -44,6 +44,28 @@ def test_only_a_file_of_the_session_is_renewed():
     assert entry.files == [("/a", Identity(KEY), old), ("/b", Identity(KEY), new)]
 
 
+def test_a_file_that_was_moved_keeps_its_place(tmp_path):
+    """One that is new, or that nobody finds, comes last; one that is gone is dropped once it has not come back."""
+    first, second, new = (tmp_path / name / f"rollout-2026-02-10T22-36-00-{KEY.id}.jsonl" for name in "abc")
+    entry, stat = SessionEntry(KEY), Stat(1, 2, 3, 4)
+    for path in (first, second, new):
+        path.parent.mkdir()
+        path.touch()
+    entry.take([(str(path), Identity(KEY), stat) for path in (first, second)])
+    first.rename(new)
+    entry.take([("/d.jsonl", Identity(KEY), stat)])
+    assert entry.paths == (str(first), str(second), "/d.jsonl")
+    entry.take([(str(new), Identity(KEY), stat)])
+    assert entry.paths == (str(new), str(second), "/d.jsonl")
+    entry.drop_gone()
+    assert entry.paths == (str(new), str(second))
+    second.unlink()
+    new.unlink()
+    entry.drop_gone()
+    assert entry.paths == (str(new), str(second))
+    assert entry.is_gone()
+
+
 def test_what_a_session_is_about_is_kept_without_its_calls():
     """Title, start, model and times; many sessions take few bytes each."""
     entry = SessionEntry(KEY)

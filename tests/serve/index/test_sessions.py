@@ -5,6 +5,7 @@ import os
 from types import SimpleNamespace
 
 import pytest
+import zstandard
 
 from katod.agents import AGENTS
 from katod.agents.spec import SPAWNED, AgentSpec
@@ -13,6 +14,8 @@ from katod.discover.roots import find_roots
 from katod.formats.stream import bridge
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
+from katod.search.query import Query
+from katod.search.run import Search
 from katod.serve.index import sessions
 from katod.serve.index.ledger import LedgerSessions
 from katod.serve.index.sessions import IndexScope, SessionIndex
@@ -289,6 +292,49 @@ def test_a_ledger_that_is_replaced_leaves_no_session_out(world, monkeypatch, eve
             patch.setattr(sessions, "SWEEP_EVERY", 1e9)
             found = state_of(known)
         assert found == state_of(index(world, monkeypatch, everything=everything)), number
+
+
+def _moved(path, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    return path.rename(folder / path.name)
+
+
+def _compressed(path):
+    packed = path.with_name(f"{path.name}.zst")
+    packed.write_bytes(zstandard.compress(path.read_bytes()))
+    return packed
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_a_file_that_was_moved_compressed_or_deleted_makes_no_difference(world, monkeypatch, everything):
+    """Recorded or not, an index that runs has the files that a new one finds, and a search finds all that is in them."""
+    known = index(world, monkeypatch, everything=everything)
+    claude, codex = world.session(1), world.session(2, "codex")
+    claude.say(user("::start\na needle"))
+    codex.say(user("::start\na needle"))
+    world.once()
+    other, archive = claude.path.parents[1] / "-home-me-other", world.home / ".codex/archived_sessions"
+    steps = (
+        lambda: _moved(claude.path, other),
+        lambda: _moved(other / claude.path.name, claude.path.parent),  # and back
+        lambda: _moved(codex.path, archive),
+        lambda: _compressed(archive / codex.path.name),  # both are there for a moment
+        (archive / codex.path.name).unlink,
+        lambda: claude.say(user("more")),
+        lambda: (other / claude.path.name).write_bytes(claude.path.read_bytes()),  # a copy
+        claude.path.unlink,
+    )
+    known.all()
+    for step in steps:
+        step()
+        fresh = index(world, monkeypatch, everything=everything)
+        found, expected = state_of(known), state_of(fresh)
+        assert {name: (sorted(files), *rest) for name, (files, *rest) in found.items()} == {
+            name: (sorted(files), *rest) for name, (files, *rest) in expected.items()
+        }
+        search = Search(Query(["needle"]))
+        assert [match.total for match in search.run(known.all().values())] == [1, 1]
+        assert search.problems == {}
 
 
 def test_what_is_said_in_brief_is_a_part_of_the_whole(world, monkeypatch):

@@ -15,7 +15,7 @@ def test_words_between_agents_are_of_the_system(world: World) -> None:
     for kind, records in maker.between("other: basket").items():
         maker.put(*records)
         places = find_sessions(find_roots(Settings(), AGENTS), {}).values()
-        [row] = search("basket", places, {})
+        [[row]] = [found.rows for found in search("basket", places, {}) if found is not None]
         found = {
             (hit["text"].partition("other")[1] or hit["text"].partition(":")[0], hit["type"]) for hit in row["snippets"]
         }
