@@ -19,7 +19,7 @@ from katod.config import rescue_path
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError, NoSuchSession, NothingHere, SelectionError
 from katod.model import SessionKey
-from katod.record.reading import located
+from katod.record.reading import is_there, located
 from katod.rescue.names import saved_keys, transcript_of
 from katod.shell import pasted
 from katod.store.rows import OutputRow, transcripts
@@ -160,13 +160,13 @@ def select_recordings(context: Context, text: str) -> list[OutputRow]:
     with context.reading() as ledger:
         if ledger is None:
             raise SelectionError("nothing has been recorded yet", hint="type ::start in a chat")
-        rows = located(ledger.outputs())
+        rows = ledger.outputs()
         keys = {number: ledger.session(number).key for number in {row.session for row in rows}}
     if not text:
-        return rows
+        return located(rows)
     text = str(select(context, text).key) if text == LATEST else text
-    chosen = [row for row in rows if _is_recording(row, text)]
-    chosen = chosen or [row for row in rows if _matches_family(keys[row.session], text)]
+    chosen = _recordings(rows, text)
+    chosen = chosen or located(row for row in rows if _matches_family(keys[row.session], text))
     if not chosen:
         _require_id(text)
         raise SelectionError(f"there is no recording {text}", hint="run `katod status --json` to list them")
@@ -186,11 +186,8 @@ def recorded_sessions(context: Context) -> list[SessionKey]:
 def recording_named(context: Context, text: str) -> OutputRow | None:
     """Return the recording with this number or file, None if there is none."""
     with context.reading() as ledger:
-        return (
-            next((row for row in located(ledger.outputs()) if _is_recording(row, text)), None)
-            if ledger and text
-            else None
-        )
+        rows = _recordings(ledger.outputs(), text) if ledger and text else []
+        return rows[0] if rows else None
 
 
 def only_recording(context: Context) -> OutputRow | None:
@@ -230,7 +227,7 @@ def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> Sess
     """
     try:
         with context.reading() as ledger:
-            rows = [row for row in located(ledger.outputs()) if _is_recording(row, text)] if ledger else []
+            rows = _recordings(ledger.outputs(), text) if ledger else []
             key = ledger.session(rows[0].session).key if ledger and rows else None
     except LedgerError:
         return None
@@ -249,14 +246,16 @@ def _require_id(text: str) -> None:
         raise SelectionError(f"there is no recording {text}", hint=hint)
 
 
-def _is_recording(row: OutputRow, text: str) -> bool:
-    """Return whether a text is the number or the file of a recording."""
+def _recordings(rows: Iterable[OutputRow], text: str) -> list[OutputRow]:
+    """Return the recordings with a number or a file, of several with one file those first whose file it is now."""
     if text.isdecimal():
-        return len(text) < SHORTEST_ID and row.id == int(text)
+        return located(row for row in rows if len(text) < SHORTEST_ID and row.id == int(text))
     try:
-        return os.path.realpath(os.path.expanduser(text)) == os.path.realpath(row.path)
+        path = os.path.realpath(os.path.expanduser(text))
     except FileNotFoundError:  # the current directory no longer exists, and nothing is below it
-        return False
+        return []
+    found = [row for row in located(rows) if os.path.realpath(row.path) == path]
+    return sorted(found, key=lambda row: not is_there(row)) if len(found) > 1 else found
 
 
 def _only_recorded(context: Context) -> SessionKey | None:

@@ -112,7 +112,7 @@ def _watch(context: Context, *, everything: bool) -> None:
 def _clear(context: Context) -> None:
     with context.reading() as ledger:
         if ledger is not None:
-            outputs = _of_outputs(ledger)
+            outputs = _of_outputs(located(ledger.outputs()), ledger)
             projects = _projects(context.state, outputs["recordings"])
             ClearedRows(context.state).clear([*_refusals(ledger), *_near_misses(ledger), *projects])
     interrupted.clear(context.state)
@@ -233,7 +233,7 @@ def _quarantined(path: Path) -> dict[str, str]:
 
 def _of_ledger(ledger: Ledger, seen: ClearedRows, log: EventLog) -> dict[str, Any]:
     outputs = located(ledger.outputs())
-    return _of_outputs(ledger) | {
+    return _of_outputs(outputs, ledger) | {
         "sources": ledger.count_sources(),
         "parked": [_parked(output) for output in outputs if output.problem],
         "missing": _missing(outputs, ledger, log),
@@ -244,8 +244,7 @@ def _of_ledger(ledger: Ledger, seen: ClearedRows, log: EventLog) -> dict[str, An
     }
 
 
-def _of_outputs(ledger: Ledger) -> dict[str, Any]:
-    outputs = located(ledger.outputs())
+def _of_outputs(outputs: list[OutputRow], ledger: Ledger) -> dict[str, Any]:
     sessions = {number: ledger.session(number) for number in {output.session for output in outputs}}
     recorded = {str(sessions[output.session].key) for output in outputs if output.open}
     now = time.time()

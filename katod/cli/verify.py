@@ -17,7 +17,7 @@ from katod.formats.redact.redactor import redact_json
 from katod.formats.redact.version import RULES_VERSION
 from katod.formatspec import FORMATS
 from katod.record.output import chain_kept, missing_events
-from katod.record.reading import located, opened
+from katod.record.reading import opened
 from katod.record.restore import Missing
 from katod.store.ledger import Ledger
 from katod.store.rows import UNNAMED, OutputRow
@@ -90,8 +90,7 @@ def check_chains(context: Context, recording: str) -> None:
     failed = 0
     for row in rows:
         with context.reading() as ledger:  # it may have gone on meanwhile
-            present = located(ledger.outputs(row.session)) if ledger else []
-        now = next((one for one in present if one.id == row.id), row)
+            now = _now(ledger, row) if ledger else row
         good, text = chain_verdict(now)
         failed += not good
         say(f"{now.id}  {now.path}: {text}")
@@ -125,11 +124,17 @@ def chain_verdict(row: OutputRow) -> tuple[bool, str]:
     return False, f"an event was changed or moved{about}"
 
 
+def _now(ledger: Ledger, row: OutputRow) -> OutputRow:
+    """Return an output as the ledger has it now, with the path where its file was found."""
+    now = next((now for now in ledger.outputs(row.session) if now.id == row.id), row)
+    return now._replace(root=row.root, path=row.path)
+
+
 def _checked(context: Context, row: OutputRow, *, as_json: bool) -> Verdict:
     """Compare an output as the ledger has it now, print the result, and return it."""
     ledger = context.ledger()
     assert ledger is not None
-    row = next(now for now in located(ledger.outputs(row.session)) if now.id == row.id)
+    row = _now(ledger, row)
     verdict = _verify(ledger, row, context)
     key = str(ledger.session(row.session).key) if as_json else ""
     ledger.close()

@@ -20,7 +20,7 @@ from katod.record.output import Output
 from katod.record.outputfile import compared, without_names
 from katod.record.ranges import head_metadata
 from katod.store.ledger import Ledger
-from katod.store.rows import UNMARKED
+from katod.store.rows import UNMARKED, OutputRow
 from katod.write.moved import Moved, find_moved
 from katod.write.output import (
     ABSENT,
@@ -207,8 +207,9 @@ class Delivery:
         found = self._search(output)
         if found is None:
             return False
-        if self._ledger.output_at(found.place.path) is not None:
-            if found.is_sure:
+        if (other := self._ledger.output_at(found.place.path)) is not None:
+            rows = self._ledger.outputs(other.session) if found.is_sure else []
+            if any(_goes_on(row) for row in rows if row.id == other.id):
                 raise OutputError(_NAME_OF_ANOTHER, path=found.place.path, hint="give it another name")
             return False
         self._log.output_moved(output.id)
@@ -321,3 +322,8 @@ class Delivery:
         if output.row.attempts == _SERIOUS:
             self.tell(News.of("parked", output.row, output.row.problem))
         self._log.output_parked(output.id, without_names(error.what, output.row), wait)
+
+
+def _goes_on(row: OutputRow) -> bool:
+    """Return whether an output is written to, so that it will be followed if it was renamed as well."""
+    return row.open or row.paused or row.intent is not None or row.behind is not None

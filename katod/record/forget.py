@@ -10,7 +10,7 @@ from katod.discover.source import Source
 from katod.errors import OutputError
 from katod.record.history import rest_of
 from katod.record.outputfile import output_path
-from katod.record.reading import found_place
+from katod.record.reading import found_place, located
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SessionRow
 from katod.write.moved import MovedFiles
@@ -52,8 +52,8 @@ class Remains(NamedTuple):
 
     def places(self) -> dict[int, OutputPath]:
         """Return where the transcripts are now, by the ids of their outputs; those that are not found have none."""
-        others, moved = {row.ino for row in self.others}, MovedFiles()
-        found = {row.id: found_place(row, moved) for row in self.outputs if row.ino and row.ino not in others}
+        moved = MovedFiles()
+        found = {row.id: found_place(row, moved, surely=True) for row in self.outputs if row.ino}
         return {number: place for number, place in found.items() if place is not None}
 
     def folders(self) -> list[OutputPath]:
@@ -61,7 +61,8 @@ class Remains(NamedTuple):
 
         Those beside a transcript that was moved are where it was, and where it is.
         """
-        shared, found = {row.path.parent / row.options.assets for row in self.others}, self.places()
+        others = (*self.others, *located(self.others))
+        shared, found = {row.path.parent / row.options.assets for row in others}, self.places()
         beside = {
             place._replace(parts=(*place.parts[:-1], name))
             for row in self.outputs

@@ -3,10 +3,7 @@
 import re
 from functools import partial
 
-import orjson
-
 from katod.errors import OutputError
-from katod.formatspec import FORMATS
 from katod.model import SessionKey
 from katod.record.whose import is_in_front_matter, is_of
 from katod.store.rows import UNMARKED, OutputRow
@@ -22,9 +19,12 @@ def is_reverted(row: OutputRow) -> bool:
 
 
 def is_as_written(row: OutputRow) -> bool:
-    """Return whether an output is there, and as katod left it: nobody has added to it, or taken anything away."""
+    """Return whether an output is there, and as katod left it: nobody has added to it, or taken anything away.
+
+    A file that was saved anew is not, whatever is in it: only its end is compared.
+    """
     try:
-        return compared(row).change == "same"
+        return compared(row) == ("same", last_fingerprint(row))
     except OutputError:
         return False
 
@@ -38,12 +38,7 @@ def names_session(row: OutputRow, head: bytes) -> bool:
     """Return whether a file begins as a transcript of this recording's session: front matter or an event names it."""
     key = SessionKey(*row.head["key"][:3])
     is_named = is_in_front_matter(key, head) or is_of("jsonl", key, head)
-    return is_named or _is_in_line(row, head, key.subagent or key.id)
-
-
-def _is_in_line(row: OutputRow, head: bytes, name: str) -> bool:
-    """Return whether the first line of a format for machines, which have fields of their own, has an id as a value."""
-    return not FORMATS[row.format].in_chat and orjson.dumps(name) in head.partition(b"\n")[0]
+    return is_named or is_of(row.format, key, head, head.partition(b"\n")[0])
 
 
 def output_path(row: OutputRow) -> OutputPath:

@@ -39,7 +39,9 @@ class _Glob(NamedTuple):
             return cls(text, "", ())
         parts = text.split("/")
         first = next((n for n, part in enumerate(parts) if _MAGIC & set(part)), len(parts))
-        return cls(text, "/".join(parts[:first]) or ("/" if text.startswith("/") else ""), tuple(parts[first:]))
+        inner = tuple(part for part in parts[first:] if part not in ("", "."))
+        folder = "/".join(parts[:first]) or ("/" if text.startswith("/") else "")
+        return cls("/".join((*parts[:first], *inner)), folder, inner)
 
     def patterns(self) -> Iterator[str]:
         """Yield the patterns that stand for it: as it is written, and without the links that lead to what it names."""
@@ -48,8 +50,8 @@ class _Glob(NamedTuple):
         if self.folder:
             folder = real_path(self.folder)
             yield "/".join((escape(folder.rstrip("/")), *self.parts))
-            if self.parts:
-                yield from map(escape, _linked(folder, self.parts, int(time.monotonic()) // _LOOKED_AT_AGAIN))
+            # All below a directory includes what the links in it lead to.
+            yield from map(escape, _linked(folder, self.parts or ("*",), int(time.monotonic()) // _LOOKED_AT_AGAIN))
 
 
 def is_matched(places: Iterable[str], globs: Iterable[str]) -> bool:
@@ -137,5 +139,5 @@ def _fitting(folder: str, part: str) -> list[tuple[str, bool]]:
         with os.scandir(folder) as entries:
             fitting = [entry for entry in entries if fnmatchcase(_form(entry.name), _form(part)) and entry.is_dir()]
             return [(real_path(one.path) if one.is_symlink() else one.path, one.is_symlink()) for one in fitting]
-    except OSError:  # it is gone, or not ours to read
+    except (OSError, ValueError):  # it is gone, or not ours to read; or this system can have no such name
         return []

@@ -8,7 +8,7 @@ from katod.errors import OutputError, OutputUnreadable
 from katod.record.outputfile import compared, last_fingerprint, names_session, output_path
 from katod.store.rows import OutputRow
 from katod.write.moved import MovedFiles, is_at
-from katod.write.output import ABSENT, OutputPath
+from katod.write.output import ABSENT, OutputPath, has_words_of
 from katod.write.reading import open_output
 
 
@@ -17,12 +17,13 @@ def opened(row: OutputRow) -> BufferedReader:
     return open_output(output_path(row), last_fingerprint(row), partial(names_session, row))
 
 
-def located(rows: Iterable[OutputRow]) -> list[OutputRow]:
+def located(rows: Iterable[OutputRow], moved: MovedFiles | None = None) -> list[OutputRow]:
     """Return outputs with the paths where their files are now; those whose files are nowhere as they are.
 
-    A recording follows its file when it writes to it: one that has ended does not. Nothing is changed.
+    A recording follows its file when it writes to it: one that has ended does not. Nothing is changed. Directories are
+    listed once for all of them, or once for all calls with the same `moved`.
     """
-    moved = MovedFiles()
+    moved = MovedFiles() if moved is None else moved
     return [_located(row, moved) if row.ino else row for row in rows]
 
 
@@ -45,16 +46,26 @@ def opened_text(row: OutputRow) -> TextIOWrapper:
     return TextIOWrapper(opened(row), encoding="utf-8", errors="replace")
 
 
-def found_place(row: OutputRow, moved: MovedFiles) -> OutputPath | None:
+def found_place(row: OutputRow, moved: MovedFiles, *, surely: bool = False) -> OutputPath | None:
     """Return where the file of an output is now, None if it is nowhere.
 
     It is looked for in its folder, and below the output directory if it is there. A place that cannot be looked at is
-    the one where it was.
+    the one where it was. To be told `surely` from another file that uses its inode again, each file is read.
     """
-    place = output_path(row)
+    place, known = output_path(row), last_fingerprint(row)
     try:
-        if is_at(place, row.ino) or compared(row).change not in ABSENT:
-            return place
+        if surely:
+            is_there = has_words_of(place, known, partial(names_session, row))
+        else:
+            is_there = is_at(place, row.ino) or compared(row).change not in ABSENT
+    except FileNotFoundError:
+        is_there = False
     except OutputError:
         return place
-    return moved.find(place, last_fingerprint(row), row.intent or b"", deep=bool(row.marker))
+    return place if is_there else moved.find(place, known, row.intent or b"", deep=bool(row.marker))
+
+
+def is_there(row: OutputRow) -> bool:
+    """Return whether the file with the path of an output surely is it."""
+    place = found_place(row, MovedFiles(), surely=True)
+    return place is not None and place.path == row.path

@@ -102,7 +102,7 @@ class OutputRow(NamedTuple):
     @property
     def is_copy(self) -> bool:
         """Whether it is no recording, but a copy of what had been said: an export, or exchanges that were kept."""
-        return bool(self.ranges) and not self.ranges[0].marked
+        return bool(self.ranges) and not any(part.marked for part in self.ranges)
 
     @property
     def rank(self) -> tuple[bool, int]:

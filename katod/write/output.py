@@ -207,6 +207,18 @@ def is_output(fd: int, known: FileFingerprint, names_session: Named) -> bool:
     return names_session(os.pread(fd, _HEAD, 0))
 
 
+def has_words_of(place: OutputPath, known: FileFingerprint, names_session: Named) -> bool:
+    """Return whether the file with the name of an output is it by what is in it, or is empty and has its inode.
+
+    The inode alone says nothing: it may be that of a file which was deleted. Raises OutputError; FileNotFoundError.
+    """
+    with _opened(place, create=False) as fd:
+        status = os.fstat(fd)
+        if not status.st_size or not known.size:
+            return signed(status.st_ino) == known.ino
+        return not _is_reverted(fd, status.st_size, known) or names_session(os.pread(fd, _HEAD, 0))
+
+
 def require_no_other(place: OutputPath) -> None:
     """Raise OutputError if a file has the name of an output, unless it is empty; also if that cannot be seen."""
     with suppress(FileNotFoundError), _opened(place, create=False) as fd:
@@ -356,7 +368,7 @@ def _compare_open(fd: int, known: FileFingerprint, names_session: Named) -> Comp
         # what a backup, a synchronisation or `git stash` puts back.
         return Comparison("same", known if signed(status.st_ino) == known.ino else _known(fd))
     if not is_output(fd, known, names_session):
-        return Comparison("replaced", FileFingerprint())
+        return Comparison("replaced" if status.st_size else "gone", FileFingerprint())  # whoever emptied it: begin anew
     return Comparison("reverted" if _is_reverted(fd, status.st_size, known) else "edited", _known(fd))
 
 

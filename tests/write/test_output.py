@@ -13,6 +13,7 @@ from katod import durable
 from katod.errors import OutputError, OutputReplaced
 from katod.write import output
 from katod.write.output import (
+    ABSENT,
     FileFingerprint,
     OutputPath,
     append,
@@ -266,7 +267,7 @@ def test_another_file_with_the_same_bytes_is_the_same(place):
         (INTENT.replace(b"\n", b"\r\n"), nobody, "reverted"),
         (b"older\n", lambda head: head == b"older\n", "reverted"),
         (b"my own notes\n", nobody, "replaced"),
-        (b"", nobody, "replaced"),
+        (b"", nobody, "gone"),
     ],
 )
 def test_another_file_is_the_output_by_its_words_or_its_session(place, data, names_session, change):
@@ -275,7 +276,7 @@ def test_another_file_is_the_output_by_its_words_or_its_session(place, data, nam
     place.path.rename(place.path.with_name("old"))
     put(place, data)
     seen = detect_change(place, known, names_session)
-    assert (seen.change, seen.known == FileFingerprint()) == (change, change == "replaced")
+    assert (seen.change, seen.known == FileFingerprint()) == (change, change in ABSENT)
 
 
 def test_only_a_file_with_words_has_the_name_of_an_output(place):
