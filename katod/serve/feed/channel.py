@@ -158,18 +158,19 @@ class Channel:
             raise Lost
         return found
 
-    async def follow(self, position: Position) -> AsyncGenerator[SentMessage | None, None]:
+    async def follow(self, position: Position, *, in_order: bool = False) -> AsyncGenerator[SentMessage | None, None]:
         """Yield each message after a position, for ever, and None each time there are no more for now.
 
-        Raises Lost if the position is not in the session, or what viewers have is no longer what its files say;
-        NotServed.
+        With `in_order`, the position of a viewer is to follow from the last message that it was sent: what is read
+        again of several sources has another order, so it is not sent. Raises Lost then, or if the
+        position is not in the session, or what viewers have is no longer what its files say; NotServed.
         """
         tail, number = self.tail, None  # the number of the next message, once all that is lacking is kept
         while self.tail is tail:
             kept, end = tail.missing(position) if number is None else tail.since(number), tail.end
             if kept is None:
                 before = tail.before
-                async with aclosing(self._missed(position, before)) as missed:
+                async with aclosing(self._missed(position, before, in_order=in_order)) as missed:
                     async for sent in missed:
                         position = position.after(sent)
                         yield sent
@@ -188,8 +189,10 @@ class Channel:
                     raise NotServed
         raise Lost
 
-    async def _missed(self, position: Position, end: Position) -> AsyncGenerator[SentMessage, None]:
-        """Yield the messages after a position that are no longer kept, up to `end`. Raises NotServed."""
+    async def _missed(self, position: Position, end: Position, *, in_order: bool) -> AsyncGenerator[SentMessage, None]:
+        """Yield the messages after a position that are no longer kept, up to `end`. Raises NotServed, Lost as above."""
+        if in_order and len(self.tail.position().marks) > 1:
+            raise Lost
         async with aclosing(self._worker.stream(self.reader.between(position, end))) as found:
             async for some in found:
                 for sent in some:

@@ -170,7 +170,7 @@ class ClientConnection:
             await self._send_message(bridge.cursor_invalid(coming.position.last))
 
     async def _send_after(self, channel: Channel, coming: "_Coming") -> None:
-        async with aclosing(channel.follow(coming.position)) as messages:
+        async with aclosing(channel.follow(coming.position, in_order=True)) as messages:
             async for sent in messages:
                 if sent is not None:
                     coming.missed += bool(sent.id)

@@ -110,7 +110,7 @@ class Viewer:
 
     async def _follow(self, turns: Iterator[Growth], *, lags: bool) -> None:
         self._end = -1
-        async with aclosing(self.channel.follow(self.position)) as coming:
+        async with aclosing(self.channel.follow(self.position, in_order=not self._is_page)) as coming:
             await self._take(coming)
             for turn in turns:
                 self._files.grow(turn)
@@ -192,6 +192,10 @@ growth = st.lists(st.integers(-3, 3), max_size=5)
 @example(
     count=2, growths=([0, 0, 1], [[0], [1], [0, 0]], [0]), is_page=False, lags=True, restarted=False, kept=1, most=20
 )
+@example(
+    count=3, growths=([], [[0, 0, 0], [0, 0, 0, -1, 1], [0, 1, 2, -3], [0, -1]], []), is_page=False, lags=True,
+    restarted=False, kept=1, most=19,
+)  # fmt: skip
 def test_each_message_comes_once_however_the_sources_grow(count, growths, is_page, lags, restarted, kept, most):
     """Whatever the order, wherever the viewer stopped, and whether the server is the same: all messages, each once."""
     with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
