@@ -33,6 +33,7 @@ from katod.serve.page.sessionlist import SessionList
 from katod.serve.page.trigrams import TrigramIndex
 from katod.service import pause
 from tests.golden.facts import FACTS, digest_of
+from tests.serve.steps import items, outcome
 from tests.support.records import OTHER, SESSION, Claude, Codex, GeminiDocument, OpenCode, calls, result, says, user
 from tests.support.world import World
 
@@ -117,7 +118,9 @@ def _messages(content: SessionContent) -> list[Any]:
     left = [[len(_after(content, name, more)) for more in (0, 1, 2, 9)] for name in names]
     hidden = [len(list(reader.messages(content, number))) for number in range(len(found) + 1)]
     again = MessageReader(lambda: content)
-    meant = [again.located([one]).last for message in reader.streamed(content) for one in bridge.cursors_of(message)]
+    meant = [
+        outcome(again.located([one])).last for message in reader.streamed(content) for one in bridge.cursors_of(message)
+    ]
     return [digest_of(found), left, hidden, meant]
 
 
@@ -129,11 +132,11 @@ def _after(content: SessionContent, name: str, more: int) -> list[SentMessage]:
         for sent in (*batch.hidden, *batch.sent):
             end = end.after(sent)
         left = batch.more
-    at = again.located([name]) if name else Position()
+    at = outcome(again.located([name])) if name else Position()
     if at is None:
         return []
     marks = at.marks or [SourcePosition(mark.source) for mark in end.marks]
-    return list(again.between(Position(tuple(mark._replace(more=more) for mark in marks)), end))
+    return list(items(again.between(Position(tuple(mark._replace(more=more) for mark in marks)), end)))
 
 
 class Story:

@@ -1,6 +1,7 @@
 """What one job of a thread takes, and what is done for clients that have left: work is counted, not timed."""
 
 import asyncio
+import re
 import sys
 from contextlib import contextmanager
 
@@ -10,7 +11,7 @@ from katod.record import export, native
 from katod.search import lines
 from katod.search import sessions as searched
 from katod.serve import worker
-from katod.serve.feed import reader
+from katod.serve.feed import reader, tail
 from katod.serve.page import reader as page
 from katod.serve.page import sessionlist
 from katod.serve.worker import WorkerThread
@@ -28,6 +29,7 @@ READ = (
 )  # fmt: skip
 BEGUN = 12  # jobs, after which a client leaves
 SORTED = 20  # functions that are called for each session in a list of all
+LACKED = 12  # messages; of the others, only the last four are kept
 SOON = 12  # jobs that are done until the server knows
 
 
@@ -91,6 +93,43 @@ def test_no_job_takes_longer_in_a_longer_session(world, monkeypatch, path):
             await app.ask(ONE)
             with watched(monkeypatch) as sizes:
                 assert (await app.ask(path)).status in (200, 404)
+            return max(sizes)
+
+        longest.append(run(world, work))
+    assert longest[1] < 1.5 * longest[0]
+
+
+async def _page_returns(app):
+    """Have a page come back that lacks the last messages."""
+    *_, last = re.findall(r'<section class="e[^"]*" id="([0-9a-f-]{36})"', (await app.ask(ONE)).body.decode())[:-LACKED]
+    yield
+    async with app.events(f"{ONE}/live?after={last}") as event:
+        while (await event())[0] != "message":
+            pass
+
+
+async def _client_returns(app):
+    """Have a client come back that lacks the last messages."""
+    *_, last = (await app.ask(f"{REST}/messages?order=desc&limit={LACKED}")).json["messages"]
+    async with app.socket() as client:
+        yield
+        assert await client.missed(SESSION, last["id"])
+
+
+@pytest.mark.parametrize("returning", [_page_returns, _client_returns])
+@pytest.mark.whole
+def test_no_job_takes_longer_for_a_viewer_that_comes_back_to_a_longer_session(world, monkeypatch, returning):
+    """What it has is looked up in the files, and read from there, while others have their turn."""
+    monkeypatch.setattr(tail, "MOST", 4)
+    longest = []
+    for turns in (60, 180):
+        talk(world, turns)
+
+        async def work(app):
+            steps = returning(app)
+            await anext(steps)
+            with watched(monkeypatch) as sizes:
+                await anext(steps, None)
             return max(sizes)
 
         longest.append(run(world, work))

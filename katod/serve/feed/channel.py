@@ -153,7 +153,7 @@ class Channel:
         return self.tail.located(names) or await self._located(names)
 
     async def _located(self, names: Collection[str]) -> Position:
-        found = await self._worker.run(lambda: self.reader.located(names))
+        found = await self._worker.last(self.reader.located(names))
         if found is None:
             raise Lost
         return found
@@ -195,5 +195,5 @@ class Channel:
             raise Lost
         async with aclosing(self._worker.stream(self.reader.between(position, end))) as found:
             async for some in found:
-                for sent in some:
+                for sent in filter(None, some):
                     yield sent

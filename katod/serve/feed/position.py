@@ -118,15 +118,17 @@ class SourcePassage:
         return end is not None and self._at.id == end.id and (bool(sent.id) or self._at.more >= end.more)
 
 
-def between(messages: Iterable[SentMessage], begin: Position, end: Position) -> Iterator[SentMessage]:
-    """Yield those of all messages of a session that are, in their source, behind `begin` and not behind `end`."""
+def between(messages: Iterable[SentMessage], begin: Position, end: Position) -> Iterator[SentMessage | None]:
+    """Yield those of all messages of a session that are, in their source, behind `begin` and not behind `end`.
+
+    None stands for each of the others: looking for a place in a long session takes time.
+    """
     passages: dict[str, SourcePassage] = {}
     for sent in messages:
         name = sent.source
         if name not in passages:
             passages[name] = SourcePassage(begin.of(name), SourcePosition(name), end.of(name))
-        if passages[name].takes(sent):
-            yield sent
+        yield sent if passages[name].takes(sent) else None
 
 
 def named(name: str) -> list[str]:
@@ -134,10 +136,10 @@ def named(name: str) -> list[str]:
     return name.split(_AND)
 
 
-def located(names: Iterable[str], messages: Iterable[SentMessage]) -> Position | None:
-    """Return the position after the last message with one of these names in each source that has messages.
+def located(names: Iterable[str], messages: Iterable[SentMessage]) -> Iterator[Position | None]:
+    """Yield None for each message, and at last the position after the last one with one of these names in each source.
 
-    None if one of the names is that of no message. Calls may be copied: the last one is meant.
+    There is none if one of the names is that of no message. Calls may be copied: the last one is meant.
     """
     wanted, found, marks = frozenset(names), set[str](), dict[str, SourcePosition]()
     for sent in messages:
@@ -146,4 +148,6 @@ def located(names: Iterable[str], messages: Iterable[SentMessage]) -> Position |
             if matching := wanted.intersection(sent.names):
                 found |= matching
                 marks[sent.source] = SourcePosition(sent.source, sent.id)
-    return Position(tuple(marks.values())) if wanted and found == wanted else None
+        yield None
+    if wanted and found == wanted:
+        yield Position(tuple(marks.values()))

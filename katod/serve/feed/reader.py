@@ -71,15 +71,15 @@ class SessionReader(Protocol):
         """Yield the ids of all that is in the session's files now, and perhaps of more."""
         ...
 
-    def located(self, names: Collection[str]) -> Position | None:
-        """Return the position after the last message with one of these names in each source, looked up in the files.
+    def located(self, names: Collection[str]) -> Iterator[Position | None]:
+        """Yield the position after the last message with one of these names in each source, looked up in the files.
 
-        None if one of them is not there.
+        None now and then before it, and alone if one of them is not there.
         """
         ...
 
-    def between(self, begin: Position, end: Position) -> Iterator[SentMessage]:
-        """Yield what is sent after a position, up to another one, read from the files."""
+    def between(self, begin: Position, end: Position) -> Iterator[SentMessage | None]:
+        """Yield what is sent after a position, up to another one, read from the files; None now and then."""
         ...
 
 
@@ -152,13 +152,13 @@ class MessageReader:
         """Yield the ids of all messages."""
         return (message["id"] for message in streamed(self.content(), ALL))
 
-    def located(self, names: Collection[str]) -> Position | None:
-        """Return the position after the last of the messages that a viewer means, in each source; None without one."""
+    def located(self, names: Collection[str]) -> Iterator[Position | None]:
+        """Yield None for each message, and the position after the last one that a viewer means, in each source."""
         return located(names, self._again(ALL))
 
-    def between(self, begin: Position, end: Position) -> Iterator[SentMessage]:
+    def between(self, begin: Position, end: Position) -> Iterator[SentMessage | None]:
         """Yield all messages after a position, up to another one. They are read twice: few of them are to be shown."""
-        hidden = 0
+        hidden, is_there = 0, False
 
         def counted() -> Iterator[SentMessage]:
             nonlocal hidden
@@ -166,7 +166,11 @@ class MessageReader:
                 yield sent
                 hidden += bool(sent.id)
 
-        if next(between(counted(), begin, end), None) is not None:
+        for sent in between(counted(), begin, end):
+            if is_there := sent is not None:
+                break
+            yield None
+        if is_there:
             yield from between(self._again(hidden), begin, end)
 
     def _again(self, hidden: int) -> Iterator[SentMessage]:

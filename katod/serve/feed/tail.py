@@ -97,7 +97,7 @@ class Tail:
     def located(self, names: Iterable[str]) -> Position | None:
         """Return the position after the last of these messages in each source; None if one is not known here."""
         before = (SentMessage("", (mark.id,), mark.source) for mark in self.before.marks if mark.id)
-        return located(names, chain(before, self._kept))
+        return next(filter(None, located(names, chain(before, self._kept))), None)
 
     def missing(self, position: Position) -> list[SentMessage] | None:
         """Return what a viewer at a position lacks of what is kept; None if it lacks more, or is not in it."""

@@ -126,12 +126,12 @@ class PageReader:
             _, made, more = self.sent()
             yield from made
 
-    def located(self, names: Collection[str]) -> Position | None:
-        """Return the position after the last of the events that a page names, in each source; None without one."""
+    def located(self, names: Collection[str]) -> Iterator[Position | None]:
+        """Yield None for each event, and the position after the last one that a page names, in each source."""
         return located(names, self._again())
 
-    def between(self, begin: Position, end: Position) -> Iterator[SentMessage]:
-        """Yield the events after a position, up to another one, read from the files."""
+    def between(self, begin: Position, end: Position) -> Iterator[SentMessage | None]:
+        """Yield the events after a position, up to another one, read from the files; None for each of the others."""
         return between(self._again(), begin, end)
 
     def _again(self) -> Iterator[SentMessage]:

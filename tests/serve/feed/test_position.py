@@ -22,6 +22,7 @@ from katod.serve.feed.tail import Tail
 from katod.serve.index.entry import SessionContent
 from katod.serve.page.reader import PageReader
 from tests.examples import examples
+from tests.serve.steps import items, outcome
 from tests.support.records import SESSION, Claude
 from tests.support.world import World
 
@@ -35,6 +36,10 @@ class Worker:
     async def run(self, job: Any) -> Any:
         """Return the result of a job."""
         return job()
+
+    async def last(self, steps: Iterable[Any]) -> Any:
+        """Return what the steps come to."""
+        return outcome(iter(steps))
 
     async def stream(self, found: Iterable[Any]) -> AsyncGenerator[list[Any], None]:
         """Yield one item at a time."""
@@ -225,22 +230,24 @@ def test_what_is_between_two_positions_is_the_same_in_any_order(order, other, en
     begin, end = sorted(ends)
     of = {source: iter([one for one in sent if one.source == source]) for source in "aB"}
     turns = [next(of[one.source]) for one in messages("".join(other))]
-    found = list(between(turns, marks[begin], marks[end]))
+    found = list(items(between(turns, marks[begin], marks[end])))
     assert sorted(one.text for one in found) == sorted(one.text for one in sent[begin:end])
-    assert list(between(turns, marks[end], marks[begin])) == []
+    assert list(items(between(turns, marks[end], marks[begin]))) == []
 
 
 def test_a_place_that_is_not_there_has_nothing_after_it():
     """Nor is it found by its name; a call that was copied is where it was last."""
     assert (
-        list(between(messages("ab"), Position((SourcePosition("a", "x"),)), Position((SourcePosition("a", "b"),))))
+        list(
+            items(between(messages("ab"), Position((SourcePosition("a", "x"),)), Position((SourcePosition("a", "b"),))))
+        )
         == []
     )
-    assert located(["x"], messages("ab")) is None
-    assert located(["a", "x"], messages("ab")) is None
-    assert located([], messages("ab")) is None
+    assert outcome(located(["x"], messages("ab"))) is None
+    assert outcome(located(["a", "x"], messages("ab"))) is None
+    assert outcome(located([], messages("ab"))) is None
     calls = [SentMessage("", ("1", "call"), "a"), SentMessage("", ("2", "call"), "a")]
-    assert located(["call"], calls) == Position((SourcePosition("a", "2"),))
+    assert outcome(located(["call"], calls)) == Position((SourcePosition("a", "2"),))
 
 
 def test_who_names_one_message_of_several_sources_is_told_to_begin_again_unless_it_just_came():

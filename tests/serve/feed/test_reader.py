@@ -3,6 +3,7 @@
 from katod.serve.feed.position import Position
 from katod.serve.feed.reader import MessageReader
 from tests.serve.page.test_reader import page
+from tests.serve.steps import items, outcome
 from tests.support.records import calls, result, says, user
 
 
@@ -19,10 +20,10 @@ def test_what_a_viewer_lacks_is_what_comes_after_its_position(world):
         positions.append(positions[-1].after(one))
     assert max(mark.more for position in positions[2:] for mark in position.marks) == 2
     for number, position in enumerate(positions):
-        assert list(reader.between(position, positions[-1])) == sent[number:]
-        assert list(reader.between(Position(), position)) == sent[:number]
+        assert list(items(reader.between(position, positions[-1]))) == sent[number:]
+        assert list(items(reader.between(Position(), position))) == sent[:number]
     nowhere = Position((positions[-1].marks[0]._replace(id="nothing", more=1),))
-    assert list(reader.between(nowhere, positions[-1])) == []
+    assert list(items(reader.between(nowhere, positions[-1]))) == []
 
 
 def test_a_viewer_names_messages_by_their_ids_and_calls_by_their_own(world):
@@ -31,9 +32,9 @@ def test_a_viewer_names_messages_by_their_ids_and_calls_by_their_own(world):
     content = page(world).content()
     reader = MessageReader(lambda: content)
     sent = reader.sent().sent
-    assert [reader.located([one.id]).last for one in sent if one.id] == [one.id for one in sent if one.id]
-    assert reader.located(["c"]).last == [one.id for one in sent if "c" in one.names][-1]
-    assert (reader.located(["d"]), reader.located([""])) == (None, None)
+    assert [outcome(reader.located([one.id])).last for one in sent if one.id] == [one.id for one in sent if one.id]
+    assert outcome(reader.located(["c"])).last == [one.id for one in sent if "c" in one.names][-1]
+    assert (outcome(reader.located(["d"])), outcome(reader.located([""]))) == (None, None)
 
 
 def test_a_source_that_was_moved_is_the_same_source(world):
@@ -51,4 +52,4 @@ def test_a_source_that_was_moved_is_the_same_source(world):
     after = reader.sent().sent
     assert {one.source for one in (*before, *after)} == {path}
     begin, end = Position().after(before[0]), Position().after(after[-1])
-    assert [one.id for one in reader.between(begin, end)] == [one.id for one in (*before[1:], *after)]
+    assert [one.id for one in items(reader.between(begin, end))] == [one.id for one in (*before[1:], *after)]

@@ -15,6 +15,7 @@ from katod.serve.feed.position import Position
 from katod.serve.feed.reader import MessageReader
 from katod.serve.index.entry import SessionContent
 from katod.serve.page.reader import PageReader
+from tests.serve.steps import items, outcome
 from tests.serve.test_app import run
 from tests.serve.test_page import ONE, next_of
 from tests.support.records import says, user
@@ -33,8 +34,8 @@ def test_a_page_names_the_events_that_it_has(world):
     one = page(world)
     sent = list(one.whole())
     assert len(sent) == 3
-    assert [one.located([piece.id]).ids for piece in sent] == [(piece.id,) for piece in sent]
-    assert (one.located(["nothing"]), one.located([""])) == (None, None)
+    assert [outcome(one.located([piece.id])).ids for piece in sent] == [(piece.id,) for piece in sent]
+    assert (outcome(one.located(["nothing"])), outcome(one.located([""]))) == (None, None)
 
 
 def test_the_ids_of_a_page_are_those_of_the_files_that_are_left(world):
@@ -76,9 +77,12 @@ def test_what_comes_after_an_event_is_read_again(world):
     one = page(world)
     sent = list(one.whole())
     positions = [Position().after(piece) for piece in sent]
-    assert [list(one.between(position, positions[-1])) for position in positions] == [sent[1:], sent[2:], []]
+    assert [list(items(one.between(position, positions[-1]))) for position in positions] == [sent[1:], sent[2:], []]
     nothing = Position().after(sent[0]._replace(names=("nothing",)))
-    assert (list(one.between(Position(), positions[-1])), list(one.between(nothing, positions[-1]))) == (sent, [])
+    assert (list(items(one.between(Position(), positions[-1]))), list(items(one.between(nothing, positions[-1])))) == (
+        sent,
+        [],
+    )
 
 
 def test_a_page_goes_on_from_what_is_no_longer_kept(world, monkeypatch):
