@@ -95,6 +95,56 @@ def test_a_transcript_whose_name_another_file_took_waits(folder):
     assert path.read_text().count("mark-chat.md-2.") == 2  # as it was said twice
 
 
+@pytest.mark.fault("names of transcripts and other files exchanged")
+def test_a_transcript_that_is_emptied_anew_is_begun_again(folder):
+    """Nobody waits for an empty file, which has nothing of anybody."""
+    path = folder.path / "chat.md"
+    path.rename(folder.path / "keeps the inode.txt")
+    path.touch()
+    folder.go_on()
+    assert folder.world.parked() == {}
+    assert folder.words_of(path) == {"chat.md"}
+
+
+@pytest.mark.fault("names of transcripts and other files exchanged")
+def test_a_recording_may_have_the_name_that_an_ended_one_had(folder):
+    """That one will not be followed: its file is gone, and nothing waits for it."""
+    [session, _] = folder.sessions
+    session.append(session.user("::stop\nthank you"))
+    folder.world.once()
+    (folder.path / "chat.md").unlink()
+    (folder.path / "talk.md").rename(folder.path / "chat.md")
+    folder.go_on()
+    assert folder.world.parked() == {}
+    assert any("mark-talk.md-2." in path.read_text() for path in folder.path.glob("*.md"))
+
+
+@pytest.mark.fault("names of transcripts and other files exchanged")
+@pytest.mark.parametrize("whose", ["notes", "another session"])
+def test_an_inode_that_is_used_again_has_nothing_forgotten(folder, whose):
+    """What is deleted is judged by what is in it, and what is left of the session is named by its file."""
+    path, world = folder.path / "chat.md", folder.world
+    text = {"notes": NOTES, "another session": (folder.path / "talk.md").read_text()}[whose]
+    path.write_text(text)  # in place, as when a new file gets the inode of one that was deleted
+    said = world.cli("forget", "claude:00000001", "--outputs", "--yes")
+    assert path.read_text() == text
+    assert "is not there now" in said
+
+
+@pytest.mark.fault("names of transcripts and other files exchanged")
+def test_a_file_means_the_recording_that_it_is_of(folder):
+    """Not the one that had its name before."""
+    for session in folder.sessions:
+        session.append(session.user("::stop\nthank you"))
+    folder.world.once()
+    (folder.path / "chat.md").unlink()
+    (folder.path / "talk.md").rename(folder.path / "chat.md")
+    assert "mark-talk.md-1." in folder.world.cli("show", str(folder.path / "chat.md"))
+    folder.world.cli("forget", str(folder.path / "chat.md"), "--outputs", "--yes")
+    assert not (folder.path / "chat.md").exists()
+    assert folder.world.cli("show", "claude:00000001")
+
+
 def copied(path):
     """Put the same bytes back, as a backup does."""
     shutil.copy2(path, path.with_name("copy~"))

@@ -6,7 +6,7 @@ import pytest
 
 from katod.model import Options
 from katod.record.output import Output
-from katod.record.outputfile import is_reverted, output_path, without_names
+from katod.record.outputfile import is_as_written, is_reverted, output_path, without_names
 from katod.store.rows import UNMARKED, OutputRow
 from katod.write.output import append, make, owner_number
 from tests.looping import each
@@ -55,6 +55,15 @@ def test_an_older_copy_is_told_from_other_edits(written):
     assert not is_reverted(written)
     written.path.write_bytes(whole.partition(b"\n## User\n\nthen")[0])
     assert is_reverted(written)
+
+
+def test_an_output_that_was_saved_anew_is_not_as_it_was_written(written):
+    """Only its end is compared: something may have been taken out of it, by as many other characters."""
+    assert is_as_written(written)
+    text = written.path.read_bytes()
+    written.path.rename(written.path.with_name("older"))
+    written.path.write_bytes(text)
+    assert not is_as_written(written)
 
 
 def test_an_output_that_cannot_be_opened_is_not_said_to_be_reverted(written):

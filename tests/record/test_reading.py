@@ -57,6 +57,14 @@ def test_a_sub_agent_is_named_with_its_session(row):
     assert not names_session(row, head)
 
 
+def test_a_session_that_continues_another_one_is_not_it(row):
+    """The first line of a format for programs may name the other one as its parent."""
+    of_matrix = row._replace(format="matrix")
+    line = '{"content":{"session_id":"%s","katod_session":{"parent":"%s"}}}\n'
+    assert names_session(of_matrix, (line % (SESSION, "another")).encode())
+    assert not names_session(of_matrix, (line % ("another", SESSION)).encode())
+
+
 def test_it_is_read_as_bytes_or_text(row):
     """Bytes that are no text are replaced there."""
     with row.path.open("ab") as file:

@@ -40,6 +40,13 @@ def test_the_transcripts_of_a_session_are_its_recordings_the_latest_at_the_end()
     assert transcripts([output()]) == [output()]
 
 
+def test_a_copy_that_is_recorded_to_is_a_recording():
+    """An export with which a recording went on is where the newest words are."""
+    begun, exported = output(Range("a", end="b", id=1)), Range("", marked=False, end="c", id=2)
+    assert output(exported).is_copy
+    assert transcripts([begun, output(exported, Range("d", id=3))])[-1] == output(exported, Range("d", id=3))
+
+
 def test_a_source_counts_up_to_its_cursor_while_the_output_is_open():
     """An open output is limited by the source's cursor; for one that ended, its ranges are the limit."""
     assert output(Range("a")).limit(SOURCE) == 70
