@@ -124,6 +124,9 @@ def test_a_recording_may_have_the_name_that_an_ended_one_had(folder):
 def test_an_inode_that_is_used_again_has_nothing_forgotten(folder, whose):
     """What is deleted is judged by what is in it, and what is left of the session is named by its file."""
     path, world = folder.path / "chat.md", folder.world
+    for session in folder.sessions:
+        session.append(session.user("::stop\nthank you"))
+    world.once()
     text = {"notes": NOTES, "another session": (folder.path / "talk.md").read_text()}[whose]
     path.write_text(text)  # in place, as when a new file gets the inode of one that was deleted
     said = world.cli("forget", "claude:00000001", "--outputs", "--yes")
