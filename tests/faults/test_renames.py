@@ -95,7 +95,6 @@ def test_a_transcript_whose_name_another_file_took_waits(folder):
     assert path.read_text().count("mark-chat.md-2.") == 2  # as it was said twice
 
 
-@pytest.mark.fault("names of transcripts and other files exchanged")
 def test_a_transcript_that_is_emptied_anew_is_begun_again(folder):
     """Nobody waits for an empty file, which has nothing of anybody."""
     path = folder.path / "chat.md"
@@ -106,7 +105,6 @@ def test_a_transcript_that_is_emptied_anew_is_begun_again(folder):
     assert folder.words_of(path) == {"chat.md"}
 
 
-@pytest.mark.fault("names of transcripts and other files exchanged")
 def test_a_recording_may_have_the_name_that_an_ended_one_had(folder):
     """That one will not be followed: its file is gone, and nothing waits for it."""
     [session, _] = folder.sessions
@@ -119,7 +117,6 @@ def test_a_recording_may_have_the_name_that_an_ended_one_had(folder):
     assert any("mark-talk.md-2." in path.read_text() for path in folder.path.glob("*.md"))
 
 
-@pytest.mark.fault("names of transcripts and other files exchanged")
 @pytest.mark.parametrize("whose", ["notes", "another session"])
 def test_an_inode_that_is_used_again_has_nothing_forgotten(folder, whose):
     """What is deleted is judged by what is in it, and what is left of the session is named by its file."""
@@ -134,7 +131,6 @@ def test_an_inode_that_is_used_again_has_nothing_forgotten(folder, whose):
     assert "is not there now" in said
 
 
-@pytest.mark.fault("names of transcripts and other files exchanged")
 def test_a_file_means_the_recording_that_it_is_of(folder):
     """Not the one that had its name before."""
     for session in folder.sessions:
