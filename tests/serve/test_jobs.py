@@ -117,7 +117,6 @@ async def _client_returns(app):
 
 
 @pytest.mark.parametrize("returning", [_page_returns, _client_returns])
-@pytest.mark.whole
 def test_no_job_takes_longer_for_a_viewer_that_comes_back_to_a_longer_session(world, monkeypatch, returning):
     """What it has is looked up in the files, and read from there, while others have their turn."""
     monkeypatch.setattr(tail, "MOST", 4)
@@ -137,7 +136,6 @@ def test_no_job_takes_longer_for_a_viewer_that_comes_back_to_a_longer_session(wo
 
 
 @pytest.mark.parametrize("path", ["/find?q=words&days=30", "/find?q=nowhere"])
-@pytest.mark.whole
 def test_no_job_takes_longer_where_there_are_more_sessions(world, monkeypatch, path):
     """To decide which of them are searched, or are called what is looked for, each may have to be read; sorting them is cheap."""
     monkeypatch.setattr(sessionlist, "MOST", 2)  # of a list, which is one job
