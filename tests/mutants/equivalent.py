@@ -20,7 +20,6 @@ REASONS: Final[dict[str, str]] = {
         " → len(self) - self._before(len(self)).number <= _EVERY]:"
     ): "how often a mark is set changes what a page costs by one message, and nothing that is in it",
     "_wrong: error.status_code if isinstance(error, HTTPException) else [500 → 501]": _NEVER,
-    "TrigramIndex._insert: self._pieces += [1 → 2]": "the numbers of pieces only have to differ, and to rise",
     (
         ": _STEP: Final = [32_768 → 1]  # characters, after which others have their turn"
     ): "how long a step is changes when others have their turn, and nothing that is found",
@@ -38,7 +37,6 @@ REASONS: Final[dict[str, str]] = {
     "ZotAdapter._call: if not self._calls.add(call, [1 → 0]):": "only whether there is one counts",
     "ZotAdapter._call: if not self._calls.add(call, [1 → 2]):": "only whether there is one counts",
     "_title_in: return text_of(row[[0 → -1]])": "the query asks for one column",
-    "Missing.texts: follows = [False → True]": "before anything was printed, the next event has a heading anyway",
     "_mode: return [\"immutable=1\" → 'immutable=1X']": "SQLite reads the number that this begins with",
     "_answers: for question, answer in [zip(asked, answers, strict=False) → zip(asked, answers)]:": "it is so by default",
     "run: [gc.collect() → pass]": "what is not collected now takes memory, and nothing else",

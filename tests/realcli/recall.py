@@ -3,6 +3,7 @@
 import json
 import sys
 
+from katod.model import SessionKey
 from tests.documents import ROOT
 
 SERVER = (sys.executable, "-m", "katod", "mcp")
@@ -13,9 +14,10 @@ def look_up(play):
     with play.katod("markdown") as katod:
         play.client.begin("::start notes.md\n\nthe basket is in cart.ts")
         katod.until_written(play.last_answer(), "notes.md")
+        [row] = katod.world.outputs()
     state = f"KATOD_STATE_DIR={katod.world.state}"  # of this test
     play.client.add_tools(("env", f"PYTHONPATH={ROOT}", state, *SERVER))
-    session = f"{play.client.agent}:"  # there is only one
+    session = str(SessionKey(*row.head["key"]))
     calls = {"list_sessions": {}, "search_sessions": {"query": "basket"}, "read_session": {"session": session}}
     for name, arguments in calls.items():
         play.client.begin(f"(recall {name} {json.dumps(arguments)})")

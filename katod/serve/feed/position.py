@@ -50,7 +50,7 @@ class SourcePosition(NamedTuple):
 
 
 class Position(NamedTuple):
-    """What a viewer has: of each source all up to a place. The source of the message that it was sent last is last."""
+    """What a viewer has: of each source all up to a place. The source of the last message with an id is last."""
 
     marks: tuple[SourcePosition, ...] = ()
 
@@ -58,10 +58,18 @@ class Position(NamedTuple):
         """Return the place in a source, its beginning if nothing of it was sent."""
         return next((mark for mark in self.marks if mark.source == source), SourcePosition(source))
 
+    @property
+    def last(self) -> str:
+        """The id of the last message with one that was sent, empty if there is none."""
+        return self.ids[-1] if self.ids else ""
+
     def after(self, sent: SentMessage) -> "Position":
         """Return the position after one message more."""
-        others = (mark for mark in self.marks if mark.source != sent.source)
-        return Position((*others, self.of(sent.source).after(sent)))
+        others = tuple(mark for mark in self.marks if mark.source != sent.source)
+        mark = self.of(sent.source).after(sent)
+        if sent.id or len(others) == len(self.marks):
+            return Position((*others, mark))
+        return Position(tuple(mark if one.source == sent.source else one for one in self.marks))
 
     def reached(self, end: "Position") -> "Position":
         """Return it as `end` counts the messages without an id: all up to there was sent."""
@@ -77,11 +85,6 @@ class Position(NamedTuple):
     def name(self) -> str:
         """What a page names, to be sent what comes after that: all of these ids."""
         return _AND.join(self.ids)
-
-    @property
-    def last(self) -> str:
-        """The id of the message that was sent last, empty if there is none."""
-        return self.ids[-1] if self.ids else ""
 
 
 class SourcePassage:

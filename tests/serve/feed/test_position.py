@@ -201,6 +201,7 @@ growth = st.lists(st.integers(-3, 3), max_size=5)
     count=3, growths=([], [[0, 0, 0], [0, 0, 0, -1, 1], [0, 1, 2, -3], [0, -1]], []), is_page=False, lags=True,
     restarted=False, kept=1, most=19,
 )  # fmt: skip
+@example(count=3, growths=([], [[1, 2], [-1, -3]], []), is_page=False, lags=False, restarted=False, kept=512, most=7)
 def test_each_message_comes_once_however_the_sources_grow(count, growths, is_page, lags, restarted, kept, most):
     """Whatever the order, wherever the viewer stopped, and whether the server is the same: all messages, each once."""
     with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
