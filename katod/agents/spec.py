@@ -148,7 +148,7 @@ class AgentSpec:
     stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat
     changes_elsewhere: bool = False  # whether that may differ although neither the file nor its folder changed
     spills: bytes = b""  # what a line contains if a part of its text is in another file
-    repeats_calls: bool = False  # a record may repeat a call: only with those before it is told which call it is
+    repeats_calls: bool = False  # a call may be recorded twice, and only the records before it tell which
     renames: bytes = b""  # what a line contains that names its session, where that may be in the middle of a file
     # How a session is called, as the agent says beside its records, given a source of the session and its id; empty if
     # it does not, or only repeats the first words.

@@ -19,7 +19,7 @@ from katod.config import rescue_path
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError, NoSuchSession, NothingHere, SelectionError
 from katod.model import SessionKey
-from katod.record.reading import is_there, located
+from katod.record.reading import has_its_file, located
 from katod.rescue.names import saved_keys, transcript_of
 from katod.shell import pasted
 from katod.store.rows import OutputRow, transcripts
@@ -255,7 +255,7 @@ def _recordings(rows: Iterable[OutputRow], text: str) -> list[OutputRow]:
     except FileNotFoundError:  # the current directory no longer exists, and nothing is below it
         return []
     found = [row for row in located(rows) if os.path.realpath(row.path) == path]
-    return sorted(found, key=lambda row: not is_there(row)) if len(found) > 1 else found
+    return sorted(found, key=lambda row: not has_its_file(row)) if len(found) > 1 else found
 
 
 def _only_recorded(context: Context) -> SessionKey | None:

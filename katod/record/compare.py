@@ -63,7 +63,7 @@ def missing(
 def missing_lines(content: bytes, pieces: list[bytes], *, in_order: bool = True) -> list[int]:
     """Return the numbers of the pieces of which a line is missing or changed: each line stands for itself.
 
-    For formats without marks: what was appended is told from the rest only by its lines.
+    It is for formats without a mark, where only its lines show what was appended later.
     """
     lines = [(number, line) for number, piece in enumerate(pieces) for line in _plain(piece).splitlines(keepends=True)]
     lost = missing(content, [line for _, line in lines], in_order=in_order)

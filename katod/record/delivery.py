@@ -74,7 +74,8 @@ class Delivery:
             self._miss(output)
             return False
         if seen.change == "same":
-            output.adopt(seen.known)
+            if seen.known != output.known:  # another file, with the same bytes
+                output.adopt(seen.known)
         else:
             self._log.output_edited(output.id, seen.change)
             output.adopt_change(seen)

@@ -21,7 +21,7 @@ def is_reverted(row: OutputRow) -> bool:
 def is_as_written(row: OutputRow) -> bool:
     """Return whether an output is there, and as katod left it: nobody has added to it, or taken anything away.
 
-    A file that was saved anew is not, whatever is in it: only its end is compared.
+    Only the end of a file is compared, so another file with the same end does not count.
     """
     try:
         return compared(row) == ("same", last_fingerprint(row))

@@ -17,13 +17,13 @@ def opened(row: OutputRow) -> BufferedReader:
     return open_output(output_path(row), last_fingerprint(row), partial(names_session, row))
 
 
-def located(rows: Iterable[OutputRow], moved: MovedFiles | None = None) -> list[OutputRow]:
+def located(rows: Iterable[OutputRow]) -> list[OutputRow]:
     """Return outputs with the paths where their files are now; those whose files are nowhere as they are.
 
-    A recording follows its file when it writes to it: one that has ended does not. Nothing is changed. Directories are
-    listed once for all of them, or once for all calls with the same `moved`.
+    A recording follows its file when it writes to it: one that has ended does not. Nothing is changed. Each
+    directory is listed once for all of them.
     """
-    moved = MovedFiles() if moved is None else moved
+    moved = MovedFiles()
     return [_located(row, moved) if row.ino else row for row in rows]
 
 
@@ -65,7 +65,7 @@ def found_place(row: OutputRow, moved: MovedFiles, *, surely: bool = False) -> O
     return place if is_there else moved.find(place, known, row.intent or b"", deep=bool(row.marker))
 
 
-def is_there(row: OutputRow) -> bool:
-    """Return whether the file with the path of an output surely is it."""
+def has_its_file(row: OutputRow) -> bool:
+    """Return whether the file with the path of an output is it, by what is in the file."""
     place = found_place(row, MovedFiles(), surely=True)
     return place is not None and place.path == row.path

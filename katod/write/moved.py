@@ -16,7 +16,7 @@ _COPIES: Final = ("~", ".bak", ".orig", ".tmp", ".swp")
 
 
 class Moved(NamedTuple):
-    """Where an output is now; not surely, if it is another file that only has what katod wrote last."""
+    """Where an output is now. `is_sure` if it is the same file, not another one with the same last bytes."""
 
     place: OutputPath
     is_sure: bool

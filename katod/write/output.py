@@ -368,7 +368,8 @@ def _compare_open(fd: int, known: FileFingerprint, names_session: Named) -> Comp
         # what a backup, a synchronisation or `git stash` puts back.
         return Comparison("same", known if signed(status.st_ino) == known.ino else _known(fd))
     if not is_output(fd, known, names_session):
-        return Comparison("replaced" if status.st_size else "gone", FileFingerprint())  # whoever emptied it: begin anew
+        # An empty file is nobody's: the output is begun again in it.
+        return Comparison("replaced" if status.st_size else "gone", FileFingerprint())
     return Comparison("reverted" if _is_reverted(fd, status.st_size, known) else "edited", _known(fd))
 
 

@@ -22,7 +22,7 @@ _PIECE: Final = 16_384  # different runs; a session has 10,000 to 70,000
 _RUN: Final = 3
 _STEP: Final = 32_768  # characters, after which others have their turn
 Signature = tuple[tuple[str, ...], bytes]
-# Hashes of runs, sorted. Two runs with one hash make a search read a session in vain, and change nothing else.
+# Sorted hashes of runs. If two runs have the same hash, a search may read a session for nothing; it misses none.
 _Piece: TypeAlias = "array[int]"
 
 
