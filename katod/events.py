@@ -5,6 +5,7 @@ are no nulls, no invented values and no timestamps of katod's own.
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -183,6 +184,14 @@ def is_plan(event: Event) -> bool:
 def is_summary(event: Event) -> bool:
     """Return whether an event is a summary of the conversation, made for the model."""
     return event.kind == COMPACTION or (is_between(event) and event.payload["subtype"] in _SUMMARIES)
+
+
+def seconds(time: str) -> float:
+    """Return the time of an event in seconds since 1970, 0 if it is not one."""
+    try:
+        return max(0.0, datetime.fromisoformat(time).timestamp()) if time else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 # What a result may say of a call that did what it was asked to. Statuses are the agents' own words.

@@ -1,7 +1,17 @@
-"""The formats by name: what can be said of each without loading it. A format is one module in `formats` and one row."""
+"""The formats by name: what can be said of each without loading it, and how it is loaded.
+
+A format is one module in `formats` and one row here.
+"""
 
 import re
-from typing import Final, NamedTuple, NewType
+from collections.abc import Callable
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NewType, cast
+
+from katod.model import Options
+
+if TYPE_CHECKING:
+    from katod.formats.protocol import DocumentFormat, Format, Spool
 
 # The name of a format that a recording can be written in.
 FormatName = NewType("FormatName", str)
@@ -117,3 +127,24 @@ def suffixes_in_chat() -> list[str]:
 def recorded_formats() -> list[str]:
     """Return the names of the formats that a recording can be written in: those that can be appended to."""
     return [spec.name for spec in _ROWS if not (spec.has_end or spec.is_document)]
+
+
+def open_format(name: str, options: Options, state: dict[str, Any] | None = None) -> "Format":
+    """Return a format at the start of an output, or continued from `state()`."""
+    return cast("type[Format]", _printer(name))(options, state)
+
+
+def open_document(name: str, options: Options, spool: "Callable[[], Spool]") -> "DocumentFormat":
+    """Return an empty document of a format that is one."""
+    return cast("type[DocumentFormat]", _printer(name))(options, spool)
+
+
+def load_formats() -> None:
+    """Load all of them."""
+    for name in FORMATS:
+        _printer(name)
+
+
+def _printer(name: str) -> object:
+    module, _, printer = FORMATS[name].printer.rpartition(".")
+    return resolve_name(f"katod.formats.{module}:{printer}")

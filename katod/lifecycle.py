@@ -12,8 +12,8 @@ from enum import StrEnum
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from katod import events as ev
-from katod.events import Event
-from katod.states import JudgedEvents, Need, State, seconds
+from katod.events import Event, seconds
+from katod.states import JudgedEvents, Need, State
 
 Line = dict[str, Any]
 # The subtypes of `provider.info` that say more of a session than the other kinds of events.

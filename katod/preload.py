@@ -6,7 +6,7 @@ from katod.agents import AGENTS
 from katod.agents.spec import LATER, load
 from katod.errors import AgentFailed
 from katod.formats.redact.redactor import load_rules
-from katod.formats.registry import load_formats
+from katod.formatspec import load_formats
 
 
 def preload() -> None:

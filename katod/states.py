@@ -2,7 +2,6 @@
 how long nothing was recorded. Pure.
 """
 
-from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple
 
@@ -150,11 +149,3 @@ def _at_rest(seen: JudgedEvents, report: Report) -> Doing:
     if report.is_gone:
         return Doing(State.IDLE)
     return Doing(seen.state, seen.need) if 0.0 < report.since < seen.prompted else Doing(State.DONE)
-
-
-def seconds(time: str) -> float:
-    """Return a time in seconds since 1970, 0 if it is not one."""
-    try:
-        return max(0.0, datetime.fromisoformat(time).timestamp()) if time else 0.0
-    except (ValueError, OverflowError):
-        return 0.0

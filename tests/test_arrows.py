@@ -26,7 +26,7 @@ ARROWS = {
     "processes": "",
     "smallfile": "durable",
     "gitcommand": "errors",
-    "formatspec": "",
+    "formatspec": "formats model",
     "exchanges": "events model",
     "receipt": "events",
     "metadata": "events model paths receipt",
@@ -46,14 +46,14 @@ ARROWS = {
     "record": (
         "agents backoff command config discover edits errors events exchanges formats formatspec log metadata model paths project receipt smallfile states store tail text write"
     ),
-    "formats": "agents events formatspec lifecycle metadata model paths text states",
+    "formats": "agents events lifecycle metadata model paths text states",
     "write": "durable errors model shell",
     "search": "agents archive discover errors events formats formatspec log metadata model paths processes record store tail text write",
     "usage": "agents discover errors events formats log metadata model processes record smallfile store tail",
-    "why": "agents archive discover edits errors events formats formatspec gitcommand log metadata model paths processes record search states store",
+    "why": "agents archive discover edits errors events formats formatspec gitcommand log metadata model paths processes record search store",
     # the stages put together
     "pipeline": "backoff command discover errors events log metadata record store tail",
-    "preload": "agents errors formats",
+    "preload": "agents errors formats formatspec",
     "shellrequests": "discover errors log model pipeline record store",
     "service": "durable errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
@@ -68,7 +68,7 @@ ARROWS = {
     "setup": "agents command durable errors service write",
     # sessions that are saved from deletion
     "rescue": (
-        "agents archive discover durable errors events formats log metadata model project record smallfile store write"
+        "agents archive discover durable errors events formats formatspec log metadata model project record smallfile store write"
     ),
     "chores": "config delivery discover log matrix otlp record rescue store",
     # recordings that are delivered elsewhere
@@ -84,7 +84,7 @@ ARROWS = {
     "daemon": "agents chores config discover errors log model pipeline preload record service shellrequests store",
     "doctor": "agents config destinations discover errors log matrix model otlp project record rescue service shell store write",
     "cli": (
-        "agents archive command config daemon destinations discover doctor durable errors formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
+        "agents archive command config daemon destinations discover doctor durable errors events formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
         " shell smallfile states store tables text usage why"
     ),
     "__main__": "cli",

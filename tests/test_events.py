@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod import events as ev
-from katod.events import SCHEMA, Event, SessionRef, from_json, to_json
+from katod.events import SCHEMA, Event, SessionRef, from_json, seconds, to_json
 from tests.examples import examples, texts
 from tests.looping import each
 
@@ -146,3 +146,9 @@ def test_every_kind_has_its_own_name():
     ]
     assert sorted(named) == sorted(ev.KINDS)
     assert len(set(ev.KINDS)) == len(ev.KINDS)
+
+
+def test_a_time_that_is_none_is_not_known():
+    """Whatever stands in its place."""
+    assert seconds("2026-02-10T22:36:40Z") == 1_770_763_000.0
+    assert [seconds(time) for time in ("", "soon", "0001-01-01T00:00:00+23:59")] == [0.0, 0.0, 0.0]

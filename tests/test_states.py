@@ -15,7 +15,6 @@ from katod.states import (
     State,
     is_stalled,
     judged,
-    seconds,
 )
 
 WORKING, ASKED = JudgedEvents(State.WORKING), JudgedEvents(State.BLOCKED, Need("question", "AskUserQuestion"))
@@ -104,9 +103,3 @@ def test_states_in_json():
     assert Doing(State.DONE, is_quiet=True).row() == {"state": "done", "assumed": True}
     row = Doing(State.BLOCKED, Need("permission", "Bash")).row()
     assert row == {"state": "blocked", "waitsFor": "permission", "toolName": "Bash"}
-
-
-def test_a_time_that_is_none_is_not_known():
-    """Whatever stands in its place."""
-    assert seconds("2026-02-10T22:36:40Z") == NOW
-    assert [seconds(time) for time in ("", "soon", "0001-01-01T00:00:00+23:59")] == [0.0, 0.0, 0.0]

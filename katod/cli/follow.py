@@ -24,11 +24,12 @@ from katod.cli.selection import select as selected
 from katod.cli.standardstreams import discard_unwritten
 from katod.discover.found import FoundSession
 from katod.errors import NothingHere
+from katod.events import seconds
 from katod.formatspec import FORMATS, recorded_formats
 from katod.metadata import Replay, SessionStart
 from katod.model import Identity, SessionKey
 from katod.search.sections import without_matter
-from katod.states import State, judged, seconds
+from katod.states import State, judged
 
 # Terminals that do not keep titles ignore the first and the last.
 _SAVE_TITLE, _TITLE, _RESTORE_TITLE = "\x1b[22;2t", "\x1b]2;{}\x07", "\x1b[23;2t"
@@ -64,7 +65,7 @@ def _follow(
 ) -> None:
     from katod.cli.exporting import options_of  # noqa: PLC0415 - loads all formats, as these do
     from katod.discover.live import SessionWatch  # noqa: PLC0415 - loads the watcher
-    from katod.formats.registry import open_format  # noqa: PLC0415
+    from katod.formatspec import open_format  # noqa: PLC0415
     from katod.record.follow import follow as looks  # noqa: PLC0415
     from katod.record.follow import printed  # noqa: PLC0415
 

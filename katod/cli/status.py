@@ -24,6 +24,7 @@ from katod.destinations import MatrixSettings, OtlpSettings
 from katod.discover.found import FoundSession
 from katod.discover.roots import stat_source
 from katod.errors import ConfigError, OutputUnreadable
+from katod.events import seconds as seconds_of
 from katod.formats.text.when import utc
 from katod.log import EventLog
 from katod.model import SessionKey
@@ -38,7 +39,6 @@ from katod.service.lock import holder
 from katod.service.manager import how_to_start
 from katod.service.pause import paused_since
 from katod.states import State, is_over
-from katod.states import seconds as seconds_of
 from katod.store.deliveries import Summary
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, MOST_REFUSALS, Ledger

@@ -11,8 +11,8 @@ from typing import Final
 from katod.agents.fields import decoded
 from katod.backoff import pause
 from katod.errors import OutputError, OutputReplaced
-from katod.formats.registry import open_format
 from katod.formats.transcript.pictures import asset_name
+from katod.formatspec import open_format
 from katod.log import EventLog
 from katod.model import Mark
 from katod.record.news import News, Tell, tell_nobody

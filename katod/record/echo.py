@@ -18,10 +18,9 @@ import orjson
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.fields import safe_repr
-from katod.events import Event, pack, unpack
+from katod.events import Event, pack, seconds, unpack
 from katod.model import SessionKey
-from katod.record.texthashes import NOWHERE, SIZE, TextHashes
-from katod.states import seconds
+from katod.record.hashes import NOWHERE, SIZE, TextHashes
 
 Message = Sequence[Event]  # the parts of a message that was split at its commands, or any other event alone
 _PROMPTS: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND})

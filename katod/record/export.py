@@ -19,10 +19,9 @@ from katod.errors import SourceError
 from katod.events import Event
 from katod.formats.eventlines import is_event, is_note
 from katod.formats.protocol import Format
-from katod.formats.registry import open_document, open_format
 from katod.formats.text.linkbase import is_address, seen_from
 from katod.formats.transcript.pictures import asset_name, linked
-from katod.formatspec import FORMATS
+from katod.formatspec import FORMATS, open_document, open_format
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
 from katod.model import Cursor, Identity, Options, SessionKey

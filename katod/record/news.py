@@ -9,11 +9,11 @@ from typing import Any, Final, Literal, NamedTuple
 
 from katod.agents import AGENTS
 from katod.agents.reports import lifecycle_of
-from katod.events import Event
+from katod.events import Event, seconds
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.paths import name_of
-from katod.states import AT_WORK, Doing, JudgedEvents, Report, State, is_over, judged, seconds
+from katod.states import AT_WORK, Doing, JudgedEvents, Report, State, is_over, judged
 from katod.store.rows import OutputRow
 
 Kind = Literal[

@@ -15,9 +15,8 @@ from katod.events import Event
 from katod.formats.chain import ChainHead
 from katod.formats.eventlines import is_event
 from katod.formats.redact.redactor import REDACTED
-from katod.formats.registry import open_format
 from katod.formats.transcript.pictures import linked
-from katod.formatspec import FORMATS
+from katod.formatspec import FORMATS, open_format
 from katod.metadata import SessionMetadata
 from katod.model import MarkKind, Range
 from katod.record.editnotes import EditNotes
@@ -137,12 +136,12 @@ class Output:
         if self.row.held is not None and not (before or self.row.held["time"]) and self.printer.headed:
             self.hold(event.time)
         self.add(text)
-        if self._saves_pictures:
-            self._assets += linked(event, text)
+        if event.blobs:
+            self._keep_pictures(event, text)
 
-    @property
-    def _saves_pictures(self) -> bool:
-        return self.row.options.attachments == "save" and not FORMATS[self.row.format].carries_pictures
+    def _keep_pictures(self, event: Event, text: str) -> None:
+        if self.row.options.attachments == "save" and not FORMATS[self.row.format].carries_pictures:
+            self._assets += linked(event, text)
 
     def settle(self, metadata: SessionMetadata) -> None:
         """Print the marks of ranges that end or begin after the last event, which has already been printed."""

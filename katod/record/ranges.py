@@ -8,7 +8,7 @@ from katod import events as ev
 from katod.events import Event, SessionRef
 from katod.formats.lines import Lines
 from katod.formats.protocol import Format
-from katod.formats.registry import open_format
+from katod.formatspec import open_format
 from katod.metadata import Replay, SessionMetadata
 from katod.model import Mark, MarkKind, Options, Range, SessionKey
 from katod.receipt import Counts, RangeReceipts, RecordTally

@@ -7,7 +7,7 @@ from typing import Any
 from katod.errors import OutputUnreadable, SourceError
 from katod.events import RECEIPT
 from katod.formats.redact.version import RULES_VERSION
-from katod.formats.registry import open_format
+from katod.formatspec import open_format
 from katod.log import EventLog
 from katod.model import Mark, SessionKey
 from katod.record.compare import missing, missing_lines

@@ -18,7 +18,7 @@ from katod.metadata import SessionMetadata
 from katod.model import Line, SessionKey
 from katod.receipt import RecordTally
 from katod.record.echo import Echoes, Message, Passed
-from katod.record.idset import IdSet
+from katod.record.hashes import IdSet
 from katod.record.translation import CallOrder, Readable, Translation
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import SeenRow, SessionRow

@@ -11,14 +11,13 @@ from typing import Final, NamedTuple
 from katod import events as ev
 from katod.agents.spec import SPAWNED
 from katod.discover.source import Source
-from katod.events import Event
+from katod.events import Event, seconds
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Cursor, SessionKey
 from katod.record.news import NOT_RECORDED, News, Tell
 from katod.record.session import ActiveSession
 from katod.record.stream import NoDedup, SessionStream
-from katod.states import seconds
 from katod.store.ledger import Ledger
 from katod.tail.reader import SourceFile
 

@@ -13,7 +13,7 @@ import orjson
 
 from katod.errors import RescueError, SourceError
 from katod.events import Event
-from katod.formats.registry import open_format
+from katod.formatspec import open_format
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
 from katod.model import Identity, Mark, SessionKey, Stat, changed_ns

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from katod.edits.edits import Edit
 from katod.edits.lines import HashedLine, LineHasher
-from katod.states import seconds
+from katod.events import seconds
 from katod.why.rows import LineOrigin, Rows, TracedLine
 from katod.why.target import AskedFile
 from katod.why.trace import Trace

@@ -7,10 +7,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from katod.edits.edits import Cause
+from katod.events import seconds
 from katod.formats.records.agenttrace import contributor, lines_range, trace_record
 from katod.formats.stream.bridge import event_uuid, session_uuid
 from katod.metadata import first_words
-from katod.states import seconds
 from katod.why.blame import Run
 from katod.why.explain import Explained
 from katod.why.rows import LineOrigin

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from katod.edits.edits import Edit
 from katod.edits.lines import split_lines
 from katod.errors import SelectionError
-from katod.states import seconds
+from katod.events import seconds
 from katod.why.git import LARGEST, FileVersion, Repository
 
 _LINES: Final = re.compile(r"(?P<file>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?", re.DOTALL)

@@ -8,7 +8,7 @@ import pytest
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.base import Adapter, Ancestors, EventBuilder, Origin, fingerprint, handles
+from katod.agents.base import Adapter, Ancestors, Branches, EventBuilder, Origin, fingerprint, handles
 from katod.agents.fields import attachment
 from katod.agents.spec import Nature
 from katod.errors import AgentFailed
@@ -305,3 +305,37 @@ def test_what_an_adapter_raises_is_a_failure_of_its_agent() -> None:
             call()
     with pytest.raises(AgentFailed):
         broken.typed_texts({})
+
+
+# -- branches --------------------------------------------------------------------------------------
+
+
+def test_a_second_prompt_at_one_place_goes_back():
+    """So does a third one; what follows the latest one does not."""
+    tree = Branches()
+    found = [tree.goes_back(*prompt) for prompt in (("a", "0"), ("b", "1"), ("c", "0"), ("d", "2"), ("e", "0"))]
+    assert found == [False, False, True, False, True]
+
+
+def test_a_prompt_that_is_written_again_does_not_go_back():
+    """It has the same id."""
+    tree = Branches()
+    assert not any(tree.goes_back("a", "0") for _ in range(2))
+
+
+@pytest.mark.parametrize("parent", [None, "", 7, [], {}])
+def test_a_prompt_that_follows_nothing_begins(parent):
+    """However many there are in a file."""
+    tree = Branches()
+    assert not any(tree.goes_back(name, parent) for name in "ab")
+
+
+def test_it_goes_on_from_its_state_which_stays_small():
+    """Of very many prompts, it forgets the oldest."""
+    tree = Branches()
+    for number in range(500):
+        tree = Branches(tree.state())
+        assert not tree.goes_back(f"prompt {number}", f"parent {number}")
+    assert tree.goes_back("another", "parent 499")
+    assert not tree.goes_back("another", "parent 0")
+    assert len(str(tree.state())) < 2000

@@ -11,7 +11,7 @@ import pytest
 import katod
 from katod.agents.base import Origin
 from katod.events import Event
-from katod.formats.registry import open_format
+from katod.formatspec import open_format
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey

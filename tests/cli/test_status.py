@@ -8,7 +8,7 @@ import pytest
 
 from katod.cli import overview
 from katod.cli.context import Context
-from katod.states import seconds
+from katod.events import seconds
 from tests.support.pane import Pane
 from tests.support.records import Claude, Codex
 

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from katod.formats.registry import open_format
-from katod.formatspec import FORMATS
+from katod.formatspec import FORMATS, open_format
 from katod.model import Options
 from tests.support.records import Claude, Gemini, says, user
 

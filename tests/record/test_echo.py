@@ -12,7 +12,7 @@ from katod import events as ev
 from katod.command.grammar import split
 from katod.events import Event, SessionRef
 from katod.model import SessionKey
-from katod.record import echo, texthashes
+from katod.record import echo, hashes
 from katod.record.echo import Echoes, Passed
 from tests.examples import mostly
 from tests.looping import each
@@ -184,8 +184,8 @@ def test_an_answer_that_used_other_tokens_was_not_given_before(later: float) -> 
 
 def test_the_history_of_a_very_long_session_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not remembered any more, between its beginning and its end, does not act and is not said again."""
-    monkeypatch.setattr(texthashes, "_FIRST", 6)
-    monkeypatch.setattr(texthashes, "_LATEST", 10)
+    monkeypatch.setattr(hashes, "_FIRST", 6)
+    monkeypatch.setattr(hashes, "_LATEST", 10)
     said = [
         ("hello", 0.0),
         (">hi", 5.0),
@@ -198,8 +198,8 @@ def test_the_history_of_a_very_long_session_is_recognised(monkeypatch: pytest.Mo
 
 def test_a_short_answer_that_came_again_later_does_not_end_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
     """In what is not remembered any more, `ok` is not the later `ok`, behind which all that follows would be new."""
-    monkeypatch.setattr(texthashes, "_FIRST", 6)
-    monkeypatch.setattr(texthashes, "_LATEST", 10)
+    monkeypatch.setattr(hashes, "_FIRST", 6)
+    monkeypatch.setattr(hashes, "_LATEST", 10)
     said = [
         ("hello", 0.0),
         (">hi", 5.0),

@@ -17,7 +17,7 @@ from katod.discover.found import find_sessions
 from katod.discover.roots import find_roots
 from katod.errors import SourceChanged
 from katod.events import Event, SessionRef
-from katod.formats.registry import open_format
+from katod.formatspec import open_format
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey

@@ -4,8 +4,7 @@ import io
 from collections.abc import Iterable, Iterator
 
 from katod.events import Event
-from katod.formats.registry import open_document, open_format
-from katod.formatspec import FORMATS
+from katod.formatspec import FORMATS, open_document, open_format
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from katod import events as ev
-from katod.agents.base import Adapter, Origin, State, handles
-from katod.agents.branches import Branches, rewound
+from katod.agents.base import Adapter, Branches, Origin, State, handles, rewound
 from katod.agents.claude import queued, system, tasks, teammates
 from katod.agents.claude.builder import ClaudeBuilder, Waiting, belongs_to_usage, noted_usage
 from katod.agents.claude.ignored import ATTACHMENTS, RECORDS

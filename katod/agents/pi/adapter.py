@@ -9,8 +9,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from katod import events as ev
-from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest, handles
-from katod.agents.branches import Branches, rewound
+from katod.agents.base import (
+    Adapter,
+    Branches,
+    Described,
+    EventBuilder,
+    Origin,
+    State,
+    content_digest,
+    handles,
+    rewound,
+)
 from katod.agents.diffs import structured
 from katod.agents.fields import cost_or_none, dict_of, dicts_of, int_or_none, list_of, text_of, texts_in
 from katod.agents.toolcalls import call_of

@@ -21,13 +21,13 @@ from katod.discover.found import FoundSession
 from katod.errors import KatodError, LedgerError
 from katod.exchanges import Exchanges
 from katod.formats.redact.redactor import redact, redact_json
-from katod.formats.registry import open_format
 from katod.formats.stream import bridge
 from katod.formats.stream.bridge import event_uuid
 from katod.formats.text.markup import Markup, join
 from katod.formats.text.when import When
 from katod.formats.transcript.pullrequest import pull_request
 from katod.formats.transcript.turns import gathered
+from katod.formatspec import open_format
 from katod.log import EventLog
 from katod.metadata import Replay
 from katod.model import Options, Saying

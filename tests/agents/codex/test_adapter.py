@@ -7,7 +7,7 @@ from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.base import Origin
 from katod.agents.codex.unsaid import Unsaid
-from katod.formats.registry import open_format
+from katod.formatspec import open_format
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Options, Record, SessionKey
 from tests.looping import each

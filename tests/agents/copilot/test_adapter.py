@@ -11,7 +11,7 @@ from katod.agents.copilot.adapter import CopilotAdapter
 from katod.agents.copilot.questions import remembered
 from katod.agents.fields import safe_repr
 from katod.agents.tooltable import is_silent
-from katod.formats.registry import open_format
+from katod.formatspec import open_format
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from tests.looping import each

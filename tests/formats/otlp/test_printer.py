@@ -13,7 +13,7 @@ from katod.agents import AGENTS
 from katod.events import Event, SessionRef
 from katod.formats.otlp import names
 from katod.formats.otlp.spent import Spent
-from katod.formats.registry import open_format
+from katod.formatspec import open_format
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
 from katod.record.export import render_all

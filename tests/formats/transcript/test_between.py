@@ -4,13 +4,13 @@ import json
 import re
 
 from katod import events as ev
-from katod.formats.registry import open_format
 from katod.formats.transcript.base import Transcript
 from katod.formats.transcript.between import speaker_of
 from katod.formats.transcript.content import Delegation, Inline, Prose
 from katod.formats.transcript.html import Html
 from katod.formats.transcript.markdown import Markdown, print_piece
 from katod.formats.transcript.pullrequest import shareable
+from katod.formatspec import open_format
 from katod.model import Options
 from katod.record.export import render_all
 from tests.formats.conversation import OPTIONS, event, metadata, says, user

@@ -1,7 +1,11 @@
-"""What was said in a session, as keyed hashes in their order: bounded, and without a word of it. Pure."""
+"""What a session has, as 8-byte hashes in little memory: what was said, in its order (`TextHashes`), and ids (`IdSet`).
 
+Of what was said, a bounded part is kept, without a word of it. Pure.
+"""
+
+from array import array
 from base64 import b64decode, b64encode
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -10,6 +14,7 @@ SIZE: Final = 8  # bytes of a hash
 # What is kept of a very long session: its beginning, with which a client begins when it writes all of it again, and
 # what was said last. It is stored with every step, so it is small.
 _FIRST, _LATEST = 256, 768
+_BUCKETS: Final = 1024  # of ids: a power of two; the numbers in each are sorted
 
 
 class TextHashes:
@@ -90,3 +95,36 @@ def _packed(hashes: Iterable[bytes]) -> str:
 def _unpacked(text: str) -> list[bytes]:
     data = b64decode(text)
     return [data[at : at + SIZE] for at in range(0, len(data), SIZE)]
+
+
+class IdSet:
+    """A set of signed 64-bit numbers that are spread evenly: much smaller than a `set`, and slower.
+
+    A long session has hundreds of thousands of ids.
+    """
+
+    __slots__ = ("_buckets",)
+
+    def __init__(self) -> None:
+        self._buckets: dict[int, array[int]] = {}
+
+    def __contains__(self, number: int) -> bool:
+        bucket = self._buckets.get(number & _BUCKETS - 1)
+        if bucket is None:
+            return False
+        place = bisect_left(bucket, number)
+        return place < len(bucket) and bucket[place] == number
+
+    def add(self, number: int) -> None:
+        """Add a number, unless it is there."""
+        bucket = self._buckets.get(number & _BUCKETS - 1)
+        if bucket is None:
+            self._buckets[number & _BUCKETS - 1] = array("q", (number,))
+            return
+        place = bisect_left(bucket, number)
+        if place == len(bucket) or bucket[place] != number:
+            bucket.insert(place, number)
+
+    def clear(self) -> None:
+        """Remove all."""
+        self._buckets.clear()

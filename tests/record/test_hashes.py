@@ -1,4 +1,4 @@
-"""What was said in a session, as hashes: their order, their bound, and what is kept."""
+"""What was said in a session, as hashes: their order, their bound, and what is kept; and the set of its ids."""
 
 import json
 
@@ -6,10 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.record import texthashes
-from katod.record.texthashes import NOWHERE, TextHashes
+from katod.record import hashes
+from katod.record.hashes import NOWHERE, IdSet, TextHashes
+from tests.examples import examples
 
 FIRST, ALL = 256, 1024  # places that stay, at the beginning and in total
+# Few buckets, so that most numbers meet others in theirs; both ends of the range are among them.
+NUMBERS = st.one_of(
+    st.integers(0, 3), st.integers(-(1 << 63), (1 << 63) - 1), st.integers(-50, 50).map(lambda number: number * 1024)
+)
 
 
 def hashed(number: int) -> bytes:
@@ -70,16 +75,30 @@ def test_the_first_exchange_ends_at_the_second_prompt() -> None:
 
 def test_a_place_before_the_latest_ones_has_a_gap_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """If what was said between the first and the latest is not remembered."""
-    monkeypatch.setattr(texthashes, "_FIRST", 1)
-    monkeypatch.setattr(texthashes, "_LATEST", 2)
+    monkeypatch.setattr(hashes, "_FIRST", 1)
+    monkeypatch.setattr(hashes, "_LATEST", 2)
     assert [known(1, 2, 3).has_gap_after(place) for place in range(3)] == [False, False, False]
     assert [known(1, 2, 3, 4, 5).has_gap_after(place) for place in range(5)] == [True, True, True, False, False]
 
 
 def test_what_is_forgotten_is_forgotten_where_it_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same words later on are still known; nothing is kept of those that are not."""
-    monkeypatch.setattr(texthashes, "_FIRST", 0)
-    monkeypatch.setattr(texthashes, "_LATEST", 2)
+    monkeypatch.setattr(hashes, "_FIRST", 0)
+    monkeypatch.setattr(hashes, "_LATEST", 2)
     these = known(1, 2, 1, 3)
     assert [these.after(NOWHERE, [hashed(number)], 9) for number in (1, 2, 3)] == [2, NOWHERE, 3]
     assert set(these._places) == {hashed(1), hashed(3)}
+
+
+@examples(100, 5000)
+@given(st.lists(NUMBERS), st.lists(NUMBERS))
+def test_a_set_of_ids_has_what_was_added(added: list[int], asked: list[int]) -> None:
+    """Like a `set`, in any order, and until it is cleared."""
+    ids, expected = IdSet(), set[int]()
+    for number in added:
+        assert (number in ids) == (number in expected)
+        ids.add(number)
+        expected.add(number)
+    assert [number in ids for number in (*added, *asked)] == [number in expected for number in (*added, *asked)]
+    ids.clear()
+    assert not any(number in ids for number in added)
