@@ -17,7 +17,7 @@ from katod.formatspec import open_format
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
 from katod.record.export import render_all
-from tests.examples import examples
+from tests.examples import examples, mostly
 from tests.formats.otlp import golden
 from tests.golden.cases import Case, cases
 from tests.looping import each
@@ -32,6 +32,7 @@ REF = SessionRef("claude", "s")
 WORDS = ("zanzibar", "quagga")
 # What adapters choose from a few words of their own.
 CHOSEN = {"scope", "reason", "what", "family", "subtype", "subagent", "toolCallId"}
+CASES = mostly(cases()[::5], cases())
 
 
 def event(number: int, kind: str, *, time: str = "", actor: str = "", **payload: Any) -> Event:
@@ -91,7 +92,8 @@ def used_in(case: Case) -> dict[str, float]:
 
 
 @pytest.mark.breaks
-@each("case", cases(), ids=str)
+@pytest.mark.whole
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_sessions_of_every_agent_are_whole_trees(case: Case) -> None:
     """A strict reader takes each line, and what was used is what the session's events say."""
     for options in OPTIONS:
@@ -102,7 +104,8 @@ def test_sessions_of_every_agent_are_whole_trees(case: Case) -> None:
 
 
 @pytest.mark.breaks
-@each("case", cases(), ids=str)
+@pytest.mark.whole
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_printer_that_is_restarted_after_each_event_goes_on(case: Case) -> None:
     """Its state is all that it knows, and it is JSON."""
     for options in OPTIONS:
