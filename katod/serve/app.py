@@ -8,6 +8,7 @@ from typing import Final
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -20,7 +21,7 @@ from katod.serve.access.guard import Guard
 from katod.serve.access.limits import Rate
 from katod.serve.access.policy import AccessPolicy
 from katod.serve.feed.hub import Hub
-from katod.serve.http import html_response, problem
+from katod.serve.http import html_response, problem, until_left
 from katod.serve.page.frame import plain
 from katod.serve.page.login import Login, is_browser
 from katod.serve.protocol.connection import WebSocketEndpoint
@@ -76,7 +77,7 @@ def application(hub: Hub, options: Options, policy: AccessPolicy, pages: Sequenc
         return problem(500, "FAILED", "katod failed: its log says where")
 
     wrong = {HTTPException: _wrong, Exception: failed}
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=wrong)
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=wrong, middleware=[Middleware(until_left)])
     app.router.redirect_slashes = False
     app.router.default = _unserved(app.router.default)
     return Guard(app, policy, login.door, guesses)

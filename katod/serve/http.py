@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
 
 import orjson
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
-from starlette.types import Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from katod.formats.text.markup import Markup
 
@@ -70,6 +71,16 @@ async def while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
     finally:
         working.cancel()
         leaving.cancel()
+
+
+def until_left(app: ASGIApp) -> ASGIApp:
+    """Return an application that ends without an answer when its client leaves: that is no failure."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        with suppress(Disconnected, ClientDisconnect):
+            await app(scope, receive, send)
+
+    return answer
 
 
 async def _left(request: Request) -> None:

@@ -78,20 +78,20 @@ class App:
 
     async def ask(self, path, method="GET", headers=BEARER, body=b""):
         """Return the answer to one request: `status`, `headers`, `body`, and `json` if that is what it is."""
-        sent, given = [], [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def receive():
-            return given.pop(0) if given else await asyncio.Event().wait()
+        sent = []
 
         async def send(message):
             sent.append(message)
 
-        await self._app(self._scope("http", path, headers) | {"method": method}, receive, send)
+        await self.tell(path, send, method, headers, body)
         return _answer(sent, "http.response")
 
-    async def leave(self, path, left, headers=BEARER):
-        """Ask, and disconnect once `left` is set; returns when the request has ended. What was sent is dropped."""
-        given = [{"type": "http.request", "body": b"", "more_body": False}]
+    async def leave(self, path, left, headers=BEARER, method="GET", body=b"", *, is_whole=True):
+        """Ask, and disconnect once `left` is set; returns when the request has ended. What was sent is dropped.
+
+        `left` is set at the first piece of an answer at the latest. Of a body that is not `is_whole`, more would come.
+        """
+        given = [{"type": "http.request", "body": body, "more_body": not is_whole}]
 
         async def receive():
             if given:
@@ -99,10 +99,24 @@ class App:
             await left.wait()
             return {"type": "http.disconnect"}
 
-        async def send(_message):
-            pass
+        async def send(message):
+            if message["type"] == "http.response.body":
+                left.set()
 
-        await self._app(self._scope("http", path, headers) | {"method": "GET"}, receive, send)
+        await self._app(self._scope("http", path, headers) | {"method": method}, receive, send)
+
+    async def tell(self, path, send, method="GET", headers=BEARER, body=b""):
+        """Ask, and hand what is answered to `send`; returns when the request has ended."""
+        given = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive():
+            return given.pop(0) if given else await asyncio.Event().wait()
+
+        await self._app(self._scope("http", path, headers) | {"method": method}, receive, send)
+
+    def routes(self):
+        """Return all that is served: of each route, its path and its methods, none for a WebSocket."""
+        return [(route.path, getattr(route, "methods", None)) for route in self._app._app.routes]
 
     @asynccontextmanager
     async def events(self, path, headers=BEARER):

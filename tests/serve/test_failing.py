@@ -1,6 +1,7 @@
 """What fails: one failure ends no stream for good, takes nothing else with it, and is an answer instead of silence."""
 
 import asyncio
+import re
 import threading
 from contextlib import suppress
 from functools import partial
@@ -8,6 +9,7 @@ from functools import partial
 import pytest
 
 from katod.formats.stream.messages import Messages
+from katod.serve.access import guard
 from katod.serve.feed.reader import MessageReader
 from katod.serve.http import ClosedStream, Disconnected, while_there
 from katod.serve.index.sessions import SessionIndex
@@ -16,6 +18,7 @@ from katod.serve.page import reader
 from katod.serve.page.reader import PageReader
 from katod.serve.page.sessionlist import SessionList
 from katod.serve.worker import Busy, WorkerThread
+from tests.serve.serving import BEARER
 from tests.serve.test_app import run, talked
 from tests.serve.test_page import ONE, next_of
 from tests.support.records import SESSION, says, user
@@ -208,6 +211,60 @@ def test_work_ends_when_the_client_leaves():
         assert asyncio.all_tasks() == {asyncio.current_task()}  # nobody listens for a client any more
 
     asyncio.run(work())
+
+
+FILLED = {
+    "session": SESSION, "project:whole": "%2Fhome%2Fme%2Fapp", "number": "1", "form": "html", "name": "page.js",
+    "machine": "laptop",
+}  # fmt: skip
+ASKED = {"/find": "?q=words", "/search": "?q=words", f"{ONE}/record": "?only=x"}
+
+
+def addresses(app):
+    """Return an address of each route, with its method."""
+    for path, methods in app.routes():
+        address = re.sub(r"\{([^}]+)\}", lambda found: FILLED[found[1]], path)
+        if methods:
+            yield address + ASKED.get(address, ""), "POST" if "POST" in methods else "GET"
+
+
+def test_a_client_that_leaves_is_no_failure(world, tmp_path):
+    """On no route, whether it leaves while the answer is made, while it is sent, or while it says what it wants."""
+    talked(world)
+    lines = []
+
+    async def work(app):
+        given, found = {"headers": BEARER | {"content-type": "application/x-www-form-urlencoded"}}, 0
+        for path, method in addresses(app):
+            for is_gone, is_whole in ((True, True), (False, True), (True, False)):
+                left = asyncio.Event()
+                if is_gone:
+                    left.set()
+                body = b"question=x" if is_whole else b"question="
+                await asyncio.wait_for(app.leave(path, left, **given, method=method, body=body, is_whole=is_whole), 10)
+            found += 1
+        return found
+
+    assert run(world, work, log=lambda *line: lines.append(line), folders=[tmp_path]) > 30
+    assert lines == []
+
+
+def test_a_client_that_does_not_read_is_no_failure(world, monkeypatch):
+    """It is disconnected in the middle of an answer, and nothing is said of that."""
+    talked(world)
+    lines = []
+    monkeypatch.setattr(guard, "PATIENCE", 0.0)
+
+    async def stuck(message):
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    async def work(app):
+        for path in ("/", ONE, f"{ONE}/live", "/sessions/recent"):
+            await asyncio.wait_for(app.tell(path, stuck), 10)
+
+    run(world, work, log=lambda *line: lines.append(line))
+    assert lines == []
 
 
 def test_a_viewer_that_leaves_takes_nothing_with_it(world):
