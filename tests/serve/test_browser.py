@@ -9,7 +9,7 @@ from tests.serve.browser import browsing
 from tests.serve.serving import Served, all_messages, asks
 from tests.serve.test_page import NASTY
 from tests.support.live import Live, until
-from tests.support.records import calls, result, says, user
+from tests.support.records import OTHER, Claude, calls, result, says, user
 
 pytestmark = pytest.mark.slow
 # The parts of the bars that something else covers.
@@ -22,6 +22,13 @@ COVERED = """
         return hit && !one.contains(hit) && !hit.contains(one);
     }).map((one) => one.outerHTML.slice(0, 80))
 """
+# Whether the button that leads to the end lies over the open menu.
+UNDER_BUTTON = """
+    const box = document.getElementById('new').getBoundingClientRect();
+    return document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2).id === 'new';
+"""
+CLOSED = "return document.querySelector('katod-feed').stream.source.readyState === 2"
+PAGE = "return document.title + document.body.textContent"
 LATENCY = 0.15  # seconds, the median from an append to what a person sees
 
 
@@ -89,6 +96,116 @@ def test_a_page_sticks_to_the_end_or_says_how_much_is_new(everything):
         until(lambda: browser.run(left) < 5, "the end")
 
 
+READ = """
+    if (document.readyState !== 'complete' || !document.querySelector('katod-feed')?.stream) return null;
+    const bar = document.getElementById('bar').getBoundingClientRect().bottom;
+    const one = document.getElementById(arguments[0])
+        ?? [...document.querySelectorAll('#log>.e')].find((one) => one.getBoundingClientRect().bottom > bar);
+    return [one.id, one.getBoundingClientRect().top];
+"""
+
+
+def _place(browser, name=None):
+    """Return where a message is in the window, by default the one at its top, once it stays there."""
+    found = [None, None]
+
+    def stays():
+        found.append(browser.run(READ, name))
+        return found[-1] and found[-1] == found[-2] == found[-3]
+
+    until(stays, "a place", poll=0.1)
+    return found[-1]
+
+
+def _is_at(browser, place):
+    """Return whether a message stays where it was."""
+    name, top = place
+    return _place(browser, name)[1] == pytest.approx(top, abs=2)
+
+
+def _long(maker):
+    """Write a session whose messages have many heights."""
+    for number in range(60):
+        maker.say(
+            user(f"question {number}"),
+            says("word " * 40 * (number % 7) + "\n\n```\n" + "code\n" * (number % 11) + "```"),
+        )
+        maker.say(calls(f"c{number}", "ls"), result(f"c{number}", "a\n" * 30))
+    maker.say(says("paragraph\n\n" * 100), user("done?"), says("done"))
+
+
+@pytest.mark.parametrize("is_working", [False, True], ids=["done", "working"])
+def test_a_reader_is_led_back_to_the_place(everything, is_working):
+    """After a reload, the list and back, another page and back, and a form of the menu, however high what is above."""
+    maker = begun(everything)
+    _long(maker)
+    if is_working:
+        maker.say(user("go on"))
+    path = f"/s/{maker.session}"
+    with Live(everything), Served(everything) as server, browsing(server) as browser:
+        browser.enter()
+        for part in (0, 0.1, 0.4, 0.6, 0.85):
+            browser.open(path)
+            _place(browser)
+            browser.run("scrollTo(0, arguments[0] * document.documentElement.scrollHeight)", part)
+            place = _place(browser)
+            browser.program.refresh()
+            assert _is_at(browser, place), part
+            browser.click("#home")
+            until(lambda: browser.all("#groups"), "the list")
+            browser.run("history.back()")
+            assert _is_at(browser, place), part
+            browser.open(f"{path}/files")
+            browser.run("history.back()")
+            assert _is_at(browser, place), part
+            maker.say(says("and more"))
+            browser.click("#more>summary")
+            browser.click("button[name=star], button[name=unstar]")
+            until(lambda: not browser.all("#more[open]"), "the answer")
+            assert _is_at(browser, place), part
+
+
+def test_a_link_to_a_message_counts_for_those_who_come_by_it(everything):
+    """Whoever went on from there is led back to where they were; a new visit begins where the link leads."""
+    maker = begun(everything)
+    _long(maker)
+    with Served(everything) as server, browsing(server) as browser:
+        names = [row["id"] for row in all_messages(server, maker.session) if row["message"]["type"] == "user"]
+        browser.enter().open(f"/s/{maker.session}#{names[40]}")
+        linked = _place(browser)
+        assert 0 < browser.run("return document.querySelector(':target').getBoundingClientRect().top") < 300
+        browser.program.refresh()
+        assert _is_at(browser, linked)
+        browser.press("g")
+        browser.run("scrollTo(0, 1500)")
+        place = _place(browser)
+        browser.program.refresh()
+        assert _is_at(browser, place)
+        browser.open("/")
+        browser.open(f"/s/{maker.session}#{names[40]}")
+        assert _is_at(browser, linked)
+        browser.open("/")
+        browser.open(f"/s/{maker.session}")
+        assert _place(browser)[0] not in (linked[0], place[0])
+
+
+def test_a_page_that_follows_the_end_goes_on_at_the_end(everything):
+    """After a reload, too, and whatever was said meanwhile; so does one of a session that has ended."""
+    maker = begun(everything)
+    _long(maker)
+    left = "return document.documentElement.scrollHeight - innerHeight - scrollY"
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter().open(f"/s/{maker.session}")
+        browser.press("G")
+        until(lambda: browser.run(left) < 5, "the end")
+        browser.open("/")
+        maker.say(says("meanwhile " * 900))
+        browser.run("history.back()")
+        browser.sees("meanwhile", "#log")
+        _place(browser)
+        assert browser.run(left) < 5
+
+
 def test_the_list_shows_who_waits(everything):
     """A session that begins to wait comes first while the list is open, and leaves when it works again."""
     maker, other = everything.session(1), begun(everything, 2)
@@ -126,14 +243,19 @@ def _told(browser):
     return [title for title, _ in browser.run("return window.told")]
 
 
+def _hide(browser, is_hidden):
+    """Have a page believe that nobody sees it, or that somebody does: no tab is hidden, without a window."""
+    browser.run(f"Object.defineProperty(document, 'hidden', {{get: () => {is_hidden}, configurable: true}})")
+    browser.run("document.dispatchEvent(new Event('visibilitychange'))")
+
+
 def test_a_page_that_is_not_seen_tells_who_waits(everything):
     """Whoever asked for it is told by the desktop when a session begins to wait, while the list is in another tab."""
     maker = begun(everything)
     maker.say(user("go on"))
     with Served(everything) as server, browsing(server) as browser:
         _ask_for_news(browser)
-        browser.run("Object.defineProperty(document, 'hidden', {get: () => true})")  # no tab is, without a window
-        browser.run("document.dispatchEvent(new Event('visibilitychange'))")
+        _hide(browser, "true")
         asks(maker, "q1")
         until(lambda: browser.run("return window.told"), "the notification")
         assert browser.run("return window.told") == [["begin 1", "Waits for your answer"]]
@@ -210,19 +332,30 @@ def test_pages_that_nobody_sees_take_no_connection(everything):
         assert browser.run("return window.opened") == 0
 
 
-def test_a_page_says_that_its_session_is_no_longer_served(everything):
-    """What somebody forgets is taken from pages that show it, and the page does not go on asking."""
+@pytest.mark.parametrize("happens", ["seen", "hidden", "away"])
+def test_nothing_of_a_forgotten_session_stays_on_its_page(everything, happens):
+    """Neither its title nor its menu, also where its tab was not seen, or the server was away, when it was forgotten."""
     everything.configure()
     maker = begun(everything)
     maker.say(user("::start\nfor the record"))
     everything.once()
     with Served(everything) as server, browsing(server) as browser:
-        browser.enter().open(f"/s/{maker.session}")
+        browser.enter().open(f"/s/{maker.session}#m1")
         browser.sees("for the record")
+        if happens == "hidden":
+            _hide(browser, "true")
+            until(lambda: browser.run(CLOSED), "the end of the stream")
+        elif happens == "away":
+            server.kill()
+            until(lambda: "not connected" in browser.text("#away"), "the sign")
         everything.cli("forget", maker.session, "--yes")
-        ends = ("no such session", "no longer served")  # the page was loaded again, or says so itself
-        until(lambda: any(words in browser.text() for words in ends), "the end")
-        assert "for the record" not in browser.text()
+        if happens == "hidden":
+            _hide(browser, "false")
+        elif happens == "away":
+            server.start()
+        browser.sees("There is no such session here.")
+        assert not browser.all("#bar, #log, nav")
+        assert not [words for words in ("begin 1", "record", "not connected") if words in browser.run(PAGE)]
 
 
 def test_keys_keep_the_focus_where_somebody_reads(everything):
@@ -431,6 +564,44 @@ def test_everything_can_be_read_without_a_script(everything):
         assert browser.all(".e:target")
 
 
+def test_what_is_typed_in_a_list_stays_when_a_project_begins(everything):
+    """The group of the new project appears at its place, and a search that is being typed goes on."""
+    begun(everything)
+    other = Claude(everything, OTHER, cwd="/home/me/shop", folder="-home-me-shop")
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter().open("/?by=project")
+        browser.sees("begin 1")
+        browser.press("/")
+        browser.press("half")
+        other.say(user("sell it"))
+        browser.sees("sell it", ".group[aria-labelledby]")
+        browser.press(" a word")
+        assert browser.run("return document.querySelector('#find input').value") == "half a word"
+        assert [group.text for group in browser.all(".group h2")] == ["shop", "app"]
+        other.say(says("sold"))
+        assert not browser.problems()
+
+
+def test_what_is_typed_in_a_menu_stays_when_the_session_changes(everything):
+    """A name or a label that is half typed, with the place in it; a field that is not touched has what is new."""
+    maker = begun(everything)
+    value = "return document.querySelector(`[name=${arguments[0]}]`).value"
+    with Live(everything), Served(everything) as server, browsing(server) as browser:
+        browser.enter().open(f"/s/{maker.session}")
+        browser.sees("with pleasure")
+        browser.click("#more>summary")
+        browser.all("[name=label]")[0].send_keys("half a wd", *2 * ["\ue012"])
+        everything.cli("rename", maker.session, "Another title")
+        until(lambda: browser.run(value, "rename") == "Another title", "the title")
+        browser.press("or")
+        browser.all("[name=rename]")[0].send_keys(" of mine")
+        everything.cli("star", maker.session)
+        until(lambda: browser.all("[name=unstar]"), "the star")
+        assert (browser.run(value, "label"), browser.run(value, "rename")) == ("half a orwd", "Another title of mine")
+        browser.press("\n")
+        browser.sees("Another title of mine", "h1")
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_a_phone_shows_all_of_it(everything, dark):
     """Nothing is wider than the screen; text has the contrast of its colours, dark and light."""
@@ -448,6 +619,13 @@ def test_a_phone_shows_all_of_it(everything, dark):
             for selector in (".where", ".state", "time", ".rec"):
                 if browser.text(selector):
                     assert _contrast(browser, selector) >= 4.5, (path, selector)
+        maker.say(says("word " * 2000))
+        browser.open(f"/s/{maker.session}")
+        browser.sees("word word", "#log")
+        browser.run("scrollTo(0, 0)")
+        browser.click("#more>summary")
+        until(lambda: browser.all("#new:not([hidden])"), "the button that leads to the end")
+        assert not browser.run(UNDER_BUTTON)
         luminance = _luminance(browser.run("return getComputedStyle(document.body).backgroundColor"))
         assert (luminance < 0.1) is dark
 

@@ -86,6 +86,13 @@ class Stream {
     else this.again = setTimeout(() => this.turn(), 3000);
   }
 
+  // As if the page had nothing yet.
+  restart() {
+    this.last = "";
+    this.close();
+    this.open();
+  }
+
   close() {
     for (const timer of [this.again, this.silence, this.rest]) clearTimeout(timer);
     this.source?.close();
@@ -182,15 +189,15 @@ customElements.define("katod-board", class extends HTMLElement {
     for (const name of gone) $(`s-${name}`)?.remove();
     for (const html of rows) {
       const row = rowsOf(html).firstElementChild;
-      this.place(row, $(row.id));
+      const list = $(`g-${row.dataset.group}`)?.querySelector(".rows");
+      if (!list) { this.stream.restart(); return; } // the first session of a project
+      this.place(row, $(row.id), list);
     }
     this.count();
   }
 
-  place(row, before) {
+  place(row, before, list) {
     const focused = before?.contains(document.activeElement);
-    const list = $(`g-${row.dataset.group}`)?.querySelector(".rows");
-    if (!list) { location.reload(); return; } // the first session of a project
     const next = [...list.children].find((one) => one !== before && +one.dataset.since < +row.dataset.since);
     if (row.dataset.state === "blocked" && before?.dataset.state !== "blocked") {
       say(`${row.querySelector("a").textContent} ${row.querySelector(".state").textContent}`);
@@ -211,6 +218,9 @@ const here = () => document.activeElement?.closest?.(".row")?.id;
 
 // -- a conversation -------------------------------------------------------------------------------------------
 
+const entry = () => `${location.pathname} ${window.navigation?.currentEntry?.key}`; // of the history
+const edge = () => Math.max($("bar").getBoundingClientRect().bottom, 0); // what is above it is not seen
+
 customElements.define("katod-feed", class extends HTMLElement {
   connectedCallback() {
     this.log = $("log");
@@ -219,12 +229,17 @@ customElements.define("katod-feed", class extends HTMLElement {
     this.button = make("button", "", { id: "new", type: "button", hidden: true });
     this.button.onclick = () => this.toEnd();
     document.body.append(this.button);
-    this.aim();
-    this.sticks = !this.target && (Boolean($("main").dataset.awake) || this.isAtEnd());
+    const left = this.left();
+    if (left?.id) this.goBack(left);
+    else if (!left) this.aim();
+    this.sticks = !this.target && (Boolean(left || $("main").dataset.awake) || this.isAtEnd());
+    addEventListener("pagehide", () => this.leave(entry()));
+    addEventListener("submit", (event) => event.target.matches("#more [method=post]") && this.leave(location.pathname));
+    history.scrollRestoration = "manual"; // until somebody goes on: a browser would go to where the pixels were
     addEventListener("scroll", () => this.look(), { passive: true });
     addEventListener("hashchange", () => this.aim());
     for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
-      addEventListener(kind, () => { this.target = null; }, { passive: true });
+      addEventListener(kind, () => { this.target = null; history.scrollRestoration = "auto"; }, { passive: true });
     }
     new ResizeObserver(() => this.stay()).observe($("main"));
     this.stay();
@@ -233,7 +248,7 @@ customElements.define("katod-feed", class extends HTMLElement {
       held: (html) => { $("held").innerHTML = html; },
       about: (told) => this.about(told),
       lost: () => this.reload(),
-      gone: () => this.gone(),
+      gone: () => location.replace(location.pathname), // it is served no longer, and nothing of it is to be seen
     });
     this.follow();
   }
@@ -241,14 +256,43 @@ customElements.define("katod-feed", class extends HTMLElement {
   // A link leads to a message, and stays there until somebody goes elsewhere: heights are guesses until they are drawn.
   aim() {
     this.target = location.hash ? $(location.hash.slice(1)) : null; // a browser knows it as :target only later
+    this.top = null;
     const section = this.target?.closest(".e");
     if (section && !section.matches(".said")) for (const one of section.querySelectorAll(":scope>details")) one.open = true;
     this.stay();
   }
 
   stay() {
-    if (this.target) this.target.scrollIntoView({ block: "start" });
-    else if (this.sticks) this.toEnd();
+    if (!this.target) this.sticks && this.toEnd();
+    else if (this.top === null) this.target.scrollIntoView({ block: "start" });
+    else {
+      const { top, height } = this.target.getBoundingClientRect();
+      scrollBy(0, top - Math.max(this.top, edge() + 1 - height));
+    }
+  }
+
+  // Keeps where somebody reads: at the end, or a message and where it is in the window.
+  leave(name) {
+    const top = edge();
+    const at = !this.sticks && [...this.log.children].find((one) => one.getBoundingClientRect().bottom > top);
+    const place = at ? { id: at.id, top: at.getBoundingClientRect().top } : {};
+    sessionStorage.setItem(`place ${name}`, JSON.stringify(place));
+  }
+
+  // Where this page was left, if it is loaded again, gone back to, or shown after a form of its menu.
+  left() {
+    const isLink = performance.getEntriesByType("navigation")[0].type === "navigate";
+    const name = `place ${isLink ? location.pathname : entry()}`;
+    const place = isLink && location.hash ? null : JSON.parse(sessionStorage.getItem(name));
+    if (isLink) sessionStorage.removeItem(name);
+    return place?.id && !$(place.id) ? null : place;
+  }
+
+  goBack({ id, top }) {
+    this.target = $(id);
+    this.top = top;
+    this.target.classList.add("whole"); // else its height is a guess until it is seen
+    this.stay();
   }
 
   add(html) {
@@ -267,13 +311,6 @@ customElements.define("katod-feed", class extends HTMLElement {
     sessionStorage.setItem(location.pathname, Date.now());
     if (Date.now() - before > 60000) location.reload();
     else say("The agent rewrote this session. Reload the page to see it as it is now.");
-  }
-
-  gone() {
-    this.log.replaceChildren(make("p", "This session is no longer served."));
-    $("held").textContent = "";
-    document.querySelector("nav")?.remove();
-    say("This session is no longer served.");
   }
 
   prompt(added) {
@@ -302,10 +339,19 @@ customElements.define("katod-feed", class extends HTMLElement {
     tellTimes();
   }
 
-  // What somebody is about to press stays as it is, unless it changes.
+  // What somebody is about to press stays as it is, unless it changes; what is being typed stays in any case.
   switch(place, html) {
-    if (this.shown[place] !== html) $(place).innerHTML = html;
+    if (this.shown[place] === html) return;
     this.shown[place] = html;
+    const at = document.activeElement;
+    const typed = [...$(place).querySelectorAll("input")].filter((one) => one === at || one.value !== one.defaultValue);
+    $(place).innerHTML = html;
+    for (const one of typed) {
+      const now = $(place).querySelector(`[name=${one.name}]`);
+      one.defaultValue = now.defaultValue;
+      now.replaceWith(one);
+      if (one === at) one.focus();
+    }
   }
 
   offer() {
