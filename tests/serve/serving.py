@@ -50,7 +50,7 @@ async def serving(world, *, everything=True, policy=POLICY, log=None, folders=()
     hub = Hub(index, FileChanges(roots, EventLog(), watch=False), EventLog(log))
     await hub.start()
     try:
-        options = Options(time_zone="Europe/Berlin")
+        options = Options(time_zone="Europe/Berlin", attachments="save")  # as the settings have it
         shared = SharedSessions(folders, world.state, everything=everything, redacted=True)
         usage = UsagePages(hub, world.state, "none", local_zone(), redacted=True, shared=shared.usable)
         machines = MachinePages(hub, shared, options)

@@ -29,12 +29,14 @@ from katod.serve.page.sessionview import Beside, session_head
 from katod.service import control
 from katod.service.control import Request
 from tests.serve.serving import BEARER, TOKEN, asks
+from tests.serve.test_app import ONE as REST
 from tests.serve.test_app import asked, run
 from tests.support.records import SESSION, Claude, Codex, Kimi, OpenCode, calls, result, says, user
 
 ONE = f"/s/{SESSION}"
 init = PageReader.__init__
 BROWSER = {"accept": "text/html,*/*"}
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 ORIGIN = {"origin": "http://127.0.0.1:3100"}
 NASTY = (
     '<script>document.title="ran"</script><img src=x onerror="document.title=\'ran\'">'
@@ -439,6 +441,22 @@ def test_a_message_can_be_copied_as_it_was_written(world):
     assert b"with *pleasure*" in whole.body
     assert none.status == 404
     assert {found.headers["content-type"] for found in (one, whole)} == {"text/markdown; charset=utf-8"}
+
+
+def test_pictures_are_named_where_nothing_is_beside_a_text(world):
+    """In Markdown that is copied or downloaded, as in an export to standard output; a page has the pictures in it."""
+    maker = world.claude()
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}}
+    maker.write(maker.user([{"type": "text", "text": "look at this"}, picture]))
+    page = asked(world, ONE)[0].body.decode()
+    name = re.search(r'<a class="at" href="#([0-9a-f-]{36})"', page)[1]
+    [label] = re.findall(r".*image: image/png.*", world.cli("export", SESSION))
+    paths = ("markdown", "download/markdown", "download/pr", f"markdown?only={name}")
+    texts = [answer.body.decode() for answer in asked(world, *(f"{ONE}/{path}" for path in paths), f"{REST}/export")]
+    assert [label in text for text in texts] == [True, True, True, False, True]
+    assert not [text for text in texts if "](" in text]
+    pages = [page, asked(world, f"{ONE}/download/html")[0].body.decode()]
+    assert all(f'src="data:image/png;base64,{PICTURE}"' in text for text in pages)
 
 
 def test_a_message_has_the_record_that_it_was_made_of(world):

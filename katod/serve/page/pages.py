@@ -27,11 +27,11 @@ from katod.formats.text.markup import Markup, join
 from katod.formats.text.when import When
 from katod.formats.transcript.pullrequest import pull_request
 from katod.formats.transcript.turns import gathered
-from katod.formatspec import open_format
+from katod.formatspec import MARKDOWN, open_format
 from katod.log import EventLog
 from katod.metadata import Replay
 from katod.model import Options, Saying
-from katod.record.export import Stretch, render_all, replay
+from katod.record.export import Stretch, for_export, render_all, replay
 from katod.record.native import native_record
 from katod.serve import failures
 from katod.serve.feed.hub import Hub
@@ -231,7 +231,7 @@ class Pages:
             found = _one_message(_events(entry), wanted, self._options)
             message = await self._hub.searching.last(found)
             return Response(message or "", 200 if message else 404, media_type="text/markdown")
-        pieces = self._hub.reading.stream(render_all(_events(entry), "markdown", self._options))
+        pieces = self._hub.reading.stream(_exported(_events(entry), MARKDOWN, self._options))
         return ClosedStream(_joined(pieces), media_type="text/markdown")
 
     async def _native(self, request: Request) -> Response:
@@ -370,7 +370,7 @@ async def _found(head: Markup, elsewhere: Callable[[], Awaitable[Markup]]) -> As
 
 def _exported(events: Replay, form: str, options: Options) -> Iterator[str]:
     if form != FOR_PULL_REQUEST:
-        yield from render_all(events, form, options)
+        yield from render_all(events, form, for_export(options, form, ""))
     elif (conversation := gathered(events, options)) is not None:
         yield pull_request(conversation)
 
@@ -436,7 +436,7 @@ def _one_message(events: Replay, wanted: str, options: Options) -> Iterator[str 
 
     A message is as it was written, others are as in a transcript.
     """
-    printer = open_format("markdown", replace(options, tools="full", thinking=True))
+    printer = open_format(MARKDOWN, replace(for_export(options, MARKDOWN, ""), tools="full", thinking=True))
     for event, metadata in events:
         printed = printer.event(event, metadata)
         if event_uuid(event.id) == wanted:

@@ -15,9 +15,10 @@ from starlette.routing import Route
 from katod import __version__
 from katod.errors import KatodError
 from katod.formats.redact.redactor import redact
+from katod.formatspec import MARKDOWN
 from katod.log import EventLog
 from katod.model import Options
-from katod.record.export import Stretch, render_all, replay
+from katod.record.export import Stretch, for_export, render_all, replay
 from katod.serve.feed.hub import Hub
 from katod.serve.feed.reader import ALL, streamed
 from katod.serve.http import ClosedStream, json_response, problem, while_there
@@ -209,7 +210,7 @@ def _markdown(
     content: SessionContent, said: PersonalRow, options: Options, thinking: bool, _raw: bool
 ) -> Iterator[str]:
     events = replay(content.key, [Stretch(*file) for file in content.files], EventLog(), said=said, skip_missing=True)
-    return render_all(events, "markdown", replace(options, thinking=thinking))
+    return render_all(events, MARKDOWN, replace(for_export(options, MARKDOWN, ""), thinking=thinking))
 
 
 def _json(content: SessionContent, _said: PersonalRow, _options: Options, thinking: bool, raw: bool) -> Iterator[str]:
