@@ -56,7 +56,7 @@ _ROWS: Final = (
         "html", ".html", "transcript.html.Html", "the transcript as one page, with its pictures",
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
-        version=3, shows_results=True,
+        version=4, shows_results=True,
     ),
     FormatSpec(
         "stream", ".stream.jsonl", "stream.printer.Stream", "the messages of CodingBridge, one per line",

@@ -27,6 +27,14 @@ UNDER_BUTTON = """
     const box = document.getElementById('new').getBoundingClientRect();
     return document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2).id === 'new';
 """
+# On how many lines each head of a table is.
+LINES = """
+    return [...document.querySelectorAll('th')].map((one) => {
+        const range = document.createRange();
+        range.selectNodeContents(one);
+        return new Set([...range.getClientRects()].map((box) => box.top)).size;
+    });
+"""
 CLOSED = "return document.querySelector('katod-feed').stream.source.readyState === 2"
 PAGE = "return document.title + document.body.textContent"
 LATENCY = 0.15  # seconds, the median from an append to what a person sees
@@ -628,6 +636,26 @@ def test_a_phone_shows_all_of_it(everything, dark):
         assert not browser.run(UNDER_BUTTON)
         luminance = _luminance(browser.run("return getComputedStyle(document.body).backgroundColor"))
         assert (luminance < 0.1) is dark
+
+
+def test_a_wide_table_is_scrolled_and_no_word_of_it_is_cut(everything):
+    """On a phone, on the page and in an export; a word that is wider than the screen is scrolled, too."""
+    maker = begun(everything)
+    heads = ("Endpoint", "Description", "Implemented", "Authentication", "z" * 60)
+    row = "| `/api/users/login` | Signs somebody in | yes | none | x |"
+    maker.say(says(f"| {' | '.join(heads)} |\n|{'---|' * 5}\n{row}"))
+    exported = everything.home / "export.html"
+    everything.cli("export", maker.session, "-f", "html", "-o", exported)
+    with Served(everything) as server, browsing(server, width=390, height=844) as browser:
+        browser.enter()
+        for address in (f"{server.base}/s/{maker.session}", exported.as_uri()):
+            browser.program.get(address)
+            browser.sees("Endpoint")
+            until(lambda: browser.run(FITS, 390), "all of it on the screen")
+            assert browser.run(LINES) == [1] * 5
+            assert browser.run("const one = document.querySelector('table'); return one.scrollWidth > one.clientWidth")
+        browser.open(f"/s/{maker.session}").sees("Endpoint")
+        assert browser.all("#log table[tabindex='0']")
 
 
 def test_no_script_of_a_message_runs(everything):

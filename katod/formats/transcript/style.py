@@ -43,7 +43,8 @@ max-height:34rem}pre code{background:none;padding:0;font-size:1em}
 details{margin:.3rem 0;font-size:.92rem}summary{cursor:pointer;color:var(--quiet)}
 details>*:not(summary){margin-left:1.1rem}
 blockquote{margin:.5rem 0;padding:0 .9rem;border-left:.25rem solid var(--line);color:var(--quiet)}
-table{border-collapse:collapse;display:block;overflow:auto}th,td{border:1px solid var(--line);padding:.3rem .6rem}
+table{border-collapse:collapse;display:block;overflow:auto}th,td{border:1px solid var(--line);padding:.3rem .6rem;
+overflow-wrap:break-word}
 img{max-width:100%;height:auto;border:1px solid var(--line);border-radius:.4rem}
 .question{border-left:.25rem solid var(--link);padding-left:.9rem}
 .k,.kd,.kn,.kr,.kc,.kt,.ow,.nt{color:var(--key)}.s,.s1,.s2,.sb,.sd,.se,.sh,.si,.sx,.sr{color:var(--str)}

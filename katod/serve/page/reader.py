@@ -163,10 +163,10 @@ def _anchors(calls: Iterable[str]) -> Markup:
 
 
 def _fitted(html: Markup) -> Markup:
-    """Return HTML as a page has it: no styles of its own, and code that keys can scroll."""
+    """Return HTML as a page has it: no styles of its own, and code and tables that keys can scroll."""
     return reachable(Markup(_ALIGNED.sub(r' class="\1"', html)))
 
 
 def reachable(html: Markup) -> Markup:
-    """Return HTML whose blocks of code can be scrolled with the keys, which not every browser allows by itself."""
-    return Markup(html.replace("<pre>", '<pre tabindex="0">'))
+    """Return HTML whose code and tables can be scrolled with the keys, which not every browser allows by itself."""
+    return Markup(html.replace("<pre>", '<pre tabindex="0">').replace("<table>", '<table tabindex="0">'))
