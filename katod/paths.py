@@ -1,10 +1,12 @@
-"""Paths as agents wrote them, by the rules of their system: Windows or any other. Pure.
+"""Paths as agents wrote them, by the rules of their system: Windows or any other; and how they are shown. Pure.
 
 A session may come from another machine. On Windows, a path has a drive or a server, either kind of slash separates its
 parts, and upper and lower case are the same.
 """
 
 import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Final
 
@@ -43,3 +45,20 @@ def _below_on_windows(path: str, folder: str) -> str | None:
 def comparable(path: str) -> str:
     """Return a path in a form that is the same for all its spellings: of Windows, with slashes and in lower case."""
     return PureWindowsPath(path).as_posix().lower() if is_windows(path) else path
+
+
+def in_home(path: str, home: str) -> str:
+    """Return a path with `~` for the home directory."""
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
+
+
+def short_paths(paths: Sequence[str], home: str) -> list[str]:
+    """Return the shortest end of each path that no other one has; `~` is the home directory."""
+    parts = [("~" if path == home else in_home(path, home)).split("/") for path in paths]
+    ends = Counter(end for path in parts for end in _ends(path))
+    return [next((end for end in _ends(path) if ends[end] == 1), "/".join(path)) for path in parts]
+
+
+def _ends(parts: Sequence[str]) -> Iterator[str]:
+    """Yield the ends of a path that have a name, the shortest first."""
+    yield from ("/".join(parts[start:]) for start in reversed(range(len(parts))) if any(parts[start:]))

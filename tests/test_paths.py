@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.formats.transcript.toolview import View
-from katod.paths import below, comparable, name_of
+from katod.paths import below, comparable, name_of, short_paths
 
 PARTS = st.lists(st.from_regex(r"[a-z0-9_-]{1,6}", fullmatch=True), min_size=1, max_size=4)
 
@@ -58,3 +58,22 @@ def test_calls_show_paths_of_windows_shortened():
     assert view.path("C:\\Users\\me\\notes.md") == "~\\notes.md"
     assert view.path("C:\\Users\\me\\shop") == "."
     assert view.path("D:\\other\\a.py") == "D:\\other\\a.py"
+
+
+def test_a_project_is_called_by_what_distinguishes_it():
+    """The end of its path, as far back as another project has the same."""
+    paths = {
+        "/home/me/shop": "shop",
+        "/home/me/wt/skills": "wt/skills",
+        "/srv/alisha/skills": "alisha/skills",
+        "/home/me/a/x/y": "me/a/x/y",
+        "/home/you/a/x/y": "you/a/x/y",
+        "/home/me/api": "~/api",
+        "/api": "/api",
+        "api": "api",
+        "/home/me": "~",
+        "/": "/",
+        "": "",
+    }
+    assert dict(zip(paths, short_paths(list(paths), "/home/me"), strict=True)) == paths | {"/home/me/a/x/y": "~/a/x/y"}
+    assert short_paths(["/home/me/api", "~/api"], "/home/me") == ["~/api", "~/api"]

@@ -17,7 +17,7 @@ from katod.agents.reports import heard, lifecycle_of
 from katod.cli.content import content_options
 from katod.cli.context import Context, working_directory
 from katod.cli.formatchoice import format_option
-from katod.cli.layout import in_home, terminal_width
+from katod.cli.layout import terminal_width
 from katod.cli.parameters import SESSION
 from katod.cli.printing import cleaned, say
 from katod.cli.selection import select as selected
@@ -28,6 +28,7 @@ from katod.events import seconds
 from katod.formatspec import FORMATS, recorded_formats
 from katod.metadata import Replay, SessionStart
 from katod.model import Identity, SessionKey
+from katod.paths import in_home
 from katod.search.sections import without_matter
 from katod.states import State, judged
 

@@ -172,8 +172,3 @@ def _row(row: Sequence[TextSpan], widths: Mapping[int, int], loose: Collection[i
         shown = text if number in loose else cut(text, width)
         out.append(TextSpan(f"{shown}{' ' * (width - cell_len(shown))}{_GAP}", style))
     return [*out[:-1], out[-1]._replace(text=out[-1].text.rstrip(" "))] if out else out
-
-
-def in_home(path: str, home: str) -> str:
-    """Return a path with `~` for the home directory."""
-    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from katod.cli.layout import Line, TextSpan, in_home
+from katod.cli.layout import Line, TextSpan
+from katod.paths import in_home
 from katod.record.news import Kind, News
 from katod.store.rows import UNNAMED
 

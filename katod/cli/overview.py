@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
-from katod.cli.layout import Line, TextSpan, cut, in_home, line, one_text, table
+from katod.cli.layout import Line, TextSpan, cut, line, one_text, table
 from katod.cli.shortids import SHORTEST_ID
 from katod.formats.text.when import When, ago, utc
 from katod.model import NearMiss
-from katod.paths import name_of
+from katod.paths import in_home, name_of
 from katod.record.news import NOT_RECORDED
 from katod.states import Need, State
 from katod.store.rows import UNNAMED

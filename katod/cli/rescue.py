@@ -10,7 +10,7 @@ import orjson
 
 from katod.agents import AGENTS
 from katod.cli.context import Context
-from katod.cli.layout import Line, TextSpan, in_home, one_text, show, table, terminal_width
+from katod.cli.layout import Line, TextSpan, one_text, show, table, terminal_width
 from katod.cli.overview import size
 from katod.cli.printing import say, say_as_it_is
 from katod.cli.record import ask
@@ -18,7 +18,7 @@ from katod.cli.selection import matching_keys
 from katod.config import local_zone, rescue_path
 from katod.errors import RescueError
 from katod.formats.text.when import When
-from katod.paths import name_of
+from katod.paths import in_home, name_of
 from katod.rescue.copyfile import About
 from katod.rescue.folder import RescueFolder
 from katod.rescue.names import place_of, transcript_of

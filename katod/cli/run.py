@@ -11,10 +11,11 @@ import click
 
 from katod.agents.others import others_here
 from katod.cli.context import Context
-from katod.cli.layout import TextSpan, in_home, show
+from katod.cli.layout import TextSpan, show
 from katod.cli.newsline import news_line
 from katod.cli.printing import say
 from katod.log import LEVELS, EventLog, stderr_sink
+from katod.paths import in_home
 from katod.record.news import News, Tell, tell_nobody
 from katod.service.signals import Signals
 from katod.store.ledger import LEDGER_NAME

@@ -14,7 +14,7 @@ import orjson
 from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.groups import Choice
-from katod.cli.layout import Line, TextSpan, cut, in_home, line, one_text, show, table, terminal_width
+from katod.cli.layout import Line, TextSpan, cut, line, one_text, show, table, terminal_width
 from katod.cli.overview import recent, state_span, waiting
 from katod.cli.printing import say, say_as_it_is
 from katod.cli.recorded import Recorded, recorded_by_session
@@ -24,7 +24,7 @@ from katod.discover.found import FoundSession
 from katod.errors import SelectionError
 from katod.formats.text.when import When
 from katod.model import SessionKey
-from katod.paths import name_of
+from katod.paths import in_home, name_of
 from katod.search.since import since_seconds, until_seconds
 from katod.store.rows import UNNAMED, PersonalRow
 

@@ -1,7 +1,6 @@
 """`katod usage`: tokens and cost over all sessions."""
 
 import gc
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -14,12 +13,13 @@ import orjson
 from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.groups import Choice
-from katod.cli.layout import Line, TextSpan, in_home, line, one_text, show, table, terminal_width
+from katod.cli.layout import Line, TextSpan, line, one_text, show, table, terminal_width
 from katod.cli.printing import say, say_as_it_is
 from katod.config import local_zone
 from katod.discover.found import FoundSession
 from katod.errors import SelectionError
 from katod.model import SessionKey
+from katod.paths import short_paths
 from katod.search.since import last_second, since_seconds
 from katod.usage.grouping import BY, Period, PricedCell, UsageSum, UsageTable, document, grouped, priced
 from katod.usage.pricetable import open_table
@@ -177,18 +177,6 @@ def _tables(rows: list[list[TextSpan]], width: int) -> Iterator[list[Line]]:
     for number in _OPTIONAL:
         rows = [[*row[:number], TextSpan(""), *row[number + 1 :]] for row in rows]
         yield table(rows, width=width, flexible=(0,), optional=_OPTIONAL)
-
-
-def short_paths(paths: Sequence[str], home: str) -> list[str]:
-    """Return the shortest end of each path that no other one has; `~` is the home directory."""
-    parts = [("~" if path == home else in_home(path, home)).split("/") for path in paths]
-    ends = Counter(end for path in parts for end in _ends(path))
-    return [next((end for end in _ends(path) if ends[end] == 1), "/".join(path)) for path in parts]
-
-
-def _ends(parts: Sequence[str]) -> Iterator[str]:
-    """Yield the ends of a path that have a name, the shortest first."""
-    yield from ("/".join(parts[start:]) for start in reversed(range(len(parts))) if any(parts[start:]))
 
 
 def _spans(name: str, numbers: Sequence[str], style: str = "") -> list[TextSpan]:

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from katod import daemon
 from katod.cli import usage
-from katod.cli.usage import short_paths, usage_table
+from katod.cli.usage import usage_table
 from katod.store.ledger import LEDGER_NAME
 from katod.store.usagecache import CACHE_NAME, UsageCache
 from katod.usage import collect, pricetable
@@ -160,25 +160,6 @@ def test_a_narrow_terminal_lacks_columns(used, monkeypatch, width):
     lines = ["".join(span.text for span in line) for line in tables[0]]
     assert max(map(cell_len, lines)) <= width
     assert lines[0].endswith("cost")
-
-
-def test_a_terminal_shows_of_each_project_what_distinguishes_it():
-    """The end of its path, as far back as another project has the same; two rows never look alike."""
-    paths = {
-        "/home/me/shop": "shop",
-        "/home/me/wt/skills": "wt/skills",
-        "/srv/alisha/skills": "alisha/skills",
-        "/home/me/a/x/y": "me/a/x/y",
-        "/home/you/a/x/y": "you/a/x/y",
-        "/home/me/api": "~/api",
-        "/api": "/api",
-        "api": "api",
-        "/home/me": "~",
-        "/": "/",
-        "": "",
-    }
-    assert dict(zip(paths, short_paths(list(paths), "/home/me"), strict=True)) == paths | {"/home/me/a/x/y": "~/a/x/y"}
-    assert short_paths(["/home/me/api", "~/api"], "/home/me") == ["~/api", "~/api"]
 
 
 def test_only_a_terminal_shortens_paths(used, monkeypatch):

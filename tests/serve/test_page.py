@@ -122,6 +122,33 @@ def test_the_list_is_chosen_from_by_its_address(world):
     assert '<a class="chip" href="/">Show all</a>' in text
 
 
+def test_projects_of_one_name_are_told_apart(world):
+    """In groups, choices and rows, by the ends of their paths; an address with the name alone finds both."""
+    talked(world)
+    for number, folder in enumerate(("/home/me/work/api", "/home/me/play/api", "/home/me/work/api"), 2):
+        maker = world.session(number, "codex")
+        maker.append(maker.meta(cwd=folder), maker.user(f"task {number}"))
+        os.utime(maker.path, (1_700_000_000 + number, 1_700_000_000 + number))
+    work, play = ("?project=%2Fhome%2Fme%2Fwork%2Fapi", "?project=%2Fhome%2Fme%2Fplay%2Fapi")
+    fourth = f"/s/{4:08x}{SESSION[8:]}"
+    pages = asked(
+        world, "/?by=project", f"/{work}", f"/{play}", "/?project=api", f"/find{play}&q=task", f"{fourth}/older"
+    )
+    grouped, *chosen, found, older = [page.body.decode() for page in pages]
+    assert re.findall(r"<h2 [^>]*>(.*?)</h2>", grouped) == ["app", "work/api", "play/api"]
+    assert re.findall(r'<span class="where">(.*?)</span>', grouped)[1:] == [
+        "Codex · work/api", "Codex · work/api", "Codex · play/api"
+    ]  # fmt: skip
+    assert f'href="/{play}&amp;by=project">play/api</a>' in grouped
+    shown = [re.findall(r'<li id="s-[^"]+".*?>(task \d)<', page) for page in chosen]
+    assert shown == [["task 4", "task 2"], ["task 3"], ["task 4", "task 3", "task 2"]]
+    assert 'aria-current="true">work/api<' in chosen[0]
+    assert re.findall(r'<h2><a href="[^"]+">(task \d)', found) == ["task 3"]
+    assert "Codex · play/api" in found
+    assert pages[-1].headers["location"] == f"/s/{2:08x}{SESSION[8:]}"
+    assert not older
+
+
 def test_the_first_list_has_all_sessions_read(world, monkeypatch):
     """In the background; a list of one project then looks at none of those of others that are not on the page."""
     monkeypatch.setattr(board, "MOST", 1)

@@ -1,25 +1,27 @@
 """Which sessions of the list a page shows, as its address says. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from katod.agents import AGENTS
+from katod.paths import name_of
 from katod.serve.page.sessionlist import ListRow
 from katod.states import is_over
 
+T = TypeVar("T")
 DAYS: Final = {"1": "Last day", "7": "Last week", "30": "Last month"}
 STATES: Final = {"waiting": "Waiting for you", "working": "Working"}
 BY_PROJECT: Final = "project"
 _DAY: Final = 86400.0  # seconds
-_LONGEST: Final = 200  # characters of a value in an address
+_LONGEST: Final = 4096  # characters of a value in an address
 
 
 class ListFilter(NamedTuple):
     """What is chosen; an empty field restricts nothing. `by` is what the list is grouped by, empty for states."""
 
     agent: str = ""  # the product; an address may also have the name that katod's settings use
-    project: str = ""  # its folder's name
+    project: str = ""  # its path; an address may also have the name of its folder
     label: str = ""
     days: str = ""  # in which a session has changed
     starred: str = ""  # "1" for those with a star
@@ -38,7 +40,7 @@ class ListFilter(NamedTuple):
     def address(self, path: str, **more: str) -> str:
         """Return an address with what is chosen, and with more parameters before that."""
         chosen = {name: value for name, value in (more | self._asdict()).items() if value}
-        return f"{path}?{urlencode(chosen)}" if chosen else path
+        return f"{path}?{urlencode(chosen, errors='replace')}" if chosen else path
 
     @property
     def is_empty(self) -> bool:
@@ -53,13 +55,16 @@ class ListFilter(NamedTuple):
 
     def has(self, row: ListRow, now: float) -> bool:
         """Return whether a session is shown."""
-        return self.may_have(row, now) and self.project in ("", row.folder) and self.state in ("", row.group)
+        return self.may_have(row, now) and self._is_of(row) and self.state in ("", row.group)
 
     def _is_said(self, row: ListRow) -> bool:
         return (not self.starred or row.is_starred) and (not self.label or self.label in row.labels)
 
     def _may_be_of(self, row: ListRow) -> bool:
-        return not self.project or row.folder in ("", self.project)
+        return not row.project or self._is_of(row)
+
+    def _is_of(self, row: ListRow) -> bool:
+        return self.project in ("", row.project) or self.project == name_of(row.project)
 
     def _may_be_in_state(self, row: ListRow, now: float) -> bool:
         return not self.state or not is_over(row.since, now)
@@ -69,15 +74,16 @@ class ListChoices(NamedTuple):
     """What there is to choose from in the latest sessions, the most recent first."""
 
     agents: Sequence[str]
-    projects: Sequence[str]
+    projects: Sequence[tuple[str, str]]  # the path of each, and what it is called
     labels: Sequence[str]
 
     @classmethod
     def of(cls, rows: Sequence[ListRow]) -> "ListChoices":
         """Return what these sessions have."""
+        projects = ((row.project, row.folder) for row in rows if row.project)
         labels = (label for row in rows for label in row.labels)
-        return cls(_each(row.agent for row in rows), _each(row.folder for row in rows), _each(labels))
+        return cls(_each(row.agent for row in rows), _each(projects), _each(labels))
 
 
-def _each(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(filter(None, names)))
+def _each(found: Iterable[T]) -> list[T]:
+    return list(dict.fromkeys(filter(None, found)))

@@ -77,11 +77,11 @@ def filters(view: ListView, address: Address, shown: Shown = _SHOWN) -> Markup:
         ("Show", [(name, value, words) for (name, value), words in shown.items()]),
         ("Labels", [("label", label, f"#{label}") for label in there.labels[:_MOST]]),
         ("Agents", [("agent", agent, agent) for agent in there.agents[:_MOST]]),
-        ("Projects", [("project", project, project) for project in there.projects[:_MOST]]),
+        ("Projects", [("project", path, folder) for path, folder in there.projects[:_MOST]]),
     )  # fmt: skip
     choice_of = partial(_chip, chosen, address)
     listed = join(_chips(title, [choice_of(*choice) for choice in choices]) for title, choices in rows if choices)
-    active = [choice_of(name, value, _words(name, value)) for name, value in chosen._asdict().items() if value]
+    active = [choice_of(name, value, _words(name, value, there)) for name, value in chosen._asdict().items() if value]
     clear = fill('<a class="chip" href="{}">Show all</a>', escape(address(ALL))) if active else NOTHING
     return fill(
         '<section id="filters" aria-label="Filter"><details><summary>Filter</summary>{}</details>{}{}</section>\n',
@@ -108,7 +108,9 @@ def chip(target: str, words: str, *, is_made: bool, sign: str = " ✕") -> Marku
     )  # fmt: skip
 
 
-def _words(name: str, value: str) -> str:
+def _words(name: str, value: str, there: ListChoices) -> str:
+    if name == "project":
+        return dict(there.projects).get(value, value)
     return _SHOWN.get((name, value)) or (f"#{value}" if name == "label" else value)
 
 
@@ -121,8 +123,11 @@ def groups(rows: Sequence[ListRow], now: float, chosen: ListFilter = ALL) -> Mar
 
 def _groups(rows: Sequence[ListRow], now: float, chosen: ListFilter) -> Markup:
     if chosen.by == BY_PROJECT:
-        names = dict.fromkeys(row.folder for row in rows)
-        shown = ((group_of(name), name or "No project", [row for row in rows if row.folder == name]) for name in names)
+        projects = {row.project: row.folder for row in rows}
+        shown = (
+            (group_of(path), folder or "No project", [row for row in rows if row.project == path])
+            for path, folder in projects.items()
+        )
     else:
         shown = ((name, title, [row for row in rows if row.group == name]) for name, title in GROUPS)
     return join(_group(name, title, some, now, chosen) for name, title, some in shown)
@@ -144,7 +149,7 @@ def _group(name: str, title: str, rows: Sequence[ListRow], now: float, chosen: L
 
 def list_row(row: ListRow, now: float, chosen: ListFilter = ALL) -> Markup:
     """Return one session of the list."""
-    group = group_of(row.folder) if chosen.by == BY_PROJECT else row.group
+    group = group_of(row.project) if chosen.by == BY_PROJECT else row.group
     return fill(
         '<li id="s-{name}" class="row" data-group="{group}" data-since="{since:.3f}" '
         'data-state="{state}"><a href="/s/{name}">{star}{title}</a>'

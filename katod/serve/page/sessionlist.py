@@ -3,16 +3,17 @@
 For the reading thread.
 """
 
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import itemgetter
+from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
 from katod.formats.redact.redactor import redact
+from katod.paths import short_paths
 from katod.record.currentstate import current_state
 from katod.search.query import Query
 from katod.serve.index.entry import SessionEntry
@@ -34,7 +35,7 @@ class ListRow(NamedTuple):
     name: str
     agent: str = ""
     title: str = ""
-    folder: str = ""
+    folder: str = ""  # the end of the project's path, as far back as another one in the list has the same
     branch: str = ""
     state: str = ""  # empty: not known, or long over
     need: str = ""  # what it waits for, as people read it
@@ -45,6 +46,7 @@ class ListRow(NamedTuple):
     is_starred: bool = False
     labels: tuple[str, ...] = ()
     own: str = ""  # the title, if the person gave it
+    project: str = ""  # its path, as it is shown
 
     @property
     def group(self) -> str:
@@ -72,10 +74,12 @@ class SessionList:
         self._redact = redact
         self._halted = halted
         self.older = ""  # after what the next page begins, empty if there is none
+        self._projects = frozenset[str]()  # of the latest sessions
 
     def look(self) -> list[ListRow]:
         """Return the latest sessions, those that changed last first. Raises LedgerError."""
         rows, self.older = self.page()
+        self._projects = frozenset(row.project for row in rows)
         return rows
 
     def page(self, older: str = "", chosen: Chosen | None = None) -> tuple[list[ListRow], str]:
@@ -91,10 +95,19 @@ class SessionList:
             if (row := self._shown(entry, now, chosen)) is None:
                 continue
             if len(rows) >= MOST:
-                return sorted(rows, key=lambda row: -row.since), _named(last)
+                return self._latest_first(rows), _named(last)
             rows.append(row)
             last = place
-        return sorted(rows, key=lambda row: -row.since), ""
+        return self._latest_first(rows), ""
+
+    def _latest_first(self, rows: Iterable[ListRow]) -> list[ListRow]:
+        return sorted(self._told_apart(rows), key=lambda row: -row.since)
+
+    def _told_apart(self, rows: Iterable[ListRow]) -> list[ListRow]:
+        """Return the same rows, with as much of each project's path as tells it from others, here or in the list."""
+        rows = list(rows)
+        folders = _folders(self._projects.union(row.project for row in rows))
+        return [row._replace(folder=folders[row.project]) for row in rows]
 
     def _newest_first(self) -> list[tuple[ListPosition, SessionEntry]]:
         """Return all sessions but sub-agents, each with its place in the list. Raises LedgerError."""
@@ -114,11 +127,10 @@ class SessionList:
 
     def _outline(self, entry: SessionEntry) -> ListRow:
         """Return what is known of a session without reading it, for thousands at a time: all but its name."""
-        said, cwd = self._index.said(entry), entry.beginning().get("cwd", "")
+        said, project = self._index.said(entry), _shown_path(entry.beginning().get("cwd", ""), is_redacted=self._redact)
         return ListRow(
-            "", AGENTS[entry.key.agent].product, folder=_folder(cwd, is_redacted=self._redact),
-            since=entry.changed_ns / 1e9, is_recorded=bool(entry.number), is_starred=said.starred, labels=said.labels,
-            own=said.title,
+            "", AGENTS[entry.key.agent].product, project=project, since=entry.changed_ns / 1e9,
+            is_recorded=bool(entry.number), is_starred=said.starred, labels=said.labels, own=said.title,
         )  # fmt: skip
 
     def still_there(self, names: Iterable[str], chosen: Chosen) -> set[str]:
@@ -138,7 +150,7 @@ class SessionList:
             if len(rows) == _NAMED:
                 break
             yield None
-        yield rows
+        yield self._told_apart(rows)
 
     def is_chosen(self, entry: SessionEntry, chosen: Chosen) -> bool:
         """Return whether a session is one of the chosen, or a sub-agent of one. Raises LedgerError."""
@@ -146,7 +158,7 @@ class SessionList:
 
     def row(self, entry: SessionEntry) -> ListRow:
         """Return one session."""
-        return self._row(entry, time.time())
+        return self._told_apart([self._row(entry, time.time())])[0]
 
     def family(self, entry: SessionEntry) -> tuple[list[tuple[int, ListRow]], int]:
         """Return the sessions that a session's agent started, and those of these, each with its depth below the first.
@@ -196,7 +208,7 @@ class SessionList:
         row, is_recording, (doing, need) = self._outline(entry), self._index.is_recording(entry), _shown(state, say)
         return row._replace(
             name=entry.name, title=say(one_line(row.own or about.list_title, _TITLE)),
-            folder=_folder(about.cwd, is_redacted=self._redact), branch=say(about.start.branch),
+            project=_shown_path(about.cwd, is_redacted=self._redact), branch=say(about.start.branch),
             state=doing, need=need, is_recording=is_recording, halt=self._halted() if is_recording else "",
         )  # fmt: skip
 
@@ -211,10 +223,17 @@ def _last_first(entries: Iterable[SessionEntry]) -> list[SessionEntry]:
 
 
 @lru_cache(maxsize=1024)  # there are many sessions, but few projects
-def _folder(cwd: str, *, is_redacted: bool) -> str:
-    """Return the name of a project's folder, as it is shown."""
-    name = os.path.basename(cwd.rstrip("/"))
-    return redact(name) if is_redacted else name
+def _shown_path(cwd: str, *, is_redacted: bool) -> str:
+    """Return the path of a project, as it is shown."""
+    path = cwd.rstrip("/")
+    return redact(path) if is_redacted else path
+
+
+@lru_cache(maxsize=16)
+def _folders(projects: frozenset[str]) -> Mapping[str, str]:
+    """Return what tells each of some projects from the others: the end of its path."""
+    paths = sorted(projects)
+    return dict(zip(paths, short_paths(paths, str(Path.home())), strict=True))
 
 
 def _named(place: ListPosition) -> str:

@@ -6,7 +6,10 @@ from katod.serve.page.listfilter import ListChoices, ListFilter
 from katod.serve.page.sessionlist import ListRow
 from tests.looping import each
 
-ROW = ListRow("one", "Codex", "Add auth", "shop", since=1000.0, is_recorded=True, is_starred=True, labels=("auth",))
+ROW = ListRow(
+    "one", "Codex", "Add auth", "shop", since=1000.0, is_recorded=True, is_starred=True, labels=("auth",),
+    project="/home/me/shop",
+)  # fmt: skip
 
 
 @each(
@@ -35,7 +38,7 @@ def test_what_is_not_known_chooses_nothing() -> None:
     ("chosen", "has"),
     [
         ({}, True), ({"agent": "Codex"}, True), ({"agent": "Pi"}, False), ({"project": "shop"}, True),
-        ({"project": "app"}, False), ({"label": "auth"}, True), ({"label": "x"}, False), ({"starred": "1"}, True),
+        ({"project": "app"}, False), ({"project": "/home/me/shop"}, True), ({"project": "/srv/shop"}, False), ({"label": "auth"}, True), ({"label": "x"}, False), ({"starred": "1"}, True),
         ({"recorded": "1"}, True), ({"days": "1"}, True), ({"agent": "Codex", "label": "x"}, False),
     ],
 )  # fmt: skip
@@ -58,5 +61,6 @@ def test_a_session_has_one_state() -> None:
 
 def test_what_can_be_chosen_is_what_there_is() -> None:
     """Each once, the most recent first."""
-    rows = [ROW, ROW._replace(folder="app", agent="Pi", labels=("b", "auth")), ROW]
-    assert ListChoices.of(rows) == (["Codex", "Pi"], ["shop", "app"], ["auth", "b"])
+    rows = [ROW, ROW._replace(folder="app", project="/home/me/app", agent="Pi", labels=("b", "auth")), ROW]
+    projects = [("/home/me/shop", "shop"), ("/home/me/app", "app")]
+    assert ListChoices.of(rows) == (["Codex", "Pi"], projects, ["auth", "b"])
