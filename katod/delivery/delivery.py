@@ -6,6 +6,7 @@ Called from the loop, between steps; it never waits for the network.
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from time import monotonic
 from typing import Any, Final, Generic, NamedTuple
 
@@ -23,7 +24,7 @@ from katod.delivery.exchange import (
 from katod.delivery.progress import ProgressReporter
 from katod.delivery.reader import L, SentFormat
 from katod.delivery.worker import Destination, Worker
-from katod.destinations import DeliverySettings
+from katod.destinations import DeliverySettings, OtlpSettings
 from katod.log import EventLog
 from katod.record.follow import Limited
 from katod.record.policy import Policy
@@ -128,7 +129,7 @@ class RecordingDelivery:
         exchange = self._thread[1]
         is_over = exchange.is_over or self._is_abandoned(exchange)
         self._hear(exchange)
-        if (self._has_changed and (at_once or monotonic() >= self._offers.due)) or self._is_to_look_again():
+        if self._is_due(at_once=at_once):
             self._offer(exchange)
         if is_over and exchange.is_stopping:  # for other settings; one that was stopped by a problem stays
             self._thread = None
@@ -155,8 +156,16 @@ class RecordingDelivery:
     def _has_changed(self) -> bool:
         return self._offers.changes != self._ledger.db.total_changes
 
-    def _is_to_look_again(self) -> bool:
-        return bool(self._offers.found) and monotonic() >= self._offers.again
+    def _is_due(self, *, at_once: bool) -> bool:
+        """Return whether there may be something else to offer."""
+        return (at_once and self._has_changed) or monotonic() >= self._due
+
+    @property
+    def _due(self) -> float:
+        """When (monotonic) there may be, infinity if there is nothing."""
+        if self._has_changed:
+            return self._offers.due
+        return self._offers.again if self._offers.found else inf
 
     def deadline(self) -> float | None:
         """Return when (monotonic) there may be something to offer or a thread to replace, None if there is nothing."""
@@ -164,9 +173,7 @@ class RecordingDelivery:
             return None
         if (exchange := self._thread[1]).is_stopping:
             return exchange.stopped + _PATIENCE
-        if self._has_changed:
-            return self._offers.due
-        return self._offers.again if self._offers.found else None
+        return self._due if self._due < inf else None
 
     def _start(self, settings: Settings) -> None:
         found, kind = settings.deliveries[self._kind.name], self._kind
@@ -174,7 +181,8 @@ class RecordingDelivery:
             self._to, exchange = found, Exchange(self._wake)
             if kind.follows:
                 with self._ledger.transaction():
-                    self._ledger.deliveries.follow(kind.name, found.destination)
+                    content = isinstance(found, OtlpSettings) and found.content
+                    self._ledger.deliveries.follow(kind.name, found.destination, with_content=content)
             progress = ProgressReporter(kind.name, found.destination, exchange, self._log)
             connect = partial(kind.connect, settings, exchange, progress, self._log)
             worker = Worker(progress, connect, kind.form, exchange, self._log)

@@ -31,7 +31,7 @@ class _Failing(NamedTuple):
     events: int
 
 
-class _Outcome(NamedTuple):
+class _Fate(NamedTuple):
     """What became of an event: `problem` says why it was not taken, and is never sent."""
 
     sent: Sent
@@ -105,7 +105,7 @@ class Room:
         line, recording = reader.lines[0], reader.recording
         self._prepare(line, recording)
         try:
-            self._report([_Outcome(self._send(line, recording))])
+            self._report([_Fate(self._send(line, recording))])
         except DeliveryStopped:
             raise
         except DeliveryError as error:
@@ -115,23 +115,37 @@ class Room:
     def _skip(self, reader: RecordingReader[RoomEvent], error: DeliveryError) -> None:
         """Skip the next event if it alone is not taken; otherwise raise `error`, or DeliveryStopped.
 
-        Others are: one after it is, which is sent now, or one of another recording was since it failed before. Both are
-        reported at once: a later event that is known to be sent hides that an earlier one was not.
+        Others are: one after it is, which is sent now, or one of another recording was since it failed before. All of
+        it is reported at once: a later event that is known to be sent hides that an earlier one was not.
         """
         line, recording = reader.lines[0], reader.recording
-        skipped = [_Outcome(Sent(recording, line.txn, ""), error.what)]
-        if not _is_forbidden_state(line, error):
-            if error.wait is not None:
-                raise error  # that says nothing of the event
-            before, tries = self._failing.get(recording.row.id), self._count(recording, line.txn)
-            if not isinstance(error, DeliveryRefused) and tries < _MOST_TRIES:
-                raise error
-            self._doubt(line, error)
-            if before is None or before.name != line.txn or self._taken.events <= before.events:
-                skipped += self._sent_after(reader, error)
-        self._report(skipped)
+        if _is_forbidden_state(line, error):
+            self._report([_Fate(Sent(recording, line.txn, ""), error.what)])
+            return
+        if error.wait is not None:
+            raise error  # that says nothing of the event
+        before, tries = self._failing.get(recording.row.id), self._count(recording, line.txn)
+        if not isinstance(error, DeliveryRefused) and tries < _MOST_TRIES:
+            raise error
+        self._doubt(line, error)
+        is_known = before is not None and before.name == line.txn and self._taken.events > before.events
+        passed = [] if is_known else self._sent_after(reader, error)
+        self._report([self._at_last(line, recording, error), *passed])
 
-    def _sent_after(self, reader: RecordingReader[RoomEvent], error: DeliveryError) -> list[_Outcome]:
+    def _at_last(self, line: RoomEvent, recording: OfferedRecording, error: DeliveryError) -> _Fate:
+        """Return that an event is skipped, unless it is taken now, as the homeserver may work again since it failed.
+
+        It is behind the one that was sent meanwhile then. Raises DeliveryError if it only has to wait.
+        """
+        if not isinstance(error, DeliveryRefused):
+            try:
+                return _Fate(self._send(line, recording))
+            except DeliveryError as last:
+                if last.wait is not None or isinstance(last, DeliveryStopped):
+                    raise
+        return _Fate(Sent(recording, line.txn, ""), error.what)
+
+    def _sent_after(self, reader: RecordingReader[RoomEvent], error: DeliveryError) -> list[_Fate]:
         """Send what comes after the next event until an event is taken; return all of it. Raises `error` if none is.
 
         A state that is taken says nothing of events: it is only sent in front of one.
@@ -140,21 +154,21 @@ class Room:
         lines = [line for line in islice(reader.lines, 1, _TURN) if line.txn not in self._known.sent]
         while lines and lines[-1].state_key is not None:
             lines.pop()
-        passed: list[_Outcome] = []
+        passed: list[_Fate] = []
         for line in lines:
             passed.append(self._sent_or_refused(line, reader.recording))
             if not passed[-1].problem and line.state_key is None:
                 return passed
         raise error
 
-    def _sent_or_refused(self, line: RoomEvent, recording: OfferedRecording) -> _Outcome:
+    def _sent_or_refused(self, line: RoomEvent, recording: OfferedRecording) -> _Fate:
         self._prepare(line, recording)
         try:
-            return _Outcome(self._send(line, recording))
+            return _Fate(self._send(line, recording))
         except DeliveryRefused as refusal:
             if not _is_forbidden_state(line, refusal):
                 self._doubt(line, refusal)
-            return _Outcome(Sent(recording, line.txn, ""), refusal.what)
+            return _Fate(Sent(recording, line.txn, ""), refusal.what)
 
     def _doubt(self, line: RoomEvent, error: DeliveryError) -> None:
         """Raise DeliveryStopped if this answer is one to all events, DeliveryError if that cannot be known now."""
@@ -209,7 +223,7 @@ class Room:
             self._exchange.ask(SentQuery(recording.session, recording.row.id))
         self._taken.has_state = True
 
-    def _report(self, outcomes: list[_Outcome]) -> None:
+    def _report(self, outcomes: list[_Fate]) -> None:
         """Note what became of events, in their order."""
         for sent, problem in outcomes:
             self._known.sent[sent.txn] = sent.event
