@@ -19,7 +19,8 @@ _TURN: Final = 20  # lines of one recording before it is the next one's turn
 _CHECK_EVERY: Final = 60.0  # seconds, after which the room may have become an encrypted one
 _FORBIDDEN: Final = 403
 _MOST_TRIES: Final = 8  # of one event that is rejected, before others show whether that is the event's fault
-_MOST_REFUSED: Final = 5  # events that are refused for good before one is taken: then all would be
+# Events that are refused for good in a row, before all would be: of an account that sent none, and of one that did.
+_MOST_REFUSED: Final = (2, 5)
 _MOST_UPLOADS: Final = 24  # of one upload, before its event is sent without it
 
 
@@ -135,9 +136,10 @@ class Room:
     def _at_last(self, line: RoomEvent, recording: OfferedRecording, error: DeliveryError) -> _Fate:
         """Return that an event is skipped, unless it is taken now, as the homeserver may work again since it failed.
 
-        It is behind the one that was sent meanwhile then. Raises DeliveryError if it only has to wait.
+        It is behind the one that was sent meanwhile then, where a state would be wrong. Raises DeliveryError if it only
+        has to wait.
         """
-        if not isinstance(error, DeliveryRefused):
+        if not isinstance(error, DeliveryRefused) and line.state_key is None:
             try:
                 return _Fate(self._send(line, recording))
             except DeliveryError as last:
@@ -175,11 +177,12 @@ class Room:
         self.check()
         if not isinstance(error, DeliveryRefused):
             return
-        if error.status == _FORBIDDEN and not self._taken.events:
-            raise DeliveryStopped("the account is not allowed to send to the room", hint="check its power level there")
         self._taken.refused.add(line.txn)
-        if len(self._taken.refused) >= _MOST_REFUSED:
-            raise DeliveryStopped(f"the room takes no event any more: {error.what}", hint="check the account there")
+        if len(self._taken.refused) >= _MOST_REFUSED[self._taken.events > 0]:
+            if error.status == _FORBIDDEN:
+                what = "the account is not allowed to send to the room"
+                raise DeliveryStopped(what, hint="check its power level there")
+            raise DeliveryStopped(f"the room takes no event of the account: {error.what}")
 
     def _count(self, recording: OfferedRecording, name: str) -> int:
         """Count a failure of an event or an upload; return how many there were in a row."""

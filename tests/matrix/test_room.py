@@ -159,13 +159,24 @@ def test_an_event_that_is_refused_is_skipped(server: Server) -> None:
 
 
 def test_an_account_that_may_not_send_skips_nothing(server: Server) -> None:
-    """If the first event is forbidden, so are all others; after one that was taken, only that event is."""
-    server.faults["a"] = forbidden
+    """If the first two events are forbidden, so are all others; if one is taken, only the one before it is."""
+    server.faults = dict.fromkeys("ab", forbidden)
     server.fails(server.reader("a", "b"), 2, DeliveryStopped)
     assert (server.taken, server.refused()) == ([], [])
-    server.faults = {"c": forbidden}
-    server.send_some(server.reader("b", "c", "d"))
-    assert (server.taken, server.refused()) == (["b", "d"], ["c"])
+    server = Server()
+    server.faults = {"b": forbidden, "d": forbidden}
+    server.send_some(server.reader("b", "c", "d", "e"))
+    assert (server.taken, server.refused()) == (["c", "e"], ["b", "d"])
+
+
+def test_an_event_that_is_refused_at_last_stops_nobody(server: Server) -> None:
+    """After a restart it comes first, and nothing was taken yet: others are sent, and show that it alone is refused."""
+    server.faults["last"] = forbidden
+    alone, other = server.reader("last"), server.reader("a", number=2)
+    server.fails(alone, 3, DeliveryRefused)
+    server.send_some(other)
+    server.send_some(alone)
+    assert (server.taken, server.refused()) == (["a"], ["last"])
 
 
 @each("fault", [forbidden, too_large])
