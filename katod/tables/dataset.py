@@ -4,7 +4,7 @@ It is the list of an export folder (`archive`), with its lock: an entry for each
 and one for each file. Nothing in it changes until something has to be written.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -20,6 +20,7 @@ from katod.archive.machine import Machine
 from katod.archive.manifest import MANIFEST, Entry, Slot
 from katod.errors import AlreadyRunning, OutputError
 from katod.model import SessionKey
+from katod.record.spawned import with_started
 from katod.smallfile import read_small, write_small
 from katod.store.usagecache import forget_usage
 from katod.tables.address import Partition
@@ -48,6 +49,7 @@ class DataSet:
         self.machine = machine
         self.folder = folder
         self.damaged_requests: list[Path] = []  # of sessions to be forgotten
+        self.started: dict[SessionKey, str] = {}  # what was read since it was locked, and whose agent started each
         self._entries = folder.manifest.entries
 
     @property
@@ -236,22 +238,16 @@ def forget_asked(data: DataSet) -> bool:
     done = {path: keys for path, keys in asked.items() if keys is not None}
     if not done:
         return False
-    keys = {key for keys in done.values() for key in keys}
-    data.forget(keys.union(entry.slot[0] for entry in data.sessions() if _is_of(entry.slot[0], keys)))
+    known = {entry.slot[0]: "" for entry in data.sessions()}
+    data.forget(with_started({key for keys in done.values() for key in keys}, known | data.started))
     for path in done:
         durable.remove(path, missing_ok=True)
     return True
 
 
-def asked_by_now(data: DataSet) -> Callable[[SessionKey], bool]:
-    """Return what says whether a session was asked to be forgotten, and that was not noted yet. Nothing is changed."""
-    keys = {key for asked in _requests(data.state).values() for key in asked or ()}
-    return lambda key: _is_of(key, keys)
-
-
-def _is_of(key: SessionKey, keys: set[SessionKey]) -> bool:
-    """Return whether a session is one of these, or a sub-agent of one."""
-    return not keys.isdisjoint((key, key._replace(subagent="")))
+def asked_by_now(data: DataSet) -> set[SessionKey]:
+    """Return which sessions were asked to be forgotten, if that was not noted yet. Nothing is changed."""
+    return with_started((key for asked in _requests(data.state).values() for key in asked or ()), data.started)
 
 
 def _requests(state: Path) -> dict[Path, list[SessionKey] | None]:

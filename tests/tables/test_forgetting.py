@@ -182,6 +182,28 @@ def test_rows_that_a_running_export_is_about_to_write_go_too(world, tables, two,
     assert sorted(tables.words()) == sorted(maker.session[:8] for maker in two)
 
 
+@pytest.mark.parametrize("moment", ["read", "waits", "being written", "written", "with its usage"])
+def test_sub_agents_that_a_running_export_reads_go_too(world, tables, moment, monkeypatch):
+    """Those with ids of their own: their records say whose they are, and no list has said so yet."""
+    maker = Codex(world).say(user("one"), says("two"))
+    child = Codex(world, "01a1f8a0-eea5-7302-86e3-aaaaaaaaaaaa")
+    child.parent = maker.session
+    child.say(user(WORD), says("looked"))
+    grandchild = Codex(world, "01a1f8a0-eea5-7302-86e3-bbbbbbbbbbbb")
+    grandchild.parent = child.session
+    grandchild.say(user(WORD), says("looked"))
+
+    def forgotten():
+        world.katod("forget", f"codex:{maker.session}", "--outputs", "--yes", check=False)
+        for one in (maker, child, grandchild):
+            one.path.unlink()
+
+    _at(moment, monkeypatch, forgotten)
+    tables.export()
+    tables.export()
+    assert tables.parts() == {}
+
+
 def test_a_data_set_without_the_session_is_left_as_it_is(world, tables, two):
     """It is asked, too; nothing is written there, nothing said of it, and the request does not stay."""
     tables.export()
