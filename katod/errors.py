@@ -37,10 +37,16 @@ import errno
 from pathlib import Path
 from typing import Final
 
+IS_IT_MOUNTED: Final = "is the disk mounted?"
 _FULL: Final = "free some space on its disk"
+_LOST: Final = (errno.ENODEV, errno.ENXIO, errno.ENOTCONN, errno.ESTALE, errno.EHOSTDOWN, errno.ETIMEDOUT)
 _WHAT_TO_DO: Final = {
     errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EROFS: "make its disk writable",
     errno.EACCES: "check its owner and mode, and those of its folder", errno.EIO: "check its disk",
+    errno.EPERM: "check its owner, mode and attributes, and those of its folder",
+    errno.EFBIG: "its disk, or the limit of the process, takes no larger file: record to another one",
+    errno.ENAMETOOLONG: "choose a shorter name", errno.ENFILE: "close some programs",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)", **dict.fromkeys(_LOST, IS_IT_MOUNTED),
 }  # fmt: skip
 INTERNAL: Final = "internal error: "  # what katod's own failures begin with, where the ledger has them
 
@@ -213,7 +219,12 @@ def failure_of(error: Exception) -> str:
 
 def hint_for(error: OSError) -> str:
     """Return what to do about a file that cannot be written, or read; empty if the message says it all."""
-    return _WHAT_TO_DO.get(error.errno or 0, "")
+    return advice_on(error.errno or 0)
+
+
+def advice_on(number: int) -> str:
+    """Return what `hint_for` does, for the number of an error."""
+    return _WHAT_TO_DO.get(number, "")
 
 
 def safe_message(error: Exception) -> str:

@@ -5,7 +5,6 @@ A format is one module in `formats` and one row here.
 
 import re
 from collections.abc import Callable
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NewType, cast
 
 from katod.model import Options
@@ -146,5 +145,7 @@ def load_formats() -> None:
 
 
 def _printer(name: str) -> object:
+    from pkgutil import resolve_name  # noqa: PLC0415 - every command imports this module, and few print
+
     module, _, printer = FORMATS[name].printer.rpartition(".")
     return resolve_name(f"katod.formats.{module}:{printer}")

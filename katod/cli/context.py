@@ -94,7 +94,7 @@ class Context:
         self, *, with_words: bool = False, outputs: Iterable[tuple[SessionKey, OutputRow]] = ()
     ) -> dict[SessionKey, FoundSession]:
         """Return every session on disk; `with_words`, also with what its person says of it; each with its outputs."""
-        found = find_sessions(self._roots_to_read(), self.problems, self._said() if with_words else {})
+        found = find_sessions(self._roots_to_read(), self.problems, self.said() if with_words else {})
         for key, output in outputs:
             if key in found:
                 found[key].note(output)
@@ -111,7 +111,7 @@ class Context:
             return [(keys[row.session], row) for row in rows if is_as_written(row)]
         return []
 
-    def _said(self) -> dict[SessionKey, PersonalRow]:
+    def said(self) -> dict[SessionKey, PersonalRow]:
         """Return what people say of sessions, nothing if the ledger cannot be read."""
         with suppress(LedgerError), self.reading() as ledger:
             return ledger.personal.all() if ledger else {}

@@ -85,7 +85,8 @@ def export(context: Context, /, what: str | None, everything: bool, commit: bool
     SESSION is a session id or the beginning of one, `agent:id`, or `latest`. Given the number or the file of a
     recording, katod exports what was recorded there. FILE is an agent's session file, or a JSONL file that katod wrote.
     Without an argument, katod uses the only running recording. If there is none, or more than one, katod asks you to
-    choose; outside a terminal, it uses the latest session of this directory. Existing files are never overwritten.
+    choose; outside a terminal, it uses the latest session of this directory. Existing files are never overwritten, and
+    none is written if nothing was said yet.
 
     With --all, katod writes all sessions that are new or have changed since the last run, under names like those of
     recordings. It does not touch files that you changed, and deletes nothing. The file `.katod-export.jsonl` in the

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def _one(
         pieces = iter([_for_pull_request(events, options)])
     else:
         pieces = _rendered(events, format_name, options, _target(output, file_name))
-    _write(output, pieces, file_name)
+    _write(output, with_words(pieces, what or name), file_name)
 
 
 def _by_suffix(output: Path) -> str:
@@ -181,7 +182,15 @@ def _lines_of(row: OutputRow) -> Replay:
 
 def _for_pull_request(events: Replay, options: Options) -> str:
     conversation = gathered(events, options)
-    return pull_request(conversation) if conversation else ""
+    return pull_request(conversation) if conversation and conversation.turns else ""
+
+
+def with_words(pieces: Iterator[str], what: str) -> Iterator[str]:
+    """Return the text of an export. Raises SelectionError if there is none: an empty file is no page and no record."""
+    first = next(filter(None, pieces), None)
+    if first is None:
+        raise SelectionError("nothing was said in it yet", path=what)
+    return chain((first,), pieces)
 
 
 def _agent(context: Context, path: Path) -> AgentSpec:

@@ -12,6 +12,7 @@ import click
 from katod.archive.claims import ClaimedSessions, Witnesses
 from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, names_of_others, unmark
 from katod.archive.folder import DRAFT, opened
+from katod.archive.folders import known_folders
 from katod.archive.machine import this_machine
 from katod.archive.manifest import MANIFEST, Entry
 from katod.archive.update import line_of
@@ -32,8 +33,8 @@ from katod.store.integrity import containing, quarantined
 from katod.store.ledger import LEDGER_NAME
 from katod.store.rows import OutputRow, PersonalRow
 from katod.tables.address import LOCAL, S3
-from katod.tables.dataset import ask_to_forget
-from katod.tables.forgetting import drop_rows, incomplete_sets, known_rows, known_sessions
+from katod.tables.dataset import ask_to_forget, known_sets
+from katod.tables.forgetting import drop_rows, incomplete_sets, known_sessions, sets_with
 
 _UNKNOWN: Final = (
     "  katod's log and all other copies stay; `katod export --all` writes the session again while its agent has it"
@@ -58,7 +59,7 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     claims = ClaimedSessions(listed_copies(context.state), known_sessions(context.state))
     key = select_known(context, session, [*claims.sessions()])
     sessions = ForgottenFamily.of(context, key, claims)
-    copies, rows = Copies(claims.copies, sessions), TableRows(context, sessions)
+    copies, rows = Copies(context.state, claims.copies, sessions), TableRows(context, sessions)
     elsewhere = (*copies.described(outputs=outputs), *rows.described(outputs=outputs))
     for line in (*_described(context, sessions, outputs=outputs), *elsewhere, _UNKNOWN):
         say(line)
@@ -126,7 +127,8 @@ def _mains(keys: list[SessionKey]) -> list[SessionKey]:
 class Copies:
     """What the folders have of a session, and of its sub-agents, to which `katod export --all` wrote."""
 
-    def __init__(self, listed: Mapping[Path, list[Entry]], sessions: ForgottenFamily) -> None:
+    def __init__(self, state: Path, listed: Mapping[Path, list[Entry]], sessions: ForgottenFamily) -> None:
+        self._state = state
         self._sessions = sessions
         self._gone = [root for root in listed if not (root / MANIFEST).exists()]
         self._found = {
@@ -160,10 +162,12 @@ class Copies:
     def delete(self, left: list[Path]) -> Iterator[KatodError]:
         """Delete the copies, and what is said of them; yield what to say of those that stay, with other files.
 
-        Every folder is opened, since an export that is running may write a copy there which no list names yet.
+        Every folder is opened, since an export that is running may write a copy there which no list names yet; also
+        one to which the first one was begun since katod looked.
         """
         left, busy = [*left], []
-        for root, entries in self._found.items():
+        begun = (root for root in known_folders(self._state) if (root / MANIFEST).exists())
+        for root, entries in {**{root: list[Entry]() for root in begun}, **self._found}.items():
             try:
                 left += drop(root, self._sessions.has, self._sessions.ids)
             except AlreadyRunning:
@@ -186,39 +190,49 @@ class TableRows:
 
     def __init__(self, context: Context, sessions: ForgottenFamily) -> None:
         self._context = context
-        self._found = known_rows(context.state, sessions.has)
+        self._keys = sessions.keys
+        self._found = sets_with(context.state, sessions.has)
+        self._asked = list[str]()
 
     def described(self, *, outputs: bool) -> Iterator[str]:
         """Yield what becomes of the rows in each data set."""
-        for rows in self._found:
-            is_there = rows.address.startswith(S3) or os.path.isdir(rows.address)
+        for address in self._found:
+            is_there = address.startswith(S3) or os.path.isdir(address)
             deleted = "are deleted" if is_there else "are not there now: if you moved the tables, delete them yourself"
-            yield f"  its rows in {rows.address} {deleted if outputs else 'stay'}"
+            yield f"  its rows in {address} {deleted if outputs else 'stay'}"
         if outputs and (incomplete := incomplete_sets(self._context.state)):
             yield f"  rows may be left in {', '.join(incomplete)}: the next export there takes them out"
 
     def ask(self) -> None:
         """Have the rows go, before anything else forgets the session: whatever ends katod, that stays asked for.
 
-        Raises KatodError.
+        Every data set is asked, since an export that is running may write rows there which no list names yet. Raises
+        KatodError.
         """
-        for rows in self._found:
+        for address, _ in known_sets(self._context.state):
+            self._asked.append(address)
             try:
-                ask_to_forget(self._context.state, rows.address, rows.sessions)
+                ask_to_forget(self._context.state, address, self._keys)
             except OSError as error:
                 raise KatodError(f"cannot be written: {error.strerror}", path=error.filename) from error
 
     def drop(self) -> Iterator[KatodError]:
         """Delete the rows; say why, and yield in which data sets, they could not be."""
-        left = []
-        for rows in self._found:
+        left, busy = [], []
+        for address in self._asked:
             try:
                 machine = this_machine(self._context.settings.archive.machine or LOCAL, self._context.state)
-                for note in drop_rows(self._context.state, machine, rows):
+                for note in drop_rows(self._context.state, machine, address):
                     say(f"katod: {note}", err=True)
             except (KatodError, OSError) as error:
+                if isinstance(error, AlreadyRunning) and address not in self._found:
+                    busy.append(address)
+                    continue
                 say(f"katod: {line_of(error)}", err=True)
-                left.append(rows.address)
+                left.append(address)
+        if busy:
+            what = f"rows of it may be written in {', '.join(busy)}, where another `katod export --all` is running"
+            yield KatodError(what, hint="it takes them out when it ends, or else the next one does")
         if left:
             hint = "the next `katod export --all -f parquet` there takes them out"
             yield KatodError(f"its rows stay for now in {', '.join(left)}", hint=hint)

@@ -38,8 +38,8 @@ def handoff(context: Context, session: str, budget: int) -> None:
     from katod.formats.transcript.brief import brief  # noqa: PLC0415
     from katod.formats.transcript.turns import gathered  # noqa: PLC0415
 
-    _, events = events_of(context, session)
+    name, events = events_of(context, session)
     conversation = gathered(events, replace(options_of(context, tools="summary"), redact=True))
-    if conversation is None:
-        raise SelectionError("the session has no messages yet", path=session or None)
+    if conversation is None or not conversation.turns:
+        raise SelectionError("nothing was said in it yet", path=session or name)
     say_as_it_is(brief(conversation, budget))

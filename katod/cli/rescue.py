@@ -1,6 +1,7 @@
 """`katod rescue`: the sessions that were saved from deletion."""
 
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ from katod.cli.selection import matching_keys
 from katod.config import local_zone, rescue_path
 from katod.errors import RescueError
 from katod.formats.text.when import When
+from katod.model import SessionKey
 from katod.paths import in_home, name_of
 from katod.rescue.copyfile import About
 from katod.rescue.folder import RescueFolder
@@ -25,6 +27,7 @@ from katod.rescue.names import place_of, transcript_of
 from katod.rescue.notes import problems
 from katod.rescue.restoring import put_back
 from katod.service.lock import holder
+from katod.store.rows import PersonalRow
 
 _HEADER: Final = ("saved", "agent", "project", "title", "size", "", "session")
 _EXACT, _CLEANED = "byte for byte", "secrets removed"
@@ -53,7 +56,8 @@ def rescue(context: Context, as_list: bool, restore: str | None, as_json: bool) 
             raise click.UsageError("--restore prints no list.")
         _restore(context, folder, restore)
         return
-    copies = sorted(folder.all().values(), key=lambda about: about.saved)
+    said = context.said()
+    copies = sorted((_called(about, said) for about in folder.all().values()), key=lambda about: about.saved)
     for path, what in folder.problems.items():
         say(f"katod: {path}: {what}", err=True)
     if as_json:
@@ -62,6 +66,12 @@ def rescue(context: Context, as_list: bool, restore: str | None, as_json: bool) 
         _print(folder, copies)
     elif not folder.problems:
         _say_none(context)
+
+
+def _called(about: About, said: Mapping[SessionKey, PersonalRow]) -> About:
+    """Return what is known of a copy, with the title that its person gave the session, if there is one."""
+    own = said.get(about.key)
+    return about._replace(title=own.title) if own and own.title else about
 
 
 def _say_none(context: Context) -> None:

@@ -35,12 +35,28 @@ def publish(context: Context, recording: str, key: PrivateKey) -> None:
     path = rows[0].path.with_name(f"{rows[0].path.stem}.{head.chain.events}{HEAD}")
     claims = Claims(key.public.urn, head.session, key.public.thumbprint)
     beside = path.with_name(f"{path.name.removesuffix('.json')}{SUFFIX}")
+    _require_no_other_key(path, beside, head, key.public)
     _create(beside, sign(claims, {}, head.data(), key.sign))  # first: a head without a signature looks like one
     _create(path, head.data())
     say(f"wrote {path}: the head after {head.chain.events:,} events")
     say(f"wrote {beside}: its signature; give away both")
     if doubt := head.chain.doubt():
         say(doubt, err=True)
+
+
+def _require_no_other_key(path: Path, signature: Path, head: PublishedHead, key: PublicKey) -> None:
+    """Raise SealError if this head has the signature of another key: it is the same head nevertheless."""
+    try:
+        signer = read_signature(read_small(signature, LARGEST)).claims.issuer
+        is_published = path.exists()
+        is_same = not is_published or read_small(path, LARGEST) == head.data()
+    except (OSError, SealError):
+        return  # there is none, or it is none: what is there is compared
+    if not is_same or signer == key.urn:
+        return
+    what = "this head is published already" if is_published else "there is a signature without its head"
+    hint = "move that signature away to sign the head with this key, too; --verify takes it with --signature"
+    raise SealError(f"{what}, signed by another key: {signer}", path=signature, hint=hint)
 
 
 def _create(path: Path, data: bytes) -> None:

@@ -154,6 +154,11 @@ class SearchScope:
         archived = self._archived.get(place.path)
         return self._transcript(place, about) if archived is None else _archived(archived, about)
 
+    def _called(self, session: str, otherwise: str) -> str:
+        """Return the title that its person gave a session, else another one."""
+        said = self._said.get(session)
+        return said.title if said and said.title else otherwise
+
     def _session(self, found: FoundSession) -> Described:
         short = short_ids(self._found)
         from katod.record.beginning import read_beginning  # noqa: PLC0415 - it loads the translation
@@ -161,8 +166,7 @@ class SearchScope:
         metadata, _ = read_beginning(found)
         key = found.key
         name = short[key.id] + (f"/{short[key.subagent]}" if key.subagent else "")
-        said = self._said.get(str(key))
-        title = (said and said.title) or metadata.list_title
+        title = self._called(str(key), metadata.list_title)
         return Described(key.agent, str(key), title, metadata.cwd, f"katod show {pasted(name)}")
 
     def _transcript(self, transcript: TranscriptFile, about: TranscriptHead) -> Described:
@@ -175,9 +179,8 @@ class SearchScope:
         session += f"/{about.subagent}" if about.subagent else ""
         opens = "open" if path.suffix == _PAGE else "show"
         command = f"katod {opens} {number or pasted(str(path))}"
-        return Described(
-            agent, session, about.title or path.stem, cwd or about.project or path.parent.name, command, str(path)
-        )
+        title = self._called(session, about.title or path.stem)
+        return Described(agent, session, title, cwd or about.project or path.parent.name, command, str(path))
 
 
 def _archived(found: ArchivedSession, about: TranscriptHead) -> Described:

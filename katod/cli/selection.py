@@ -281,7 +281,8 @@ def _chosen(context: Context, sessions: Iterable[FoundSession]) -> FoundSession:
     if main and is_terminal():
         from katod.cli.picker import pick  # noqa: PLC0415 - it loads prompt_toolkit, for terminals alone
 
-        return pick(context, main, here)
+        named = context.found(with_words=True)
+        return pick(context, [named.get(one.key, one) for one in main], here and named.get(here.key, here))
     if here is None:
         raise NothingHere("there is no session in this directory", hint="name one of `katod sessions`")
     return here

@@ -42,7 +42,7 @@ from katod.states import State, is_over
 from katod.store.deliveries import Summary
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, MOST_REFUSALS, Ledger
-from katod.store.rows import OutputRow, SessionRow
+from katod.store.rows import OutputRow, PersonalRow, SessionRow
 
 _LAST: Final = 10  # refused commands, and near misses
 _OPTIONAL: Final = frozenset({"title", "since", "changed"})  # left out where they are not known
@@ -143,7 +143,7 @@ def collect(context: Context) -> dict[str, Any]:
             ledger.close()
     with suppress(ConfigError):
         row |= _deliveries(context, is_running=pid is not None)
-        row["blocked"] = [] if row["recordings"] else _blocked(context.found())
+        row["blocked"] = [] if row["recordings"] else _blocked(context.found(with_words=True))
         context.look()
         row["machines"] = list(map(_machine, context.shared.others))
         context.problems.update(context.shared.problems)
@@ -246,16 +246,17 @@ def _of_ledger(ledger: Ledger, seen: ClearedRows, log: EventLog) -> dict[str, An
 
 def _of_outputs(outputs: list[OutputRow], ledger: Ledger) -> dict[str, Any]:
     sessions = {number: ledger.session(number) for number in {output.session for output in outputs}}
+    said = ledger.personal.all()
     recorded = {str(sessions[output.session].key) for output in outputs if output.open}
     now = time.time()
     return {
         "recordings": [
-            _recording(output, sessions) | _state(output.session, ledger, now) | _successor(output, recorded)
+            _recording(output, sessions, said) | _state(output.session, ledger, now) | _successor(output, recorded)
             for output in outputs
             if output.open or output.paused
         ],
         "ended": [
-            _recording(output, sessions) | ({"copy": True} if output.is_copy else {})
+            _recording(output, sessions, said) | ({"copy": True} if output.is_copy else {})
             for output in outputs
             if not (output.open or output.paused)
         ],
@@ -332,14 +333,17 @@ def _strange(ledger: Ledger) -> list[dict[str, str]]:
     return [{"path": sample.path, "problem": problem} for sample, problem in not_understood(ledger.samples.all())]
 
 
-def _recording(output: OutputRow, sessions: dict[int, SessionRow]) -> dict[str, Any]:
+def _recording(
+    output: OutputRow, sessions: dict[int, SessionRow], said: Mapping[SessionKey, PersonalRow]
+) -> dict[str, Any]:
     session, head = sessions[output.session], output.head["metadata"]
+    own = said[session.key].title if session.key in said else ""
     row = {
         "id": output.id,
         "session": str(session.key),
         "agent": session.key.agent,
         "project": session.cwd,
-        "title": head.get("title", ""),
+        "title": own or head.get("title", ""),
         "since": _utc(output.since),
         "changed": _changed(output),
         "output": str(output.path),

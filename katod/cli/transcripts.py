@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TextIO
 
 from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
-from katod.cli.exporting import events_of, options_of
+from katod.cli.exporting import events_of, options_of, with_words
 from katod.cli.selection import latest_transcript, only_recording, recording_named, select_anywhere
 from katod.config import with_home
 from katod.errors import OutputUnreadable, SelectionError
@@ -53,12 +53,15 @@ class ReadTranscript(NamedTuple):
         return _pieces(own.open(encoding="utf-8", errors="replace") if self.row is None else opened_text(self.row))
 
     def rendered(self, context: Context, format_name: str, content: dict[str, Any]) -> tuple[str, Iterator[str]]:
-        """Return the name of the session, or of the recording, and its text in a format. Raises SelectionError."""
+        """Return the name of the session, or of the recording, and its text in a format.
+
+        Raises SelectionError, also if nothing was said in it yet.
+        """
         if not self.source:
             raise SelectionError("is not a transcript that katod knows", path=self.file)
         name, events = events_of(context, self.source)
         options = replace(options_of(context, format_name, **content), attachments="name")
-        return name, render_all(events, format_name, options)
+        return name, with_words(render_all(events, format_name, options), self.source)
 
 
 def transcript(context: Context, what: str, *, recorded: bool = False) -> ReadTranscript:

@@ -6,6 +6,7 @@ Called from the loop, between steps; it never waits for the network.
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from time import monotonic
 from typing import Any, Final, Generic, NamedTuple
 
@@ -23,7 +24,7 @@ from katod.delivery.exchange import (
 from katod.delivery.progress import ProgressReporter
 from katod.delivery.reader import L, SentFormat
 from katod.delivery.worker import Destination, Worker
-from katod.destinations import DeliverySettings
+from katod.destinations import DeliverySettings, OtlpSettings
 from katod.log import EventLog
 from katod.record.follow import Limited
 from katod.record.policy import Policy
@@ -33,6 +34,9 @@ from katod.store.rows import DestinationRow, PositionRow, SentRow, SourceRow, Up
 _PATIENCE: Final = 2.0  # seconds for a request that is being made when katod ends, or its settings change
 _OFFER_EVERY: Final = 0.25  # seconds, at least: more often, the ledger is not asked what there is
 _SHARE: Final = 10  # or so many times as long as that took
+_LOOK_EVERY: Final = 5.0  # seconds, at most, while something waits: a project may be excluded by now
+_EXCLUDED: Final = "its project is excluded"
+_UNREADABLE: Final = "the settings of its project cannot be read"
 Position = tuple[int, Hashable]
 
 
@@ -49,13 +53,23 @@ class DeliveryKind(NamedTuple, Generic[L]):
     follows: bool
 
 
+class _Unfinished(NamedTuple):
+    """An output of which not all was sent: what changes whenever it has more, its directory, and what is offered."""
+
+    position: Position
+    cwd: str
+    recording: OfferedRecording
+
+
 @dataclass(slots=True)
 class _Offers:
-    """What is offered of each output, with what changes whenever it has more; and when there may be something new."""
+    """What there is to send, why some of it is not sent now (by output); and when there may be something new."""
 
-    found: dict[int, tuple[Position, OfferedRecording | None]] = field(default_factory=dict)
+    found: dict[int, _Unfinished] = field(default_factory=dict)
+    withheld: dict[int, str] = field(default_factory=dict)
     changes: int = -1  # of the ledger, when it was last looked at
     due: float = 0.0
+    again: float = 0.0  # whether or not it changed
 
 
 class RecordingDelivery:
@@ -115,7 +129,7 @@ class RecordingDelivery:
         exchange = self._thread[1]
         is_over = exchange.is_over or self._is_abandoned(exchange)
         self._hear(exchange)
-        if self._has_changed and (at_once or monotonic() >= self._offers.due):
+        if self._is_due(at_once=at_once):
             self._offer(exchange)
         if is_over and exchange.is_stopping:  # for other settings; one that was stopped by a problem stays
             self._thread = None
@@ -142,13 +156,24 @@ class RecordingDelivery:
     def _has_changed(self) -> bool:
         return self._offers.changes != self._ledger.db.total_changes
 
+    def _is_due(self, *, at_once: bool) -> bool:
+        """Return whether there may be something else to offer."""
+        return (at_once and self._has_changed) or monotonic() >= self._due
+
+    @property
+    def _due(self) -> float:
+        """When (monotonic) there may be, infinity if there is nothing."""
+        if self._has_changed:
+            return self._offers.due
+        return self._offers.again if self._offers.found else inf
+
     def deadline(self) -> float | None:
         """Return when (monotonic) there may be something to offer or a thread to replace, None if there is nothing."""
         if self._thread is None:
             return None
         if (exchange := self._thread[1]).is_stopping:
             return exchange.stopped + _PATIENCE
-        return self._offers.due if self._has_changed else None
+        return self._due if self._due < inf else None
 
     def _start(self, settings: Settings) -> None:
         found, kind = settings.deliveries[self._kind.name], self._kind
@@ -156,7 +181,8 @@ class RecordingDelivery:
             self._to, exchange = found, Exchange(self._wake)
             if kind.follows:
                 with self._ledger.transaction():
-                    self._ledger.deliveries.follow(kind.name, found.destination)
+                    content = isinstance(found, OtlpSettings) and found.content
+                    self._ledger.deliveries.follow(kind.name, found.destination, with_content=content)
             progress = ProgressReporter(kind.name, found.destination, exchange, self._log)
             connect = partial(kind.connect, settings, exchange, progress, self._log)
             worker = Worker(progress, connect, kind.form, exchange, self._log)
@@ -168,37 +194,52 @@ class RecordingDelivery:
 
     def _offer(self, exchange: Exchange) -> None:
         """Offer what the ledger has, and look again after a while: that takes long if there is much."""
-        began, changes = monotonic(), self._ledger.db.total_changes
+        began, before = monotonic(), self._offers
         positions = self._ledger.deliveries.offers(self._to.destination)
-        before = self._offers.found
-        offered = {
-            output: before[output]
-            if before.get(output, (None,))[0] == position
-            else (position, self._recording(output, position[0]))
+        found = {
+            output: before.found[output]
+            if output in before.found and before.found[output].position == position
+            else self._unfinished(output, position)
             for output, position in positions.items()
         }
-        if offered != before:
-            exchange.offer({output: found for output, (_, found) in offered.items() if found is not None})
-        now = monotonic()
-        self._offers = _Offers(offered, changes, now + max(_OFFER_EVERY, _SHARE * (now - began)))
+        withheld = self._withheld(found)
+        self._note_withheld(before.withheld, withheld)
+        if (found, withheld) != (before.found, before.withheld):
+            exchange.offer({output: one.recording for output, one in found.items() if output not in withheld})
+        now, changes = monotonic(), self._ledger.db.total_changes
+        due = now + max(_OFFER_EVERY, _SHARE * (now - began))
+        self._offers = _Offers(found, withheld, changes, due, max(due, now + _LOOK_EVERY))
 
-    def _recording(self, output: int, session_id: int) -> OfferedRecording | None:
-        """Return the unsent part of an output, None if it may not be sent now."""
-        session = self._ledger.session(session_id)
-        row = next(row for row in self._ledger.outputs(session_id) if row.id == output)
-        if self._is_excluded(session.cwd):
-            return None
+    def _unfinished(self, output: int, position: Position) -> _Unfinished:
+        """Return an output with the ranges of it that are delivered."""
+        session = self._ledger.session(position[0])
+        row = next(row for row in self._ledger.outputs(session.id) if row.id == output)
         numbers = self._ledger.deliveries.numbers(output, self._to.destination)
         delivered = row._replace(ranges=tuple(row.ranges[number] for number in numbers))
-        sources = tuple(_limited(source, is_open=delivered.open) for source in self._ledger.sources_of(session_id))
-        return OfferedRecording(session_id, session.key, delivered, numbers[-1], sources)
+        sources = tuple(_limited(source, is_open=delivered.open) for source in self._ledger.sources_of(session.id))
+        recording = OfferedRecording(session.id, session.key, delivered, numbers[-1], sources)
+        return _Unfinished(position, session.cwd, recording)
 
-    def _is_excluded(self, cwd: str) -> bool:
-        """Return whether a project is never recorded by now, or that is not known."""
+    def _withheld(self, found: dict[int, _Unfinished]) -> dict[int, str]:
+        """Return why outputs are not sent now: what a project says of itself may be new."""
+        reasons = {cwd: self._excluded(cwd) for cwd in {one.cwd for one in found.values()}}
+        return {output: reason for output, one in found.items() if (reason := reasons[one.cwd])}
+
+    def _excluded(self, cwd: str) -> str:
+        """Return why nothing of a project is sent: it is never recorded by now, or that is not known."""
         try:
-            return self._policy is None or self._policy.in_project(cwd).excludes(cwd)
+            is_excluded = self._policy is None or self._policy.in_project(cwd).excludes(cwd)
         except OSError:
-            return True
+            return _UNREADABLE
+        return _EXCLUDED if is_excluded else ""
+
+    def _note_withheld(self, before: dict[int, str], now: dict[int, str]) -> None:
+        """Let `katod status` say what is not sent."""
+        changed = {output: now.get(output, "") for output in before | now if before.get(output) != now.get(output)}
+        if changed:
+            with self._ledger.transaction():
+                for output, reason in changed.items():
+                    self._ledger.deliveries.note_problem(output, self._to.destination, reason)
 
     # -- what was sent --------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ The loop alone uses the ledger: it offers what is to be sent, answers what was s
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from math import inf
 from typing import Final, NamedTuple
 
@@ -28,6 +28,16 @@ class OfferedRecording(NamedTuple):
     row: OutputRow
     last: int
     sources: tuple[Limited, ...]
+
+    @property
+    def identity(self) -> Hashable:
+        """What no other recording has: another one may have the numbers of one that was forgotten."""
+        first = self.row.ranges[0]
+        return self.session, self.key, self.row.id, self.row.path, first.start, first.start_time, first.mark_at
+
+    def goes_on(self, before: "OfferedRecording") -> bool:
+        """Return whether it is what was offered before, with no other ranges."""
+        return self.identity == before.identity and len(self.row.ranges) == len(before.row.ranges)
 
 
 class Sent(NamedTuple):
@@ -76,6 +86,10 @@ class SentAlready(NamedTuple):
 
 class Stopping(Exception):
     """Not an error: katod ends, or its settings changed, and the thread is to end."""
+
+
+class Withdrawn(Exception):
+    """Not an error: a recording was forgotten, its project is excluded now, or it has another range."""
 
 
 class Exchange:
@@ -136,10 +150,11 @@ class Exchange:
             self._check()
             return self._offered
 
-    def wants(self, recording: OfferedRecording) -> bool:
-        """Return whether a recording, as it is or with more, is still to be sent. Raises Stopping."""
+    def require(self, recording: OfferedRecording) -> None:
+        """Make sure that a recording is still to be sent, before each request. Raises Withdrawn, Stopping."""
         found = self.offered().get(recording.row.id)
-        return found is not None and found.session == recording.session and found.key == recording.key
+        if found is None or not found.goes_on(recording):
+            raise Withdrawn
 
     def ask(self, question: SentQuery) -> SentAlready:
         """Wait for the answer to a question. Raises Stopping."""

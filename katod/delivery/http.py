@@ -3,7 +3,10 @@
 What a server says is bounded in bytes and time. It is never shown or logged, but for its status.
 """
 
+import os
+import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple
@@ -18,20 +21,27 @@ _LARGEST: Final = 1024 * 1024  # bytes of an answer
 _FRAMING: Final = 2  # times as many may be read: a body in chunks has their sizes in between
 _MOST_PATIENCE: Final = 3600.0  # seconds to wait at most before asking again, whatever the server says
 _PLAIN: Final = ("", "identity")
+_PROXIES: Final = frozenset({"all_proxy", "http_proxy", "https_proxy"})
 
 
 class HttpAnswer(NamedTuple):
-    """The status of an answer, its body, and the header that says when to ask again."""
+    """The status of an answer, its body, and the headers that say when to ask again and what the body is."""
 
     status: int
     body: bytes
     retry_after: str = ""
+    kind: str = ""  # of the body: its media type, without parameters
 
     @property
     def wait(self) -> float | None:
-        """How many seconds the server asks to wait, None if it does not say."""
+        """How many seconds the server asks to wait, None if it does not say: a number, or a date (RFC 9110, 10.2.3)."""
         said = self.retry_after
-        return bounded(float(said)) if said.isascii() and said.isdigit() else None
+        if said.isascii() and said.isdigit():
+            return bounded(float(said))
+        try:
+            return bounded(max(0.0, parsedate_to_datetime(said).timestamp() - time.time()))
+        except (ValueError, OverflowError):
+            return None
 
 
 def bounded(seconds: float) -> float:
@@ -68,17 +78,22 @@ class HttpServer:
     """A server at an address; `who` is what messages call it."""
 
     def __init__(self, httpx: ModuleType, who: str, address: str, headers: Mapping[str, str]) -> None:
-        """Open nothing yet."""
+        """Open nothing yet. Raises DeliveryStopped if a proxy of the environment cannot be used."""
         self._httpx = httpx
         self._who = who
         self._bounds = RequestBounds(who)
-        self._http = httpx.Client(
-            base_url=address,
-            headers={**headers, "Accept-Encoding": "identity"},
-            timeout=_TIMEOUT,
-            follow_redirects=False,
-            trust_env=not is_loopback(address),  # a proxy is for other machines
-        )
+        try:
+            self._http = httpx.Client(
+                base_url=address,
+                headers={**headers, "Accept-Encoding": "identity"},
+                timeout=_TIMEOUT,
+                follow_redirects=False,
+                trust_env=not is_loopback(address),  # a proxy is for other machines
+            )
+        except (ImportError, ValueError, httpx.InvalidURL) as error:  # SOCKS needs a library; other schemes are unknown
+            names = " or ".join(name for name in os.environ if name.lower() in _PROXIES) or "a proxy"
+            what = f"the proxy that the environment names ({names}) cannot be used"
+            raise DeliveryStopped(what, hint="unset it for katod, or name a proxy of HTTP there") from error
 
     def close(self) -> None:
         """Close the connection."""
@@ -95,7 +110,8 @@ class HttpServer:
                 if response.headers.get("Content-Encoding", "").strip().lower() not in _PLAIN:
                     raise DeliveryError(f"{self._who}'s answer is compressed, which nobody asked for")
                 data = self._body(response.iter_raw())
-                return HttpAnswer(response.status_code, data, response.headers.get("Retry-After", ""))
+                kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+                return HttpAnswer(response.status_code, data, response.headers.get("Retry-After", ""), kind)
         except (self._httpx.HTTPError, self._httpx.InvalidURL, OSError) as error:
             raise DeliveryError(f"{self._who} cannot be reached: {safe_message(error)}") from error
 

@@ -20,7 +20,8 @@ _LONGEST: Final = 600.0  # seconds to wait at most when nothing is due
 class RestingReader(NamedTuple):
     """Nothing can be read or sent of a recording, as it was offered, until `due` (None: until it has more).
 
-    `since` is when it began to rest. `failures`: so often in a row something failed; then it does, whatever is offered.
+    `since` is when it began to rest. `failures`: so often in a row something failed; then it does, whatever
+    more is offered.
     """
 
     recording: OfferedRecording
@@ -30,6 +31,8 @@ class RestingReader(NamedTuple):
 
     def is_over(self, recording: OfferedRecording) -> bool:
         """Return whether there may be something to do for a recording, as it is offered now."""
+        if not recording.goes_on(self.recording):
+            return True
         is_due = self.due is not None and monotonic() >= self.due
         return is_due or (not self.failures and self.recording is not recording)
 
@@ -58,7 +61,7 @@ class Readers(Generic[L]):
         if rest is not None and not rest.is_over(recording):
             return None
         reader = self._readers.get(output)
-        if reader is None or _is_another(reader.recording, recording):
+        if reader is None or not recording.goes_on(reader.recording):
             self._readers.pop(output, None)
             if not self._make_room():
                 return None
@@ -120,8 +123,3 @@ class Readers(Generic[L]):
         """Return for how many seconds there is nothing to do, unless something else is offered."""
         due = min((rest.due for rest in self._rests.values() if rest.due is not None), default=monotonic() + _LONGEST)
         return max(0.0, min(_LONGEST, due - monotonic()))
-
-
-def _is_another(before: OfferedRecording, now: OfferedRecording) -> bool:
-    """Return whether a position is of no use: it is of another session, or where a new range begins was passed."""
-    return before.key != now.key or len(before.row.ranges) != len(now.row.ranges)

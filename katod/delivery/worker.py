@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Generic, Protocol
 
-from katod.delivery.exchange import Exchange, OfferedRecording, SentQuery, Stopping
+from katod.delivery.exchange import Exchange, OfferedRecording, SentQuery, Stopping, Withdrawn
 from katod.delivery.progress import ProgressReporter
 from katod.delivery.reader import L, RecordingReader, SentFormat
 from katod.delivery.readers import Readers
@@ -31,9 +31,10 @@ class Destination(Protocol[L]):
         """Check that it takes anything now. Raises DeliveryStopped, DeliveryError."""
 
     def send_some(self, reader: RecordingReader[L], *, quiet: bool) -> bool:
-        """Send the next lines of a recording; return whether there may be more. Raises DeliveryError, Stopping.
+        """Send the next lines of a recording; return whether there may be more.
 
         `quiet`: nothing has come for so long that the lines that wait for more can be sent, too.
+        Raises DeliveryError, Stopping, and Withdrawn, which it makes sure of before each request.
         """
 
     def close(self) -> None:
@@ -100,6 +101,8 @@ class Worker(threading.Thread, Generic[L]):
             return self._send_some(recording, destination)
         except (Stopping, DeliveryStopped):
             raise
+        except Withdrawn:
+            return True  # it is not offered any more, or anew
         except DeliveryError as error:
             if error.wait is not None:
                 raise

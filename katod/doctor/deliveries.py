@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from katod.doctor.case import Case
-from katod.doctor.findings import Finding, count, warning
+from katod.doctor.findings import Finding, count, problem, warning
 from katod.service.lock import holder
 
 
@@ -17,6 +17,17 @@ def running(case: Case, kind: str, name: str) -> Iterator[Finding]:
         what = f"`[{kind}]` is not in effect: katod started with other settings, and {to}"
         advice = "restart katod, or send it SIGHUP to reload the configuration"
         yield warning(f"{kind}.running", what, advice, **{name: now[0] if now else ""})
+
+
+def stopped(case: Case, kind: str, name: str) -> Iterator[Finding]:
+    """Yield that the katod that runs delivers nothing any more, and why."""
+    if case.ledger is None or holder(case.state) is None:
+        return
+    found = case.ledger.deliveries.summary(case.settings.deliveries[kind].destination).destination
+    if found.stopped:
+        what = f"katod has stopped to deliver to {found.destination}: {found.problem}"
+        advice = "fix this, then restart katod, or send it SIGHUP to reload its settings: it goes on where it stopped"
+        yield problem(f"{kind}.stopped", what, advice, **{name: found.destination})
 
 
 def elsewhere(case: Case, kind: str, name: str) -> Iterator[Finding]:

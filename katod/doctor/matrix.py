@@ -17,6 +17,7 @@ def examine(case: Case) -> Iterator[Finding]:
     """Yield whether the token file, the homeserver and the room can be used, and what is not complete in the room."""
     settings = case.settings.matrix
     yield from deliveries.running(case, "matrix", "room")
+    yield from deliveries.stopped(case, "matrix", "room")
     yield from deliveries.elsewhere(case, "matrix", "room")
     missing = [f"`matrix.{key}`" for key in _KEYS if not getattr(settings, key)]
     if len(missing) == len(_KEYS):

@@ -6,7 +6,7 @@ from contextlib import closing
 from katod.destinations import OtlpSettings
 from katod.doctor import deliveries
 from katod.doctor.case import Case
-from katod.doctor.findings import Finding, ok, problem
+from katod.doctor.findings import Finding, count, ok, problem, warning
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped
 from katod.otlp.client import CollectorClient
 
@@ -15,10 +15,22 @@ def examine(case: Case) -> Iterator[Finding]:
     """Yield whether the headers and the collector can be used, and what of the recordings it does not have."""
     settings = case.settings.otlp
     yield from deliveries.running(case, "otlp", "endpoint")
+    yield from deliveries.stopped(case, "otlp", "endpoint")
     yield from deliveries.elsewhere(case, "otlp", "endpoint")
     if settings.is_on:
         yield _reached(settings)
+        yield from _with_content(case)
         yield from deliveries.missing(case, "otlp", "the collector", "span")
+
+
+def _with_content(case: Case) -> Iterator[Finding]:
+    """Yield that recordings go on to send what is said, as the settings said when they began."""
+    settings = case.settings.otlp
+    if case.ledger is None or settings.content:
+        return
+    if outputs := case.ledger.deliveries.with_content(settings.destination):
+        what = f"spans of {count(len(outputs), 'recording')} say what is said: `otlp.content` was on when they began"
+        yield warning("otlp.content", what, "type `::stop` and `::start` in their sessions to change that", ids=outputs)
 
 
 def _reached(settings: OtlpSettings) -> Finding:

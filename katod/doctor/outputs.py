@@ -1,5 +1,6 @@
 """The output directory: can katod write to it, is it the right one, who else can read it, and where does it go?"""
 
+import errno
 import grp
 import os
 import pwd
@@ -11,6 +12,7 @@ from typing import Final
 
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
+from katod.errors import advice_on, hint_for
 from katod.shell import pasted
 from katod.store.rows import UNMARKED, OutputRow
 from katod.write.root import write_marker
@@ -123,12 +125,14 @@ def _writable(root: Path) -> Finding:
     try:
         system = os.statvfs(root)
     except OSError as error:
-        return problem("output.writable", f"{root}: {error.strerror}", "check its owner and mode", path=str(root))
+        return problem(
+            "output.writable", f"{root}: {error.strerror}", hint_for(error) or advice_on(errno.EACCES), path=str(root)
+        )
     if system.f_flag & os.ST_RDONLY:
-        advice = "mount it writable; recordings wait until then"
+        advice = f"{advice_on(errno.EROFS)}: recordings wait until then"
         return problem("output.writable", f"{root} is on a read-only file system", advice, path=str(root))
     if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
-        advice = f"check its owner and mode: ls -ld {pasted(str(root))}"
+        advice = f"{advice_on(errno.EACCES)}: ls -ld {pasted(str(root))}"
         return problem("output.writable", f"{root} is not writable by you", advice, path=str(root))
     free = system.f_bavail * system.f_frsize
     if free < _LITTLE:
@@ -136,7 +140,7 @@ def _writable(root: Path) -> Finding:
         return warning(
             "output.writable",
             what,
-            "free some space: recordings wait while the disk is full",
+            f"{advice_on(errno.ENOSPC)}: recordings wait while it is full",
             path=str(root),
             free=free,
         )

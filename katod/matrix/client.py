@@ -141,7 +141,7 @@ class Client:
         if answer.status == 401:
             raise DeliveryStopped(f"the access token is not accepted: {answer.problem}")
         if answer.status == 429:
-            raise DeliveryError("the homeserver limits how many events it takes", wait=answer.wait)
+            raise DeliveryError("the homeserver limits how many events it takes", wait=answer.wait or 0.0)
         return answer
 
 

@@ -14,6 +14,8 @@ from katod.otlp.lines import SpanLine, request_of
 _WHO: Final = "the collector"
 _EXTRA: Final = "otlp"
 _TYPE: Final = "application/x-protobuf"
+_JSON: Final = "application/json"
+_PAGE: Final = "text/html"
 _LARGEST_HEADERS: Final = 16 * 1024
 _HEADER: Final = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*([!-~](?:[ -~]*[!-~])?)[ \t]*")
 _BUSY: Final = frozenset({429, 502, 503, 504})  # the same request may be taken later
@@ -79,10 +81,19 @@ class CollectorClient:
         raise DeliveryRefused(problem, status=answer.status)
 
     def _rejected(self, answer: HttpAnswer) -> int:
-        """Return how many spans were rejected; an answer that is none of protobuf says nothing of that."""
+        """Return how many spans were rejected; an answer that is none of a collector says nothing of that.
+
+        Some answer in JSON, whatever they are asked in. Raises DeliveryError for a page, as one where people log in: no
+        collector answers with that.
+        """
+        if answer.kind == _PAGE:
+            raise DeliveryError(f"what answers {answer.status} there is a web page, and no collector")
         response = self._protobuf.messages.ExportTraceServiceResponse()
         try:
-            response.ParseFromString(answer.body)
-        except self._protobuf.error:
+            if answer.kind == _JSON:
+                self._protobuf.json.Parse(answer.body, response, ignore_unknown_fields=True)
+            else:
+                response.ParseFromString(answer.body)
+        except (UnicodeDecodeError, self._protobuf.json.ParseError, self._protobuf.error):
             return 0
         return max(0, int(response.partial_success.rejected_spans))

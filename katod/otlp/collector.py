@@ -53,10 +53,10 @@ class Collector:
             raise DeliveryError(refusal.what) from refusal
 
     def send_some(self, reader: RecordingReader[SpanLine], *, quiet: bool) -> bool:  # noqa: ARG002 - all spans are final
-        """Send the next spans of a recording; return whether there may be more. Raises DeliveryError, Stopping.
+        """Send the next spans of a recording; return whether there may be more.
 
         By the question which of them were sent before, the ledger has what the last request sent: only one may be sent
-        twice.
+        twice. Raises DeliveryError, Stopping, Withdrawn.
         """
         more, recording = reader.read(), reader.recording
         if not reader.lines:
@@ -73,8 +73,9 @@ class Collector:
 
     def _send(self, lines: list[SpanLine], recording: OfferedRecording, *, blamed: bool = False) -> None:
         """Send spans; halve a request that is refused, until what is refused alone is skipped."""
-        if not (lines and self._exchange.wants(recording)):  # it was forgotten, or its project is excluded now
+        if not lines:
             return
+        self._exchange.require(recording)
         try:
             rejected = self._client.send(lines)
         except DeliveryRefused as refusal:

@@ -435,7 +435,9 @@ class CatchUp:
         except SourceChanged:
             return None
         except SourceError as error:
-            self._delivery.park(follower.output, OutputError(f"its session cannot be read: {error.what}"))
+            self._delivery.park(
+                follower.output, OutputError(f"its session cannot be read: {error.what}", hint=error.hint)
+            )
             return None
         if batch.lines:
             follower.take(source, batch, self._name, is_document=is_document)

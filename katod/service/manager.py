@@ -311,14 +311,12 @@ def _check_reachable() -> None:
 
 
 def _without() -> str:
-    """Return the advice for a machine without a service manager."""
+    """Return the advice for a machine without a service manager: how to run the daemon, as nothing else records."""
     if "microsoft" in _text(Path("/proc/version")).lower():
         return "set `systemd=true` below `[boot]` in /etc/wsl.conf, run `wsl --shutdown` in Windows, and try again"
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
-        return (
-            "leave `katod run` or `katod serve` running in a terminal; in a container, run each as a separate process"
-        )
-    return "start `katod run`, and `katod serve` if you want it, from your login session"
+        return "leave `katod run` running in a terminal, or have the container start it as a process of its own"
+    return "start `katod run` from your login session"
 
 
 def _systemctl(*arguments: str) -> str:

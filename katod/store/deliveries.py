@@ -15,6 +15,7 @@ from katod.store.tables import DELIVERIES, DESTINATIONS, POSITIONS, RUNNING_DELI
 _MOST_VALUES: Final = 500  # of one statement
 _UNFINISHED: Final = "SELECT output FROM deliveries WHERE room = ? AND NOT done"
 _OF_KIND: Final = {"matrix": "room LIKE '!%'", "otlp": "room NOT LIKE '!%'"}  # only the id of a room begins like this
+_WITH_CONTENT: Final = "SELECT id FROM outputs WHERE json_extract(options, '$.span_content')"
 _HERE: Final = "SELECT 1 FROM sqlite_master WHERE name = ?"
 
 
@@ -72,13 +73,24 @@ class Deliveries:
         query = "UPDATE deliveries SET problem = ? WHERE room = ? AND NOT done AND output = ?"
         self._db.execute(query, (problem, destination, output))
 
-    def follow(self, kind: str, destination: str) -> None:
-        """Deliver the outputs that wait for other destinations of a kind to this one, unless any of them was sent."""
+    def follow(self, kind: str, destination: str, *, with_content: bool) -> None:
+        """Deliver the outputs that wait for other destinations of a kind to this one, unless any of them was sent.
+
+        Those whose spans say what was said only go where such spans are wanted (`with_content`).
+        """
         began = (
             "SELECT 1 FROM positions WHERE positions.output = deliveries.output AND positions.room = deliveries.room"
         )
         query = "UPDATE OR IGNORE deliveries SET room = ?, problem = '' WHERE room != ? AND NOT done"
-        self._db.execute(f"{query} AND {_OF_KIND[kind]} AND NOT EXISTS ({began})", (destination, destination))
+        kept = "" if with_content else f" AND output NOT IN ({_WITH_CONTENT})"
+        self._db.execute(f"{query} AND {_OF_KIND[kind]} AND NOT EXISTS ({began}){kept}", (destination, destination))
+
+    def with_content(self, destination: str) -> list[int]:
+        """Return the outputs that are delivered to a destination, not all of which was sent, with what was said."""
+        if not self._exists():
+            return []
+        query = f"SELECT DISTINCT output FROM deliveries WHERE room = ? AND NOT done AND output IN ({_WITH_CONTENT})"
+        return [output for (output,) in self._db.execute(f"{query} ORDER BY output", (destination,))]
 
     def elsewhere(self, kind: str, destination: str) -> dict[str, list[int]]:
         """Return which outputs wait for other destinations of a kind than this one, to which nothing is sent."""

@@ -21,7 +21,7 @@ Auto = Literal["", "wanted", "yes", "no", "off"]
 class SessionRow(NamedTuple):
     """One session: the state of its live stream, the number of its next event, and its current output."""
 
-    id: Annotated[int, "PRIMARY KEY"]
+    id: Annotated[int, "PRIMARY KEY AUTOINCREMENT"]  # never that of one that was forgotten
     key: Annotated[SessionKey, "UNIQUE"]
     cwd: str = ""
     metadata: dict[str, Any] | None = None  # None while the session is not recorded: no content of it is kept then
@@ -57,7 +57,7 @@ class OutputRow(NamedTuple):
     `head` is what the head of its file says of the session, and since when it is being recorded.
     """
 
-    id: Annotated[int, "PRIMARY KEY"]
+    id: Annotated[int, "PRIMARY KEY AUTOINCREMENT"]  # never that of one that was forgotten
     session: Annotated[int, "REFERENCES sessions"]
     root: Path
     path: Annotated[Path, "UNIQUE"]

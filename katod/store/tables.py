@@ -153,8 +153,8 @@ def _column(name: str, field: str, hint: Any) -> Column:
     stored = _PLAIN.get(hint, "TEXT")
     kinds = frozenset({_KINDS[stored], types.NoneType} if optional else {_KINDS[stored]})
     sql = " ".join(filter(None, (stored, "" if optional else "NOT NULL", constraint)))
-    if constraint == "PRIMARY KEY" and hint is int:
-        sql = "INTEGER PRIMARY KEY"
+    if constraint.startswith("PRIMARY KEY") and hint is int:
+        sql = f"INTEGER {constraint}"
     return Column(name, field, sql, kinds, *_codec(hint))
 
 

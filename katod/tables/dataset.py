@@ -20,6 +20,7 @@ from katod.archive.machine import Machine
 from katod.archive.manifest import MANIFEST, Entry, Slot
 from katod.errors import AlreadyRunning, OutputError
 from katod.model import SessionKey
+from katod.record.spawned import with_started
 from katod.smallfile import read_small, write_small
 from katod.store.usagecache import forget_usage
 from katod.tables.address import Partition
@@ -48,6 +49,7 @@ class DataSet:
         self.machine = machine
         self.folder = folder
         self.damaged_requests: list[Path] = []  # of sessions to be forgotten
+        self.started: dict[SessionKey, str] = {}  # what was read since it was locked, and whose agent started each
         self._entries = folder.manifest.entries
 
     @property
@@ -210,12 +212,15 @@ def opened_set(state: Path, address: str, machine: Machine) -> Iterator[DataSet]
         except AlreadyRunning as error:
             raise AlreadyRunning("another katod is writing this data set", path=address, hint=error.hint) from None
         data = DataSet(address, machine, folder)
-        _forget_asked(data)
+        forget_asked(data)
         yield data
 
 
 def ask_to_forget(state: Path, address: str, keys: Iterable[SessionKey]) -> None:
-    """Have the rows of sessions go: with the lock, whoever gets it next notes that. Raises OSError."""
+    """Have the rows of sessions and of their sub-agents go: with the lock, whoever has it or gets it next notes that.
+
+    Raises OSError.
+    """
     root, data = _root(state, address), orjson.dumps(sorted(keys), default=list)
     asked = blake2b(data, digest_size=8).hexdigest()
     for part in root.glob(f"{_TO_FORGET.format(f'{asked}-*')}.part"):  # of a katod that was killed while it asked this
@@ -223,19 +228,30 @@ def ask_to_forget(state: Path, address: str, keys: Iterable[SessionKey]) -> None
     write_small(root / _TO_FORGET.format(f"{asked}-{token_hex(8)}"), data)
 
 
-def _forget_asked(data: DataSet) -> None:
-    """Note which sessions were asked to be forgotten. From then on, nothing else is known of them. Raises OSError.
+def forget_asked(data: DataSet) -> bool:
+    """Note which sessions were asked to be forgotten: nothing else is known of them then. Return whether any were.
 
-    A request is removed once it was noted; one that cannot be read stays.
+    A request is removed once it was noted; one that cannot be read stays. Raises OutputError or OSError.
     """
-    asked = {path: _asked(path) for path in sorted(data.state.glob(_TO_FORGET.format("*")))}
-    data.damaged_requests += [path for path, keys in asked.items() if keys is None]
+    asked = _requests(data.state)
+    data.damaged_requests = [path for path, keys in asked.items() if keys is None]
     done = {path: keys for path, keys in asked.items() if keys is not None}
     if not done:
-        return
-    data.forget({key for keys in done.values() for key in keys})
+        return False
+    known = {entry.slot[0]: "" for entry in data.sessions()}
+    data.forget(with_started({key for keys in done.values() for key in keys}, known | data.started))
     for path in done:
         durable.remove(path, missing_ok=True)
+    return True
+
+
+def asked_by_now(data: DataSet) -> set[SessionKey]:
+    """Return which sessions were asked to be forgotten, if that was not noted yet. Nothing is changed."""
+    return with_started((key for asked in _requests(data.state).values() for key in asked or ()), data.started)
+
+
+def _requests(state: Path) -> dict[Path, list[SessionKey] | None]:
+    return {path: _asked(path) for path in sorted(state.glob(_TO_FORGET.format("*")))}
 
 
 def _asked(path: Path) -> list[SessionKey] | None:

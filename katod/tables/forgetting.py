@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from katod.agents import AGENTS
 from katod.archive.drop import copies_in
@@ -10,7 +10,7 @@ from katod.archive.machine import Machine
 from katod.archive.update import line_of
 from katod.errors import KatodError
 from katod.model import SessionKey
-from katod.tables.address import S3, Partition, bucket_address
+from katod.tables.address import S3, bucket_address
 from katod.tables.dataset import DataSet, is_forgotten, is_list_damaged, known_sets, opened_set
 from katod.tables.place import DirectoryPlace
 from katod.tables.update import Where, place_of, require_extra
@@ -21,18 +21,12 @@ if TYPE_CHECKING:
 DAMAGED_REQUEST: Final = "this request to forget a session is damaged: forget the session again, and delete the file"
 
 
-class KnownRows(NamedTuple):
-    """A data set that has rows of some sessions, as far as katod knows."""
+def sets_with(state: Path, wanted: Callable[[SessionKey], bool]) -> list[str]:
+    """Return the addresses of the data sets that have rows of the sessions that are wanted, as far as katod knows.
 
-    address: str
-    sessions: list[SessionKey]
-
-
-def known_rows(state: Path, wanted: Callable[[SessionKey], bool]) -> list[KnownRows]:
-    """Return the data sets that have rows of the sessions that are wanted. Nothing is changed."""
-    found = ((address, copies_in(root, wanted)) for address, root in known_sets(state))
-    rows = (KnownRows(address, [one.slot[0] for one in entries if one.name]) for address, entries in found)
-    return [one for one in rows if one.sessions]
+    Nothing is changed. An export that is running may add some.
+    """
+    return [address for address, root in known_sets(state) if any(entry.name for entry in copies_in(root, wanted))]
 
 
 def known_sessions(state: Path) -> dict[SessionKey, str]:
@@ -46,15 +40,17 @@ def incomplete_sets(state: Path) -> list[str]:
     return [address for address, root in known_sets(state) if is_list_damaged(root)]
 
 
-def drop_rows(state: Path, machine: Machine, rows: KnownRows) -> list[str]:
+def drop_rows(state: Path, machine: Machine, address: str) -> list[str]:
     """Write the partitions of the sessions again that were asked to be forgotten, without their rows; return notes.
 
     What fails now is done by the next export. Of a data set that was deleted, only the list goes. Raises KatodError or
-    OSError.
+    OSError, AlreadyRunning if an export is running there.
     """
-    where = _where(rows.address)
-    with opened_set(state, rows.address, machine) as data:
+    where = _where(address)
+    with opened_set(state, address, machine) as data:
         notes = [f"{path}: {DAMAGED_REQUEST}" for path in data.damaged_requests]
+        if not any(map(is_forgotten, data.sessions())):
+            return notes
         if isinstance(where, Path) and _is_deleted(DirectoryPlace(where, machine)):
             data.drop_all()
             return [*notes, f"{where}: the tables there were deleted: katod drops its list of them"]
@@ -63,9 +59,7 @@ def drop_rows(state: Path, machine: Machine, rows: KnownRows) -> list[str]:
         from katod.tables.partitions import PartitionWriter  # noqa: PLC0415 - loads pyarrow
 
         writer = PartitionWriter(data, place)
-        gone = [entry for entry in data.sessions() if is_forgotten(entry)]
-        for name in sorted({entry.name for entry in gone}):
-            writer.drop(Partition.named(name), [entry for entry in gone if entry.name == name])
+        writer.drop_forgotten()
         notes += _drop_unfinished(data, writer)
         data.save()
     return notes

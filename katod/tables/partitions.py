@@ -10,7 +10,7 @@ from katod.errors import OutputError, TablesError
 from katod.model import SessionKey
 from katod.tables.address import Partition, folder_of
 from katod.tables.columns import PartWriter, PresentPart, batches_of
-from katod.tables.dataset import DataSet, is_going
+from katod.tables.dataset import DataSet, is_forgotten, is_going
 from katod.tables.place import PartDraft, TablesPlace
 from katod.tables.plan import is_left
 from katod.tables.schema import OF_EVENTS, SESSIONS, TABLES, USAGE, TableSpec
@@ -99,6 +99,12 @@ class PartitionWriter:
             self.rewrite_usage(partition, (), {str(entry.slot[0]) for entry in entries}, "")
         if not was_left:
             self._data.begin(partition)
+
+    def drop_forgotten(self) -> None:
+        """Write the partitions of sessions that were forgotten without their rows. Raises KatodError or OSError."""
+        gone = [entry for entry in self._data.sessions() if is_forgotten(entry)]
+        for name in sorted({entry.name for entry in gone}):
+            self.drop(Partition.named(name), [entry for entry in gone if entry.name == name])
 
     def rewrite_usage(self, partition: Partition, rows: Iterable[dict[str, Any]], known: set[str], digest: str) -> None:
         """Write the usage of a partition; rows of sessions that are not `known` now stay as they are.

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from katod.archive.excluded import Exclusion
 from katod.archive.plan import Task
-from katod.archive.update import Progress, Result
+from katod.archive.update import Progress, Result, line_of
 from katod.discover.found import FoundSession
-from katod.errors import TablesError, with_extra
+from katod.errors import KatodError, TablesError, with_extra
 from katod.model import Options
 from katod.record.policy import Policy
 from katod.tables.address import BucketAddress
-from katod.tables.dataset import DataSet
+from katod.tables.dataset import DataSet, forget_asked, is_forgotten
 from katod.tables.place import DirectoryPlace, TablesPlace
 from katod.tables.plan import TablesPlan, planned
 
@@ -49,6 +49,7 @@ def bring_up_to_date(
     if not plan.is_empty:
         require_extra()
         _write(_Work(data, where, found, run, exclusion, plan), result, progress)
+    _forget_meanwhile(data, where, result)
     data.save()
     return result
 
@@ -84,6 +85,19 @@ def _write(work: _Work, result: Result, progress: Progress) -> None:
         writer.write(enumerate(progress(tasks)), read)
     rows = CountedRows(data, used, work.exclusion, hide=hide)
     writer.write_usage(rows.rows(), rows.known)
+
+
+def _forget_meanwhile(data: DataSet, where: Where, result: Result) -> None:
+    """Take out the rows of sessions that were asked to be forgotten since this run began: it alone may do so now."""
+    try:
+        while forget_asked(data):
+            if any(map(is_forgotten, data.sessions())):
+                require_extra()
+                from katod.tables.partitions import PartitionWriter  # noqa: PLC0415 - loads pyarrow
+
+                PartitionWriter(data, place_of(where, data)).drop_forgotten()
+    except (KatodError, OSError) as error:
+        result.failures.append(line_of(error))  # the next run does it
 
 
 def _staged(task: Task, *, hide: bool) -> "StagedRows":

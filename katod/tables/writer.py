@@ -13,7 +13,7 @@ from katod.archive.update import Result, line_of, require_disk
 from katod.errors import KatodError, OutputError, SourceGone, TablesError
 from katod.model import SessionKey
 from katod.tables.address import Partition, folder_of, partition_of
-from katod.tables.dataset import DataSet, is_going
+from katod.tables.dataset import DataSet, asked_by_now, is_going
 from katod.tables.partitions import NewRows, PartitionWriter
 from katod.tables.place import TablesPlace
 from katod.tables.plan import TablesPlan, is_left
@@ -167,6 +167,7 @@ class TablesWriter:
         key, said = task.found.key, read.value
         before = self._data.known(key)
         self._cwds[key] = said.cwd
+        self._data.started[key] = said.parent
         if said.problem:
             self._result.notes.append(f"{key}: {said.problem}")
         if self._is_excluded(key, said):
@@ -229,7 +230,9 @@ class TablesWriter:
             if partition not in self._whole and not self._partitions.is_left(partition):
                 self._partitions.require_own(partition)
                 self._read_rest(partition)
-            new = self._new.pop(partition, {})
+            gone = asked_by_now(self._data)  # what is forgotten from now on goes at the end of the run
+            waiting = self._new.pop(partition, {})
+            new = {name: rows for name, rows in waiting.items() if rows.entry.slot[0] not in gone}
             is_new = {name: self._data.known(rows.entry.slot[0]) for name, rows in new.items()}
             is_complete = self._unread[partition] <= 0
             self._partitions.rewrite(partition, new, self._spool, is_complete=is_complete)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from errno import ENOSPC
 from fcntl import LOCK_EX, LOCK_NB, flock
 from hashlib import blake2b
 from itertools import chain, islice
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from katod import durable
-from katod.errors import OutputError, OutputReplaced, TargetRefused
+from katod.errors import OutputError, OutputReplaced, TargetRefused, advice_on, hint_for
 from katod.model import signed
+from katod.shell import pasted
 from katod.write.recover import plan
 from katod.write.root import require_root
 from katod.write.safe import open_file, open_parent
@@ -344,14 +346,15 @@ def _opened(place: OutputPath, *, create: bool, writes: bool = False) -> Iterato
     except FileNotFoundError:
         require_root(place.path, place.root, place.marker)
         if create:
-            raise OutputError("its directory no longer exists", path=place.path) from None
+            hint = f"to create it again: mkdir -p {pasted(str(place.path.parent))}"
+            raise OutputError("its directory no longer exists", path=place.path, hint=hint) from None
         raise
     except FileExistsError:
         raise
     except TargetRefused as error:
         raise OutputError(error.what, path=place.path, hint="katod writes only to regular files you own") from error
     except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror}", path=place.path) from error
+        raise OutputError(f"cannot be written: {error.strerror}", path=place.path, hint=hint_for(error)) from error
 
 
 def _require_name(parent: int, place: OutputPath, fd: int) -> None:
@@ -405,6 +408,6 @@ def _write(fd: int, data: bytes, path: Path) -> None:
     while view:
         written = durable.write(fd, view)
         if written <= 0:
-            raise OutputError("cannot be written: write returned 0 bytes", path=path, hint="is the disk full?")
+            raise OutputError("cannot be written: write returned 0 bytes", path=path, hint=advice_on(ENOSPC))
         view = view[written:]
     durable.sync(fd)

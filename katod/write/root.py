@@ -11,7 +11,7 @@ from typing import Final
 from uuid import uuid4
 
 from katod import durable
-from katod.errors import OutputError
+from katod.errors import IS_IT_MOUNTED, OutputError, hint_for
 from katod.model import signed
 from katod.shell import pasted
 from katod.write.safe import PRIVATE_FILE, make_root
@@ -26,7 +26,7 @@ def mark_root(root: Path) -> str:
         found = sorted(filter(_MARKER.fullmatch, os.listdir(root)))
         return found[0] if found else _create_marker(root)
     except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror}", path=root) from error
+        raise OutputError(f"cannot be written: {error.strerror}", path=root, hint=hint_for(error)) from error
 
 
 def write_marker(root: Path, name: str) -> None:
@@ -37,7 +37,9 @@ def write_marker(root: Path, name: str) -> None:
         if not os.path.lexists(root / name):
             _write_marker(root, name)
     except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror}", path=root, hint="is the disk mounted?") from error
+        raise OutputError(
+            f"cannot be written: {error.strerror}", path=root, hint=hint_for(error) or IS_IT_MOUNTED
+        ) from error
 
 
 def _create_marker(root: Path) -> str:
@@ -67,18 +69,18 @@ def require_root(path: Path, root: Path, marker: str, *, dev: int | None = None)
         what = f"{root} is not the directory that katod wrote to"
         raise OutputError(what, path=path, hint=_advice(root, marker))
     if not marker and dev is not None and _is_empty_elsewhere(path, root, dev):
-        raise OutputError(f"{root} is empty and on another disk than before", path=path, hint="is the disk mounted?")
+        raise OutputError(f"{root} is empty and on another disk than before", path=path, hint=IS_IT_MOUNTED)
 
 
 def _is_empty_elsewhere(path: Path, root: Path, dev: int) -> bool:
     try:
         return signed(root.stat().st_dev) != dev and not os.listdir(root)
     except OSError as error:
-        raise OutputError(f"{root} cannot be read: {error.strerror}", path=path) from error
+        raise OutputError(f"{root} cannot be read: {error.strerror}", path=path, hint=hint_for(error)) from error
 
 
 def _advice(root: Path, marker: str) -> str:
     here = pasted(str(root))
     if not marker:
-        return f"is the disk mounted? If the directory was deleted: mkdir -p {here}"
-    return f"is the disk mounted? To start over in an empty directory: mkdir -p {here} && touch {here}/{marker}"
+        return f"{IS_IT_MOUNTED} If the directory was deleted: mkdir -p {here}"
+    return f"{IS_IT_MOUNTED} To start over in an empty directory: mkdir -p {here} && touch {here}/{marker}"

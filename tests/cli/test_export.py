@@ -204,3 +204,48 @@ def test_tools_are_shown_as_the_setting_says_unless_it_is_given(world, form):
     assert "Default: the setting content.tools." in " ".join(world.cli("export", "--help").split())
     assert "make it" not in world.cli("export", "latest", "-f", form)
     assert "make it" in world.cli("export", "latest", "-f", form, "--tools", "summary")
+
+
+@pytest.fixture
+def silent(world, monkeypatch):
+    """Return a session with words, and a recording of it since then, in which nothing was said yet."""
+    monkeypatch.chdir(world.home)
+    maker = Claude(world).say(user("hello"), says("before"))
+    world.once()
+    world.cli("start", "latest", "notes")
+    return maker
+
+
+@pytest.mark.parametrize("options", [*(("-f", name) for name in FORMATS), ("--for", "pr")], ids=" ".join)
+def test_an_export_of_nothing_is_refused_in_every_format(world, silent, options):
+    """No empty file is written, no folder for it is made, and no pipe takes an empty page for one."""
+    path = world.outputs()[0].path
+    for what in ("1", str(path)):
+        assert world.cli("export", what, *options, code=1) == ""
+        assert f"{what}: nothing was said in it yet" in world.said
+    before = sorted(world.home.rglob("*"))
+    for target in ("new", "out/", "folder/new"):
+        world.cli("export", "1", *options, "-o", str(world.home / target), code=1)
+        assert "nothing was said in it yet" in world.said
+    assert sorted(world.home.rglob("*")) == before
+    silent.say(user("words"))
+    world.once()
+    assert world.cli("export", "1", *options)
+
+
+@pytest.mark.usefixtures("silent")
+def test_what_else_renders_a_recording_refuses_one_without_words(world):
+    """Its file can be shown as it is: it has a head."""
+    for words in (("show", "1", "--tools", "full"), ("open", "1", "--web"), ("handoff", "1")):
+        assert world.cli(*words, code=1) == ""
+        assert "1: nothing was said in it yet" in world.said
+    assert world.cli("show", "1")
+    assert world.cli("export", "--recording", "1") == world.cli("show", "1")
+
+
+def test_a_session_without_words_is_refused_alone_and_counted_among_all(world):
+    """It is no failure of `katod export --all`."""
+    world.claude().append(Claude().record("mode"))
+    world.cli("export", "latest", "-f", "html", code=1)
+    assert "latest: nothing was said in it yet" in world.said
+    assert world.cli("export", "--all", "-f", "html", "-o", str(world.home / "all")) == "empty 1\n"

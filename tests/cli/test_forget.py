@@ -10,6 +10,7 @@ from katod.agents import AGENTS
 from katod.archive.folder import DRAFT, opened
 from katod.archive.folders import remember
 from katod.archive.manifest import MANIFEST
+from katod.cli import forget
 from katod.cli.context import Context
 from katod.config import rescue_path
 from katod.model import SessionKey
@@ -296,6 +297,21 @@ def test_a_folder_to_which_an_export_is_writing_is_named(world, maker):
         world.cli("forget", SESSION, "--outputs", "--yes", code=1)
     assert f"its copies stay for now in {folder}, where another `katod export --all` is writing" in world.said
     world.cli("export", "--all", "-o", str(folder))
+    world.cli("forget", SESSION, "--outputs", "--yes")
+    assert list(folder.rglob("*.md")) == []
+
+
+def test_copies_in_a_folder_that_is_new_since_katod_looked_go_too(world, maker, monkeypatch):
+    """An export to it may begin while katod asks whether to go on."""
+    folder = world.home / "all"
+    real = forget._ask
+
+    def asked(*arguments):
+        world.katod("export", "--all", "-o", str(folder))
+        assert list(folder.rglob("*.md"))
+        return real(*arguments)
+
+    monkeypatch.setattr(forget, "_ask", asked)
     world.cli("forget", SESSION, "--outputs", "--yes")
     assert list(folder.rglob("*.md")) == []
 

@@ -28,6 +28,41 @@ def test_a_session_is_called_as_its_person_says(world: World, maker: Claude) -> 
     assert [row["title"] for row in listed(world)] == ["By the agent"]
 
 
+def test_the_status_calls_recordings_as_their_person_says(world: World, maker: Claude) -> None:
+    """Running and ended ones, and those that `::keep` wrote; without a title, as they were called before."""
+    maker.say(user("::start\nfirst words"), says("Yes."), user("::keep kept"), user("::stop"))
+    maker.say(user("::start other\nmore words"), says("Yes."))
+    world.once()
+
+    def titles() -> list[str]:
+        row = world.status()
+        return [one["title"] for one in (*row["recordings"], *row["ended"])]
+
+    before = titles()
+    assert NAME not in before
+    world.cli("rename", "1", NAME)
+    assert titles() == [NAME] * len(before)
+    assert NAME in world.cli("status")
+    world.cli("rename", "1")
+    assert titles() == before
+
+
+def test_the_status_calls_sessions_that_wait_as_their_person_says(world: World, maker: Claude) -> None:
+    """Those that are not recorded."""
+    maker.put(maker.calls("t1", "AskUserQuestion", questions=[{"question": "Which?", "options": []}]))
+    world.cli("rename", maker.session, NAME)
+    assert [row["title"] for row in world.status()["blocked"]] == [NAME]
+
+
+def test_a_search_in_transcripts_calls_them_as_their_person_says(world: World, maker: Claude) -> None:
+    """Also those that were begun under another title."""
+    maker.say(user("::start\nzebra"), says("Yes."))
+    world.once()
+    world.cli("rename", "1", NAME)
+    found = [orjson.loads(line) for line in world.cli("search", "--json", "zebra").splitlines()]
+    assert {row["title"] for row in found} == {NAME}
+
+
 def test_sessions_are_chosen_by_star_and_labels(world: World, maker: Claude) -> None:
     """Those that lack one are not even opened."""
     Claude(world, OTHER).say(user("something else"), says("yes"))

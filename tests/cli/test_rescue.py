@@ -46,6 +46,13 @@ def test_programs_get_the_list_as_json(world: World, lost: Claude) -> None:
     assert row["files"] == [str(lost.path)]
 
 
+def test_a_saved_session_is_called_as_its_person_says(world: World, lost: Claude) -> None:
+    """In the list and its JSON, as everywhere."""
+    world.cli("rename", lost.session, "The login page")
+    assert [row["title"] for row in json.loads(world.cli("rescue", "--json"))] == ["The login page"]
+    assert "The login page" in world.cli("rescue")
+
+
 def test_without_any_it_says_why(world: World) -> None:
     """Because nothing was due, or because it is off."""
     assert "recording.rescue = true" in world.cli("rescue")

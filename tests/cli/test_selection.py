@@ -378,6 +378,16 @@ def test_a_person_is_asked_which_session(context, asked, world, monkeypatch):
     assert asked == [(["claude", "claude", "codex"], None), (["claude", "claude", "codex", "claude"], "claude")]
 
 
+def test_sessions_to_choose_from_are_called_as_their_person_says(context, world, monkeypatch):
+    """The picker takes the title from what is said of each."""
+    world.cli("rename", ONE, "The login page")
+    titles = []
+    monkeypatch.setattr(selection, "is_terminal", lambda: True)
+    monkeypatch.setattr(picker, "pick", lambda _, found, __: titles.extend(one.said.title for one in found) or found[0])
+    select(context, "")
+    assert sorted(filter(None, titles)) == ["The login page"]
+
+
 def test_nobody_is_asked_for_what_is_clear(recorded, asked, world, monkeypatch):
     """The only recording is meant, `latest`, and to start, this directory's latest session."""
     assert select(recorded, "").key.id == ONE

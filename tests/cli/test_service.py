@@ -259,6 +259,18 @@ def test_without_systemd_it_says_what_to_do(world, programs, monkeypatch):
     assert "/etc/wsl.conf" in raised.value.hint
 
 
+@pytest.mark.parametrize("place", ["container", "other", "WSL"])
+def test_the_advice_without_systemd_starts_what_records(monkeypatch, place):
+    """The server of the page records nothing, so `katod serve` is no advice for a daemon that does not run."""
+    monkeypatch.setattr(manager, "_read", lambda _: b"Linux version 5.15-microsoft" if place == "WSL" else b"Linux")
+    monkeypatch.setattr(manager.Path, "exists", lambda path: place == "container" and path.name == ".dockerenv")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(ServiceError) as raised:
+        manager.manager()
+    assert "katod serve" not in raised.value.hint
+    assert ("`katod run`" in raised.value.hint) is (place != "WSL")
+
+
 def test_launchd_is_told_by_a_property_list(world, programs, monkeypatch):
     """On macOS the agent is loaded, asked, restarted and unloaded."""
     monkeypatch.setattr(sys, "platform", "darwin")

@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 from katod.delivery.delivery import RecordingDelivery
+from katod.delivery.exchange import OfferedRecording
 from katod.log import EventLog
+from katod.model import Range, SessionKey
 from katod.store.ledger import Ledger
 from tests.support.inprocess import InProcess
 from tests.support.live import PATIENCE, until
@@ -28,6 +32,14 @@ def rows(world: World, table: str) -> list[Any]:
     assert ledger is not None
     with closing(ledger.db):
         return ledger.db.execute(f"SELECT * FROM {table}").fetchall()
+
+
+def offered(output: int = 1, *, session: int = 0, start: str = "start", ranges: int = 1) -> OfferedRecording:
+    """Return a recording as it is offered, of a session that has its number if none is given."""
+    number = session or output
+    begun = tuple(Range(start if index == 0 else f"again {index}") for index in range(ranges))
+    row: Any = SimpleNamespace(id=output, path=Path("notes.md"), ranges=begun)
+    return OfferedRecording(number, SessionKey("claude", str(number)), row, 0, ())
 
 
 class Delivering(InProcess):

@@ -14,6 +14,7 @@ from katod.destinations import MatrixSettings
 from katod.log import EventLog
 from katod.matrix.kind import MATRIX_DELIVERY
 from katod.model import Options, Range, SessionKey
+from katod.store.ledger import Ledger
 from katod.store.rows import DestinationRow, OutputRow
 from tests.looping import each
 from tests.support.parts import memory_ledger
@@ -28,6 +29,7 @@ class Known:
         self.wrote: list[Any] = []
         self.deliveries = self
         self.excluded: bool | OSError = False
+        self.settings = SimpleNamespace()
 
     def finish(self, *told: Any) -> None:
         self.wrote.append(("finish", *told))
@@ -54,6 +56,13 @@ def of(known: Known) -> Any:
     return delivery
 
 
+def offering(ledger: Ledger, known: Known) -> Any:
+    """Return a delivery with this ledger to a room, as this policy says."""
+    delivery = of(known)
+    delivery._ledger, delivery._offers, delivery._to = ledger, delivery_._Offers(), SimpleNamespace(destination=ROOM)
+    return delivery
+
+
 def offered(session: int, key: str) -> Any:
     return SimpleNamespace(session=session, key=key, row=SimpleNamespace(id=3), last=5)
 
@@ -77,15 +86,14 @@ def test_a_project_is_not_sent_while_it_is_not_known_whether_it_is_excluded() ->
     known = Known()
     found = []
     for known.excluded in (False, True, OSError()):
-        found.append(of(known)._is_excluded("/p"))
+        found.append(of(known)._excluded("/p"))
     delivery = of(known)
     delivery._policy = None
-    assert [*found, delivery._is_excluded("/p")] == [False, True, True, True]
+    assert [*found, delivery._excluded("/p")] == ["", delivery_._EXCLUDED, delivery_._UNREADABLE, delivery_._EXCLUDED]
 
 
-@each("is_excluded", [False, True])
-def test_only_ranges_that_began_for_the_room_are_offered(is_excluded: bool) -> None:
-    """What was recorded before is not sent; nothing is of a project that is excluded now."""
+def waiting_for_the_room() -> tuple[Ledger, int]:
+    """Return a ledger with a recording whose second range is delivered, and the number of the recording."""
     ledger = memory_ledger()
     session = ledger.add_session(SessionKey("claude", "s"))
     head = {"key": ["claude", "s", ""], "metadata": {}}
@@ -93,14 +101,45 @@ def test_only_ranges_that_began_for_the_room_are_offered(is_excluded: bool) -> N
     row = OutputRow(0, session.id, Path("/o"), Path("/o/a.md"), "markdown", 1, Options(), head, ranges=ranges)
     row = ledger.save_output(ledger.add_output(row))
     ledger.deliveries.begin(row.id, 1, ROOM)
-    delivery: Any = object.__new__(RecordingDelivery)
-    delivery._ledger, delivery._to = ledger, SimpleNamespace(destination=ROOM)
-    delivery._is_excluded = lambda _cwd: is_excluded
-    offered = delivery._recording(row.id, session.id)
-    if is_excluded:
-        assert offered is None
-    else:
-        assert ([one.start for one in offered.row.ranges], offered.last) == (["c"], 1)
+    return ledger, row.id
+
+
+def test_only_ranges_that_began_for_the_room_are_offered() -> None:
+    """What was recorded before is not sent."""
+    ledger, output = waiting_for_the_room()
+    delivery, exchange = offering(ledger, Known()), Exchange(lambda: None)
+    delivery._offer(exchange)
+    recording = exchange.offered()[output]
+    assert ([one.start for one in recording.row.ranges], recording.last) == (["c"], 1)
+
+
+def test_what_waits_is_withheld_as_soon_as_its_project_is_excluded() -> None:
+    """And sent once it is not; `katod status` says why it is not sent. Nothing has to be said in it."""
+    ledger, output = waiting_for_the_room()
+    known, exchange, found = Known(), Exchange(lambda: None), []
+    delivery = offering(ledger, known)
+    for known.excluded in (False, True, OSError(), False):
+        delivery._offer(exchange)
+        found.append((list(exchange.offered()), ledger.deliveries.summary(ROOM).problems))
+    why = [[], [(output, delivery_._EXCLUDED)], [(output, delivery_._UNREADABLE)], []]
+    assert found == list(zip([[output], [], [], [output]], why, strict=True))
+
+
+def test_projects_are_looked_at_again_while_something_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some seconds, although the ledger is as it was."""
+    now = [1000.0]
+    monkeypatch.setattr(delivery_, "monotonic", lambda: now[0])
+    ledger, output = waiting_for_the_room()
+    known, exchange = Known(), Exchange(lambda: None)
+    delivery = offering(ledger, known)
+    delivery._thread = SimpleNamespace(), exchange
+    delivery.look()
+    known.excluded = True
+    delivery.look()
+    assert (list(exchange.offered()), delivery.deadline()) == ([output], 1005.0)
+    now[0] = 1005.0
+    delivery.look()
+    assert exchange.offered() == {}
 
 
 class Thread:

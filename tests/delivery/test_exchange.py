@@ -1,13 +1,12 @@
 """What the daemon's loop and the thread that sends hand to each other."""
 
 import threading
-from typing import Any
 
 import pytest
 
-from katod.delivery.exchange import Exchange, OfferedRecording, SentAlready, SentQuery, Stopping
-from katod.model import SessionKey
+from katod.delivery.exchange import Exchange, OfferedRecording, SentAlready, SentQuery, Stopping, Withdrawn
 from katod.store.rows import DestinationRow
+from tests.delivery.delivering import offered
 
 
 @pytest.fixture
@@ -21,11 +20,6 @@ def exchange(woken: list[int]) -> Exchange:
     return Exchange(lambda: woken.append(1))
 
 
-def recording(number: int, session: int = 1) -> OfferedRecording:
-    row: Any = type("Row", (), {"id": number})
-    return OfferedRecording(session, SessionKey("claude", str(session)), row, 0, ())
-
-
 def test_the_loop_is_told_when_the_thread_ends(exchange: Exchange, woken: list[int]) -> None:
     """It runs until then, also while it is asked to end."""
     assert not exchange.is_over
@@ -35,16 +29,27 @@ def test_the_loop_is_told_when_the_thread_ends(exchange: Exchange, woken: list[i
     assert (exchange.is_over, len(woken)) == (True, 1)
 
 
+def is_wanted(exchange: Exchange, recording: OfferedRecording) -> bool:
+    """Return whether a recording is still to be sent."""
+    try:
+        exchange.require(recording)
+    except Withdrawn:
+        return False
+    return True
+
+
 def test_a_recording_is_wanted_as_long_as_it_is_offered(exchange: Exchange) -> None:
-    """As the same session: its number may be another one's after it was forgotten."""
-    one = recording(1)
-    assert not exchange.wants(one)
+    """With what it has by now. What began after it was forgotten may have its numbers, and another range its own."""
+    one = offered(1)
+    assert not is_wanted(exchange, one)
     exchange.offer({1: one})
-    assert exchange.wants(one)
-    assert not exchange.wants(recording(2))
-    assert not exchange.wants(recording(1, session=2))
+    assert is_wanted(exchange, one)
+    exchange.offer({1: one._replace(sources=(None,))})  # type: ignore[arg-type]
+    assert is_wanted(exchange, one)
+    others = (offered(2), offered(1, session=2), offered(1, start="later"), offered(1, ranges=2))
+    assert not any(is_wanted(exchange, other) for other in others)
     exchange.offer({})
-    assert not exchange.wants(one)
+    assert not is_wanted(exchange, one)
 
 
 def test_the_loop_is_woken_now_and_then_for_what_was_sent(exchange: Exchange, woken: list[int]) -> None:
@@ -81,7 +86,7 @@ def test_whoever_waits_is_stopped(exchange: Exchange) -> None:
         lambda: exchange.ask(SentQuery(1, 1)),
         lambda: exchange.pause(60),
         lambda: exchange.wait({}, 60),
-        lambda: exchange.wants(recording(1)),
+        lambda: exchange.require(offered(1)),
     ):
         with pytest.raises(Stopping):
             wait()
@@ -91,6 +96,6 @@ def test_waiting_ends_when_something_else_is_offered(exchange: Exchange) -> None
     """At once if it was offered already; else after the time."""
     seen = exchange.offered()
     exchange.wait(seen, 0.01)
-    exchange.offer({1: recording(1)})
+    exchange.offer({1: offered(1)})
     exchange.wait(seen, 60)
     exchange.pause(0.01)

@@ -1,6 +1,5 @@
 """Which recordings are read, and when."""
 
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -10,7 +9,7 @@ from katod.delivery.exchange import OfferedRecording
 from katod.delivery.readers import Readers
 from katod.log import EventLog
 from katod.matrix.kind import MATRIX_DELIVERY
-from katod.model import SessionKey
+from tests.delivery.delivering import offered
 
 
 class Clock:
@@ -51,12 +50,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def readers() -> Readers[Any]:
     """Return the positions in recordings of which `t<number>` was sent last."""
     return Readers(MATRIX_DELIVERY.form, EventLog(), lambda recording: f"t{recording.row.id}")
-
-
-def offered(output: int, ranges: int = 1) -> OfferedRecording:
-    """Return a recording as it is offered."""
-    row: Any = SimpleNamespace(id=output, ranges=[None] * ranges)
-    return OfferedRecording(output, SessionKey("claude", str(output)), row, 0, ())
 
 
 def test_what_was_read_rests_until_there_is_more(readers: Readers, clock: Clock) -> None:

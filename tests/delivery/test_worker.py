@@ -13,6 +13,7 @@ from katod.delivery.worker import Worker
 from katod.errors import DeliveryError, DeliveryStopped
 from katod.log import EventLog
 from katod.store.rows import DestinationRow
+from tests.delivery.delivering import offered
 from tests.looping import each
 
 FORM: SentFormat[Any] = SentFormat("matrix", lambda _text: iter(()), releases=True)
@@ -38,10 +39,7 @@ class Katod:
         self.accepted = 0
 
     def offer(self, *numbers: int) -> None:
-        self.exchange._offered = {
-            number: SimpleNamespace(row=SimpleNamespace(id=number, ranges=()), session=7, key="k", last=0)
-            for number in numbers
-        }
+        self.exchange._offered = {number: offered(number, session=7) for number in numbers}
 
     def call(self, name: str, *told: Any) -> Any:
         self.did.append(" ".join(map(str, (name, *told))))

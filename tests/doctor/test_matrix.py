@@ -4,10 +4,10 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from katod.doctor import matrix
+from katod.doctor import deliveries, matrix
 from katod.service.lock import Lock
 from katod.store.ledger import Ledger
-from katod.store.rows import SentRow
+from katod.store.rows import DestinationRow, SentRow
 from tests.matrix.homeserver import ROOM, Homeserver
 from tests.support.records import Claude, user
 
@@ -56,6 +56,18 @@ def test_what_the_room_lacks_is_named(home, server):
     found = home.with_ledger(matrix.examine)
     assert found["matrix.refused"].data == {"events": 1}
     assert found["matrix.incomplete"].text == "recording 7 is not delivered completely: gone"
+
+
+def test_a_delivery_that_has_stopped_is_named(home, server, monkeypatch):
+    """With what has to be done, although the room can be used by now; what an earlier katod stopped at is over."""
+    server.configure(home)
+    home.process()
+    with closing(Ledger.open(home.state, None)) as ledger, ledger.transaction():
+        ledger.deliveries.note(DestinationRow(ROOM, "2026-02-10T22:31:00Z", "not allowed to send", stopped=True))
+    assert "matrix.stopped" not in home.with_ledger(matrix.examine)
+    monkeypatch.setattr(deliveries, "holder", lambda _: 42)
+    finding = home.with_ledger(matrix.examine)["matrix.stopped"]
+    assert (finding.level, "not allowed to send" in finding.text, "SIGHUP" in finding.advice) == ("problem", True, True)
 
 
 @pytest.mark.slow

@@ -52,6 +52,17 @@ def test_what_the_collector_lacks_is_named(home, receiver):
     assert found["otlp.incomplete"].text == "recording 7 is not delivered completely: gone"
 
 
+def test_recordings_that_say_what_is_said_are_named(home, receiver):
+    """They go on as the settings were when they began."""
+    receiver.configure(home, **{"otlp.content": True})
+    home.process()
+    Claude(home).say(user("::start\nhello"))
+    home.process()
+    assert "otlp.content" not in home.with_ledger(otlp.examine)
+    receiver.configure(home)
+    assert home.with_ledger(otlp.examine)["otlp.content"].data == {"ids": [1]}
+
+
 def test_recordings_for_another_collector_are_named(home, receiver):
     """Whether one is set or none, and nothing is said of rooms."""
     home.process()

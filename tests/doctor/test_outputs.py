@@ -1,5 +1,6 @@
 """The output directory: writable, private, the right one, and not synchronised."""
 
+import errno
 import grp
 import os
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from katod.doctor import outputs
 from katod.doctor.outputs import examine, lost_markers, seen_by_others, synced_by, write_markers
-from katod.errors import OutputError
+from katod.errors import OutputError, advice_on
 from katod.model import Options, Range
 from katod.store.rows import OutputRow
 from tests.looping import each
@@ -66,17 +67,25 @@ def test_a_file_in_its_place_is_a_problem(home):
 
 
 def test_a_directory_that_is_not_writable_is_a_problem(home, monkeypatch):
-    """For lack of permission, or because of its file system."""
+    """For lack of permission, or because of its file system; what to do is what `katod status` says of a recording."""
     home.out.mkdir()
     assert home.examined(examine)["output.writable"].level == "ok"
     with monkeypatch.context() as now:
         now.setattr(os, "access", lambda *_: False)
-        assert "not writable by you" in home.examined(examine)["output.writable"].text
+        found = home.examined(examine)["output.writable"]
+        assert "not writable by you" in found.text
+        assert found.advice == f"{advice_on(errno.EACCES)}: ls -ld {home.out}"
     system = os.statvfs(home.out)
     values = {name: getattr(system, name) for name in dir(system) if name.startswith("f_")}
-    for changed, said in (({"f_flag": os.ST_RDONLY}, "read-only"), ({"f_bavail": 1}, "of free space")):
+    cases = (
+        ({"f_flag": os.ST_RDONLY}, "read-only", errno.EROFS),
+        ({"f_bavail": 1}, "of free space", errno.ENOSPC),
+    )
+    for changed, said, number in cases:
         monkeypatch.setattr(os, "statvfs", lambda _, changed=changed: SimpleNamespace(**(values | changed)))
-        assert said in home.examined(examine)["output.writable"].text
+        found = home.examined(examine)["output.writable"]
+        assert said in found.text
+        assert found.advice.startswith(f"{advice_on(number)}: recordings wait ")
 
 
 def test_a_directory_that_others_can_list_is_a_warning(home, reachable):

@@ -6,7 +6,7 @@ import pytest
 
 from katod.delivery import bounds
 from katod.delivery import http as http_
-from katod.delivery.http import HttpAnswer
+from katod.delivery.http import HttpAnswer, HttpServer, require_httpx
 from katod.destinations import MatrixSettings
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped
 from katod.matrix.client import Client, Response, read_token
@@ -63,7 +63,23 @@ def test_a_limit_says_how_long_to_wait(client, server):
     assert Response(HttpAnswer(429, b"", "7"), {}).wait == 7
     assert Response(HttpAnswer(429, b"", "\N{SUPERSCRIPT TWO}"), {}).wait is None  # a digit for Python alone
     assert Response(HttpAnswer(429, b""), {"retry_after_ms": 1e15}).wait == 3600
-    assert Response(HttpAnswer(429, b"", "Wed, 21 Oct 2026 07:28:00 GMT"), {"retry_after_ms": "soon"}).wait is None
+    assert Response(HttpAnswer(429, b"", "soon"), {"retry_after_ms": "soon"}).wait is None
+
+
+def test_a_date_says_how_long_to_wait(monkeypatch):
+    """Until then, not at all if it has passed; never longer than an hour."""
+    monkeypatch.setattr(http_.time, "time", lambda: 1_792_567_680.0)  # 07:28:00
+    for date, wait in (("07:28:30", 30), ("07:27:00", 0), ("23:59:59", 3600)):
+        assert HttpAnswer(503, b"", f"Wed, 21 Oct 2026 {date} GMT").wait == wait
+
+
+@pytest.mark.parametrize("proxy", ["socks9://127.0.0.1:1", "garbage://x"])
+def test_a_proxy_that_cannot_be_used_is_named(monkeypatch, proxy):
+    """By its variable, as its address may have a password in it."""
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(DeliveryStopped, match=r"\(ALL_PROXY\) cannot be used") as caught:
+        HttpServer(require_httpx("matrix"), "the homeserver", "https://matrix.example.org", {})
+    assert proxy not in str(caught.value)
 
 
 @pytest.mark.whole

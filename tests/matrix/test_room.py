@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from katod.delivery.exchange import Exchange, Sent, SentAlready, SentQuery, Uploaded
+from katod.delivery.exchange import Exchange, Sent, SentAlready, SentQuery, Uploaded, Withdrawn
 from katod.delivery.progress import ProgressReporter
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped
 from katod.log import EventLog
 from katod.matrix import room as rooms
 from katod.matrix.lines import Large, RoomEvent
 from katod.matrix.room import Room
-from katod.model import SessionKey
+from tests.delivery.delivering import offered
 from tests.looping import each
 
 Fault = Callable[[], None]
@@ -81,8 +81,7 @@ class Server:
 
     def reader(self, *lines: RoomEvent | str, number: int = 1) -> Any:
         """Return a reader with these lines, of a recording that is to be sent."""
-        key = SessionKey("claude", str(number))
-        recording: Any = SimpleNamespace(session=number, key=key, row=SimpleNamespace(id=number), last=0)
+        recording = offered(number)
         self.exchange.offer(self.exchange.offered() | {number: recording})
         rows = deque(one if isinstance(one, RoomEvent) else line(one) for one in lines)
         return SimpleNamespace(
@@ -95,7 +94,7 @@ class Server:
     def refused(self) -> list[str]:
         return [fields["txn"] for name, fields in self.logged if name == "delivery.refused"]
 
-    def fails(self, reader: Any, times: int, error: type[DeliveryError] = DeliveryError) -> None:
+    def fails(self, reader: Any, times: int, error: type[Exception] = DeliveryError) -> None:
         for _ in range(times):
             with pytest.raises(error):
                 self.send_some(reader)
@@ -136,8 +135,18 @@ def test_nothing_more_is_sent_of_a_recording_that_is_no_longer_wanted(server: Se
     """It was forgotten, or its project is excluded now."""
     reader = server.reader("a", "b")
     server.faults["a"] = lambda: server.exchange.offer({})
-    assert not server.send_some(reader)
+    server.fails(reader, 1, Withdrawn)
     assert server.taken == ["a"]
+
+
+@each("name", ["one", "two"])
+def test_nothing_is_sent_once_a_recording_is_withdrawn_between_two_requests(name: str) -> None:
+    """Not even what belongs to what was sent a moment ago."""
+    server = Server()
+    server.faults[name] = lambda: server.exchange.offer({})
+    reader = server.reader(line("a", large=(large("one"), large("two"))))
+    server.fails(reader, 1, Withdrawn)
+    assert (len(server.uploads), server.taken) == (1 if name == "one" else 2, [])
 
 
 def test_an_event_that_is_refused_is_skipped(server: Server) -> None:
@@ -150,13 +159,87 @@ def test_an_event_that_is_refused_is_skipped(server: Server) -> None:
 
 
 def test_an_account_that_may_not_send_skips_nothing(server: Server) -> None:
-    """If the first event is forbidden, so are all others; after one that was taken, only that event is."""
-    server.faults["a"] = forbidden
+    """If the first two events are forbidden, so are all others; if one is taken, only the one before it is."""
+    server.faults = dict.fromkeys("ab", forbidden)
     server.fails(server.reader("a", "b"), 2, DeliveryStopped)
     assert (server.taken, server.refused()) == ([], [])
-    server.faults = {"c": forbidden}
-    server.send_some(server.reader("b", "c", "d"))
-    assert (server.taken, server.refused()) == (["b", "d"], ["c"])
+    server = Server()
+    server.faults = {"b": forbidden, "d": forbidden}
+    server.send_some(server.reader("b", "c", "d", "e"))
+    assert (server.taken, server.refused()) == (["c", "e"], ["b", "d"])
+
+
+def test_an_event_that_is_refused_at_last_stops_nobody(server: Server) -> None:
+    """After a restart it comes first, and nothing was taken yet: others are sent, and show that it alone is refused."""
+    server.faults["last"] = forbidden
+    alone, other = server.reader("last"), server.reader("a", number=2)
+    server.fails(alone, 3, DeliveryRefused)
+    server.send_some(other)
+    server.send_some(alone)
+    assert (server.taken, server.refused()) == (["a"], ["last"])
+
+
+@each("fault", [forbidden, too_large])
+def test_a_room_that_refuses_all_events_loses_none(fault: Fault) -> None:
+    """The delivery stops; the next katod goes on with the first one that was refused."""
+    server = Server()
+    reader = server.reader("a", *"bcdefg", line("state", state_key=""))
+    server.faults = dict.fromkeys("bcdefg", fault)
+    server.fails(reader, 1, DeliveryStopped)
+    assert (server.taken, server.refused(), reader.lines[0].txn) == (["a"], [], "b")
+    server.faults = {}
+    again = server.reader(*reader.lines)
+    while again.lines:
+        server.send_some(again)
+    assert server.taken == [*"abcdefg", "state"]
+
+
+def test_an_event_that_is_refused_waits_for_another_one(server: Server) -> None:
+    """Without one, nobody knows whether it is refused for its own sake; a state says nothing of that."""
+    server.faults["b"] = too_large
+    reader = server.reader("a", "b", line("state", state_key=""))
+    server.fails(reader, 3, DeliveryRefused)
+    assert (server.refused(), server.taken) == ([], ["a"])
+    reader.lines.append(line("c"))
+    server.send_some(reader)
+    assert (server.refused(), server.taken[-1]) == (["b"], "c")
+    server.faults["d"] = too_large
+    reader.lines.append(line("d"))
+    server.fails(reader, 1, DeliveryRefused)
+    server.send_some(server.reader("other", number=2))
+    server.send_some(reader)
+    assert server.refused() == ["b", "d"]
+
+
+def test_what_is_skipped_is_reported_with_what_shows_that_it_may_be(server: Server) -> None:
+    """At once: a later event that is known to be sent hides that an earlier one was not."""
+    server.faults["b"] = broken
+    reader = server.reader("a", "b", "c")
+    server.fails(reader, 7)
+    server.exchange.take()
+    reported: list[list[str]] = []
+    server.exchange.report = lambda found, **_: reported.append([one.txn for one in found if isinstance(one, Sent)])  # type: ignore[method-assign]
+    server.send_some(reader)
+    assert reported[0] == ["b", "c"]
+
+
+def test_no_other_state_is_sent_while_one_may_be_in_the_room(server: Server) -> None:
+    """Its answer was lost: it is sent again, and would be there twice with another one in between."""
+    state, other = line("one", state_key=""), server.reader(line("two", state_key=""), "b", number=2)
+    reader = server.reader(state, "a")
+    server.faults["one"] = broken
+    server.fails(reader, 1)
+    server.fails(other, 3)
+    assert server.taken == []
+    server.faults = {}
+    server.send_some(reader)
+    server.send_some(other)
+    assert server.taken == ["one", "a", "two", "b"]
+    server.faults["three"] = broken
+    server.fails(server.reader(line("three", state_key="")), 1)
+    server.exchange.offer({})  # it was forgotten
+    server.send_some(server.reader(line("four", state_key=""), number=2))
+    assert server.taken[-1] == "four"
 
 
 def test_a_state_that_is_forbidden_is_skipped(server: Server) -> None:

@@ -68,6 +68,7 @@ class Receiver:
         self.headers: dict[str, str] = {}
         self.paths: set[str] = set()
         self.retry_after = ""
+        self.kind = ""  # the media type of its answers
         self.slowness = 0.3
         self.lock = threading.Lock()
         self._listening: ThreadingHTTPServer | None = None
@@ -239,6 +240,8 @@ class _Handler(BaseHTTPRequestHandler):
         with suppress(OSError):  # katod has gone
             self.send_response(status)
             self.send_header("Content-Length", str(len(data)))
+            if self.collector.kind:
+                self.send_header("Content-Type", self.collector.kind)
             if self.collector.retry_after:
                 self.send_header("Retry-After", self.collector.retry_after)
             self.end_headers()

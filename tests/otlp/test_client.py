@@ -82,6 +82,24 @@ def test_what_is_rejected_is_a_number_of_spans_that_were_sent(client: CollectorC
     assert client.send(LINES) == 0
 
 
+def test_an_answer_may_be_json(client: CollectorClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although the request is in protobuf; what is no answer says nothing."""
+    receiver.kind = "application/json; charset=utf-8"
+    found = []
+    for body in (b'{"partialSuccess":{"rejectedSpans":"3"}}', b'{"partialSuccess":{},"id":1}', b"{}", b"\xff", b"[1]"):
+        monkeypatch.setattr(receiver, "take", lambda _request, body=body: (200, body, True))
+        found.append(client.send(LINES))
+    assert found == [3, 0, 0, 0, 0]
+
+
+def test_a_web_page_is_no_answer_of_a_collector(client: CollectorClient, receiver: Receiver) -> None:
+    """As one where people log in, or of another program: nothing counts as sent."""
+    receiver.kind, receiver.fault = "text/html; charset=utf-8", lambda _spans: "nonsense"
+    with pytest.raises(DeliveryError, match="a web page, and no collector") as caught:
+        client.send(LINES)
+    assert (type(caught.value), caught.value.wait) == (DeliveryError, None)
+
+
 def test_headers_are_lines_of_a_private_file(tmp_path: Path) -> None:
     """In every other case, the problem says what to do and nothing of the content."""
     file = tmp_path / "headers"

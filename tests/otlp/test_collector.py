@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from katod.delivery.exchange import Exchange, Sent, SentAlready, SentQuery
+from katod.delivery.exchange import Exchange, Sent, SentAlready, SentQuery, Withdrawn
 from katod.delivery.progress import ProgressReporter
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped
 from katod.log import EventLog
 from katod.otlp import collector as collectors
 from katod.otlp.collector import Collector
 from katod.otlp.lines import SpanLine
+from tests.delivery.delivering import offered
 
 
 class Asked:
@@ -25,7 +26,7 @@ class Asked:
         self.logged: list[tuple[str, dict[str, Any]]] = []
         self.exchange: Any = Exchange(lambda: None)
         self.exchange.ask = self._answer
-        self.recording: Any = SimpleNamespace(row=SimpleNamespace(id=3), session=7, key="k", last=0)
+        self.recording: Any = offered(3, session=7)
         self.exchange._offered = {3: self.recording}
         log = EventLog(lambda _, name, fields: self.logged.append((name, fields)))
         progress = ProgressReporter("otlp", "http://c", self.exchange, log)
@@ -126,5 +127,6 @@ def test_nothing_is_sent_of_what_is_not_wanted_any_more() -> None:
     """It was forgotten, or its project is excluded now."""
     asked = Asked()
     asked.exchange._offered = {}
-    asked.run()
+    with pytest.raises(Withdrawn):
+        asked.run()
     assert asked.sent == []

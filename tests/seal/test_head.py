@@ -184,6 +184,28 @@ def test_a_head_that_was_half_written_is_completed(world: World, published):
                                               "--recording", str(head.with_name("notes.jsonl")))  # fmt: skip
 
 
+def test_the_same_head_may_be_signed_by_a_second_key(world: World, published):
+    """It is not called another one; once the first signature is moved away, both of them prove it."""
+    _, head, key = published
+    signature = head.with_name(head.name.replace(".json", ".sig.cbor"))
+    second = world.home / "second.pem"
+    world.cli("seal", "--new-key", "--key", str(second))
+    kept = head.read_bytes(), signature.read_bytes()
+    world.cli("seal", "--head", "1", "--key", str(second), code=1)
+    assert f"{signature}: this head is published already, signed by another key: urn:" in world.said
+    assert (head.read_bytes(), signature.read_bytes()) == kept
+    head.unlink()
+    world.cli("seal", "--head", "1", "--key", str(second), code=1)
+    assert "there is a signature without its head, signed by another key: urn:" in world.said
+    head.write_bytes(kept[0])
+    first = signature.rename(signature.with_name("first.sig.cbor"))
+    world.cli("seal", "--head", "1", "--key", str(second))
+    assert head.read_bytes() == kept[0]
+    [public] = [one for one in world.home.rglob("*.pub.pem") if one != key]
+    for options in (("--key", str(public)), ("--signature", str(first), "--key", str(key))):
+        assert "are as they were signed" in world.cli("seal", "--verify", str(head), *options)
+
+
 def test_options_that_say_nothing_of_a_chain_are_refused(world: World, published):
     """Rather than left out; and a transcript has none."""
     for option in ("--json", "--append-missing", "--strict", "--yes"):

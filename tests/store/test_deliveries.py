@@ -1,10 +1,12 @@
 """What the ledger knows of deliveries to rooms."""
 
+from pathlib import Path
+
 import pytest
 
-from katod.model import Identity, SessionKey, Stat
+from katod.model import Identity, Options, SessionKey, Stat
 from katod.store.ledger import Ledger
-from katod.store.rows import DestinationRow, PositionRow, SentRow, SourceRow, UploadRow
+from katod.store.rows import DestinationRow, OutputRow, PositionRow, SentRow, SourceRow, UploadRow
 from katod.store.tables import ADDED, SCHEMA
 from tests.support.parts import MemoryDatabase, Parts, memory_ledger
 from tests.support.records import Claude, says, user
@@ -72,11 +74,28 @@ def test_an_output_follows_unless_any_of_it_was_sent(ledger):
         ledger.deliveries.begin(output, 0, destination)
     ledger.deliveries.note_problem(1, "http://a", "gone")
     ledger.deliveries.move(PositionRow(2, "http://a", "t"))
-    ledger.deliveries.follow("otlp", "http://b")
+    ledger.deliveries.follow("otlp", "http://b", with_content=False)
     assert ledger.deliveries.numbers(1, "http://b") == [0]
     assert ledger.deliveries.summary("http://b").problems == []
     assert ledger.deliveries.elsewhere("otlp", "http://b") == {"http://a": [2]}
     assert ledger.deliveries.elsewhere("matrix", ROOM) == {OTHER: [3]}
+
+
+def test_what_was_said_only_follows_to_where_it_is_wanted(ledger):
+    """Spans of a recording say it, or not, as the settings were when it began."""
+    session = ledger.add_session(SessionKey("claude", "s")).id
+    head = {"key": ["claude", "s", ""], "metadata": {}}
+    for number, content in ((1, True), (2, False)):
+        options = Options(span_content=content)
+        path = Path(f"/o/{number}.md")
+        ledger.add_output(OutputRow(number, session, Path("/o"), path, "markdown", 1, options, head))
+        ledger.deliveries.begin(number, 0, "http://a")
+    assert ledger.deliveries.with_content("http://a") == [1]
+    ledger.deliveries.follow("otlp", "http://b", with_content=False)
+    assert ledger.deliveries.elsewhere("otlp", "http://b") == {"http://a": [1]}
+    ledger.deliveries.follow("otlp", "http://b", with_content=True)
+    assert ledger.deliveries.elsewhere("otlp", "http://b") == {}
+    assert ledger.deliveries.with_content("http://b") == [1]
 
 
 def test_ranges_are_delivered_until_they_are_done(world: World):

@@ -337,3 +337,14 @@ def test_what_is_committed_is_there_when_it_is_opened_again(tmp_path):
     again = Ledger.open(tmp_path, EventLog())
     assert [row.key for row in again.sessions()] == [KEY]
     again.close()
+
+
+def test_no_number_is_given_twice(ledger):
+    """What was forgotten is not taken for what came after it: by what is being sent, in the log, or by a person."""
+    session = ledger.add_session(KEY)
+    first = ledger.add_output(output())
+    with ledger.transaction():
+        ledger.forget([session], [])
+    again = ledger.add_session(KEY)
+    assert again.id > session.id
+    assert ledger.add_output(output("n.md", again.id)).id > first.id

@@ -6,7 +6,8 @@ import pytest
 
 from katod.archive.machine import Machine
 from katod.archive.manifest import MANIFEST
-from katod.tables.dataset import opened_set
+from katod.tables import update
+from katod.tables.dataset import DataSet, opened_set
 from tests.support.records import Claude, Codex
 from tests.support.records.base import says, user
 from tests.tables.dataset import Tables
@@ -122,6 +123,94 @@ def test_rows_that_another_run_is_writing_go_with_the_next_one(world, tables, pl
     _delete(one)
     tables.export()
     assert tables.has(WORD) == []
+    assert not list((world.state / "tables").rglob("to-forget*"))
+
+
+def _at(moment, monkeypatch, act):
+    """Do something once, at a moment of the next export."""
+    from katod.tables.writer import PartitionWriter, TablesWriter  # noqa: PLC0415 - need an extra
+
+    owner, name, is_before = {
+        "found": (update, "planned", True),
+        "read": (TablesWriter, "_keep", False),
+        "waits": (TablesWriter, "_flush", True),
+        "being written": (PartitionWriter, "rewrite", True),
+        "written": (PartitionWriter, "rewrite", False),
+        "with its usage": (TablesWriter, "write_usage", False),
+        "at the end": (DataSet, "save", True),
+    }[moment]
+    real = getattr(owner, name)
+
+    def patched(*arguments, **options):
+        monkeypatch.setattr(owner, name, real)
+        if is_before:
+            act()
+        done = real(*arguments, **options)
+        if not is_before:
+            act()
+        return done
+
+    monkeypatch.setattr(owner, name, patched)
+
+
+MOMENTS = ("found", "read", "waits", "being written", "written", "with its usage", "at the end")
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_rows_that_a_running_export_is_about_to_write_go_too(world, tables, two, moment, monkeypatch):
+    """No list names them when the session is forgotten. That run takes them out when it ends, or else the next one."""
+    one, shown = Claude(world, "77777777-2222-4333-8444-555555555555").say(user(WORD), says(WORD)), []
+    Claude(world, one.session, subagent="a1b2").say(user(WORD))
+
+    def forgotten():
+        shown.append(world.katod("forget", f"claude:{one.session}", "--outputs", "--yes", check=False))
+        _delete(one)
+
+    _at(moment, monkeypatch, forgotten)
+    tables.export()
+    assert shown[0].returncode == 1
+    said = shown[0].stderr.decode()
+    assert f"in {tables.root}" in said
+    assert f"its rows stay for now in {tables.root}" in said or "it takes them out when it ends" in said
+    if moment != "at the end":
+        assert tables.has(WORD) == []
+        assert one.session not in str(tables.content())
+    assert tables.export() == "unchanged 2"
+    assert tables.has(WORD) == []
+    assert one.session not in str(tables.content())
+    assert not list((world.state / "tables").rglob("to-forget*"))
+    assert sorted(tables.words()) == sorted(maker.session[:8] for maker in two)
+
+
+@pytest.mark.parametrize("moment", ["read", "waits", "being written", "written", "with its usage"])
+def test_sub_agents_that_a_running_export_reads_go_too(world, tables, moment, monkeypatch):
+    """Those with ids of their own: their records say whose they are, and no list has said so yet."""
+    maker = Codex(world).say(user("one"), says("two"))
+    child = Codex(world, "01a1f8a0-eea5-7302-86e3-aaaaaaaaaaaa")
+    child.parent = maker.session
+    child.say(user(WORD), says("looked"))
+    grandchild = Codex(world, "01a1f8a0-eea5-7302-86e3-bbbbbbbbbbbb")
+    grandchild.parent = child.session
+    grandchild.say(user(WORD), says("looked"))
+
+    def forgotten():
+        world.katod("forget", f"codex:{maker.session}", "--outputs", "--yes", check=False)
+        for one in (maker, child, grandchild):
+            one.path.unlink()
+
+    _at(moment, monkeypatch, forgotten)
+    tables.export()
+    tables.export()
+    assert tables.parts() == {}
+
+
+def test_a_data_set_without_the_session_is_left_as_it_is(world, tables, two):
+    """It is asked, too; nothing is written there, nothing said of it, and the request does not stay."""
+    tables.export()
+    before = tables.stamps()
+    Claude(world, "77777777-2222-4333-8444-555555555555").say(user(WORD))
+    assert str(tables.root) not in world.cli("forget", "claude:77777777", "--outputs", "--yes") + world.said
+    assert tables.stamps() == before
     assert not list((world.state / "tables").rglob("to-forget*"))
 
 
