@@ -179,8 +179,9 @@ class RecordingDelivery:
         found, kind = settings.deliveries[self._kind.name], self._kind
         if found.is_on:
             self._to, exchange = found, Exchange(self._wake)
-            if kind.follows:
-                with self._ledger.transaction():
+            with self._ledger.transaction():
+                self._ledger.deliveries.try_again(found.destination)
+                if kind.follows:
                     content = isinstance(found, OtlpSettings) and found.content
                     self._ledger.deliveries.follow(kind.name, found.destination, with_content=content)
             progress = ProgressReporter(kind.name, found.destination, exchange, self._log)
@@ -203,7 +204,7 @@ class RecordingDelivery:
             for output, position in positions.items()
         }
         withheld = self._withheld(found)
-        self._note_withheld(before.withheld, withheld)
+        self._note_withheld(withheld)
         if (found, withheld) != (before.found, before.withheld):
             exchange.offer({output: one.recording for output, one in found.items() if output not in withheld})
         now, changes = monotonic(), self._ledger.db.total_changes
@@ -233,13 +234,16 @@ class RecordingDelivery:
             return _UNREADABLE
         return _EXCLUDED if is_excluded else ""
 
-    def _note_withheld(self, before: dict[int, str], now: dict[int, str]) -> None:
-        """Let `katod status` say what is not sent."""
-        changed = {output: now.get(output, "") for output in before | now if before.get(output) != now.get(output)}
+    def _note_withheld(self, withheld: dict[int, str]) -> None:
+        """Let `katod status` say what is not sent, and no longer say what is sent again."""
+        deliveries, destination = self._ledger.deliveries, self._to.destination
+        noted = dict(deliveries.problems(destination))
+        over = {output: "" for output, reason in noted.items() if reason in (_EXCLUDED, _UNREADABLE)}
+        changed = {output: reason for output, reason in (over | withheld).items() if noted.get(output, "") != reason}
         if changed:
             with self._ledger.transaction():
                 for output, reason in changed.items():
-                    self._ledger.deliveries.note_problem(output, self._to.destination, reason)
+                    deliveries.note_problem(output, destination, reason)
 
     # -- what was sent --------------------------------------------------------------------------------
 
@@ -249,6 +253,7 @@ class RecordingDelivery:
             deliveries.sent(question.session, self._to.destination, question.txns),
             deliveries.uploaded(self._to.server, question.hashes),
             deliveries.position(question.output, self._to.destination),
+            deliveries.has_any(self._to.destination),
         )
 
     def _write(self, reports: list[Report]) -> None:

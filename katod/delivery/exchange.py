@@ -77,11 +77,15 @@ class SentQuery(NamedTuple):
 
 
 class SentAlready(NamedTuple):
-    """The answer: the server's ids by transaction, its addresses by hash, the transaction of the last line."""
+    """The answer: the server's ids by transaction, its addresses by hash, the transaction of the last line.
+
+    `has_any`: whether the server ever took anything.
+    """
 
     sent: dict[str, str]
     uploaded: dict[str, str]
     last: str = ""
+    has_any: bool = False
 
 
 class Stopping(Exception):
@@ -145,7 +149,7 @@ class Exchange:
     # -- the thread's end -----------------------------------------------------------------------------
 
     def offered(self) -> dict[int, OfferedRecording]:
-        """Return the next request to send. Raises Stopping."""
+        """Return the recordings that are to be sent, by the number of the output. Raises Stopping."""
         with self._changed:
             self._check()
             return self._offered

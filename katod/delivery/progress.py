@@ -1,5 +1,6 @@
 """Reports the progress of a delivery to the ledger and the log, each change once."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, Final
@@ -82,6 +83,10 @@ class ProgressReporter:
             elif reader.problem:
                 self._log.delivery_incomplete(self._kind, reader.recording.row.id, reader.problem)
             self._exchange.report([Progress(reader.recording, reader.done, reader.problem)], now=True)
+
+    def keep(self, offered: Collection[int]) -> None:
+        """Forget what was reported of outputs that are not offered any more: it is said anew if they are again."""
+        self._noted = {output: noted for output, noted in self._noted.items() if output in offered}
 
     def postponed(self, recording: OfferedRecording, problem: str, wait: float, *, failures: int) -> None:
         """Something failed with one recording, so often in a row; the others are sent meanwhile."""

@@ -87,6 +87,7 @@ class Worker(threading.Thread, Generic[L]):
         while True:
             offered = self._exchange.offered()
             self._readers.keep(offered)
+            self._progress.keep(offered)
             more = [self._step(recording, destination) for recording in offered.values()]
             if not any(more):
                 self._progress.idle()

@@ -25,7 +25,7 @@ def stopped(case: Case, kind: str, name: str) -> Iterator[Finding]:
         return
     found = case.ledger.deliveries.summary(case.settings.deliveries[kind].destination).destination
     if found.stopped:
-        what = f"katod has stopped to deliver to {found.destination}: {found.problem}"
+        what = f"katod has stopped delivering to {found.destination}: {found.problem}"
         advice = "fix this, then restart katod, or send it SIGHUP to reload its settings: it goes on where it stopped"
         yield problem(f"{kind}.stopped", what, advice, **{name: found.destination})
 

@@ -15,28 +15,20 @@ from katod.matrix.client import Client
 from katod.matrix.lines import Large, RoomEvent, sendable
 
 MATRIX: Final = "matrix"  # the section of the settings, and the format
+PASSED: Final = "$passed"  # in place of the id of a state whose answer was lost before another one was sent
 _TURN: Final = 20  # lines of one recording before it is the next one's turn
 _CHECK_EVERY: Final = 60.0  # seconds, after which the room may have become an encrypted one
 _FORBIDDEN: Final = 403
 _MOST_TRIES: Final = 8  # of one event that is rejected, before others show whether that is the event's fault
-# Events that are refused for good in a row, before all would be: of an account that sent none, and of one that did.
-_MOST_REFUSED: Final = (2, 5)
+_MOST_PROBES: Final = 5  # events that are sent behind one that is rejected, to find out whether any is taken
 _MOST_UPLOADS: Final = 24  # of one upload, before its event is sent without it
 
 
 class _Failing(NamedTuple):
-    """An event or an upload that is rejected: how often, and how many others were accepted before the last try."""
+    """An event or an upload that is rejected: how often, and how many events had been taken at the last try."""
 
-    name: str
     tries: int
     events: int
-
-
-class _Fate(NamedTuple):
-    """What became of an event: `problem` says why it was not taken, and is never sent."""
-
-    sent: Sent
-    problem: str = ""
 
 
 class Room:
@@ -49,7 +41,7 @@ class Room:
         self._log = log
         self._checked = 0.0
         self._known = SentAlready({}, {})
-        self._failing: dict[int, _Failing] = {}
+        self._failing: dict[tuple[int, str], _Failing] = {}  # by output, and transaction or hash
         self._taken = _Taken()
 
     @property
@@ -106,134 +98,118 @@ class Room:
         line, recording = reader.lines[0], reader.recording
         self._prepare(line, recording)
         try:
-            self._report([_Fate(self._send(line, recording))])
+            event = self._send(line, recording)
         except DeliveryStopped:
             raise
         except DeliveryError as error:
-            self._skip(reader, error)
-        self._failing.pop(recording.row.id, None)
+            event = self._event_at_last(reader, error)
+        self._progress.sent()
+        self._known.sent[line.txn] = event
+        self._taken.report(line)
+        self._exchange.report([Sent(recording, line.txn, event)])
+        for name in [name for name in self._failing if name[0] == recording.row.id]:
+            del self._failing[name]
 
-    def _skip(self, reader: RecordingReader[RoomEvent], error: DeliveryError) -> None:
-        """Skip the next event if it alone is not taken; otherwise raise `error`, or DeliveryStopped.
+    def _event_at_last(self, reader: RecordingReader[RoomEvent], error: DeliveryError) -> str:
+        """Return nothing for an event that is skipped, as it alone is not taken. Raises `error` if others are not, too.
 
-        Others are: one after it is, which is sent now, or one of another recording was since it failed before. All of
-        it is reported at once: a later event that is known to be sent hides that an earlier one was not.
+        The homeserver may work again since it failed, so it is sent once more: if it is taken then, it is behind the
+        one that was sent to find out, where a state would be wrong.
         """
         line, recording = reader.lines[0], reader.recording
-        if _is_forbidden_state(line, error):
-            self._report([_Fate(Sent(recording, line.txn, ""), error.what)])
-            return
+        if not _is_forbidden_state(line, error):
+            self._require_blame(reader, error)
+            may_work = not isinstance(error, DeliveryRefused) and line.state_key is None
+            if may_work and (event := self._tried(line, recording)):
+                return event
+        txn = line.txn
+        self._log.delivery_refused(MATRIX, recording.row.id, txn, error.what)
+        return ""
+
+    def _require_blame(self, reader: RecordingReader[RoomEvent], error: DeliveryError) -> None:
+        """Raise the error with which the next event failed, unless it alone is to blame: others are taken.
+
+        One of another recording was since it failed before, or one behind it is, which is sent now. Raises
+        DeliveryStopped if the account never sent anything, and is not allowed to.
+        """
         if error.wait is not None:
             raise error  # that says nothing of the event
-        before, tries = self._failing.get(recording.row.id), self._count(recording, line.txn)
-        if not isinstance(error, DeliveryRefused) and tries < _MOST_TRIES:
+        recording, name = reader.recording, reader.lines[0].txn
+        before, now = self._failing.get((recording.row.id, name)), self._count(recording, name)
+        if not isinstance(error, DeliveryRefused) and now.tries < _MOST_TRIES:
             raise error
-        self._doubt(line, error)
-        is_known = before is not None and before.name == line.txn and self._taken.events > before.events
-        passed = [] if is_known else self._sent_after(reader, error)
-        self._report([self._at_last(line, recording, error), *passed])
+        self.check()
+        if isinstance(error, DeliveryRefused) and error.status == _FORBIDDEN:
+            self._require_rights(recording)
+        is_known = before is not None and now.events > before.events
+        if not (is_known or self._takes_another(reader)):
+            raise error
 
-    def _at_last(self, line: RoomEvent, recording: OfferedRecording, error: DeliveryError) -> _Fate:
-        """Return that an event is skipped, unless it is taken now, as the homeserver may work again since it failed.
+    def _require_rights(self, recording: OfferedRecording) -> None:
+        question = SentQuery(recording.session, recording.row.id)
+        if not (self._taken.events or self._exchange.ask(question).has_any):
+            raise DeliveryStopped("the account is not allowed to send to the room", hint="check its power level there")
 
-        It is behind the one that was sent meanwhile then, where a state would be wrong. Raises DeliveryError if it only
-        has to wait.
-        """
-        if not isinstance(error, DeliveryRefused) and line.state_key is None:
-            try:
-                return _Fate(self._send(line, recording))
-            except DeliveryError as last:
-                if last.wait is not None or isinstance(last, DeliveryStopped):
-                    raise
-        return _Fate(Sent(recording, line.txn, ""), error.what)
+    def _takes_another(self, reader: RecordingReader[RoomEvent]) -> bool:
+        """Return whether an event behind the next one is taken, which is sent now. Raises DeliveryError for a limit.
 
-    def _sent_after(self, reader: RecordingReader[RoomEvent], error: DeliveryError) -> list[_Fate]:
-        """Send what comes after the next event until an event is taken; return all of it. Raises `error` if none is.
-
-        A state that is taken says nothing of events: it is only sent in front of one.
+        It is reported when it is its turn. A state that is taken says nothing of events: it is only sent in front of
+        one.
         """
         self._ask(reader)
         lines = [line for line in islice(reader.lines, 1, _TURN) if line.txn not in self._known.sent]
-        while lines and lines[-1].state_key is not None:
-            lines.pop()
-        passed: list[_Fate] = []
-        for line in lines:
-            passed.append(self._sent_or_refused(line, reader.recording))
-            if not passed[-1].problem and line.state_key is None:
-                return passed
-        raise error
+        events = [number for number, line in enumerate(lines) if line.state_key is None][:_MOST_PROBES]
+        tried = ((line, self._tried(line, reader.recording)) for line in lines[: events[-1] + 1 if events else 0])
+        return any(event and line.state_key is None for line, event in tried)
 
-    def _sent_or_refused(self, line: RoomEvent, recording: OfferedRecording) -> _Fate:
-        self._prepare(line, recording)
+    def _tried(self, line: RoomEvent, recording: OfferedRecording) -> str:
+        """Return the server's id of an event, nothing if it is not taken. Raises DeliveryError where it has to wait."""
         try:
-            return _Fate(self._send(line, recording))
-        except DeliveryRefused as refusal:
-            if not _is_forbidden_state(line, refusal):
-                self._doubt(line, refusal)
-            return _Fate(Sent(recording, line.txn, ""), refusal.what)
+            self._prepare(line, recording)
+            return self._send(line, recording)
+        except DeliveryError as error:
+            if error.wait is not None or isinstance(error, DeliveryStopped):
+                raise
+            return ""
 
-    def _doubt(self, line: RoomEvent, error: DeliveryError) -> None:
-        """Raise DeliveryStopped if this answer is one to all events, DeliveryError if that cannot be known now."""
-        self.check()
-        if not isinstance(error, DeliveryRefused):
-            return
-        self._taken.refused.add(line.txn)
-        if len(self._taken.refused) >= _MOST_REFUSED[self._taken.events > 0]:
-            if error.status == _FORBIDDEN:
-                what = "the account is not allowed to send to the room"
-                raise DeliveryStopped(what, hint="check its power level there")
-            raise DeliveryStopped(f"the room takes no event of the account: {error.what}")
-
-    def _count(self, recording: OfferedRecording, name: str) -> int:
-        """Count a failure of an event or an upload; return how many there were in a row."""
-        before = self._failing.get(recording.row.id)
-        tries = before.tries + 1 if before is not None and before.name == name else 1
-        self._failing[recording.row.id] = _Failing(name, tries, self._taken.events)
-        return tries
+    def _count(self, recording: OfferedRecording, name: str) -> _Failing:
+        """Count a failure of an event or an upload."""
+        before = self._failing.get((recording.row.id, name), _Failing(0, 0))
+        now = self._failing[recording.row.id, name] = _Failing(before.tries + 1, self._taken.events)
+        return now
 
     def _prepare(self, line: RoomEvent, recording: OfferedRecording) -> None:
         """Upload what belongs to an event, to a room that was looked at lately. Raises what `_send` raises."""
         if monotonic() - self._checked > _CHECK_EVERY:
             self.check()
-        if line.state_key is not None:
-            self._commit(recording)
         for large in line.large:
             if large.sha256 not in self._known.uploaded:
                 self._upload(large, recording)
 
-    def _send(self, line: RoomEvent, recording: OfferedRecording) -> Sent:
-        """Send one event that was prepared. Raises DeliveryError, Stopping, Withdrawn."""
+    def _send(self, line: RoomEvent, recording: OfferedRecording) -> str:
+        """Send one event that was prepared; return the server's id. Raises DeliveryError, Stopping, Withdrawn.
+
+        One that was taken, and not reported, is not sent again, nor is a state that may have been while others were.
+        """
+        if taken := self._taken.known(line):
+            return taken
+        if line.state_key is not None:
+            self._commit(recording)
         self._exchange.require(recording)
         content = sendable(line, self._known.sent, self._known.uploaded)
         try:
             event = self._client.send(line.txn, line.type, content, line.state_key)
         except DeliveryError as error:
-            self._taken.note(line, recording, error)
+            self._taken.fail(line, error)
             raise
-        self._taken.note(line, recording, None)
-        return Sent(recording, line.txn, event)
+        self._taken.take(line, event)
+        return event
 
     def _commit(self, recording: OfferedRecording) -> None:
-        """Have the ledger know the state that was sent last: the server knows only that one again.
-
-        Raises DeliveryError while it is not known whether the room has that state: another one would be between it and
-        itself.
-        """
-        owner = self._taken.unsure
-        if owner is not None and owner.row.id != recording.row.id and owner.row.id in self._exchange.offered():
-            raise DeliveryError("a state of another recording is sent first")
+        """Have the ledger know the state that was sent last: the server knows only that one again."""
         if self._taken.has_state:
             self._exchange.ask(SentQuery(recording.session, recording.row.id))
         self._taken.has_state = True
-
-    def _report(self, outcomes: list[_Fate]) -> None:
-        """Note what became of events, in their order."""
-        for sent, problem in outcomes:
-            self._known.sent[sent.txn] = sent.event
-            if problem:
-                self._log.delivery_refused(MATRIX, sent.recording.row.id, sent.txn, problem)
-        self._progress.sent()
-        self._exchange.report([one.sent for one in outcomes])
 
     def _upload(self, large: Large, recording: OfferedRecording) -> None:
         """Upload content; one that is refused is not: its event says what it is, and has the beginning of a text."""
@@ -245,7 +221,7 @@ class Room:
         except DeliveryStopped:
             raise
         except DeliveryError as error:
-            if error.wait is not None or self._count(recording, large.sha256) < _MOST_UPLOADS:
+            if error.wait is not None or self._count(recording, large.sha256).tries < _MOST_UPLOADS:
                 raise
             self.check()
             address = ""
@@ -257,21 +233,39 @@ class _Taken:
     """What the room took of this process."""
 
     def __init__(self) -> None:
-        self.count = 0  # with states
         self.events = 0
-        self.refused: set[str] = set()  # the events that were refused for good since one was taken
+        self.states = 0
         self.has_state = False  # whether the last state may not be in the ledger yet
-        self.unsure: OfferedRecording | None = None  # whose state was sent last, if nobody knows whether it was taken
+        self._unreported: dict[str, str] = {}  # the server's ids by transaction
+        self._doubtful: dict[str, int] = {}  # states that may have been taken, and how many others had been then
 
-    def note(self, line: RoomEvent, recording: OfferedRecording, error: DeliveryError | None) -> None:
-        """Note whether an event was taken."""
-        self.count += error is None
-        if error is None and line.state_key is None:
-            self.events += 1
-            self.refused.clear()
-        if line.state_key is not None:
-            is_decided = error is None or isinstance(error, DeliveryRefused) or error.wait is not None
-            self.unsure = None if is_decided else recording
+    @property
+    def count(self) -> int:
+        """How many there were, with states."""
+        return self.events + self.states
+
+    def known(self, line: RoomEvent) -> str:
+        """Return the server's id of an event that was taken; of a state that others stand behind by now, a mark."""
+        if line.txn in self._doubtful and self.states > self._doubtful[line.txn]:
+            return PASSED
+        return self._unreported.get(line.txn, "")
+
+    def take(self, line: RoomEvent, event: str) -> None:
+        """Note that an event was taken."""
+        self._unreported[line.txn] = event
+        self._doubtful.pop(line.txn, None)
+        self.events += line.state_key is None
+        self.states += line.state_key is not None
+
+    def fail(self, line: RoomEvent, error: DeliveryError) -> None:
+        """Note that an event was not taken, as far as is known: without an answer, it may have been."""
+        if line.state_key is not None and not isinstance(error, DeliveryRefused) and error.wait is None:
+            self._doubtful.setdefault(line.txn, self.states)
+
+    def report(self, line: RoomEvent) -> None:
+        """Forget an event that is reported."""
+        self._unreported.pop(line.txn, None)
+        self._doubtful.pop(line.txn, None)
 
 
 def _is_forbidden_state(line: RoomEvent, error: DeliveryError) -> bool:

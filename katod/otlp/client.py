@@ -83,11 +83,12 @@ class CollectorClient:
     def _rejected(self, answer: HttpAnswer) -> int:
         """Return how many spans were rejected; an answer that is none of a collector says nothing of that.
 
-        Some answer in JSON, whatever they are asked in. Raises DeliveryError for a page, as one where people log in: no
-        collector answers with that.
+        Some answer in JSON, whatever they are asked in. Raises DeliveryRefused for a page, as one where people log in:
+        no collector answers with that.
         """
-        if answer.kind == _PAGE:
-            raise DeliveryError(f"what answers {answer.status} there is a web page, and no collector")
+        if answer.kind == _PAGE and answer.body:
+            what = f"{_WHO} answers {answer.status} with a web page, so it is no collector"
+            raise DeliveryRefused(what, status=answer.status)
         response = self._protobuf.messages.ExportTraceServiceResponse()
         try:
             if answer.kind == _JSON:

@@ -130,6 +130,21 @@ class Deliveries:
         """Remember which content a homeserver has; not of sessions that were forgotten meanwhile."""
         self._insert(UPLOADS.insert, self._known(map(UPLOADS.values, rows)))
 
+    def has_any(self, destination: str) -> bool:
+        """Return whether a destination ever took anything."""
+        query = "SELECT 1 FROM sent WHERE room = ? AND event != '' LIMIT 1"
+        return self._db.execute(query, (destination,)).fetchone() is not None
+
+    def problems(self, destination: str) -> list[tuple[int, str]]:
+        """Return the outputs that cannot be completed at a destination now, and why."""
+        query = "SELECT DISTINCT output, problem FROM deliveries WHERE room = ? AND NOT done AND problem != ''"
+        return self._db.execute(f"{query} ORDER BY output", (destination,)).fetchall()
+
+    def try_again(self, destination: str) -> None:
+        """Note that a destination is tried again that had stopped the delivery."""
+        query = "UPDATE rooms SET stopped = 0, since = '', problem = '' WHERE room = ? AND stopped"
+        self._db.execute(query, (destination,))
+
     def note(self, row: DestinationRow) -> None:
         """Store whether events wait for a destination."""
         self._replace(DESTINATIONS.insert, DESTINATIONS.values(row))
@@ -178,10 +193,9 @@ class Deliveries:
         rows = self._db.execute(f"{DELIVERIES.select} WHERE room = ? AND NOT done", (destination,)).fetchall()
         unfinished = [DELIVERIES.read(row) for row in rows]
         found = self._db.execute(f"{DESTINATIONS.select} WHERE room = ?", (destination,)).fetchone()
-        problems = {row.output: row.problem for row in unfinished if row.problem}
         return Summary(
             total - refused, refused, sorted({row.output for row in unfinished}),
-            DESTINATIONS.read(found) if found else DestinationRow(destination), sorted(problems.items()),
+            DESTINATIONS.read(found) if found else DestinationRow(destination), self.problems(destination),
         )  # fmt: skip
 
     def _pairs(self, query: str, first: tuple[object, ...], keys: Iterable[str]) -> dict[str, str]:

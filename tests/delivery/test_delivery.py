@@ -125,6 +125,15 @@ def test_what_waits_is_withheld_as_soon_as_its_project_is_excluded() -> None:
     assert found == list(zip([[output], [], [], [output]], why, strict=True))
 
 
+def test_what_an_earlier_katod_withheld_is_sent_again() -> None:
+    """It is not excluded any more, and `katod status` does not say so; what else it says of a recording stays."""
+    for noted, said in ((delivery_._EXCLUDED, []), ("gone", [(1, "gone")])):
+        ledger, output = waiting_for_the_room()
+        ledger.deliveries.note_problem(output, ROOM, noted)
+        offering(ledger, Known())._offer(Exchange(lambda: None))
+        assert ledger.deliveries.summary(ROOM).problems == said
+
+
 def test_projects_are_looked_at_again_while_something_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """After some seconds, although the ledger is as it was."""
     now = [1000.0]

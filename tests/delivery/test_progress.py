@@ -61,6 +61,18 @@ def test_one_failure_is_not_told_to_people(progress: ProgressReporter, exchange:
     assert exchange.take()[0] == []
 
 
+def test_a_recording_that_was_withheld_is_told_of_anew(progress: ProgressReporter, exchange: Exchange) -> None:
+    """What was said of it before was taken back; what is said of the others stays."""
+    one, other = (SimpleNamespace(row=SimpleNamespace(id=number), last=0) for number in (1, 2))
+    for recording in (one, other, one, other):
+        progress.postponed(recording, "broken", 1, failures=2)
+    assert len(exchange.take()[0]) == 2
+    progress.keep({2: other})
+    for recording in (one, other):
+        progress.postponed(recording, "broken", 1, failures=3)
+    assert exchange.take()[0] == [Progress(one, False, "broken")]
+
+
 def rows(exchange: Exchange) -> list[tuple[str, str, bool, bool]]:
     """Return what was reported of the room: its id, why events wait, whether they do, and whether that is for good."""
     return [(row.destination, row.problem, bool(row.since), row.stopped) for row in exchange.take()[0]]

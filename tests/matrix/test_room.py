@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,6 +54,7 @@ class Server:
         self.checks = 0
         self.problem: Exception | None = None
         self.known: dict[str, str] = {}
+        self.has_any = False
         self.logged: list[tuple[str, dict[str, Any]]] = []
         self.exchange = Exchange(lambda: None)
         self.exchange.ask = self._ask  # type: ignore[method-assign]
@@ -77,7 +79,8 @@ class Server:
 
     def _ask(self, question: SentQuery) -> SentAlready:
         self.asked.append(question)
-        return SentAlready({txn: self.known[txn] for txn in question.txns if txn in self.known}, {})
+        known = {txn: self.known[txn] for txn in question.txns if txn in self.known}
+        return SentAlready(known, {}, has_any=self.has_any)
 
     def reader(self, *lines: RoomEvent | str, number: int = 1) -> Any:
         """Return a reader with these lines, of a recording that is to be sent."""
@@ -159,39 +162,25 @@ def test_an_event_that_is_refused_is_skipped(server: Server) -> None:
 
 
 def test_an_account_that_may_not_send_skips_nothing(server: Server) -> None:
-    """If the first two events are forbidden, so are all others; if one is taken, only the one before it is."""
-    server.faults = dict.fromkeys("ab", forbidden)
+    """If the first event that it ever sends is forbidden, so are all others."""
+    server.faults["a"] = forbidden
     server.fails(server.reader("a", "b"), 2, DeliveryStopped)
     assert (server.taken, server.refused()) == ([], [])
+
+
+@each(("fault", "has_any"), [(forbidden, True), (too_large, True), (too_large, False)])
+def test_a_room_that_refuses_all_events_loses_none(fault: Fault, has_any: bool) -> None:
+    """They wait until it takes them, however often they are tried; the delivery goes on by itself."""
     server = Server()
-    server.faults = {"b": forbidden, "d": forbidden}
-    server.send_some(server.reader("b", "c", "d", "e"))
-    assert (server.taken, server.refused()) == (["c", "e"], ["b", "d"])
-
-
-def test_an_event_that_is_refused_at_last_stops_nobody(server: Server) -> None:
-    """After a restart it comes first, and nothing was taken yet: others are sent, and show that it alone is refused."""
-    server.faults["last"] = forbidden
-    alone, other = server.reader("last"), server.reader("a", number=2)
-    server.fails(alone, 3, DeliveryRefused)
-    server.send_some(other)
-    server.send_some(alone)
-    assert (server.taken, server.refused()) == (["a"], ["last"])
-
-
-@each("fault", [forbidden, too_large])
-def test_a_room_that_refuses_all_events_loses_none(fault: Fault) -> None:
-    """The delivery stops; the next katod goes on with the first one that was refused."""
-    server = Server()
-    reader = server.reader("a", *"bcdefg", line("state", state_key=""))
-    server.faults = dict.fromkeys("bcdefg", fault)
-    server.fails(reader, 1, DeliveryStopped)
-    assert (server.taken, server.refused(), reader.lines[0].txn) == (["a"], [], "b")
+    server.has_any = has_any
+    reader = server.reader(*"abcdefgh", line("state", state_key=""))
+    server.faults = dict.fromkeys("abcdefgh", fault)
+    server.fails(reader, 20, DeliveryRefused)
+    assert (server.taken, server.refused(), reader.lines[0].txn) == ([], [], "a")
     server.faults = {}
-    again = server.reader(*reader.lines)
-    while again.lines:
-        server.send_some(again)
-    assert server.taken == [*"abcdefg", "state"]
+    while reader.lines:
+        server.send_some(reader)
+    assert server.taken == [*"abcdefgh", "state"]
 
 
 def test_an_event_that_is_refused_waits_for_another_one(server: Server) -> None:
@@ -202,44 +191,100 @@ def test_an_event_that_is_refused_waits_for_another_one(server: Server) -> None:
     assert (server.refused(), server.taken) == ([], ["a"])
     reader.lines.append(line("c"))
     server.send_some(reader)
-    assert (server.refused(), server.taken[-1]) == (["b"], "c")
-    server.faults["d"] = too_large
-    reader.lines.append(line("d"))
-    server.fails(reader, 1, DeliveryRefused)
-    server.send_some(server.reader("other", number=2))
-    server.send_some(reader)
-    assert server.refused() == ["b", "d"]
+    assert (server.refused(), server.taken) == (["b"], ["a", "state", "c"])
 
 
-def test_what_is_skipped_is_reported_with_what_shows_that_it_may_be(server: Server) -> None:
-    """At once: a later event that is known to be sent hides that an earlier one was not."""
+def test_events_that_are_refused_at_last_stop_nobody(server: Server) -> None:
+    """After a restart they come first, and nothing was taken yet: others are sent, and show that they alone are refused."""
+    server.faults, server.has_any = dict.fromkeys(("one", "two", "three"), forbidden), True
+    alone, pair, other = server.reader("one"), server.reader("two", "three", number=2), server.reader("a", number=3)
+    server.fails(alone, 2, DeliveryRefused)
+    server.fails(pair, 2, DeliveryRefused)
+    server.send_some(other)
+    server.send_some(alone)
+    server.fails(pair, 1, DeliveryRefused)  # of the second one, nothing is known yet
+    server.send_some(server.reader("b", number=4))
+    server.send_some(pair)
+    assert (server.taken, server.refused()) == (["a", "b"], ["one", "two", "three"])
+
+
+def test_what_shows_that_an_event_is_to_blame_is_reported_after_it(server: Server) -> None:
+    """And sent once: a later event that is known to be sent would hide that an earlier one was not."""
     server.faults["b"] = broken
-    reader = server.reader("a", "b", "c")
+    reader = server.reader("a", "b", line("state", state_key=""), "c")
     server.fails(reader, 7)
     server.exchange.take()
-    reported: list[list[str]] = []
-    server.exchange.report = lambda found, **_: reported.append([one.txn for one in found if isinstance(one, Sent)])  # type: ignore[method-assign]
     server.send_some(reader)
-    assert reported[0] == ["b", "c"]
+    reports = [(one.txn, one.event) for one in server.exchange.take()[0] if isinstance(one, Sent)]
+    assert reports == [("b", ""), ("state", "$state"), ("c", "$c")]
+    assert server.taken == ["a", "state", "c"]
 
 
-def test_no_other_state_is_sent_while_one_may_be_in_the_room(server: Server) -> None:
-    """Its answer was lost: it is sent again, and would be there twice with another one in between."""
-    state, other = line("one", state_key=""), server.reader(line("two", state_key=""), "b", number=2)
-    reader = server.reader(state, "a")
+def test_events_in_a_row_are_given_up_one_after_the_other(server: Server) -> None:
+    """If the one behind them is taken, which is sent once; a limit then only has to wait."""
+    server.faults = dict.fromkeys("ab", broken)
+    reader = server.reader("a", "b", "c")
+    server.fails(reader, 7)
+    server.faults["c"] = limited
+    server.fails(reader, 5)
+    assert server.refused() == []
+    del server.faults["c"]
+    server.fails(reader, 7)
+    server.send_some(reader)
+    assert (server.taken, server.refused()) == (["c"], ["a", "b"])
+
+
+def test_an_event_may_be_taken_at_last(server: Server) -> None:
+    """The homeserver works again: it is behind the one that was sent to find out."""
+    server.faults["a"] = broken
+    reader = server.reader("a", "b")
+    server.fails(reader, 7)
+    server.faults["b"] = server.faults.clear
+    server.send_some(reader)
+    assert (server.taken, server.refused()) == (["b", "a"], [])
+
+
+def test_a_state_that_may_be_in_the_room_is_not_sent_behind_another_one(server: Server) -> None:
+    """Its answer was lost: it would be there twice, or replace a newer one. Nobody waits for it."""
+    reader, other = server.reader(line("one", state_key=""), "a"), server.reader(line("two", state_key=""), number=2)
     server.faults["one"] = broken
-    server.fails(reader, 1)
-    server.fails(other, 3)
-    assert server.taken == []
+    server.fails(reader, 3)
+    server.send_some(other)
     server.faults = {}
     server.send_some(reader)
-    server.send_some(other)
-    assert server.taken == ["one", "a", "two", "b"]
-    server.faults["three"] = broken
-    server.fails(server.reader(line("three", state_key="")), 1)
-    server.exchange.offer({})  # it was forgotten
-    server.send_some(server.reader(line("four", state_key=""), number=2))
-    assert server.taken[-1] == "four"
+    assert (server.taken, server.refused()) == (["two", "a"], [])
+    reports = [(one.txn, one.event) for one in server.exchange.take()[0] if isinstance(one, Sent)]
+    assert reports == [("two", "$two"), ("one", rooms.PASSED), ("a", "$a")]
+
+
+def test_a_state_whose_answer_was_lost_is_sent_again_if_it_is_the_last_one(server: Server) -> None:
+    """The server knows that one; one that only had to wait, or was refused, was not taken."""
+    for fault, is_sent in ((broken, True), (limited, True)):
+        server.faults["one"] = fault
+        reader = server.reader(line("one", state_key=""))
+        server.fails(reader, 2)
+        server.faults = {}
+        server.send_some(reader)
+        assert (server.taken == ["one"]) is is_sent
+        server.taken = []
+    server.faults["one"] = limited
+    reader = server.reader(line("one", state_key=""))
+    server.fails(reader, 1)
+    server.send_some(server.reader(line("two", state_key=""), number=2))
+    server.faults = {}
+    server.send_some(reader)
+    assert server.taken == ["two", "one"]
+
+
+def test_a_state_that_was_taken_is_not_sent_again_whatever_fails_behind_it(server: Server) -> None:
+    """It was sent to find out whether others are taken, and is not reported yet."""
+    server.faults = {"a": too_large, "b": broken}
+    reader = server.reader("a", line("state", state_key=""), "b")
+    server.fails(reader, 2)
+    server.send_some(server.reader(line("other", state_key=""), number=2))
+    server.faults = {"a": too_large}
+    server.send_some(reader)
+    assert server.taken == ["state", "other", "b"]
 
 
 def test_a_state_that_is_forbidden_is_skipped(server: Server) -> None:
@@ -341,6 +386,16 @@ def test_content_that_is_never_taken_is_left_out(server: Server) -> None:
     assert server.taken == []
     assert server.send_some(reader)
     assert (server.taken, server.uploads) == (["a"], [])
+
+
+def test_content_behind_an_event_that_fails_is_left_out_in_its_turn(server: Server) -> None:
+    """Tries of the one do not begin those of the other anew."""
+    server.faults = dict.fromkeys(("a", "words"), broken)
+    reader = server.reader("a", line("b", large=(large("words"),)))
+    for _ in range(40):
+        with suppress(DeliveryError):
+            server.send_some(reader)
+    assert (server.taken, server.refused()) == (["b"], ["a"])
 
 
 def test_a_state_waits_until_the_one_before_is_in_the_ledger(server: Server) -> None:

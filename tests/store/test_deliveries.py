@@ -154,3 +154,21 @@ def test_a_ledger_without_these_tables_has_no_deliveries():
     old = Ledger(MemoryDatabase(SCHEMA.replace(ADDED, "")))
     assert old.deliveries.destinations_of([1]) == []
     assert old.deliveries.summary(ROOM) == (0, 0, [], DestinationRow(ROOM), [])
+
+
+def test_a_destination_that_stopped_the_delivery_is_tried_again(ledger):
+    """Why it stopped is over then; why something waits for another one is not."""
+    ledger.deliveries.note(DestinationRow(ROOM, "2026-02-10T22:31:00Z", "not allowed", stopped=True))
+    ledger.deliveries.note(DestinationRow(OTHER, "2026-02-10T22:31:00Z", "no answer"))
+    for room in (ROOM, OTHER):
+        ledger.deliveries.try_again(room)
+    assert ledger.deliveries.summary(ROOM).destination == DestinationRow(ROOM)
+    assert ledger.deliveries.summary(OTHER).destination.problem == "no answer"
+
+
+def test_it_is_known_whether_a_destination_ever_took_anything(ledger):
+    """What was refused does not count."""
+    assert not ledger.deliveries.has_any(ROOM)
+    ledger.deliveries.add_sent([SentRow(1, ROOM, "a", ""), SentRow(1, OTHER, "a", "$a")])
+    assert not ledger.deliveries.has_any(ROOM)
+    assert ledger.deliveries.has_any(OTHER)
