@@ -85,7 +85,7 @@ class ProgressReporter:
             self._exchange.report([Progress(reader.recording, reader.done, reader.problem)], now=True)
 
     def keep(self, offered: Collection[int]) -> None:
-        """Forget what was reported of outputs that are not offered any more: it is said anew if they are again."""
+        """Forget what was reported of outputs that are no longer offered: if they are again, it is reported again."""
         self._noted = {output: noted for output, noted in self._noted.items() if output in offered}
 
     def postponed(self, recording: OfferedRecording, problem: str, wait: float, *, failures: int) -> None:

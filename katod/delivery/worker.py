@@ -103,7 +103,7 @@ class Worker(threading.Thread, Generic[L]):
         except (Stopping, DeliveryStopped):
             raise
         except Withdrawn:
-            return True  # it is not offered any more, or anew
+            return True  # look at what is offered now
         except DeliveryError as error:
             if error.wait is not None:
                 raise

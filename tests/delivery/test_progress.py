@@ -61,7 +61,7 @@ def test_one_failure_is_not_told_to_people(progress: ProgressReporter, exchange:
     assert exchange.take()[0] == []
 
 
-def test_a_recording_that_was_withheld_is_told_of_anew(progress: ProgressReporter, exchange: Exchange) -> None:
+def test_a_recording_that_was_withheld_is_reported_again(progress: ProgressReporter, exchange: Exchange) -> None:
     """What was said of it before was taken back; what is said of the others stays."""
     one, other = (SimpleNamespace(row=SimpleNamespace(id=number), last=0) for number in (1, 2))
     for recording in (one, other, one, other):

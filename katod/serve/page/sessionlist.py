@@ -101,9 +101,9 @@ class SessionList:
         return self._latest_first(rows), ""
 
     def _latest_first(self, rows: Iterable[ListRow]) -> list[ListRow]:
-        return sorted(self._told_apart(rows), key=lambda row: -row.since)
+        return sorted(self._with_folders(rows), key=lambda row: -row.since)
 
-    def _told_apart(self, rows: Iterable[ListRow]) -> list[ListRow]:
+    def _with_folders(self, rows: Iterable[ListRow]) -> list[ListRow]:
         """Return the same rows, with as much of each project's path as tells it from others, here or in the list."""
         rows = list(rows)
         folders = _folders(self._projects.union(row.project for row in rows))
@@ -150,7 +150,7 @@ class SessionList:
             if len(rows) == _NAMED:
                 break
             yield None
-        yield self._told_apart(rows)
+        yield self._with_folders(rows)
 
     def is_chosen(self, entry: SessionEntry, chosen: Chosen) -> bool:
         """Return whether a session is one of the chosen, or a sub-agent of one. Raises LedgerError."""
@@ -158,7 +158,7 @@ class SessionList:
 
     def row(self, entry: SessionEntry) -> ListRow:
         """Return one session."""
-        return self._told_apart([self._row(entry, time.time())])[0]
+        return self._with_folders([self._row(entry, time.time())])[0]
 
     def family(self, entry: SessionEntry) -> tuple[list[tuple[int, ListRow]], int]:
         """Return the sessions that a session's agent started, and those of these, each with its depth below the first.
