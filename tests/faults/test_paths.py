@@ -330,6 +330,6 @@ def test_a_path_that_is_swapped_all_the_time_leads_nowhere(world):
         for name in names:
             source.append(make.says(name))
             world.process()
-    assert tree(outside) == before
+            assert tree(outside) == before
     world.once()
     assert [name for name in lines((folder / "talk.md").read_text()) if name.startswith("name-")] == names
