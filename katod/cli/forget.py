@@ -17,12 +17,13 @@ from katod.archive.machine import this_machine
 from katod.archive.manifest import MANIFEST, Entry
 from katod.archive.update import line_of
 from katod.cli.context import Context
+from katod.cli.opening import clear as clear_pages
 from katod.cli.parameters import SESSION
 from katod.cli.printing import say
 from katod.cli.record import ask
 from katod.cli.selection import select_known
 from katod.config import rescue_path
-from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused
+from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused, Unanswered
 from katod.model import SessionKey
 from katod.record.family import family
 from katod.record.forget import Remains
@@ -37,7 +38,8 @@ from katod.tables.dataset import ask_to_forget, known_sets
 from katod.tables.forgetting import drop_rows, incomplete_sets, known_sessions, sets_with
 
 _UNKNOWN: Final = (
-    "  katod's log and all other copies stay; `katod export --all` writes the session again while its agent has it"
+    "  katod's log, the heads that you published and all other copies stay; `katod export --all` writes the session"
+    " again while its agent has it"
 )
 _MISSING: Final = "is not there now: if you moved it, delete it yourself"
 
@@ -52,9 +54,9 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
 
     SESSION is a session id or the beginning of one, `agent:id`, the number or the file of a recording, or `latest`.
     Without SESSION, katod asks you to choose one; this needs a terminal. katod ends the recordings of the session and
-    deletes its text, title and paths from its own state, and what `katod rescue` has of it. It does not change the
-    agent's files. Commands that were already typed in the session are never executed again, but a new `::start` records
-    it again. katod shows what it will delete, and asks first.
+    deletes its text, title and paths from its own state, what `katod rescue` has of it, and the temporary pages of
+    `katod open`. It does not change the agent's files. Commands that were already typed in the session are never
+    executed again, but a new `::start` records it again. katod shows what it will delete, and asks first.
     """
     claims = ClaimedSessions(listed_copies(context.state), known_sessions(context.state))
     key = select_known(context, session, [*claims.sessions()])
@@ -70,6 +72,7 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
         rows.ask()
     for one in (*sessions.others, key):  # whatever is forgotten last can be named again after a kill
         _ask(context, one, WITH_OUTPUTS if outputs else "")
+    clear_pages(0)
     say(f"{key} is forgotten")
     if outputs:
         _delete([path for path, _ in sessions.transcripts.values()], copies, rows)
@@ -260,7 +263,7 @@ def _ask(context: Context, key: SessionKey, name: str) -> None:
     """Have the session forgotten. Raises KatodError, also if it is, but a part of it is still in the ledger's log."""
     try:
         ask(context, key, "forget", name)
-    except TargetRefused:
+    except (TargetRefused, Unanswered):
         raise
     except KatodError as error:
         if _is_known(context, key):

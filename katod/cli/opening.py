@@ -123,14 +123,14 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
-def clear() -> None:
-    """Remove the temporary files of earlier processes, unless one may just be being opened."""
+def clear(grace: float = _GRACE) -> None:
+    """Remove the temporary files of earlier processes, unless one is younger than `grace` and may be being opened."""
     for folder in _base().glob("katod-open-*"):
         found = _FOLDER.fullmatch(folder.name)
         with suppress(OSError):
             status = folder.lstat()
             is_own = status.st_uid == os.getuid() and folder.is_dir() and not folder.is_symlink()
-            is_old = time.time() - status.st_mtime > _GRACE
+            is_old = time.time() - status.st_mtime > grace
             if found and is_own and is_old and not _is_alive(int(found[1])):
                 shutil.rmtree(folder, ignore_errors=True)
 

@@ -114,7 +114,7 @@ def test_copies_in_folders_of_exports_go_too(world, maker):
     assert f"the copy {copy} stays" in world.cli("forget", "1", code=1)
     shown = world.cli("forget", "1", "--outputs", "--yes")
     assert f"the copy {copy} is deleted" in shown
-    assert "katod's log and all other copies stay" in shown
+    assert "katod's log, the heads that you published and all other copies stay" in shown
     assert [path.name for path in folder.iterdir() if path.is_dir()] == ["other"]
     manifest = (folder / ".katod-export.jsonl").read_text()
     assert SESSION not in manifest
@@ -179,6 +179,31 @@ def test_copies_are_deleted_although_all_else_forgot_their_session(world, maker,
 
 def _killed(*_):
     raise KeyboardInterrupt
+
+
+def test_a_daemon_that_does_not_answer_has_forgotten_nothing(world, maker, monkeypatch):
+    """Nor is that said of a session which the ledger does not know, and of which there is a copy alone."""
+    copies = world.home / "copies"
+    world.cli("export", "--all", "-o", str(copies))
+    world.cli("forget", SESSION, "--yes")
+    monkeypatch.setattr("katod.cli.record.holder", lambda _: os.getpid())
+    monkeypatch.setattr("katod.cli.record._PATIENCE", 0)
+    shown = world.cli("forget", SESSION, "--outputs", "--yes", code=1)
+    assert f"claude:{SESSION} is forgotten" not in shown + world.said
+    assert "timed out waiting for the daemon" in world.said
+
+
+@pytest.mark.usefixtures("maker")
+def test_pages_of_sessions_that_were_opened_go(world, monkeypatch):
+    """What `katod open --web` leaves for the browser has the words of a session, too."""
+    pages = world.home / "run"
+    pages.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(pages))
+    monkeypatch.setenv("BROWSER", "true")
+    world.cli("open", SESSION, "--web")
+    assert list(pages.iterdir())
+    world.cli("forget", SESSION, "--yes")
+    assert list(pages.iterdir()) == []
 
 
 def test_copies_of_sub_agents_are_found_by_their_session(world, maker):

@@ -164,3 +164,5 @@ def test_the_next_one_removes_what_was_left(base):
     assert {name: not (base / name).exists() for name in names} == names
     assert (base / f"katod-open-{ended}-new").exists()
     assert (base / "other" / "x.md").exists()
+    clear(0)
+    assert not (base / f"katod-open-{ended}-new").exists()
