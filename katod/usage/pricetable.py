@@ -43,7 +43,7 @@ class InstalledPrices:
         self._known: dict[tuple[str, int], ModelRates | None] = {}
 
     def rates(self, model: str, day: int) -> ModelRates | None:
-        """Return the prices of a model at noon of a day (UTC), None if the table has none for it."""
+        """Return the prices of a model at noon (UTC) of a day, None if the table has none for it."""
         if (model, day) not in self._known:
             self._known[model, day] = self._looked_up(model, noon(day))
         return self._known[model, day]
