@@ -181,7 +181,8 @@ class Output:
     def restore_missing(self, texts: Iterable[str], events: int, content: bytes) -> None:
         """Print again what is missing of its file, given its content; the secrets in it were counted before."""
         redactions, texts = self.row.redactions, list(texts)
-        self._chain_anew(content, is_checked=False)
+        if texts:
+            self._chain_anew(content, is_checked=False)
         for text in [self.printer.restored(), *texts] if texts else ():
             self.add(text)
         self._set(redactions=redactions, restored=self.row.restored + events, reverted=False)

@@ -145,7 +145,8 @@ def test_what_was_appended_again_is_not_certified(world: World, published):
     path, _, _ = published
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-1]).replace(b"hello", b"he11o"))
-    world.cli("verify", "--append-missing", "--yes")
+    world.cli("verify", "--append-missing", "--yes", code=1)
+    assert path.read_bytes().count(lines[-1]) == 1
     assert "as they were found" in world.cli("verify", "--chain")
     for one in path.parent.glob("notes.*.head.*"):
         one.unlink()
