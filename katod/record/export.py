@@ -237,16 +237,6 @@ def picture_saver(root: Path, parts: tuple[str, ...], folder: str) -> Callable[[
     return save
 
 
-def pictures_again(names: Collection[str], stretches: Iterable[Stretch], log: EventLog) -> Iterator[tuple[str, str]]:
-    """Yield the pictures of a session with these file names: media type, base64. Files that are gone have none.
-
-    Raises SourceError if one cannot be read.
-    """
-    for stretch in stretches:
-        with suppress(SourceGone):
-            yield from among((event for event, _ in replay(stretch.identity.key, [stretch], log)), names)
-
-
 def render_recording(
     output: OutputRow, key: SessionKey, stretches: Iterable[Stretch], log: EventLog, printer: RangePrinter | None = None
 ) -> Iterator[str]:
@@ -273,6 +263,16 @@ def reprint(output: OutputRow, key: SessionKey, sources: Iterable[SourceRow], lo
     state = printer.state()
     same = (state["index"], state["active"]) == (kept.get("index", 0), kept.get("active", False))
     return state["format"] if same else {}
+
+
+def pictures_again(names: Collection[str], stretches: Iterable[Stretch], log: EventLog) -> Iterator[tuple[str, str]]:
+    """Yield the pictures of a session with these file names: media type, base64. Files that are gone have none.
+
+    Raises SourceError if one cannot be read.
+    """
+    for stretch in stretches:
+        with suppress(SourceGone):
+            yield from among((event for event, _ in replay(stretch.identity.key, [stretch], log)), names)
 
 
 def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, SessionMetadata]]:

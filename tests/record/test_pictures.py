@@ -6,8 +6,10 @@ import pytest
 
 from katod.record.pictures import among, picture_file
 from katod.write import output as module
+from tests.support.inprocess import InProcess
 from tests.support.records import Claude
 
+LATER = 1000.0  # seconds: whatever is parked is retried by then
 PICTURES = [b"one picture", b"another picture"]
 
 
@@ -67,6 +69,31 @@ def test_pictures_come_later_with_the_text_that_links_to_them(world, hinder, beg
     text = world.written()["notes.md"]
     assert all(text.count(f"](<notes.assets/{name}>)") == 1 for name in saved)
     assert world.assert_live_is_batch() == 1
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_process_has_the_pictures_that_wait_and_the_next_one_reads_them_again(world, killed):
+    """Until then, a running one needs no session file for them; neither is the text there before them."""
+    make, source = Claude(), world.claude()
+    katod = InProcess(world)
+    source.append(make.user("::start notes\nhello"), make.says("hello, too"))
+    katod.turn()
+    mend = a_file_for_the_folder(world)
+    source.append(shown(make, *PICTURES), make.says("I see them"))
+    katod.turn(LATER)
+    assert "look" not in world.written()["notes.md"]
+    if killed:
+        katod.vanish()
+    else:
+        source.path.unlink()
+    mend()
+    katod = InProcess(world) if killed else katod
+    katod.turn(LATER)
+    katod.stop()
+    saved = sorted(path.read_bytes() for path in (world.out / "app" / "notes.assets").iterdir())
+    assert (saved, world.written()["notes.md"].count("notes.assets/")) == (sorted(PICTURES), 2)
+    assert world.parked() == {}
 
 
 def test_a_picture_that_a_full_disk_cut_short_is_completed(world, monkeypatch):
