@@ -78,7 +78,7 @@ class ShellRequests:
             sources = [source.row for source in session.sources]
             found = Missing(output.row, session.row.key, sources, self._log)
             if output in session.live:  # otherwise its file is missing: it waits for that
-                output.restore_missing(found.texts(), len(found.numbers), found.content)
+                output.restore_missing(found.texts(), len(found.absent), found.content)
 
         try:
             self._pipeline.between_events(session, act)

@@ -177,11 +177,14 @@ def _names(counts: dict[str, int]) -> str:
 
 def _append(context: Context, row: OutputRow, missing: Missing, *, yes: bool) -> bool:
     """List what is missing and have it appended; return whether it was. Raises TargetRefused."""
-    for number in missing.numbers[:_LISTED]:
+    if not (absent := missing.absent):
+        say("   nothing to append: each event is there, under its id")
+        return False
+    for number in absent[:_LISTED]:
         say(f"   {_first_line(missing.pieces[number])}")
-    if (more := len(missing.numbers) - _LISTED) > 0:
+    if (more := len(absent) - _LISTED) > 0:
         say(f"   and {more} more")
-    if not yes and not click.confirm(f"Append {len(missing.numbers)} to {row.path.name}?"):
+    if not yes and not click.confirm(f"Append {len(absent)} to {row.path.name}?"):
         return False
     ask(context, missing.key, "restore", str(row.id))
     return True
@@ -228,4 +231,6 @@ def _compare(missing: Missing) -> Verdict:
         return Verdict(good=True, text="as recorded")
     if missing.has_other_receipts:
         return Verdict(good=True, text=f"all {len(pieces)} parts found; the agent's records were counted differently")
+    if missing.has_other_session:
+        return Verdict(good=True, text=f"all {len(pieces)} parts as they were written, and their session was changed")
     return Verdict(good=True, text=f"all {len(pieces)} parts found, in a file that was edited")

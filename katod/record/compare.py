@@ -3,6 +3,9 @@
 Each piece, the text of one event, is looked for in order, between the pieces around it that can be recognised by a line
 that is nowhere else: so a missing one is not taken for an equal one further down.
 
+Events in JSONL are found by their ids instead, or by what they say, wherever they are. Where their records were in the
+session file does not matter: an agent may write that again.
+
 What was missing is appended again, below a mark. Each part of a file from one mark to the next is compared on its own:
 so nothing that is appended changes what is found before it, and what was appended is found.
 """
@@ -11,8 +14,13 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from katod.formats.eventlines import is_event
 
 _BOM: Final = b"\xef\xbb\xbf"
 _Forms = tuple[Mapping[int, bytes], ...]  # the texts of pieces by their numbers, in one way or another
@@ -68,6 +76,60 @@ def missing_lines(content: bytes, pieces: list[bytes], *, in_order: bool = True)
     lines = [(number, line) for number, piece in enumerate(pieces) for line in _plain(piece).splitlines(keepends=True)]
     lost = missing(content, [line for _, line in lines], in_order=in_order)
     return sorted({lines[place][0] for place in lost})
+
+
+class EventDifference(NamedTuple):
+    """The numbers of pieces with an event that is not there, and of those with one that is there in other words.
+
+    Only events in JSONL can be told apart like that, by their ids. Any other piece that was changed is not there.
+    """
+
+    absent: list[int]
+    changed: list[int]
+
+
+def compare_events(content: bytes, pieces: list[bytes]) -> EventDifference:
+    """Look for the events of pieces, which are lines of katod's JSONL, in a content, by their ids."""
+    there: dict[str, list[dict[str, Any]]] = {}
+    for name, event in _events(_plain(content)):
+        there.setdefault(name, []).append(event)
+    absent, changed = [], []
+    for number, piece in enumerate(pieces):
+        wanted = list(_events(piece))
+        if any(name not in there for name, _ in wanted):
+            absent.append(number)
+        elif any(event not in there[name] for name, event in wanted):
+            changed.append(number)
+    return EventDifference(absent, changed)
+
+
+def compare_placed_events(content: bytes, pieces: list[bytes]) -> EventDifference:
+    """Look for events whose ids are where their records were, as those of some agents: by all that they say else.
+
+    Of several that say the same, each stands for itself. One that was changed is absent.
+    """
+    left = Counter(map(_said, _events(_plain(content))))
+    absent = []
+    for number, piece in enumerate(pieces):
+        wanted = Counter(map(_said, _events(piece)))
+        if any(left[said] < count for said, count in wanted.items()):
+            absent.append(number)
+        else:
+            left.subtract(wanted)
+    return EventDifference(absent, [])
+
+
+def _events(content: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the id of each event, and the event without it and where its record was. A line that was cut is none."""
+    for line in filter(is_event, content.split(b"\n")):
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
+            event = orjson.loads(line)
+            event["source"].pop("offset", None)
+            yield str(event.pop("id")), event
+
+
+def _said(named: tuple[str, dict[str, Any]]) -> bytes:
+    return orjson.dumps(named[1], option=orjson.OPT_SORT_KEYS)
 
 
 def _plain(content: bytes) -> bytes:

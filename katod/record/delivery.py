@@ -4,20 +4,19 @@ import os
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from katod.agents.fields import decoded
 from katod.backoff import pause
-from katod.errors import OutputError, OutputReplaced
-from katod.formats.transcript.pictures import asset_name
+from katod.errors import AgentFailed, OutputError, OutputReplaced, SourceError, SourceUnusable
 from katod.formatspec import open_format
 from katod.log import EventLog
 from katod.model import Mark
+from katod.record.export import Stretch, pictures_again
 from katod.record.news import News, Tell, tell_nobody
 from katod.record.output import Output
 from katod.record.outputfile import compared, without_names
+from katod.record.pictures import picture_file
 from katod.record.ranges import head_metadata
 from katod.store.ledger import Ledger
 from katod.store.rows import UNMARKED, OutputRow
@@ -94,17 +93,43 @@ class Delivery:
         self._park(output, OutputError(_MISSING), _FIRST_RETRY)
 
     def save_assets(self, output: Output) -> None:
-        """Write attachments before the text that links to them. A failed one is logged; its link stays."""
-        assets = output.take_assets()
-        place = self._place_now(output) if assets else output.place
-        for media, data in assets:
-            content = decoded(data)
-            name = asset_name({"sha256": sha256(content).hexdigest(), "mediaType": media})
-            try:
-                self._mark(output)
-                save_asset(place, output.row.options.assets, name, content)
-            except OutputError as error:
-                self._log.attachment_failed(output.id, without_names(error.what, output.row))
+        """Write attachments before the text that links to them is stored.
+
+        That text waits for those that cannot be written, which are tried again with it, from now on.
+        """
+        with suppress(OutputError):
+            self._save_assets(output)
+
+    def _save_assets(self, output: Output) -> None:
+        """Write what is left of the attachments that the text of an output links to. Raises OutputError."""
+        if not (output.assets or output.lost_assets):
+            return
+        self._mark(output)
+        place, folder = self._place_now(output), output.row.options.assets
+        for media, data in output.assets:
+            save_asset(place, folder, *picture_file(media, data))
+            output.saved_asset()
+        if names := output.lost_assets:
+            self._save_lost(output, names, place)
+        output.saved_assets()
+
+    def _save_lost(self, output: Output, names: frozenset[str], place: OutputPath) -> None:
+        """Write attachments that an earlier process could not write, from the session; what it lacks now is logged.
+
+        Raises OutputError.
+        """
+        row, left = output.row, set(names)
+        stretches = [Stretch(source.path, source.identity) for source in self._ledger.sources_of(row.session)]
+        try:
+            for media, data in pictures_again(names, stretches, self._log):
+                name, content = picture_file(media, data)
+                save_asset(place, row.options.assets, name, content)
+                left.discard(name)
+        except SourceError as error:
+            if not isinstance(error, AgentFailed | SourceUnusable):  # else it will never be read
+                raise OutputError(f"its session cannot be read: {error.what}", hint=error.hint) from error
+        for _ in left:
+            self._log.attachment_failed(row.id, "its session no longer has it")
 
     def _place_now(self, output: Output) -> OutputPath:
         """Return where the file of an output is, if it was moved and will be followed there with its next text."""
@@ -118,6 +143,7 @@ class Delivery:
         if output.row.intent is None:
             return True
         try:
+            self._save_assets(output)
             self._make(output)
             known = append(output.place, output.row.intent)
         except OutputReplaced:
@@ -153,6 +179,7 @@ class Delivery:
 
     def _complete(self, output: Output) -> None:
         """Write what the file lacks of an intent, in a new file if the old one is gone. Raises OutputError."""
+        self._save_assets(output)
         if output.missing:
             output.note_missing("")
             self._recreate(output)

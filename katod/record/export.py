@@ -1,10 +1,9 @@
 """Whole sessions read from the beginning: exports, recordings rendered again, states after an upgrade."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
-from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -14,17 +13,17 @@ import orjson
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.fields import decoded
-from katod.errors import SourceError
+from katod.errors import SourceError, SourceGone
 from katod.events import Event
 from katod.formats.eventlines import is_event, is_note
 from katod.formats.protocol import Format
 from katod.formats.text.linkbase import is_address, seen_from
-from katod.formats.transcript.pictures import asset_name, linked
+from katod.formats.transcript.pictures import linked
 from katod.formatspec import FORMATS, open_document, open_format
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
 from katod.model import Cursor, Identity, Options, SessionKey
+from katod.record.pictures import among, picture_file
 from katod.record.ranges import RangePrinter
 from katod.record.stream import LocalDedup, NoDedup, SessionStream
 from katod.record.translation import set_title, take_name
@@ -233,8 +232,7 @@ def picture_saver(root: Path, parts: tuple[str, ...], folder: str) -> Callable[[
     place = OutputPath(root, parts)
 
     def save(media: str, data: str) -> None:
-        content = decoded(data)
-        save_asset(place, folder, asset_name({"sha256": sha256(content).hexdigest(), "mediaType": media}), content)
+        save_asset(place, folder, *picture_file(media, data))
 
     return save
 
@@ -265,6 +263,16 @@ def reprint(output: OutputRow, key: SessionKey, sources: Iterable[SourceRow], lo
     state = printer.state()
     same = (state["index"], state["active"]) == (kept.get("index", 0), kept.get("active", False))
     return state["format"] if same else {}
+
+
+def pictures_again(names: Collection[str], stretches: Iterable[Stretch], log: EventLog) -> Iterator[tuple[str, str]]:
+    """Yield the pictures of a session with these file names: media type, base64. Files that are gone have none.
+
+    Raises SourceError if one cannot be read.
+    """
+    for stretch in stretches:
+        with suppress(SourceGone):
+            yield from among((event for event, _ in replay(stretch.identity.key, [stretch], log)), names)
 
 
 def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, SessionMetadata]]:

@@ -21,12 +21,14 @@ from katod.metadata import SessionMetadata
 from katod.model import MarkKind, Range
 from katod.record.editnotes import EditNotes
 from katod.record.outputfile import last_fingerprint, output_path
+from katod.record.pictures import picture_file
 from katod.record.ranges import RangePrinter, head_metadata
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
 from katod.write.output import Comparison, FileFingerprint, OutputPath
 
 CHAIN: Final = "chain"  # beside the state of the printer
+_PICTURES: Final = "pictures"  # beside it, too
 _CHAINED: Final = FORMATS["jsonl"].name
 _MOST_HELD: Final = 64 * 1024  # characters
 
@@ -40,7 +42,7 @@ class Output:
         self.row = row
         self._printer: RangePrinter | None = None
         self._chunks: list[bytes] = []  # the text of the current step, event by event
-        self._assets: list[tuple[str, str]] = []  # pictures that the text links to: media type and data
+        self._assets: list[tuple[str, str]] = []  # unsaved pictures that the text links to: media type, data
         self._missing: Literal["", "once", "gone"] = ""  # how its file was last found
         self._edits = EditNotes(row)
         self._chain = chain_kept(row)
@@ -179,18 +181,37 @@ class Output:
     def restore_missing(self, texts: Iterable[str], events: int, content: bytes) -> None:
         """Print again what is missing of its file, given its content; the secrets in it were counted before."""
         redactions, texts = self.row.redactions, list(texts)
-        self._chain_anew(content, is_checked=False)
+        if texts:
+            self._chain_anew(content, is_checked=False)
         for text in [self.printer.restored(), *texts] if texts else ():
             self.add(text)
         self._set(redactions=redactions, restored=self.row.restored + events, reverted=False)
 
-    def take_assets(self) -> list[tuple[str, str]]:
-        """Return the pictures that the text of this step links to, once."""
-        taken, self._assets = self._assets, []
-        return taken
+    @property
+    def assets(self) -> list[tuple[str, str]]:
+        """The pictures that its text links to, and that are still to be saved: media type, base64."""
+        return list(self._assets)
+
+    @property
+    def lost_assets(self) -> frozenset[str]:
+        """The file names of those that are only in its session any more, as an earlier process could not save them."""
+        return frozenset() if self._assets else frozenset((self.row.printer or {}).get(_PICTURES, ()))
+
+    def saved_asset(self) -> None:
+        """Note that the first of the pictures that are to be saved was."""
+        del self._assets[0]
+
+    def saved_assets(self) -> None:
+        """Note that no picture is left to save, so that the text may be written."""
+        self._assets = []
+        if _PICTURES in (self.row.printer or {}):
+            self._set(printer={name: value for name, value in (self.row.printer or {}).items() if name != _PICTURES})
 
     def stage(self) -> None:
-        """Make the text printed in this step the open intent of the row."""
+        """Make the text printed in this step the open intent of the row.
+
+        It waits for the pictures that could not be saved yet: the row has their names, as they stay in the session.
+        """
         if self.row.intent is not None:
             raise RuntimeError("an intent that is not written yet would be lost")
         bounds, total = [], 0
@@ -206,7 +227,8 @@ class Output:
 
     def _printed(self) -> dict[str, Any]:
         chain = {CHAIN: self._chain.row()} if self._chain else {}
-        return self.printer.state() | self._edits.state() | chain
+        names = [picture_file(*asset)[0] for asset in self._assets] or (self.row.printer or {}).get(_PICTURES)
+        return self.printer.state() | self._edits.state() | chain | ({_PICTURES: names} if names else {})
 
     def upgrade(self, version: int, state: dict[str, Any]) -> None:
         """Go on with the state that another version of its format has after the same events."""

@@ -21,7 +21,8 @@ def is_reverted(row: OutputRow) -> bool:
 def is_as_written(row: OutputRow) -> bool:
     """Return whether an output is there, and as katod left it: nobody has added to it, or taken anything away.
 
-    Only the end of a file is compared, so another file with the same end does not count.
+    Only the size and the end of a file are compared, so another file with the same end does not count. What was
+    overwritten in place further up, with as many bytes, is not noticed.
     """
     try:
         return compared(row) == ("same", last_fingerprint(row))

@@ -228,9 +228,9 @@ def require_no_other(place: OutputPath) -> None:
 
 
 def save_asset(place: OutputPath, folder: str, name: str, content: bytes) -> None:
-    """Save an attachment beside an output under its hash, or complete one that a crash cut short.
+    """Save an attachment beside an output under its hash, or complete one that a crash or a full disk cut short.
 
-    Raises OutputError.
+    One that a person changed, such as to a smaller one, stays as it is. Raises OutputError.
     """
     there = place._replace(parts=(*place.parts[:-1], folder, name))
     try:
@@ -238,7 +238,9 @@ def save_asset(place: OutputPath, folder: str, name: str, content: bytes) -> Non
             _write(fd, content, there.path)
     except FileExistsError:
         with _opened(there, create=False) as fd:
-            _write(fd, content[os.fstat(fd).st_size :], there.path)
+            begun = os.pread(fd, len(content), 0)
+            if content.startswith(begun):
+                _write(fd, content[len(begun) :], there.path)
 
 
 def _committed_end(fd: int, size: int, known: FileFingerprint, intent: bytes) -> int | None:

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 
 const EVENT = Buffer.from('{"schema":"katod.event/');
 const NAME = Buffer.from("katod.event/");
+const OPENED = /^[\s\x1c-\x1f\x85]*\{/; // behind all that some program passes over
 
 export function check(published, data) {
   if (published.chain !== "katod.event" || published.hash !== "sha-256") return "this is no head of a chain";
@@ -19,7 +20,7 @@ export function check(published, data) {
     if (line.subarray(0, EVENT.length).equals(EVENT) && !(line[line.length - 1] === 13 && end < data.length)) {
       head = createHash("sha256").update(head).update(line).digest();
       count += 1;
-    } else if (line.includes(NAME) || /^[\s\x1c-\x1f]*\{/.test(line.toString("latin1"))) {
+    } else if (line.includes(NAME) || OPENED.test(line.toString("utf8"))) {
       return "a line looks like an event, and is none";
     }
     at = end + 1;

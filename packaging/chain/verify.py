@@ -6,11 +6,13 @@ that needs `cbor2` and `cryptography`.
 
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
 
 EVENT, NAME = b'{"schema":"katod.event/', b"katod.event/"
+OPENED = re.compile(r"[\s\ufeff]*\{")  # behind all that some program passes over
 
 
 def check(head: dict[str, Any], lines: Iterable[bytes]) -> tuple[str, int]:
@@ -23,7 +25,7 @@ def check(head: dict[str, Any], lines: Iterable[bytes]) -> tuple[str, int]:
             break
         if line.startswith(EVENT) and not line.endswith(b"\r\n"):
             count, found = count + 1, hashlib.sha256(found + line.removesuffix(b"\n")).digest()
-        elif NAME in line or line.lstrip().startswith(b"{"):
+        elif NAME in line or OPENED.match(line.decode("utf-8", "replace")):
             return "a line looks like an event, and is none", notes
         else:
             notes += bool(line.strip())

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from katod.cli import verify
-from tests.support.records import Claude, line
+from tests.support.records import Claude, Codex, line, says, user
 
 
 def test_a_parked_output_is_no_loss(world):
@@ -141,6 +141,72 @@ def test_a_receipt_that_differs_is_no_loss(world):
     path.write_text(whole[: whole.rindex("\n", 0, -1) + 1])
     assert "counted differently" in world.cli("verify", "--append-missing", "--yes")
     assert path.read_text().count("recording.receipt") == 0
+
+
+def a_record_more(lines):
+    """The agent writes a title before everything."""
+    return [line({"type": "summary", "summary": "A title", "leafUuid": "x"}), *lines]
+
+
+def a_withdrawn_answer(lines):
+    """The agent drops a record."""
+    return [lines[0], *lines[2:]]
+
+
+def a_shorter_record(lines):
+    """The agent leaves out the words of a record that keeps its id."""
+    return [lines[0], lines[1].replace(b"two", b"[cleared]"), *lines[2:]]
+
+
+@pytest.mark.parametrize("rewrite", [a_record_more, a_withdrawn_answer, a_shorter_record])
+def test_a_session_that_its_agent_wrote_again_is_no_loss_in_jsonl(world, rewrite):
+    """Where records are in it now is not compared; an event that the recording has is not appended a second time."""
+    a_recording(world, "n.jsonl", "five")
+    path, source = world.home / "katod" / "app" / "n.jsonl", world.claude().path
+    source.write_bytes(b"".join(rewrite(source.read_bytes().splitlines(keepends=True))))
+    world.once()
+    whole = path.read_bytes()
+    assert "parts as they were written, and their session was changed" in world.cli("verify")
+    world.cli("verify", "--append-missing", "--yes")
+    assert path.read_bytes() == whole
+    assert "events as they were written" in world.cli("verify", "--chain")
+
+
+def test_a_session_without_ids_that_was_written_again_is_no_loss_in_jsonl(world):
+    """Events that are named after where their records are have other names then, and are the same."""
+    make = Codex(world).say(user("hello"), says("hi"), user("::capture n.jsonl\nagain"), says("bye"))
+    world.once()
+    [path] = world.files()
+    whole, source = path.read_bytes(), make.path.read_bytes()
+    make.path.write_bytes(source.replace(b'"hi"', b'"[cleared]"'))
+    world.once()
+    shown = world.cli("verify", code=1)
+    assert "1 of 6 parts are missing or changed" in shown
+    world.cli("verify", "--append-missing", "--yes")
+    assert path.read_bytes().startswith(whole)
+    assert path.read_bytes()[len(whole) :].count(b"\n") == 1
+
+
+def test_an_event_that_was_changed_in_jsonl_is_named_and_not_appended(world):
+    """It is there under its id; one that is not there is appended, once."""
+    a_recording(world, "n.jsonl", "five")
+    path = world.home / "katod" / "app" / "n.jsonl"
+    *lines, last = path.read_text().replace('"text":"two"', '"text":"2"').splitlines(keepends=True)
+    path.write_text("".join(lines))
+    assert "2 of 8 parts are missing or changed" in world.cli("verify", code=1)
+    for _ in range(2):
+        said = world.cli("verify", "--append-missing", "--yes", code=1)
+        assert path.read_text() == "".join([*lines, last])
+    assert "nothing to append" in said
+    assert "1 of 8 parts are missing or changed" in said
+
+
+def test_a_note_in_jsonl_is_an_edit(world):
+    """And not a change of the session."""
+    a_recording(world, "n.jsonl")
+    path = world.home / "katod" / "app" / "n.jsonl"
+    path.write_text(f"{path.read_text()}a note of mine\n")
+    assert "parts found, in a file that was edited" in world.cli("verify")
 
 
 EDITS = {

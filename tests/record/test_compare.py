@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.record.compare import locate, missing, missing_lines
+from katod.record.compare import compare_events, compare_placed_events, locate, missing, missing_lines
 
 PIECES = [b"# Title\n", b"\n## User\n\none\n", b"\nok\n", b"\nthree,\nin lines\n", b"\nok\n", b"\nlast words\n"]
 WHOLE = b"".join(PIECES)
@@ -133,3 +133,41 @@ def test_what_was_cut_is_missing(words, cut, data):
     assert len(found) >= len(pieces) - len(kept)
     if not cut & set(range(len(pieces))):
         assert found == []
+
+
+def event(name, text, offset=0):
+    """Return a line of katod's JSONL."""
+    return f'{{"schema":"katod.event/1","id":"{name}","source":{{"offset":{offset}}},"payload":"{text}"}}\n'.encode()
+
+
+EVENTS = [event(name, f"words {name}", at) for at, name in enumerate("abc")]
+
+
+def test_events_are_found_by_their_ids():
+    """Wherever they are, and wherever in the session file their records were; line ends and notes do not matter."""
+    content = (
+        b"\xef\xbb\xbf" + event("c", "words c", 9) + b"a note\n" + event("a", "words a", 8) + event("b", "words b", 7)
+    )
+    for found in (b"".join(EVENTS), content, content.replace(b"\n", b"\r\n"), content + event("a", "other words")):
+        assert compare_events(found, [*EVENTS, b""]) == ([], [])
+
+
+def test_an_event_that_is_there_in_other_words_is_changed_and_not_absent():
+    """One that was cut is absent, as is one of which only a note speaks."""
+    content = event("a", "other words") + EVENTS[1][:-9] + b"\n" + b" " + EVENTS[2]
+    assert compare_events(content, EVENTS) == ([1, 2], [0])
+
+
+def test_events_without_ids_of_their_own_are_found_by_what_they_say():
+    """Their ids are where their records were; of those that say the same, each one counts."""
+    pieces = [event("@0", "yes"), event("@1", "ok"), event("@2", "ok"), b""]
+    moved = [event("@7", "ok", 7), event("@8", "yes", 8), b"a note\n"]
+    assert compare_placed_events(b"".join(moved), pieces) == ([2], [])
+    assert compare_placed_events(b"".join([*moved, event("@9", "ok", 9)]), pieces) == ([], [])
+    assert compare_placed_events(event("@0", "no"), pieces) == ([0, 1, 2], [])
+
+
+@pytest.mark.parametrize("line", [b"", b"]", b'","source":3}', b'","source":{}}', b'","id":{},"source":{"offset":1}}'])
+def test_a_line_that_only_begins_like_an_event_is_none(line):
+    """Whatever somebody made of it."""
+    assert compare_events(b'{"schema":"katod.event/1' + line + b"\n", EVENTS) == ([0, 1, 2], [])

@@ -4,7 +4,7 @@ from unittest import mock
 
 import pytest
 
-from katod.errors import OutputError, OutputReplaced
+from katod.errors import OutputError, OutputReplaced, SourceError, SourceUnusable
 from katod.model import Range
 from katod.record import delivery as module
 from katod.record.delivery import Delivery
@@ -507,17 +507,56 @@ def test_attachments_are_saved_beside_the_output(desk):
     [saved] = (desk.path.parent / "n.assets").iterdir()
     assert saved.read_bytes() == b"hi"
     assert saved.suffix == ".png"
-    assert live.take_assets() == []
+    assert live.assets == []
 
 
-def test_an_attachment_that_cannot_be_saved_is_logged(desk):
-    """An attachment that cannot be saved does not prevent the text that links it from being written."""
+def in_the_way(desk):
+    """Put a file in place of the folder of attachments; return it."""
     desk.path.parent.mkdir(parents=True)
-    (desk.path.parent / "n.assets").write_text("in the way")
-    live = desk.output
-    live._assets += [("image/png", "aGk=")]
+    blocking = desk.path.parent / "n.assets"
+    blocking.write_text("in the way")
+    return blocking
+
+
+def test_a_text_waits_for_the_attachment_that_it_links_to(desk):
+    """An attachment that cannot be saved parks the text that links to it; later both are written, once."""
+    blocking, live = in_the_way(desk), desk.output
+    live._assets += [("image/png", "aGk="), ("image/png", "aG8=")]
     desk.delivery.save_assets(live)
-    assert [fields["problem"] for fields in desk.parts.said("attachment.failed")] == ["… is not a directory"]
+    assert not desk.write("one\n")
+    assert not desk.delivery.retry(live)
+    assert (desk.row.problem.partition(" (")[0], desk.path.exists()) == ("n.assets is not a directory", False)
+    blocking.unlink()
+    assert desk.delivery.retry(live)
+    assert sorted(saved.read_bytes() for saved in blocking.iterdir()) == [b"hi", b"ho"]
+    assert (desk.path.read_text(), live.assets) == ("one\n", [])
+
+
+def waiting(desk, name):
+    """Put the output into the state in which a process leaves it that could not save an attachment."""
+    put(desk.output, printer=(desk.row.printer or {}) | {"pictures": [name]}, intent=b"one\n", bounds=(4,))
+    return desk.output
+
+
+def test_an_attachment_that_its_session_lost_holds_back_nothing(desk):
+    """The text is written, and the log says that the attachment is lost."""
+    live = waiting(desk, "0123456789abcdef.png")
+    assert desk.delivery.retry(live)
+    assert desk.path.read_text() == "one\n"
+    assert [fields["problem"] for fields in desk.parts.said("attachment.failed")] == ["its session no longer has it"]
+    assert live.lost_assets == frozenset()
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("error", "written"), [(SourceError("is locked"), False), (SourceUnusable("is damaged"), True)], ids=str
+)
+def test_an_attachment_is_read_again_as_long_as_its_session_may_be(desk, monkeypatch, error, written):
+    """If the session cannot be read now, the text still waits for the attachment; not if it never can."""
+    monkeypatch.setattr(module, "pictures_again", mock.Mock(side_effect=error))
+    live = waiting(desk, "0123456789abcdef.png")
+    assert (desk.delivery.retry(live), desk.path.exists()) == (written, written)
+    assert desk.row.problem == ("" if written else "its session cannot be read: is locked")
 
 
 def test_the_first_of_the_parked_outputs_is_retried_next():

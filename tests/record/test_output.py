@@ -83,7 +83,21 @@ def test_attachments_are_gathered_where_they_are_to_be_saved(parts, attachments,
     event = message("one", blobs=(("sha", "image/png", "AAAA"),))
     event.payload["attachments"] = [picture]
     output.take(event, SessionMetadata(KEY))
-    assert output.take_assets() == [("image/png", "AAAA")] * saved
+    assert output.assets == [("image/png", "AAAA")] * saved
+
+
+def test_a_row_names_the_pictures_that_its_text_waits_for(parts):
+    """Only as long as it does: another process reads them in the session again."""
+    output = Output(row(parts.world, attachments="save"))
+    output._assets += [("image/png", "aGk=")]
+    output.stage()
+    output.keep_printer()
+    [name] = Output(output.row).lost_assets
+    assert (name[-4:], output.lost_assets) == (".png", frozenset())
+    output.saved_asset()
+    output.saved_assets()
+    output.keep_printer()
+    assert (output.assets, Output(output.row).lost_assets) == ([], frozenset())
 
 
 def test_an_undone_step_leaves_nothing_of_it(parts):
@@ -93,7 +107,7 @@ def test_an_undone_step_leaves_nothing_of_it(parts):
     output.take(message("one", blobs=(("sha", "image/png", "AAAA"),)), SessionMetadata(KEY))
     output.note_missing("once")
     output.restore(before)
-    assert (output.missing, output.take_assets(), output.printer.active) == ("", [], False)
+    assert (output.missing, output.assets, output.printer.active) == ("", [], False)
     output.stage()
     assert output.row.intent is None
 

@@ -566,6 +566,15 @@ def test_asset_cut_short_is_saved_whole(place):
     assert (place.path.parent / "auth.assets/ab.png").read_bytes() == b"png"
 
 
+@pytest.mark.parametrize("changed", [b"PNG", b"p!", b"png and more", b"longer than it was"])
+def test_asset_that_a_person_changed_stays_as_it_is(place, changed):
+    """Also one that was made smaller: only what an attachment begins with is completed."""
+    save_asset(place, "auth.assets", "ab.png", b"png as it was")
+    (place.path.parent / "auth.assets/ab.png").write_bytes(changed)
+    save_asset(place, "auth.assets", "ab.png", b"png as it was")
+    assert (place.path.parent / "auth.assets/ab.png").read_bytes() == changed
+
+
 def test_asset_that_cannot_be_saved_is_an_output_error(place, tmp_path):
     """A link in place of the attachments' folder is not followed."""
     place.path.parent.mkdir(parents=True)

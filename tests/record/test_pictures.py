@@ -1,0 +1,125 @@
+"""Pictures that a recording links to are beside it, also if they could not be saved at once."""
+
+import base64
+
+import pytest
+
+from katod.record.pictures import among, picture_file
+from katod.write import output as module
+from tests.support.inprocess import InProcess
+from tests.support.records import Claude
+
+LATER = 1000.0  # seconds: whatever is parked is retried by then
+PICTURES = [b"one picture", b"another picture"]
+
+
+def shown(make, *contents):
+    """Return a message with pictures."""
+    sources = [
+        {"type": "base64", "media_type": "image/png", "data": base64.b64encode(data).decode()} for data in contents
+    ]
+    return make.user([{"type": "text", "text": "look"}, *({"type": "image", "source": one} for one in sources)])
+
+
+def a_file_for_the_folder(world):
+    """The folder of pictures is a file."""
+    blocking = world.out / "app" / "notes.assets"
+    blocking.parent.mkdir(parents=True, exist_ok=True)
+    blocking.write_text("in the way")
+    return blocking.unlink
+
+
+def a_missing_disk(world):
+    """The directory of outputs is the empty place of a disk."""
+    away = world.out.rename(world.home / "away")
+    world.out.mkdir()
+
+    def mend():
+        world.out.rmdir()
+        away.rename(world.out)
+
+    return mend
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("command", ["::start notes", "::capture notes"])
+@pytest.mark.parametrize("begun", [True, False])
+@pytest.mark.parametrize("hinder", [a_file_for_the_folder, a_missing_disk])
+def test_pictures_come_later_with_the_text_that_links_to_them(world, hinder, begun, command):
+    """A recording whose pictures cannot be saved is parked; later, each of them and all of the text are there, once."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("something"), make.says("an answer"))
+    first = [make.user(f"{command}\nhello"), make.says("hello, too")]
+    if begun or hinder is a_missing_disk:
+        source.append(*first)
+        first = []
+        world.process()
+    mend = hinder(world)
+    source.append(*first, shown(make, *PICTURES), make.says("I see them"))
+    for _ in range(2):
+        world.process()
+        assert list(world.parked()) == ["notes.md"]
+    mend()
+    source.append(make.user("more"), make.says("yes"))
+    world.process()
+    world.process()
+    assert world.parked() == {}
+    saved = {path.name: path.read_bytes() for path in (world.out / "app" / "notes.assets").iterdir()}
+    assert saved == dict(picture_file("image/png", base64.b64encode(data).decode()) for data in PICTURES)
+    text = world.written()["notes.md"]
+    assert all(text.count(f"](<notes.assets/{name}>)") == 1 for name in saved)
+    assert world.assert_live_is_batch() == 1
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_process_has_the_pictures_that_wait_and_the_next_one_reads_them_again(world, killed):
+    """Until then, a running one needs no session file for them; neither is the text there before them."""
+    make, source = Claude(), world.claude()
+    katod = InProcess(world)
+    source.append(make.user("::start notes\nhello"), make.says("hello, too"))
+    katod.turn()
+    mend = a_file_for_the_folder(world)
+    source.append(shown(make, *PICTURES), make.says("I see them"))
+    katod.turn(LATER)
+    assert "look" not in world.written()["notes.md"]
+    if killed:
+        katod.vanish()
+    else:
+        source.path.unlink()
+    mend()
+    katod = InProcess(world) if killed else katod
+    katod.turn(LATER)
+    katod.stop()
+    saved = sorted(path.read_bytes() for path in (world.out / "app" / "notes.assets").iterdir())
+    assert (saved, world.written()["notes.md"].count("notes.assets/")) == (sorted(PICTURES), 2)
+    assert world.parked() == {}
+
+
+def test_a_picture_that_a_full_disk_cut_short_is_completed(world, monkeypatch):
+    """The text that links to it waits until the picture is whole."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start notes\nhello"), make.says("hello, too"))
+    world.process()
+    source.append(shown(make, PICTURES[0]))
+    with monkeypatch.context() as full:
+        full.setattr(module.durable, "write", lambda fd, data: module.os.write(fd, data[:3]) and 0)
+        world.process()
+    [cut] = (world.out / "app" / "notes.assets").iterdir()
+    assert PICTURES[0].startswith(cut.read_bytes())
+    assert cut.stat().st_size < len(PICTURES[0])
+    assert "look" not in world.written()["notes.md"]
+    world.process()
+    assert (cut.read_bytes(), cut.name in world.written()["notes.md"]) == (PICTURES[0], True)
+
+
+def test_each_picture_is_found_once(parts):
+    """Among all events, those with the wanted names; none behind the last one that is wanted is looked at."""
+    make = Claude()
+    parts.world.claude().append(shown(make, *PICTURES), shown(make, *PICTURES), make.says("seen"))
+    source = parts.source()
+    events = [*parts.read(parts.load(source), source)]
+    wanted = [("image/png", base64.b64encode(data).decode()) for data in PICTURES]
+    names = {picture_file(*one)[0] for one in wanted}
+    assert list(among(events, names)) == wanted
+    assert list(among(iter(events), {"other.png"})) == []
