@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from fcntl import LOCK_EX, LOCK_NB, flock
-from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from zlib import error as ZlibError  # noqa: N812 - its own name says nothing
@@ -19,7 +18,7 @@ from katod import durable
 from katod.agents import AGENTS
 from katod.errors import RescueError
 from katod.model import SessionKey, Stat
-from katod.rescue.names import PART, TRANSCRIPT, names_aside
+from katod.rescue.names import PART, TRANSCRIPT, found_aside
 
 ABOUT: Final = "about.json"
 _LEVEL: Final = 1  # more takes three times as long for a fifth less
@@ -208,8 +207,8 @@ def pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
 
 def delete(place: Path) -> None:
     """Delete a copy with its transcript, if it is there, and what was set aside of it. Raises OSError."""
-    for path in takewhile(Path.exists, names_aside(place)):
-        durable.remove(path)
+    for path in found_aside(place):
+        durable.remove(path, missing_ok=True)
     transcript = place.with_suffix(TRANSCRIPT)
     with suppress(FileNotFoundError):
         durable.rename(transcript, _part_of(transcript))  # what is left by a crash goes with the next start

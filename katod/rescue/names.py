@@ -1,5 +1,6 @@
 """The names of the files of saved sessions; nothing is opened, for those who only ask whether one is saved."""
 
+import re
 from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import count
@@ -10,6 +11,7 @@ from katod.agents import AGENTS
 from katod.model import SessionKey
 
 ARCHIVE, TRANSCRIPT, PART = ".zip", ".md", ".part"
+_ASIDE: Final = ".damaged"
 _LONGEST: Final = 100
 
 
@@ -22,7 +24,13 @@ def place_of(folder: Path, key: SessionKey) -> Path:
 
 def names_aside(place: Path) -> Iterator[Path]:
     """Yield the paths to which the archive of a session is moved if it is damaged."""
-    return (place.with_name(f"{place.name}.damaged{number or ''}") for number in count())
+    return (place.with_name(f"{place.name}{_ASIDE}{number or ''}") for number in count())
+
+
+def found_aside(place: Path) -> list[Path]:
+    """Return the archives of a session that were moved because they are damaged; some may be gone by now."""
+    name = re.compile(rf"{re.escape(place.name)}{re.escape(_ASIDE)}\d*")
+    return [path for path in place.parent.glob(f"{place.name}{_ASIDE}*") if name.fullmatch(path.name)]
 
 
 def transcript_of(folder: Path, key: SessionKey) -> Path:

@@ -212,9 +212,10 @@ class Rescuer:
     def forget(self, keys: Collection[SessionKey]) -> None:
         """Delete the copies of these sessions. Raises OSError."""
         self._work.drop()
-        for key in {key._replace(subagent="") for key in keys if not key.subagent}:
+        for key in {key for key in keys if not key.subagent}:
             if self._delete_copy(key):
                 self._log.rescue_deleted(str(key), "forgotten")
+            self._notes.clear(str(place_of(self._folder.path, key)))
         self._notes.forget(keys)
         self._notes.store()
 

@@ -419,6 +419,38 @@ def test_a_damaged_copy_is_said_and_made_again(world: World) -> None:
     assert [path for path in rescued(world).glob("*/*") if "damaged" in path.name] == []
 
 
+@pytest.mark.parametrize("removed", ["", "1"])
+def test_forgetting_leaves_no_damaged_copy(world: World, removed: str) -> None:
+    """Also if its person removed some of them."""
+    maker = told(Claude(world), 40)
+    world.process()
+    [place] = rescued(world).glob("*/*.zip")
+    whole = place.read_bytes()
+    for _ in range(3):
+        place.write_bytes(whole[:-40])
+        world.process()
+    place.with_name(f"{place.name}.damaged{removed}").unlink()
+    mine = place.with_name(f"{place.name}.damaged-mine")
+    mine.write_text("a person's own")
+    world.cli("forget", f"claude:{maker.session}", "--yes")
+    assert list(place.parent.iterdir()) == [mine]
+
+
+def test_a_forgotten_session_is_no_problem_any_more(world: World) -> None:
+    """Although its copy was one: its id is in no file of katod's state, and `status` is silent."""
+    told(Claude(world, OTHER), 1)
+    maker = told(Claude(world), 40)
+    world.process()
+    [place] = rescued(world).glob("*/*.zip")
+    place.write_bytes(place.read_bytes()[:50])
+    maker.path.unlink()
+    world.process()
+    assert [row["path"] for row in world.status()["problems"]] == [str(place)]
+    world.cli("forget", f"claude:{maker.session}", "--yes")
+    assert not world.status()["problems"]
+    assert maker.session not in (world.state / "rescue.json").read_text()
+
+
 def test_a_copy_that_cannot_be_read_now_is_not_replaced(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be whole: it is read again with the next look."""
     maker = told(Claude(world), 40)
