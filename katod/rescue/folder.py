@@ -111,6 +111,11 @@ class RescueFolder:
         self.all().pop(key, None)
         return there
 
+    @property
+    def last_day(self) -> tuple[int, str]:
+        """The last day on which a copy was made, as katod counts days, and its date; 0 if there is none."""
+        return max(((about.day, about.saved[:10]) for about in self.all().values()), default=(0, ""))
+
     def beyond_bounds(self, day: int) -> list[SessionKey]:
         """Return the copies that are too old on a day, and the oldest of those that are too much, oldest first.
 

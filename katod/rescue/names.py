@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from katod.agents import AGENTS
+from katod.agents.spec import AgentSpec
 from katod.model import SessionKey
 
 ARCHIVE, TRANSCRIPT, PART = ".zip", ".md", ".part"
 _ASIDE: Final = ".damaged"
+_DESCRIPTION: Final = ".meta.json"  # of a sub-agent: what it was asked to do, in a few words
 _LONGEST: Final = 100
 
 
@@ -36,6 +38,14 @@ def found_aside(place: Path) -> list[Path]:
 def transcript_of(folder: Path, key: SessionKey) -> Path:
     """Return the path of the transcript of a session."""
     return place_of(folder, key).with_suffix(TRANSCRIPT)
+
+
+def owner_of(spec: AgentSpec, path: str) -> SessionKey | None:
+    """Return the session, or the sub-agent, whose file this is, also one that only describes it; None of any other."""
+    if path.endswith(_DESCRIPTION):
+        path = f"{path.removesuffix(_DESCRIPTION)}{spec.suffixes[0]}"
+    identity = spec.identify(Path(path))
+    return None if identity is None else identity.key
 
 
 def saved_keys(folder: Path) -> list[SessionKey]:

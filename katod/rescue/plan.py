@@ -1,20 +1,21 @@
 """Which sessions are saved now: those that their agents delete soon, from what a sweep found. Opens no session."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final, NamedTuple
 
-from katod.agents.spec import Retention
+from katod.agents.spec import AgentSpec, Retention
 from katod.discover.roots import Root
 from katod.discover.source import Source
 from katod.model import SessionKey, Stat, changed_ns, signed
 from katod.rescue.copyfile import About, SavedFile
 from katod.rescue.due import DAY_NS, Deletable, age_left, days_left
 from katod.rescue.folder import MOST_FILES
+from katod.rescue.names import owner_of
+from katod.rescue.recorded import RecordedSessions
 from katod.rescue.saving import NativeFile, Subject
 
 SOON_DAYS: Final = 2.0
@@ -49,43 +50,55 @@ def families(root: Root, sources: Iterable[Source]) -> dict[SessionKey, Family]:
 
 
 class RescueLook(NamedTuple):
-    """What a look at a root goes by; `forgotten` says of a session, or a sub-agent, whether it was."""
+    """What a look at a root goes by.
+
+    `forgotten` says of a session, or a sub-agent, whether it was; `recorded` are those of which nothing is lost.
+    """
 
     root: Root
     retention: Retention
     now_ns: int
     forgotten: Callable[[SessionKey], bool]
+    recorded: RecordedSessions
 
     def leaves_out(self, path: str) -> bool:
         """Return whether a file is that of a session that was forgotten."""
-        identity = self.root.spec.identify(Path(path))
-        return identity is not None and self.forgotten(identity.key)
+        key = owner_of(self.root.spec, path)
+        return key is not None and self.forgotten(key)
+
+    def is_recorded(self, files: Iterable[NativeFile]) -> bool:
+        """Return whether nothing is lost with these files: each is of a session, or a sub-agent, that is recorded."""
+        spec = self.root.spec
+        return self.recorded.has_all(
+            file.identity.key if file.identity else owner_of(spec, file.path) for file in files
+        )
 
 
 def to_save(
-    look: RescueLook, found: Mapping[SessionKey, Family], saved: Mapping[SessionKey, About],
-    without: Collection[SessionKey] = (),
-) -> Iterator[Subject | None]:  # fmt: skip
+    look: RescueLook, found: Mapping[SessionKey, Family], saved: Mapping[SessionKey, About]
+) -> Iterator[Subject | None]:
     """Yield the sessions of a root that are due and not saved as they are now, those that are deleted first first.
 
-    For each other one, None is yielded: whoever asks may stop in between. `without` are those that are left out, and so
-    are those that were forgotten, whatever was said since: what was forgotten is in their files.
+    For each other one, None is yielded: whoever asks may stop in between. Those that were forgotten are left out,
+    whatever was said since: what was forgotten is in their files.
     """
     deletable = (family.deletable for family in found.values())
     left = dict(days_left(deletable, look.retention, look.now_ns))
-    for key in sorted(found.keys() - set(without), key=lambda key: left.get(key.id, _FAR)):
+    for key in sorted(found, key=lambda key: left.get(key.id, _FAR)):
         if not look.forgotten(key):
             yield _subject(look, found[key], saved.get(key), left.get(key.id, _FAR))
 
 
 def _subject(look: RescueLook, family: Family, about: About | None, days: float) -> Subject | None:
-    """Return a session as it is to be saved, None if nothing of it is due that was not saved."""
+    """Return a session as it is to be saved, None if nothing of it is due that was not saved, or all is recorded."""
     retention = look.retention
     if days > SOON_DAYS and not retention.ages_beside:
         return None
     files = [*_files(look, family)]
     wanted = files if days <= SOON_DAYS else [*_aged(files, retention, look.now_ns)]
     if all(about is not None and about.has(file.path, file.seen) for file in wanted):
+        return None
+    if look.is_recorded(files):
         return None
     due = due_time(days, look.now_ns)
     by_events = retention.days if retention.by_events else None
@@ -109,10 +122,15 @@ def _files(look: RescueLook, family: Family) -> Iterator[NativeFile]:
         known.add(source.path)
         if not look.forgotten(source.identity.key):
             yield NativeFile(source.path, _name(source.path), source.seen, source.identity)
-    for folder in dict.fromkeys(folder for source in family.main for folder in look.root.spec.beside(source.path)):
-        for path, seen in _beside(folder):
-            if path not in known and not look.leaves_out(path):
-                yield NativeFile(path, _name(path), seen)
+    for path, seen in files_beside(look.root.spec, (source.path for source in family.main)):
+        if path not in known and not look.leaves_out(path):
+            yield NativeFile(path, _name(path), seen)
+
+
+def files_beside(spec: AgentSpec, own: Iterable[str]) -> Iterator[tuple[str, Stat]]:
+    """Yield what is in the folders of a session, given its own files: also the files of its sub-agents."""
+    for folder in dict.fromkeys(folder for path in own for folder in spec.beside(path)):
+        yield from _in_folder(folder)
 
 
 def _name(path: str) -> str:
@@ -120,7 +138,7 @@ def _name(path: str) -> str:
     return f"files/{path.lstrip('/')}".encode("utf-8", "backslashreplace").decode()
 
 
-def _beside(folder: str) -> Iterator[tuple[str, Stat]]:
+def _in_folder(folder: str) -> Iterator[tuple[str, Stat]]:
     """Yield the regular files in a folder and below, until they are too many to be saved; links are not followed."""
     pending, count = [] if os.path.islink(folder) else [folder], 0
     while pending and count <= MOST_FILES:
@@ -138,10 +156,9 @@ def _beside(folder: str) -> Iterator[tuple[str, Stat]]:
 
 
 def _aged(files: Iterable[NativeFile], retention: Retention, now_ns: int) -> Iterator[NativeFile]:
-    """Yield what is deleted soon beside a session that stays."""
+    """Yield the files of a session that are deleted soon although it stays: sub-agents, results, and older ones."""
     if (days := retention.days) is not None:
-        beside = (file for file in files if file.identity is None)
-        yield from (file for file in beside if age_left(file.seen.mtime_ns, days, now_ns) <= SOON_DAYS)
+        yield from (file for file in files if age_left(file.seen.mtime_ns, days, now_ns) <= SOON_DAYS)
 
 
 def _deleted_since(about: About | None, files: Iterable[NativeFile]) -> tuple[SavedFile, ...]:

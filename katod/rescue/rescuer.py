@@ -20,7 +20,7 @@ from katod.rescue.folder import RescueFolder
 from katod.rescue.names import place_of
 from katod.rescue.notes import CopyState, RescueNotes
 from katod.rescue.plan import Family, RescueLook, due_time, families, is_deleted_by_agent, to_save
-from katod.rescue.recorded import recorded_whole
+from katod.rescue.recorded import RecordedSessions
 from katod.rescue.restoring import remove_drafts
 from katod.rescue.saving import NativeFile, SavingSlices, SavingTerms, Subject, save
 from katod.store.ledger import Ledger
@@ -114,7 +114,7 @@ class Rescuer:
         failed: dict[str, str] = {}
         due: set[str] = set()
         self._folder.look_again()
-        recorded = recorded_whole(self._ledger.sessions(), self._ledger.outputs())
+        recorded = RecordedSessions(self._ledger.sessions(), self._ledger.outputs())
         sources = list(self._catalog.sources.values())
         for root in self._roots:
             retention = self._retention(root, failed)
@@ -122,8 +122,8 @@ class Rescuer:
                 continue
             found = families(root, sources)
             self._let_go(root, retention, found, now_ns)
-            look = RescueLook(root, retention, now_ns, self._ledger.tombstones.covers)
-            for subject in to_save(look, found, self._folder.all(), recorded):
+            look = RescueLook(root, retention, now_ns, self._ledger.tombstones.covers, recorded)
+            for subject in to_save(look, found, self._folder.all()):
                 if subject is not None and self._work.declined.get(subject.key) != subject.files:
                     due.add(str(subject.key))
                     yield subject
@@ -188,6 +188,7 @@ class Rescuer:
         excluded = {one for one in projects if policy is not None and policy.in_project(one).excludes(one)}
         for about in [about for about in self._folder.all().values() if not excluded.isdisjoint(about.projects)]:
             self._delete(about.key, "its project is excluded")
+        self._notes.begin_at(*self._folder.last_day)
         for key in self._folder.beyond_bounds(self._notes.count_day(due_time(0.0, now_ns)[:10])):
             self._delete(key, "too old or too much")
 
@@ -258,6 +259,7 @@ class Rescuer:
 
     def _begin(self, subject: Subject, policy: Policy) -> _SavingJob:
         now = due_time(0.0, time.time_ns())
+        self._notes.begin_at(*self._folder.last_day)
         day = self._notes.count_day(now[:10])
         terms = SavingTerms(policy, now, day, policy.settings.recording.rescue_redact)
         return _SavingJob(subject, save(subject, self._folder, terms, self._log))

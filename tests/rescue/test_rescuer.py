@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -112,6 +113,88 @@ def test_what_was_recorded_is_not_saved(world: World) -> None:
     world.configure(rescue=True)
     world.process()
     assert sorted(saved(world)) == sorted(f"claude:{makers[name].session}" for name in ("kept", "part", "lost"))
+
+
+@pytest.mark.parametrize("beside", ["a sub-agent", "a result"])
+def test_what_is_recorded_nowhere_is_saved_with_its_session(world: World, beside: str) -> None:
+    """Although all of the session itself is recorded. What only describes a recorded sub-agent is no reason."""
+    maker = Claude(world, OTHER).say(user("hello"), says("yes"), user("::capture notes"))
+    told(child := Claude(world, OTHER, subagent="a1b2c3"), 3, "the task")
+    child.path.with_suffix(".meta.json").write_text('{"description": "the task"}')
+    world.process()
+    if beside == "a sub-agent":
+        path = told(Claude(world, OTHER, subagent="d4e5f6"), 3, "another task").path
+    else:
+        path = maker.path.with_suffix("") / "tool-results" / "r1.txt"
+        path.parent.mkdir(parents=True)
+        path.write_text("long result")
+    world.cli("capture", f"claude:{OTHER}/a1b2c3")
+    age(maker.path, 40)
+    away = path.rename(world.home / "away")
+    world.process()
+    assert not saved(world)
+    away.rename(path)
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about)[str(path)] == path.read_bytes()
+
+
+@pytest.mark.parametrize("form", ["lifecycle", "otlp"])
+def test_what_is_recorded_without_words_is_saved(world: World, form: str) -> None:
+    """A file that has nothing of what was said saves no session."""
+    maker = Claude(world).say(user("hello"), says("yes"))
+    world.configure(rescue=True, auto=True, format=form)
+    world.process()
+    age(maker.path, 40)
+    world.process()
+    assert len(saved(world)) == len(world.files()) == 1
+
+
+def test_an_older_copy_of_a_transcript_saves_no_session(world: World) -> None:
+    """What was recorded since is in no file any more."""
+    world.configure(rescue=True, auto=True)
+    maker = Claude(world).say(user("hello"), says("yes"))
+    world.process()
+    [transcript] = world.files()
+    older = transcript.read_bytes()
+    maker.say(*(said for n in range(40) for said in (user(f"question {n}"), says(f"answer {n}"))))
+    world.process()
+    transcript.write_bytes(older)
+    age(maker.path, 40)
+    world.process()
+    assert len(saved(world)) == 1
+
+
+def test_a_sub_agent_that_is_deleted_beside_a_living_session_is_saved(world: World) -> None:
+    """Its agent goes by the time of each file."""
+    maker = told(Claude(world), 1)
+    child = told(Claude(world, subagent="a1b2c3"), 29, "the task")
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about)[str(child.path)] == child.path.read_bytes()
+    child.path.unlink()
+    told(maker, 40, "more")
+    world.process()
+    [about] = saved(world).values()
+    assert b"the task" in content(world, about)[str(child.path)]
+
+
+def test_days_are_counted_on_from_those_of_the_copies(world: World) -> None:
+    """If the state directory is lost, a new copy is no older than those that are there: they give way to it."""
+    told(Claude(world, OTHER), 40)
+    path = world.state / "rescue.json"
+    world.process()
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"days": 40}))
+    shutil.rmtree(rescued(world))
+    rescued(world).mkdir(mode=0o700)
+    world.process()
+    assert [about.day for about in saved(world).values()] == [40]
+    path.unlink()
+    told(Claude(world), 40)
+    world.process()
+    world.process()
+    assert {about.day for about in saved(world).values()} == {40}
+    assert json.loads(path.read_text())["days"] == 40
 
 
 def test_an_excluded_project_is_never_saved(world: World) -> None:
