@@ -73,7 +73,7 @@ class _RescueWork:
 
 
 class Rescuer:
-    """Saves what agents are about to delete, if the settings ask for it; without that, it does nothing."""
+    """Saves what agents are about to delete, if the settings ask for it; without that, it only lets go of copies."""
 
     def __init__(self, ledger: Ledger, catalog: Catalog, folder: Path, state: Path, log: EventLog) -> None:
         self._ledger = ledger
@@ -100,17 +100,25 @@ class Rescuer:
         policy = self._policy
         return policy is not None and policy.settings.recording.rescue and not policy.paused
 
+    @property
+    def _looks(self) -> bool:
+        """Whether there may be anything to do: copies go also while nothing is saved."""
+        return self._is_on or (self._policy is not None and self._folder.path.is_dir())
+
     def deadline(self) -> float | None:
-        """Return when (monotonic) to look next, None if nothing is saved."""
-        return self._clock.next if self._is_on else None
+        """Return when (monotonic) to look next, None if nothing is saved, nor was."""
+        return self._clock.next if self._looks else None
 
     def look(self, now: float, now_ns: int) -> None:
         """Begin to look for what is due, if it is time to; `advance` goes on with it."""
-        if self._is_on and self._clock.is_due(now, now_ns / 1e9, len(self._catalog.sources)):
+        if self._looks and self._clock.is_due(now, now_ns / 1e9, len(self._catalog.sources)):
             self._work.plan = self._look(now_ns)
 
     def _look(self, now_ns: int) -> Iterator[Subject | None]:
-        """Yield what is to be saved, step by step; let go of what its person deleted, and of what is too old."""
+        """Yield what is to be saved, step by step; let go of what its person deleted, and of what is too old.
+
+        While nothing is saved, copies go all the same: what its person deleted or excluded must not stay.
+        """
         failed: dict[str, str] = {}
         due: set[str] = set()
         self._folder.look_again()
@@ -123,7 +131,7 @@ class Rescuer:
             found = families(root, sources)
             self._let_go(root, retention, found, now_ns)
             look = RescueLook(root, retention, now_ns, self._ledger.tombstones.covers, recorded)
-            for subject in to_save(look, found, self._folder.all()):
+            for subject in to_save(look, found, self._folder.all()) if self._is_on else ():
                 if subject is not None and self._work.declined.get(subject.key) != subject.files:
                     due.add(str(subject.key))
                     yield subject
@@ -131,7 +139,7 @@ class Rescuer:
         yield from self._remove_drafts(due_time(0.0, now_ns)[:10])
         self._prune(now_ns)
         looked = failed | {str(path): what for path, what in self._folder.problems.items()}
-        self._notes.set_looked(looked, due)
+        self._notes.set_looked(looked if self._is_on else {}, due)
         self._notes.store()
 
     def _remove_drafts(self, today: str) -> Iterator[None]:

@@ -340,6 +340,29 @@ def test_a_copy_goes_when_its_project_is_excluded(world: World) -> None:
     assert not saved(world)
 
 
+@pytest.mark.parametrize("how", ["off", "paused"])
+@pytest.mark.parametrize("reason", ["excluded", "deleted by its person", "too old"])
+def test_copies_go_although_nothing_is_saved(world: World, how: str, reason: str) -> None:
+    """Saving was turned off, or katod is paused: that is no reason to keep what has to go."""
+    told(Claude(world, OTHER), 1)
+    maker = told(Claude(world), 29)
+    world.process()
+    excluded = ["/home/me/*"] if reason == "excluded" else []
+    world.configure(rescue=how == "paused", exclude=excluded)
+    if how == "paused":
+        world.cli("pause")
+    if reason == "deleted by its person":
+        maker.path.unlink()
+    elif reason == "too old":
+        path = world.state / "rescue.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"days": 400}))
+    told(Claude(world, f"{OTHER[:-1]}0"), 40)
+    world.process()
+    world.process()
+    assert not saved(world)
+    assert not world.status()["problems"]
+
+
 def test_a_session_that_enters_an_excluded_project_is_not_saved(world: World) -> None:
     """However late its records, or those of a sub-agent, name it."""
     for maker in (Claude(world), Claude(world, OTHER, subagent="a1b2c3")):
