@@ -90,6 +90,7 @@ def _row(folder: RescueFolder, about: About) -> dict[str, Any]:
     return {
         "agent": about.key.agent, "session": about.key.id, "title": about.title, "project": about.project,
         "saved": about.saved, "due": about.due, "exact": about.is_exact, "files": [file.path for file in about.files],
+        "earlier": [file.name for file in about.earlier],
         "bytes": folder.size_of(about.key), "transcript": str(transcript_of(folder.path, about.key)),
         "archive": str(place), "there": _is_there(about),
     }  # fmt: skip

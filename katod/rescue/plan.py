@@ -1,10 +1,12 @@
 """Which sessions are saved now: those that their agents delete soon, from what a sweep found. Opens no session."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count, takewhile
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from katod.agents.spec import AgentSpec, Retention
@@ -16,7 +18,7 @@ from katod.rescue.due import DAY_NS, Deletable, age_left, days_left
 from katod.rescue.folder import MOST_FILES
 from katod.rescue.names import owner_of
 from katod.rescue.recorded import RecordedSessions
-from katod.rescue.saving import NativeFile, Subject
+from katod.rescue.saving import KeptFile, NativeFile, Subject
 
 SOON_DAYS: Final = 2.0
 _FAR: Final = 3650.0  # days, where an agent deletes nothing
@@ -102,8 +104,9 @@ def _subject(look: RescueLook, family: Family, about: About | None, days: float)
         return None
     due = due_time(days, look.now_ns)
     by_events = retention.days if retention.by_events else None
-    gone = tuple(file for file in _deleted_since(about, files) if not look.leaves_out(file.path))
-    return Subject(family.key, due, tuple(files), by_events, gone)
+    if about is None:
+        return Subject(family.key, due, tuple(files), by_events)
+    return Subject(family.key, due, tuple(files), by_events, tuple(_kept(look, about, files)), about.projects)
 
 
 def due_time(days: float, now_ns: int) -> str:
@@ -161,10 +164,51 @@ def _aged(files: Iterable[NativeFile], retention: Retention, now_ns: int) -> Ite
         yield from (file for file in files if age_left(file.seen.mtime_ns, days, now_ns) <= SOON_DAYS)
 
 
-def _deleted_since(about: About | None, files: Iterable[NativeFile]) -> tuple[SavedFile, ...]:
-    """Return the files of a copy that are no longer there."""
-    here = {file.path for file in files}
-    return tuple(file for file in about.files if file.path not in here) if about else ()
+def _kept(look: RescueLook, about: About, files: Collection[NativeFile]) -> Iterator[KeptFile]:
+    """Yield what of an older copy belongs into the new one: files that are gone, and what others had that were cut."""
+    here = {file.path: file.seen for file in files}
+    moved = dict(_moved(about, files))
+    taken = {file.name for file in about.earlier}
+    for file in about.files:
+        path = file.path if file.path in here else _path_now(file.path, moved)
+        if look.leaves_out(file.path):
+            continue
+        if (seen := here.get(path)) is None:
+            yield KeptFile(file.name, file._replace(path=path, name=_name(path)), is_earlier=False)
+        elif look.root.spec.identify(Path(path)) and _may_lack(seen, file, was_moved=path != file.path):
+            yield KeptFile(file.name, file._replace(name=_name_of_earlier(file, taken)), is_earlier=True)
+    yield from (KeptFile(file.name, file, is_earlier=True) for file in about.earlier if not look.leaves_out(file.path))
+
+
+def _moved(about: About, files: Iterable[NativeFile]) -> Iterator[tuple[str, str]]:
+    """Yield the old and the new name of a folder above a session's own files, such as that of its project."""
+    own = (Path(file.path) for file in files if file.identity and not file.identity.key.subagent)
+    places = {path.name: path for path in own}
+    for old in (Path(file.path) for file in about.own_files):
+        new = places.get(old.name, old)
+        if new != old and not os.path.lexists(old):
+            ends = zip(reversed(old.parts), reversed(new.parts), strict=False)
+            same = len(list(takewhile(lambda pair: pair[0] == pair[1], ends)))
+            yield str(old.parents[same - 1]), str(new.parents[same - 1])
+
+
+def _path_now(path: str, moved: Mapping[str, str]) -> str:
+    """Return the path of a file that was moved with a folder above it."""
+    for old, new in moved.items():
+        if path.startswith(f"{old}/"):
+            return f"{new}{path.removeprefix(old)}"
+    return path
+
+
+def _may_lack(seen: Stat, saved: SavedFile, *, was_moved: bool) -> bool:
+    """Return whether a file may have less than was saved of it. One that was not moved is taken to have only grown."""
+    return (seen.size, seen.mtime_ns) != (saved.size, saved.mtime_ns) if was_moved else seen.size < saved.size
+
+
+def _name_of_earlier(file: SavedFile, taken: Collection[str]) -> str:
+    """Return the name in an archive for what a file had before it was cut."""
+    path = _name(file.path).removeprefix("files/")
+    return next(name for number in count(1) if (name := f"earlier/{number}/{path}") not in taken)
 
 
 def is_deleted_by_agent(

@@ -212,6 +212,12 @@ class Rescuer:
             remove_drafts(about, self._roots)
         return self._folder.delete(key)
 
+    def _leave_out(self, key: SessionKey) -> bool:
+        """Take a sub-agent out of the copy of its session; return whether it was in it. Raises OSError."""
+        if (about := self._folder.all().get(key._replace(subagent=""))) is not None:
+            remove_drafts(about, self._roots)
+        return self._folder.leave_out(key)
+
     def expect(self, key: SessionKey) -> None:
         """Keep the copy of a session that is being put back, whatever becomes of that."""
         self._notes.set(key, self._notes.of(key)._replace(kept=True))
@@ -219,12 +225,12 @@ class Rescuer:
         self._work.tidied = ""
 
     def forget(self, keys: Collection[SessionKey]) -> None:
-        """Delete the copies of these sessions. Raises OSError."""
+        """Delete the copies of these sessions, and what those of others have of these sub-agents. Raises OSError."""
         self._work.drop()
-        for key in {key for key in keys if not key.subagent}:
-            if self._delete_copy(key):
+        for key in sorted(keys, key=lambda key: key.subagent):  # what is deleted as a whole is not written again
+            if self._leave_out(key) if key.subagent else self._delete_copy(key):
                 self._log.rescue_deleted(str(key), "forgotten")
-            self._notes.clear(str(place_of(self._folder.path, key)))
+            self._notes.clear(str(place_of(self._folder.path, key._replace(subagent=""))))
         self._notes.forget(keys)
         self._notes.store()
 

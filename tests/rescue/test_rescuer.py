@@ -827,6 +827,98 @@ def test_notes_of_another_version_keep_nothing_from_starting(world: World) -> No
     assert len(saved(world)) == 1
 
 
+def earlier(world: World, about: About) -> dict[str, bytes]:
+    """Return what the files of a copy had before they were cut, by their paths and how often that was."""
+    with members(place_of(rescued(world), about.key)) as (_, archive):
+        return {file.name: b"".join(pieces(archive, file.name)) for file in about.earlier}
+
+
+def test_a_session_that_is_cut_loses_nothing_that_was_saved(world: World) -> None:
+    """What it had stays in the archive, and is never put back; also if it is cut again, or goes on."""
+    maker, child = told(Claude(world), 29, "one", "two", "three"), told(Claude(world, subagent="a1b2c3"), 29, "task")
+    versions = [maker.path.read_bytes()]
+    task = child.path.read_bytes()
+    for number, lines in enumerate((4, 2)):
+        world.process()
+        maker.path.write_bytes(b"".join(versions[0].splitlines(keepends=True)[:lines]))
+        versions.append(maker.path.read_bytes())
+        child.path.write_bytes(task[: task.index(b"\n") + 1])
+        age(maker.path, 28.9 - number / 10)
+    world.process()
+    told(maker, 28.7, "four")
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about) == {str(path): path.read_bytes() for path in (maker.path, child.path)}
+    assert earlier(world, about) == {
+        f"earlier/1{maker.path}": versions[0], f"earlier/2{maker.path}": versions[1], f"earlier/1{child.path}": task,
+    }  # fmt: skip
+    [row] = json.loads(world.cli("rescue", "--json"))
+    assert (row["files"], row["earlier"]) == ([*content(world, about)], [*earlier(world, about)])
+    maker.path.write_bytes(b"")
+    child.path.unlink()
+    world.process()
+    maker.path.unlink()
+    world.cli("rescue", "--restore", maker.session)
+    assert b"four" in maker.path.read_bytes()
+    assert sorted(path.name for path in maker.path.parent.rglob("*.jsonl")) == sorted(
+        path.name for path in (maker.path, child.path)
+    )
+    world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
+    [about] = saved(world).values()
+    assert sorted(earlier(world, about)) == [f"earlier/{number}{maker.path}" for number in (1, 2)]
+
+
+def test_what_was_cut_is_still_of_its_project(world: World) -> None:
+    """The copy goes when that is excluded, although the session has no word of it any more."""
+    maker = told(Claude(world), 29, "one")
+    begin = maker.path.read_bytes()
+    maker.cwd = "/home/me/between"
+    told(maker, 29, "two")
+    world.process()
+    maker.path.write_bytes(begin)
+    age(maker.path, 28.9)
+    world.process()
+    [about] = saved(world).values()
+    assert len(about.earlier) == 1
+    world.configure(rescue=True, exclude=["/home/me/between"])
+    world.process()
+    assert b"two" not in b"".join(earlier(world, about).values() if saved(world) else [])
+    assert not saved(world)
+
+
+@pytest.mark.parametrize("goes_on", [False, True], ids=["as it is", "and goes on"])
+@AGENTS
+def test_a_session_whose_project_was_renamed_is_saved_once(world: World, make: type[Maker], *, goes_on: bool) -> None:
+    """With all that is beside it, also what its agent has deleted there by then: it is put back into the new folder."""
+    maker = told(make(world), 29)
+    folder = maker.path.parent
+    if make is Claude:
+        beside = maker.path.with_suffix("") / "tool-results"
+    else:
+        beside = folder.parent / "tool-outputs" / f"session-{maker.path.stem[-8:]}-0000"
+    beside.mkdir(parents=True)
+    for name in ("r1.txt", "r2.txt"):
+        (beside / name).write_text(name)
+    world.process()
+    (beside / "r2.txt").unlink()
+    before = maker.path.read_bytes()
+    project = folder if make is Claude else folder.parent
+    moved = project.rename(project.with_name("-home-me-shop"))
+    old, maker.path = maker.path, moved / maker.path.relative_to(project)
+    results = {moved / (beside / name).relative_to(project): name.encode() for name in ("r1.txt", "r2.txt")}
+    if goes_on:
+        told(maker, 28.9, "more")
+    world.process()
+    [about] = saved(world).values()
+    expected = {str(path): data for path, data in results.items()} | {str(maker.path): maker.path.read_bytes()}
+    assert content(world, about) == expected
+    assert earlier(world, about) == ({f"earlier/1{old}": before} if goes_on else {})
+    shutil.rmtree(moved)
+    world.cli("rescue", "--restore", str(about.key))
+    assert {path: path.read_bytes() for path in results} == results
+    assert not project.exists()
+
+
 def test_an_archive_that_is_encrypted_is_damaged_and_stops_no_other(world: World) -> None:
     """It is named, and the others are listed."""
     told(Claude(world), 40)
@@ -938,3 +1030,47 @@ def test_a_forgotten_sub_agent_is_not_saved_with_its_session(world: World) -> No
     world.process()
     [about] = saved(world).values()
     assert {Path(path).name for path in content(world, about)} == {maker.path.name, "agent-d4e5f6.jsonl"}
+
+
+@pytest.mark.parametrize("agent_has_it", [True, False], ids=["there", "deleted"])
+def test_a_forgotten_sub_agent_leaves_the_copy_of_its_session(world: World, *, agent_has_it: bool) -> None:
+    """At once, with what describes it, also after its agent has deleted the session; nothing else of the copy goes."""
+    told(Claude(world, OTHER), 1)
+    maker, child = told(Claude(world), 40), told(Claude(world, subagent="a1b2c3"), 3, "the secret plan")
+    child.path.with_suffix(".meta.json").write_text('{"description": "the secret plan"}')
+    other = told(Claude(world, subagent="d4e5f6"), 3, "something else")
+    world.process()
+    [before] = saved(world).values()
+    wanted = {str(path): path.read_bytes() for path in (maker.path, other.path)}
+    place = place_of(rescued(world), before.key)
+    transcript = place.with_suffix(".md").read_bytes()
+    place.with_name(f"{place.name}.damaged").write_text("what it may have is not known")
+    if not agent_has_it:
+        shutil.rmtree(maker.path.with_suffix(""))
+        maker.path.unlink()
+        world.process()
+    said = world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
+    assert "leaves nothing of it in what was saved of its session from deletion" in said
+    [about] = saved(world).values()
+    assert content(world, about) == wanted
+    assert b"secret plan" not in b"".join(path.read_bytes() for path in place.parent.iterdir())
+    assert sorted(path.name for path in place.parent.iterdir()) == [place.with_suffix(".md").name, place.name]
+    assert place.with_suffix(".md").read_bytes() == transcript
+    assert about.saved == before.saved
+    for _ in range(2):
+        world.process()
+    assert [*saved(world).values()] == [about]
+
+
+def test_a_damaged_copy_goes_with_a_forgotten_sub_agent(world: World) -> None:
+    """It cannot be changed, and may have what was said in it."""
+    maker, _ = told(Claude(world), 40), told(Claude(world, subagent="a1b2c3"), 40, "the secret plan")
+    world.process()
+    [place] = rescued(world).glob("*/*.zip")
+    data = bytearray(place.read_bytes())
+    with members(place) as (_, archive):
+        file = archive.getinfo(archive.namelist()[0])
+    data[file.header_offset + 50 + len(file.filename) + file.compress_size // 2] ^= 0xFF
+    place.write_bytes(data)
+    world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
+    assert not [path for path in rescued(world).rglob("*") if path.is_file()]
