@@ -166,14 +166,15 @@ def _aged(files: Iterable[NativeFile], retention: Retention, now_ns: int) -> Ite
 
 def _kept(look: RescueLook, about: About, files: Collection[NativeFile]) -> Iterator[KeptFile]:
     """Yield what of an older copy belongs into the new one: files that are gone, and what others had that were cut."""
-    here = {file.path: file.seen for file in files}
+    here = {file.path: (file.seen.size, file.seen.mtime_ns) for file in files}
     moved = dict(_moved(about, files))
     taken = {file.name for file in about.earlier}
     for file in about.files:
-        path = file.path if file.path in here else _path_now(file.path, moved)
+        path = _path_now(file.path, moved)
         if look.leaves_out(file.path):
             continue
         if (seen := here.get(path)) is None:
+            here[path] = file.size, file.mtime_ns
             yield KeptFile(file.name, file._replace(path=path, name=_name(path)), is_earlier=False)
         elif look.root.spec.identify(Path(path)) and _may_lack(seen, file, was_moved=path != file.path):
             yield KeptFile(file.name, file._replace(name=_name_of_earlier(file, taken)), is_earlier=True)
@@ -193,16 +194,14 @@ def _moved(about: About, files: Iterable[NativeFile]) -> Iterator[tuple[str, str
 
 
 def _path_now(path: str, moved: Mapping[str, str]) -> str:
-    """Return the path of a file that was moved with a folder above it."""
-    for old, new in moved.items():
-        if path.startswith(f"{old}/"):
-            return f"{new}{path.removeprefix(old)}"
-    return path
+    """Return the path of a file that may have been moved with a folder above it."""
+    above = next((old for old in moved if path.startswith(f"{old}/")), None)
+    return path if above is None or os.path.lexists(path) else f"{moved[above]}{path.removeprefix(above)}"
 
 
-def _may_lack(seen: Stat, saved: SavedFile, *, was_moved: bool) -> bool:
+def _may_lack(seen: tuple[int, int], saved: SavedFile, *, was_moved: bool) -> bool:
     """Return whether a file may have less than was saved of it. One that was not moved is taken to have only grown."""
-    return (seen.size, seen.mtime_ns) != (saved.size, saved.mtime_ns) if was_moved else seen.size < saved.size
+    return seen != (saved.size, saved.mtime_ns) if was_moved else seen[0] < saved.size
 
 
 def _name_of_earlier(file: SavedFile, taken: Collection[str]) -> str:

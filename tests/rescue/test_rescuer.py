@@ -919,6 +919,26 @@ def test_a_session_whose_project_was_renamed_is_saved_once(world: World, make: t
     assert not project.exists()
 
 
+def test_a_session_in_two_roots_of_which_one_is_moved_is_saved_from_both(world: World) -> None:
+    """What stays where it was is not taken to have moved with the other."""
+    here = told(Claude(world), 29, "short")
+    there = world.home / ".config" / "claude" / here.path.relative_to(world.home / ".claude")
+    there = there.parent.with_name("-home-me-other") / here.path.name
+    result = there.with_suffix("") / "tool-results" / "r1.txt"
+    result.parent.mkdir(parents=True)
+    result.write_text("long result")
+    there.write_bytes(here.path.read_bytes() * 2)
+    age(there, 29)
+    world.process()
+    project = here.path.parent
+    moved = project.rename(project.with_name("-home-me-other")) / here.path.name
+    for _ in range(2):
+        world.process()
+    [about] = saved(world).values()
+    assert content(world, about) == {str(path): path.read_bytes() for path in (moved, there, result)}
+    assert not about.earlier
+
+
 def test_an_archive_that_is_encrypted_is_damaged_and_stops_no_other(world: World) -> None:
     """It is named, and the others are listed."""
     told(Claude(world), 40)
@@ -1060,6 +1080,28 @@ def test_a_forgotten_sub_agent_leaves_the_copy_of_its_session(world: World, *, a
     for _ in range(2):
         world.process()
     assert [*saved(world).values()] == [about]
+
+
+@pytest.mark.parametrize("what", ["read_about", "copyfile.leave_out"])
+def test_a_sub_agent_that_cannot_be_taken_out_now_is_not_forgotten(
+    world: World, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """That is said, the copy stays as it is, and the next try does it."""
+    maker, child = told(Claude(world), 40), told(Claude(world, subagent="a1b2c3"), 40, "the secret plan")
+    world.process()
+    before = {path: path.read_bytes() for path in rescued(world).rglob("*") if path.is_file()}
+
+    def fails(path: Path, *_: Any) -> About:
+        raise OSError(errno.EMFILE, "Too many open files", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"katod.rescue.folder.{what}", fails)
+        world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes", code=1)
+    assert "Too many open files" in world.said
+    assert {path: path.read_bytes() for path in rescued(world).rglob("*") if path.is_file()} == before
+    world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
+    [about] = saved(world).values()
+    assert str(child.path) not in content(world, about)
 
 
 def test_a_damaged_copy_goes_with_a_forgotten_sub_agent(world: World) -> None:
