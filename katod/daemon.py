@@ -322,7 +322,7 @@ class Daemon:
         size, _, path = request.name.partition(":")
         session = self._ledger.find_session(request.key)
         if session is not None and session.id in self._ledger.busy_sessions():
-            return f"{request.key} is being recorded"
+            return f"{request.key} is still being recorded: `katod stop {request.key.id}` ends that"
         self._chores.rescuer.expect(request.key)
         expected = size.isdecimal() and self._discovery.catalog.expect(self._discovery.roots, path, int(size))
         return "" if expected else f"{path} is no session file that can be expected"

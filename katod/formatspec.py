@@ -31,6 +31,7 @@ class FormatSpec(NamedTuple):
     carries_pictures: bool = False  # the content of pictures is in its lines
     shows_results: bool = False  # of tools, collapsed, unless the settings say something else
     is_document: bool = False  # made of a conversation as a whole, not event by event
+    has_words: bool = True  # whether it says what was said, whatever the settings are
 
     @property
     def short(self) -> str:
@@ -63,7 +64,7 @@ _ROWS: Final = (
     ),
     FormatSpec(
         "lifecycle", ".lifecycle.jsonl", "lifecycle.LifecycleLines",
-        "what the agent does at each step, not what is said", rb'\{"type":"session","id":"',
+        "what the agent does at each step, not what is said", rb'\{"type":"session","id":"', has_words=False,
     ),
     FormatSpec(
         "matrix", ".matrix.jsonl", "matrix.printer.MatrixPrinter", "events for a Matrix room (OpenEarth), one per line",
@@ -71,7 +72,7 @@ _ROWS: Final = (
     ),
     FormatSpec(
         "otlp", ".otlp.jsonl", "otlp.printer.OtlpPrinter", "OpenTelemetry spans (OTLP/JSON), one per line",
-        rb'\{"resourceSpans":\[\{"resource":\{"attributes":',
+        rb'\{"resourceSpans":\[\{"resource":\{"attributes":', has_words=False,
     ),
     FormatSpec(
         "agent-record", ".acr.json", "records.agentrecord.AgentRecord",

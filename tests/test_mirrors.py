@@ -85,7 +85,7 @@ GUARDED = {
     "tests/mcp/test_tools.py": "mcp/recordings",
     "tests/record/test_pausing.py": "cli/pause",
     "tests/record/test_policy.py": "formats/redact/version",
-    "tests/rescue/test_rescuer.py": "chores rescue/copyfile rescue/names rescue/notes rescue/plan rescue/saving",
+    "tests/rescue/test_rescuer.py": "chores rescue/copyfile rescue/names rescue/plan rescue/saving",
     "tests/search/test_sessions.py": "search/lines search/hits search/spoken",
     "tests/serve/index/test_sessions.py": "serve/index/ledger",
     "tests/serve/page/test_recording.py": "record/resumecommand",

@@ -283,6 +283,8 @@ def _described(context: Context, sessions: ForgottenFamily, *, outputs: bool) ->
     yield from _named(context, key)
     if key in saved_keys(rescue_path()):
         yield "  and deletes what was saved of it from deletion (`katod rescue`)"
+    elif key._replace(subagent="") in saved_keys(rescue_path()):
+        yield "  and leaves nothing of it in what was saved of its session from deletion (`katod rescue`)"
     if context.settings.recording.rescue:
         yield "  and saves it from deletion no more, whatever is said in it from now on"
     for one in sorted(sessions.keys - {key}):

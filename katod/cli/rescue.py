@@ -17,7 +17,7 @@ from katod.cli.printing import say, say_as_it_is
 from katod.cli.record import ask
 from katod.cli.selection import matching_keys
 from katod.config import local_zone, rescue_path
-from katod.errors import RescueError
+from katod.errors import RescueError, TargetRefused
 from katod.formats.text.when import When
 from katod.model import SessionKey
 from katod.paths import in_home, name_of
@@ -90,6 +90,7 @@ def _row(folder: RescueFolder, about: About) -> dict[str, Any]:
     return {
         "agent": about.key.agent, "session": about.key.id, "title": about.title, "project": about.project,
         "saved": about.saved, "due": about.due, "exact": about.is_exact, "files": [file.path for file in about.files],
+        "earlier": [file.name for file in about.earlier],
         "bytes": folder.size_of(about.key), "transcript": str(transcript_of(folder.path, about.key)),
         "archive": str(place), "there": _is_there(about),
     }  # fmt: skip
@@ -128,7 +129,10 @@ def _restore(context: Context, folder: RescueFolder, text: str) -> None:
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def expect(path: Path, length: int) -> None:
-        ask(context, about.key, "expect", f"{length}:{path}")
+        try:
+            ask(context, about.key, "expect", f"{length}:{path}")
+        except TargetRefused as error:  # says what to do; of the file itself, nothing is wrong
+            raise RescueError(f"cannot be put back: {error.what}", path=path) from error
 
     for path in put_back(folder.path, about, context.roots(), now, expect):
         say_as_it_is(path)

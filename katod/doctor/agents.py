@@ -16,12 +16,13 @@ from katod.doctor.case import Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
 from katod.errors import INTERNAL, AgentFailed, SourceError
 from katod.log import EventLog
-from katod.model import SessionKey
 from katod.record.export import Stretch, replay
 from katod.record.formatdrift import version_in
 from katod.rescue.due import Deletable, days_left
+from katod.rescue.names import owner_of
 from katod.rescue.notes import problems
-from katod.rescue.recorded import recorded_whole
+from katod.rescue.plan import files_beside
+from katod.rescue.recorded import RecordedSessions
 from katod.service.lock import holder
 from katod.service.pause import paused_since
 from katod.shell import pasted
@@ -64,7 +65,7 @@ def examine(case: Case) -> Iterator[Finding]:
         elif not retention.file:
             keeping.append(root.spec.product)
         elif sessions:
-            unkept = [session for session in sessions if session.key not in kept and not forgotten.covers(session.key)]
+            unkept = [session for session in sessions if not _is_kept(root, session, kept, forgotten)]
             deletions.append(_deletion(case, root, retention, unkept))
     yield from _missing(case, roots, here)
     yield from _others()
@@ -95,8 +96,19 @@ def _retention(root: Root) -> Retention | Finding:
         return problem("retention.failed", what, _UPGRADE, agent=root.agent)
 
 
-def _recorded(case: Case) -> set[SessionKey]:
-    return set() if case.ledger is None else recorded_whole(case.ledger.sessions(), case.outputs())
+def _recorded(case: Case) -> RecordedSessions:
+    return RecordedSessions(() if case.ledger is None else case.ledger.sessions(), case.outputs())
+
+
+def _is_kept(root: Root, session: FoundSession, recorded: RecordedSessions, forgotten: Tombstones) -> bool:
+    """Return whether nothing of a session is lost that anybody wants to keep: as `katod rescue` sees it."""
+    if forgotten.covers(session.key):
+        return True
+    if session.key not in recorded:
+        return False
+    beside = files_beside(root.spec, (path for path, _, _ in session.files))
+    keys = (owner_of(root.spec, path) for path, _ in beside)
+    return recorded.has_all(key for key in keys if key is None or not forgotten.covers(key))
 
 
 def _forgotten(case: Case) -> Tombstones:

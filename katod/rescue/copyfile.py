@@ -8,9 +8,8 @@ import json
 import os
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from fcntl import LOCK_EX, LOCK_NB, flock
-from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from zlib import error as ZlibError  # noqa: N812 - its own name says nothing
@@ -19,7 +18,7 @@ from katod import durable
 from katod.agents import AGENTS
 from katod.errors import RescueError
 from katod.model import SessionKey, Stat
-from katod.rescue.names import PART, TRANSCRIPT, names_aside
+from katod.rescue.names import PART, TRANSCRIPT, found_aside, owner_of
 
 ABOUT: Final = "about.json"
 _LEVEL: Final = 1  # more takes three times as long for a fifth less
@@ -48,6 +47,7 @@ class About(NamedTuple):
 
     Times are in UTC; `due` is when the session was saved if the agent's next start deletes it. `day` counts the days on
     which katod ran. The title is redacted. The project is the first one in which it worked, `projects` are all.
+    `earlier` is what files had that were cut since: it is only in the archive, and never put back.
     """
 
     key: SessionKey
@@ -58,6 +58,7 @@ class About(NamedTuple):
     project: str
     files: tuple[SavedFile, ...]
     projects: tuple[str, ...] = ()
+    earlier: tuple[SavedFile, ...] = ()
 
     @property
     def is_exact(self) -> bool:
@@ -92,6 +93,7 @@ class CopyWriter:
     def __init__(self, place: Path) -> None:
         self._place = place
         self._part, self._transcript = _part_of(place), _part_of(place.with_suffix(TRANSCRIPT))
+        self._has_transcript = False
         self._raw = _created(self._part)
         self._zip = zipfile.ZipFile(self._raw, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)
 
@@ -102,7 +104,8 @@ class CopyWriter:
             yield file
 
     def write_transcript(self, pieces: Iterable[str]) -> None:
-        """Write the transcript, which has no name yet, either. Raises OSError."""
+        """Write the transcript, which has no name yet, either; without that, an older one stays. Raises OSError."""
+        self._has_transcript = True
         with _created(self._transcript) as file:
             for piece in pieces:
                 file.write(piece.encode("utf-8", "replace"))
@@ -111,15 +114,16 @@ class CopyWriter:
 
     def finish(self, about: About) -> None:
         """Give the transcript and the archive their names, with all of both on disk. Raises OSError."""
-        files = [file._asdict() for file in about.files]
-        row = about._asdict() | {"version": _VERSION, "key": list(about.key), "files": files}
+        files, earlier = ([file._asdict() for file in listed] for listed in (about.files, about.earlier))
+        row = about._asdict() | {"version": _VERSION, "key": list(about.key), "files": files, "earlier": earlier}
         with self.member(ABOUT) as file:
             file.write(json.dumps(row).encode())  # of any name: orjson refuses one that is no UTF-8
         self._zip.close()
         self._raw.flush()
         durable.sync(self._raw.fileno())
         self._raw.close()
-        durable.rename(self._transcript, self._place.with_suffix(TRANSCRIPT))
+        if self._has_transcript:
+            durable.rename(self._transcript, self._place.with_suffix(TRANSCRIPT))
         durable.rename(self._part, self._place)
         durable.sync_names(self._place.parent)
 
@@ -161,10 +165,10 @@ def _about(archive: zipfile.ZipFile) -> About:
         row: dict[str, Any] = json.loads(file.read(_LARGEST_ABOUT))
     if row["version"] != _VERSION:
         raise ValueError(f"it has version {row['version']}, which a newer katod writes")
-    files = tuple(SavedFile(**file) for file in row["files"])
+    files, earlier = (tuple(SavedFile(**file) for file in row.get(name, ())) for name in ("files", "earlier"))
     saved, due, title, project = (str(row[name]) for name in ("saved", "due", "title", "project"))
     projects = tuple(map(str, row.get("projects", ())))
-    return About(SessionKey(*row["key"]), saved, due, int(row["day"]), title, project, files, projects)
+    return About(SessionKey(*row["key"]), saved, due, int(row["day"]), title, project, files, projects, earlier)
 
 
 @contextmanager
@@ -206,10 +210,30 @@ def pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
             yield piece
 
 
+def leave_out(place: Path, about: About, key: SessionKey) -> About:
+    """Take the files of a sub-agent out of an archive, if it has some; return what it says of itself then.
+
+    Raises RescueError if it is damaged, OSError; then it is as it was.
+    """
+    spec = AGENTS[key.agent]
+    files, earlier = (
+        tuple(file for file in listed if owner_of(spec, file.path) != key) for listed in (about.files, about.earlier)
+    )
+    changed = about._replace(files=files, earlier=earlier)
+    if changed != about:
+        with members(place) as (_, archive), closing(CopyWriter(place)) as writer:
+            for file in (*files, *earlier):
+                with writer.member(file.name) as member:
+                    for piece in pieces(archive, file.name):
+                        member.write(piece)
+            writer.finish(changed)
+    return changed
+
+
 def delete(place: Path) -> None:
     """Delete a copy with its transcript, if it is there, and what was set aside of it. Raises OSError."""
-    for path in takewhile(Path.exists, names_aside(place)):
-        durable.remove(path)
+    for path in found_aside(place):
+        durable.remove(path, missing_ok=True)
     transcript = place.with_suffix(TRANSCRIPT)
     with suppress(FileNotFoundError):
         durable.rename(transcript, _part_of(transcript))  # what is left by a crash goes with the next start

@@ -13,7 +13,7 @@ from katod.errors import KatodError, RescueError
 from katod.model import SessionKey
 from katod.rescue import copyfile
 from katod.rescue.copyfile import About, read_about
-from katod.rescue.names import ARCHIVE, PART, TRANSCRIPT, names_aside, place_of, transcript_of
+from katod.rescue.names import ARCHIVE, PART, TRANSCRIPT, found_aside, names_aside, place_of, transcript_of
 
 KEPT_DAYS: Final = 365
 MOST_BYTES: Final = 10 * 1024**3
@@ -110,6 +110,32 @@ class RescueFolder:
         self.problems.pop(place, None)
         self.all().pop(key, None)
         return there
+
+    def leave_out(self, key: SessionKey) -> bool:
+        """Take a sub-agent out of the copy of its session; return whether it was in it. Raises OSError.
+
+        What is damaged may have it, and cannot be changed: it is deleted.
+        """
+        whole = key._replace(subagent="")
+        place = place_of(self.path, whole)
+        for path in found_aside(place):
+            durable.remove(path, missing_ok=True)
+        if not place.exists():
+            return False
+        try:
+            about = read_about(place)
+            changed = copyfile.leave_out(place, about, key)
+        except RescueError:
+            return self.delete(whole)
+        if changed == about:
+            return False
+        self.note(changed)
+        return True
+
+    @property
+    def last_day(self) -> tuple[int, str]:
+        """The last day on which a copy was made, as katod counts days, and its date; 0 if there is none."""
+        return max(((about.day, about.saved[:10]) for about in self.all().values()), default=(0, ""))
 
     def beyond_bounds(self, day: int) -> list[SessionKey]:
         """Return the copies that are too old on a day, and the oldest of those that are too much, oldest first.

@@ -43,6 +43,11 @@ class RescueNotes:
         """Note that there is a folder of copies."""
         self.was_made = True
 
+    def begin_at(self, day: int, date: str) -> None:
+        """Count on from a day that a copy names, if that is later: the file may have been lost, or be an older one."""
+        if day > self._days:
+            self._days, self._date = day, date
+
     def count_day(self, date: str) -> int:
         """Return how many days katod ran, with this one."""
         if date != self._date:

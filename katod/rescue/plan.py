@@ -5,17 +5,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from katod.agents.spec import Retention
+from katod.agents.spec import AgentSpec, Retention
 from katod.discover.roots import Root
 from katod.discover.source import Source
 from katod.model import SessionKey, Stat, changed_ns, signed
 from katod.rescue.copyfile import About, SavedFile
 from katod.rescue.due import DAY_NS, Deletable, age_left, days_left
 from katod.rescue.folder import MOST_FILES
-from katod.rescue.saving import NativeFile, Subject
+from katod.rescue.names import owner_of
+from katod.rescue.recorded import RecordedSessions
+from katod.rescue.saving import KeptFile, NativeFile, Subject
 
 SOON_DAYS: Final = 2.0
 _FAR: Final = 3650.0  # days, where an agent deletes nothing
@@ -49,37 +52,47 @@ def families(root: Root, sources: Iterable[Source]) -> dict[SessionKey, Family]:
 
 
 class RescueLook(NamedTuple):
-    """What a look at a root goes by; `forgotten` says of a session, or a sub-agent, whether it was."""
+    """What a look at a root goes by.
+
+    `forgotten` says of a session, or a sub-agent, whether it was; `recorded` are those of which nothing is lost.
+    """
 
     root: Root
     retention: Retention
     now_ns: int
     forgotten: Callable[[SessionKey], bool]
+    recorded: RecordedSessions
 
     def leaves_out(self, path: str) -> bool:
         """Return whether a file is that of a session that was forgotten."""
-        identity = self.root.spec.identify(Path(path))
-        return identity is not None and self.forgotten(identity.key)
+        key = owner_of(self.root.spec, path)
+        return key is not None and self.forgotten(key)
+
+    def is_recorded(self, files: Iterable[NativeFile]) -> bool:
+        """Return whether nothing is lost with these files: each is of a session, or a sub-agent, that is recorded."""
+        spec = self.root.spec
+        return self.recorded.has_all(
+            file.identity.key if file.identity else owner_of(spec, file.path) for file in files
+        )
 
 
 def to_save(
-    look: RescueLook, found: Mapping[SessionKey, Family], saved: Mapping[SessionKey, About],
-    without: Collection[SessionKey] = (),
-) -> Iterator[Subject | None]:  # fmt: skip
+    look: RescueLook, found: Mapping[SessionKey, Family], saved: Mapping[SessionKey, About]
+) -> Iterator[Subject | None]:
     """Yield the sessions of a root that are due and not saved as they are now, those that are deleted first first.
 
-    For each other one, None is yielded: whoever asks may stop in between. `without` are those that are left out, and so
-    are those that were forgotten, whatever was said since: what was forgotten is in their files.
+    For each other one, None is yielded: whoever asks may stop in between. Those that were forgotten are left out,
+    whatever was said since: what was forgotten is in their files.
     """
     deletable = (family.deletable for family in found.values())
     left = dict(days_left(deletable, look.retention, look.now_ns))
-    for key in sorted(found.keys() - set(without), key=lambda key: left.get(key.id, _FAR)):
+    for key in sorted(found, key=lambda key: left.get(key.id, _FAR)):
         if not look.forgotten(key):
             yield _subject(look, found[key], saved.get(key), left.get(key.id, _FAR))
 
 
 def _subject(look: RescueLook, family: Family, about: About | None, days: float) -> Subject | None:
-    """Return a session as it is to be saved, None if nothing of it is due that was not saved."""
+    """Return a session as it is to be saved, None if nothing of it is due that was not saved, or all is recorded."""
     retention = look.retention
     if days > SOON_DAYS and not retention.ages_beside:
         return None
@@ -87,10 +100,13 @@ def _subject(look: RescueLook, family: Family, about: About | None, days: float)
     wanted = files if days <= SOON_DAYS else [*_aged(files, retention, look.now_ns)]
     if all(about is not None and about.has(file.path, file.seen) for file in wanted):
         return None
+    if look.is_recorded(files):
+        return None
     due = due_time(days, look.now_ns)
     by_events = retention.days if retention.by_events else None
-    gone = tuple(file for file in _deleted_since(about, files) if not look.leaves_out(file.path))
-    return Subject(family.key, due, tuple(files), by_events, gone)
+    if about is None:
+        return Subject(family.key, due, tuple(files), by_events)
+    return Subject(family.key, due, tuple(files), by_events, tuple(_kept(look, about, files)), about.projects)
 
 
 def due_time(days: float, now_ns: int) -> str:
@@ -109,10 +125,15 @@ def _files(look: RescueLook, family: Family) -> Iterator[NativeFile]:
         known.add(source.path)
         if not look.forgotten(source.identity.key):
             yield NativeFile(source.path, _name(source.path), source.seen, source.identity)
-    for folder in dict.fromkeys(folder for source in family.main for folder in look.root.spec.beside(source.path)):
-        for path, seen in _beside(folder):
-            if path not in known and not look.leaves_out(path):
-                yield NativeFile(path, _name(path), seen)
+    for path, seen in files_beside(look.root.spec, (source.path for source in family.main)):
+        if path not in known and not look.leaves_out(path):
+            yield NativeFile(path, _name(path), seen)
+
+
+def files_beside(spec: AgentSpec, own: Iterable[str]) -> Iterator[tuple[str, Stat]]:
+    """Yield what is in the folders of a session, given its own files: also the files of its sub-agents."""
+    for folder in dict.fromkeys(folder for path in own for folder in spec.beside(path)):
+        yield from _in_folder(folder)
 
 
 def _name(path: str) -> str:
@@ -120,7 +141,7 @@ def _name(path: str) -> str:
     return f"files/{path.lstrip('/')}".encode("utf-8", "backslashreplace").decode()
 
 
-def _beside(folder: str) -> Iterator[tuple[str, Stat]]:
+def _in_folder(folder: str) -> Iterator[tuple[str, Stat]]:
     """Yield the regular files in a folder and below, until they are too many to be saved; links are not followed."""
     pending, count = [] if os.path.islink(folder) else [folder], 0
     while pending and count <= MOST_FILES:
@@ -138,16 +159,55 @@ def _beside(folder: str) -> Iterator[tuple[str, Stat]]:
 
 
 def _aged(files: Iterable[NativeFile], retention: Retention, now_ns: int) -> Iterator[NativeFile]:
-    """Yield what is deleted soon beside a session that stays."""
+    """Yield the files of a session that are deleted soon although it stays: sub-agents, results, and older ones."""
     if (days := retention.days) is not None:
-        beside = (file for file in files if file.identity is None)
-        yield from (file for file in beside if age_left(file.seen.mtime_ns, days, now_ns) <= SOON_DAYS)
+        yield from (file for file in files if age_left(file.seen.mtime_ns, days, now_ns) <= SOON_DAYS)
 
 
-def _deleted_since(about: About | None, files: Iterable[NativeFile]) -> tuple[SavedFile, ...]:
-    """Return the files of a copy that are no longer there."""
-    here = {file.path for file in files}
-    return tuple(file for file in about.files if file.path not in here) if about else ()
+def _kept(look: RescueLook, about: About, files: Collection[NativeFile]) -> Iterator[KeptFile]:
+    """Yield what of an older copy belongs into the new one: files that are gone, and what others had that were cut."""
+    here = {file.path: (file.seen.size, file.seen.mtime_ns) for file in files}
+    moved = dict(_moved(about, files))
+    taken = {file.name for file in about.earlier}
+    for file in about.files:
+        path = _path_now(file.path, moved)
+        if look.leaves_out(file.path):
+            continue
+        if (seen := here.get(path)) is None:
+            here[path] = file.size, file.mtime_ns
+            yield KeptFile(file.name, file._replace(path=path, name=_name(path)), is_earlier=False)
+        elif look.root.spec.identify(Path(path)) and _may_lack(seen, file, was_moved=path != file.path):
+            yield KeptFile(file.name, file._replace(name=_name_of_earlier(file, taken)), is_earlier=True)
+    yield from (KeptFile(file.name, file, is_earlier=True) for file in about.earlier if not look.leaves_out(file.path))
+
+
+def _moved(about: About, files: Iterable[NativeFile]) -> Iterator[tuple[str, str]]:
+    """Yield the old and the new name of a folder above a session's own files, such as that of its project."""
+    own = (Path(file.path) for file in files if file.identity and not file.identity.key.subagent)
+    places = {path.name: path for path in own}
+    for old in (Path(file.path) for file in about.own_files):
+        new = places.get(old.name, old)
+        if new != old and not os.path.lexists(old):
+            ends = zip(reversed(old.parts), reversed(new.parts), strict=False)
+            same = len(list(takewhile(lambda pair: pair[0] == pair[1], ends)))
+            yield str(old.parents[same - 1]), str(new.parents[same - 1])
+
+
+def _path_now(path: str, moved: Mapping[str, str]) -> str:
+    """Return the path of a file that may have been moved with a folder above it."""
+    above = next((old for old in moved if path.startswith(f"{old}/")), None)
+    return path if above is None or os.path.lexists(path) else f"{moved[above]}{path.removeprefix(above)}"
+
+
+def _may_lack(seen: tuple[int, int], saved: SavedFile, *, was_moved: bool) -> bool:
+    """Return whether a file may have less than was saved of it. One that was not moved is taken to have only grown."""
+    return seen != (saved.size, saved.mtime_ns) if was_moved else seen[0] < saved.size
+
+
+def _name_of_earlier(file: SavedFile, taken: Collection[str]) -> str:
+    """Return the name in an archive for what a file had before it was cut."""
+    path = _name(file.path).removeprefix("files/")
+    return next(name for number in count(1) if (name := f"earlier/{number}/{path}") not in taken)
 
 
 def is_deleted_by_agent(

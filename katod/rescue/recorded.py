@@ -1,27 +1,44 @@
 """Which sessions lose nothing when their agents delete them: those of which all is recorded."""
 
+from collections import defaultdict
 from collections.abc import Iterable
-from pathlib import Path
 
+from katod.errors import OutputError
+from katod.formatspec import FORMATS
 from katod.model import SessionKey
+from katod.record.outputfile import compared
 from katod.store.rows import OutputRow, SessionRow
 
 
-def recorded_whole(sessions: Iterable[SessionRow], outputs: Iterable[OutputRow]) -> set[SessionKey]:
-    """Return the sessions that are recorded from their beginning on without an end, in a file that has text."""
-    known = {row.id: row.key for row in sessions}
-    return {known[row.session] for row in outputs if _records_all(row) and _has_text(row.path)}
+class RecordedSessions:
+    """The sessions, or sub-agents, that are recorded from their beginning on without an end, in a file that is there.
+
+    The file says what was said, and nobody saved an older copy over it. It is opened when somebody asks.
+    """
+
+    def __init__(self, sessions: Iterable[SessionRow], outputs: Iterable[OutputRow]) -> None:
+        known = {row.id: row.key for row in sessions}
+        self._outputs: dict[SessionKey, list[OutputRow]] = defaultdict(list)
+        for row in filter(_records_all, outputs):
+            self._outputs[known[row.session]].append(row)
+
+    def __contains__(self, key: SessionKey) -> bool:
+        return any(map(_is_as_recorded, self._outputs.get(key, ())))
+
+    def has_all(self, keys: Iterable[SessionKey | None]) -> bool:
+        """Return whether nothing is lost with files of these sessions; one that is of none is recorded nowhere."""
+        return all(key is not None and key in self for key in keys)
 
 
 def _records_all(row: OutputRow) -> bool:
     """Return whether all of a session is recorded in an output, with what is still to come."""
-    if not row.made or row.is_copy or row.problem or len(row.ranges) != 1:
+    if not row.made or row.is_copy or row.problem or row.reverted or len(row.ranges) != 1:
         return False
-    return not row.ranges[0].start and not row.ranges[0].end
+    return FORMATS[row.format].has_words and not row.ranges[0].start and not row.ranges[0].end
 
 
-def _has_text(path: Path) -> bool:
+def _is_as_recorded(row: OutputRow) -> bool:
     try:
-        return path.lstat().st_size > 0
-    except OSError:
+        return compared(row).change in ("same", "edited")
+    except OutputError:
         return False

@@ -20,7 +20,7 @@ from katod.rescue.folder import RescueFolder
 from katod.rescue.names import place_of
 from katod.rescue.notes import CopyState, RescueNotes
 from katod.rescue.plan import Family, RescueLook, due_time, families, is_deleted_by_agent, to_save
-from katod.rescue.recorded import recorded_whole
+from katod.rescue.recorded import RecordedSessions
 from katod.rescue.restoring import remove_drafts
 from katod.rescue.saving import NativeFile, SavingSlices, SavingTerms, Subject, save
 from katod.store.ledger import Ledger
@@ -73,7 +73,7 @@ class _RescueWork:
 
 
 class Rescuer:
-    """Saves what agents are about to delete, if the settings ask for it; without that, it does nothing."""
+    """Saves what agents are about to delete, if the settings ask for it; without that, it only lets go of copies."""
 
     def __init__(self, ledger: Ledger, catalog: Catalog, folder: Path, state: Path, log: EventLog) -> None:
         self._ledger = ledger
@@ -100,21 +100,29 @@ class Rescuer:
         policy = self._policy
         return policy is not None and policy.settings.recording.rescue and not policy.paused
 
+    @property
+    def _looks(self) -> bool:
+        """Whether there may be anything to do: copies go also while nothing is saved."""
+        return self._is_on or (self._policy is not None and self._folder.path.is_dir())
+
     def deadline(self) -> float | None:
-        """Return when (monotonic) to look next, None if nothing is saved."""
-        return self._clock.next if self._is_on else None
+        """Return when (monotonic) to look next, None if nothing is saved, nor was."""
+        return self._clock.next if self._looks else None
 
     def look(self, now: float, now_ns: int) -> None:
         """Begin to look for what is due, if it is time to; `advance` goes on with it."""
-        if self._is_on and self._clock.is_due(now, now_ns / 1e9, len(self._catalog.sources)):
+        if self._looks and self._clock.is_due(now, now_ns / 1e9, len(self._catalog.sources)):
             self._work.plan = self._look(now_ns)
 
     def _look(self, now_ns: int) -> Iterator[Subject | None]:
-        """Yield what is to be saved, step by step; let go of what its person deleted, and of what is too old."""
+        """Yield what is to be saved, step by step; let go of what its person deleted, and of what is too old.
+
+        While nothing is saved, copies go all the same: what its person deleted or excluded must not stay.
+        """
         failed: dict[str, str] = {}
         due: set[str] = set()
         self._folder.look_again()
-        recorded = recorded_whole(self._ledger.sessions(), self._ledger.outputs())
+        recorded = RecordedSessions(self._ledger.sessions(), self._ledger.outputs())
         sources = list(self._catalog.sources.values())
         for root in self._roots:
             retention = self._retention(root, failed)
@@ -122,8 +130,8 @@ class Rescuer:
                 continue
             found = families(root, sources)
             self._let_go(root, retention, found, now_ns)
-            look = RescueLook(root, retention, now_ns, self._ledger.tombstones.covers)
-            for subject in to_save(look, found, self._folder.all(), recorded):
+            look = RescueLook(root, retention, now_ns, self._ledger.tombstones.covers, recorded)
+            for subject in to_save(look, found, self._folder.all()) if self._is_on else ():
                 if subject is not None and self._work.declined.get(subject.key) != subject.files:
                     due.add(str(subject.key))
                     yield subject
@@ -131,7 +139,7 @@ class Rescuer:
         yield from self._remove_drafts(due_time(0.0, now_ns)[:10])
         self._prune(now_ns)
         looked = failed | {str(path): what for path, what in self._folder.problems.items()}
-        self._notes.set_looked(looked, due)
+        self._notes.set_looked(looked if self._is_on else {}, due)
         self._notes.store()
 
     def _remove_drafts(self, today: str) -> Iterator[None]:
@@ -188,6 +196,7 @@ class Rescuer:
         excluded = {one for one in projects if policy is not None and policy.in_project(one).excludes(one)}
         for about in [about for about in self._folder.all().values() if not excluded.isdisjoint(about.projects)]:
             self._delete(about.key, "its project is excluded")
+        self._notes.begin_at(*self._folder.last_day)
         for key in self._folder.beyond_bounds(self._notes.count_day(due_time(0.0, now_ns)[:10])):
             self._delete(key, "too old or too much")
 
@@ -203,6 +212,12 @@ class Rescuer:
             remove_drafts(about, self._roots)
         return self._folder.delete(key)
 
+    def _leave_out(self, key: SessionKey) -> bool:
+        """Take a sub-agent out of the copy of its session; return whether it was in it. Raises OSError."""
+        if (about := self._folder.all().get(key._replace(subagent=""))) is not None:
+            remove_drafts(about, self._roots)
+        return self._folder.leave_out(key)
+
     def expect(self, key: SessionKey) -> None:
         """Keep the copy of a session that is being put back, whatever becomes of that."""
         self._notes.set(key, self._notes.of(key)._replace(kept=True))
@@ -210,11 +225,12 @@ class Rescuer:
         self._work.tidied = ""
 
     def forget(self, keys: Collection[SessionKey]) -> None:
-        """Delete the copies of these sessions. Raises OSError."""
+        """Delete the copies of these sessions, and what those of others have of these sub-agents. Raises OSError."""
         self._work.drop()
-        for key in {key._replace(subagent="") for key in keys if not key.subagent}:
-            if self._delete_copy(key):
+        for key in sorted(keys, key=lambda key: key.subagent):  # what is deleted as a whole is not written again
+            if self._leave_out(key) if key.subagent else self._delete_copy(key):
                 self._log.rescue_deleted(str(key), "forgotten")
+            self._notes.clear(str(place_of(self._folder.path, key._replace(subagent=""))))
         self._notes.forget(keys)
         self._notes.store()
 
@@ -257,6 +273,7 @@ class Rescuer:
 
     def _begin(self, subject: Subject, policy: Policy) -> _SavingJob:
         now = due_time(0.0, time.time_ns())
+        self._notes.begin_at(*self._folder.last_day)
         day = self._notes.count_day(now[:10])
         terms = SavingTerms(policy, now, day, policy.settings.recording.rescue_redact)
         return _SavingJob(subject, save(subject, self._folder, terms, self._log))

@@ -21,10 +21,10 @@ Expect = Callable[[Path, int], None]
 def put_back(folder: Path, about: About, roots: Sequence[Root], now: str, expect: Expect) -> list[Path]:
     """Create the files of a saved session; return the paths of the session's own, with today's time.
 
-    `expect` gets the path and the size of each source before its file appears. Nothing is replaced: a file beside the
-    session that exists by now stays as it is. Raises RescueError if the agent still has the session, if it is
-    damaged, if its place is no longer one of the agent's, or if another process puts it back now; then nothing is left
-    of this try, nor of an earlier one that was killed. Raises OSError.
+    `expect` gets the path and the size of each source before its file appears, and may raise RescueError. Nothing is
+    replaced: a file beside the session that exists by now stays as it is. Raises RescueError if the agent still has the
+    session, if it is damaged, if its place is no longer one of the agent's, or if another process puts it back now;
+    then nothing is left of this try, nor of an earlier one that was killed. Raises OSError.
     """
     place = place_of(folder, about.key)
     with locked(place):

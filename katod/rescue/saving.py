@@ -49,15 +49,27 @@ class NativeFile(NamedTuple):
     identity: Identity | None = None
 
 
+class KeptFile(NamedTuple):
+    """What a new copy takes over from the older one: its name there, the file in the new one, whether it `is_earlier`.
+
+    The agent has deleted the file since, or has less of it (see `About`).
+    """
+
+    name: str
+    file: SavedFile
+    is_earlier: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A session to be saved with all its files; `gone` are those of its older copy that the agent has deleted since."""
+    """A session to be saved with all its files, and what is kept of its older copy."""
 
     key: SessionKey
     due: str  # see `About`
     files: tuple[NativeFile, ...]
     days: float | None = None  # after its last event it is deleted, if that counts, not the time of its file
-    gone: tuple[SavedFile, ...] = ()
+    kept: tuple[KeptFile, ...] = ()
+    projects: tuple[str, ...] = ()  # in which it worked, as far as that is known from the older copy
 
     def stretches(self) -> list[Stretch]:
         """Return its own sources, oldest first."""
@@ -93,10 +105,13 @@ def save(subject: Subject, folder: RescueFolder, terms: SavingTerms, log: EventL
             files = yield from _write_files(subject, writer, projects, terms)
             if projects.is_left_out(metadata):
                 return None
-            files += yield from _keep_files(subject, place, writer)
+            yield from _keep_files(subject, place, writer)
+            files += [kept.file for kept in subject.kept if not kept.is_earlier]
+            earlier = tuple(kept.file for kept in subject.kept if kept.is_earlier)
             title, cwd = (metadata.title, metadata.cwd) if metadata else ("", "")
             due = _due(subject, projects.last)
-            about = About(subject.key, terms.now, due, terms.day, title, cwd, tuple(files), projects.names)
+            names = tuple(dict.fromkeys((*projects.names, *subject.projects)))
+            about = About(subject.key, terms.now, due, terms.day, title, cwd, tuple(files), names, earlier)
             writer.write_transcript(spool.pieces())
             writer.finish(about)
     folder.note(about)
@@ -234,16 +249,15 @@ def _write_files(
     return saved
 
 
-def _keep_files(subject: Subject, place: Path, writer: CopyWriter) -> Generator[None, None, tuple[SavedFile, ...]]:
-    """Take over the files of the older copy that the agent has deleted since; return them."""
-    if subject.gone:
+def _keep_files(subject: Subject, place: Path, writer: CopyWriter) -> Iterator[None]:
+    """Take over what is kept of the older copy."""
+    if subject.kept:
         with members(place) as (_, archive):
-            for file in subject.gone:
-                with writer.member(file.name) as member:
-                    for piece in pieces(archive, file.name):
+            for kept in subject.kept:
+                with writer.member(kept.file.name) as member:
+                    for piece in pieces(archive, kept.name):
                         member.write(piece)
                         yield
-    return subject.gone
 
 
 def _write_file(

@@ -90,3 +90,21 @@ def test_a_damaged_one_is_named_beside_the_list(world: World, lost: Claude) -> N
     place.write_bytes(b"PK")
     assert OTHER in world.cli("rescue")
     assert f"{place}: the saved session is damaged" in world.said
+
+
+def test_a_session_that_is_still_recorded_is_put_back_once_that_was_stopped(world: World) -> None:
+    """The refusal names the command that helps, and blames no link."""
+    world.configure(rescue=True)
+    maker = Claude(world).say(user("before"), says("fine"), user("::start notes\nwords"), says("yes"))
+    world.process()
+    then = time.time() - 40 * DAY
+    os.utime(maker.path, (then, then))
+    world.process()
+    maker.path.unlink()
+    world.process()
+    world.cli("rescue", "--restore", maker.session, code=1)
+    assert f"is still being recorded: `katod stop {maker.session}` ends that" in world.said
+    assert "link" not in world.said
+    assert not maker.path.exists()
+    world.cli("stop", maker.session)
+    assert str(maker.path) in world.cli("rescue", "--restore", maker.session)

@@ -1,6 +1,7 @@
 """Agents: what is found of each, what is not understood, and what is going to be deleted."""
 
 import os
+import shutil
 import time
 
 import orjson
@@ -10,6 +11,7 @@ from katod.doctor import agents
 from katod.doctor.agents import examine
 from katod.model import SessionKey
 from katod.rescue import notes
+from katod.rescue.recorded import RecordedSessions
 from katod.service.lock import Lock
 from katod.smallfile import write_small
 from katod.store.ledger import Ledger
@@ -168,7 +170,7 @@ def test_sessions_that_are_going_to_be_deleted_are_counted(home):
 def test_what_is_recorded_is_not_counted(home, monkeypatch):
     """Nothing of them is lost."""
     source = home.aged(1, 40)
-    monkeypatch.setattr(agents, "_recorded", lambda _: {SessionKey("claude", source.session)})
+    monkeypatch.setattr(RecordedSessions, "__contains__", lambda _, key: key == SessionKey("claude", source.session))
     finding = home.examined(examine)["retention.later"]
     assert (finding.level, finding.text.rpartition("; ")[2]) == ("ok", "all of each is recorded")
 
@@ -181,8 +183,36 @@ def test_only_a_session_that_is_recorded_as_a_whole_is_not_lost(world, home):
     world.once()
     ledger = Ledger.examine(world.state)
     kept = agents._recorded(home.case(ledger=ledger))
+    assert [row.key.id[:8] for row in ledger.sessions() if row.key in kept] == ["00000000"]
     ledger.close()
-    assert [key.id[:8] for key in kept] == ["00000000"]
+
+
+@pytest.mark.parametrize("beside", ["a sub-agent", "a result"])
+def test_what_is_beside_a_recorded_session_is_lost_with_it(world, home, beside):
+    """So the session is counted, until its agent has deleted that, or its person had it forgotten."""
+    maker = Claude(world).say(user("hello"), says("yes"), user("::capture"))
+    child = Claude(world, subagent="a1b2c3")
+    if beside == "a sub-agent":
+        child.say(user("task"), says("done"))
+        child.path.with_suffix(".meta.json").write_text('{"description": "task"}')
+    else:
+        (maker.path.with_suffix("") / "tool-results").mkdir(parents=True)
+        (maker.path.with_suffix("") / "tool-results" / "r1.txt").write_text("long result")
+    world.once()
+    os.utime(maker.path, (time.time() - 40 * DAY,) * 2)
+
+    def said():
+        ledger = Ledger.examine(world.state)
+        [finding] = [one for one in examine(home.case(ledger=ledger)) if one.check.startswith("retention.")]
+        ledger.close()
+        return finding.text.rpartition("; ")[2]
+
+    assert said().startswith("1 session not recorded as a whole")
+    if beside == "a sub-agent":
+        world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
+    else:
+        shutil.rmtree(maker.path.with_suffix(""))
+    assert said() == "all of each is recorded"
 
 
 def test_a_forgotten_session_is_not_counted(world, home):
@@ -256,4 +286,4 @@ def test_a_span_is_said_in_days_or_hours(days, said):
 
 def test_an_empty_ledger_records_nothing(home):
     """Without outputs no session is kept."""
-    assert agents._recorded(home.case(ledger=memory_ledger())) == set()
+    assert SessionKey("claude", "x") not in agents._recorded(home.case(ledger=memory_ledger()))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from katod.rescue.recorded import recorded_whole
+from katod.formatspec import recorded_formats
+from katod.rescue.recorded import RecordedSessions
 from katod.store.ledger import Ledger
 from tests.support.records import Claude, says, user
 from tests.support.world import World
@@ -13,7 +14,8 @@ def whole(world: World) -> list[str]:
     ledger = Ledger.examine(world.state)
     assert ledger is not None
     try:
-        return sorted(key.id for key in recorded_whole(ledger.sessions(), ledger.outputs()))
+        recorded = RecordedSessions(ledger.sessions(), ledger.outputs())
+        return sorted(row.key.id for row in ledger.sessions() if row.key in recorded)
     finally:
         ledger.close()
 
@@ -37,14 +39,43 @@ def test_only_a_recording_from_the_beginning_on_that_goes_on_has_all(
     assert whole(world) == ([maker.session] if is_whole else [])
 
 
-@pytest.mark.parametrize("how", ["deleted", "emptied"])
-def test_a_transcript_that_is_gone_has_nothing(world: World, how: str) -> None:
-    """What its person deleted or emptied is not recorded any more."""
-    Claude(world).say(user("hello"), says("yes"), user("::capture"))
+@pytest.mark.parametrize("seen", [False, True], ids=["since", "seen by katod"])
+@pytest.mark.parametrize("how", ["deleted", "emptied", "replaced", "an older copy"])
+def test_a_transcript_that_is_gone_has_nothing(world: World, how: str, *, seen: bool) -> None:
+    """What its person deleted, emptied or replaced is not recorded any more, nor what an older copy of it lacks."""
+    maker = Claude(world).say(user("hello"), says("yes"), user("::capture"))
     world.once()
     [path] = world.files()
+    older = path.read_text()
+    maker.say(*(said for n in range(40) for said in (user(f"question {n}"), says(f"answer {n}"))))
+    world.once()
+    assert whole(world) == [maker.session]
     if how == "deleted":
         path.unlink()
     else:
-        path.write_text("")
+        path.write_text({"emptied": "", "replaced": "mine\n" * 500, "an older copy": older}[how])
+    if seen and how == "an older copy":
+        maker.say(user("more"), says("yes"))
+        world.once()
     assert whole(world) == []
+
+
+def test_what_its_person_adds_takes_nothing_away(world: World) -> None:
+    """An edited transcript still has all of a session."""
+    maker = Claude(world).say(user("hello"), says("yes"), user("::capture"))
+    world.once()
+    [path] = world.files()
+    path.write_text(path.read_text().replace("hello", "hello, world") + "\nmy note\n")
+    assert whole(world) == [maker.session]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("form", recorded_formats())
+def test_a_format_without_words_records_nothing_of_what_is_said(world: World, form: str) -> None:
+    """What the others say is in their files."""
+    world.configure(auto=True, format=form)
+    maker = Claude(world).say(user("quagga"), says("xylophone"))
+    world.process()
+    text = b"".join(path.read_bytes() for path in world.files())
+    assert (b"quagga" in text, b"xylophone" in text) == ((maker.session in whole(world)),) * 2
+    assert bool(whole(world)) == (form not in ("lifecycle", "otlp"))

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -112,6 +113,88 @@ def test_what_was_recorded_is_not_saved(world: World) -> None:
     world.configure(rescue=True)
     world.process()
     assert sorted(saved(world)) == sorted(f"claude:{makers[name].session}" for name in ("kept", "part", "lost"))
+
+
+@pytest.mark.parametrize("beside", ["a sub-agent", "a result"])
+def test_what_is_recorded_nowhere_is_saved_with_its_session(world: World, beside: str) -> None:
+    """Although all of the session itself is recorded. What only describes a recorded sub-agent is no reason."""
+    maker = Claude(world, OTHER).say(user("hello"), says("yes"), user("::capture notes"))
+    told(child := Claude(world, OTHER, subagent="a1b2c3"), 3, "the task")
+    child.path.with_suffix(".meta.json").write_text('{"description": "the task"}')
+    world.process()
+    if beside == "a sub-agent":
+        path = told(Claude(world, OTHER, subagent="d4e5f6"), 3, "another task").path
+    else:
+        path = maker.path.with_suffix("") / "tool-results" / "r1.txt"
+        path.parent.mkdir(parents=True)
+        path.write_text("long result")
+    world.cli("capture", f"claude:{OTHER}/a1b2c3")
+    age(maker.path, 40)
+    away = path.rename(world.home / "away")
+    world.process()
+    assert not saved(world)
+    away.rename(path)
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about)[str(path)] == path.read_bytes()
+
+
+@pytest.mark.parametrize("form", ["lifecycle", "otlp"])
+def test_what_is_recorded_without_words_is_saved(world: World, form: str) -> None:
+    """A file that has nothing of what was said saves no session."""
+    maker = Claude(world).say(user("hello"), says("yes"))
+    world.configure(rescue=True, auto=True, format=form)
+    world.process()
+    age(maker.path, 40)
+    world.process()
+    assert len(saved(world)) == len(world.files()) == 1
+
+
+def test_an_older_copy_of_a_transcript_saves_no_session(world: World) -> None:
+    """What was recorded since is in no file any more."""
+    world.configure(rescue=True, auto=True)
+    maker = Claude(world).say(user("hello"), says("yes"))
+    world.process()
+    [transcript] = world.files()
+    older = transcript.read_bytes()
+    maker.say(*(said for n in range(40) for said in (user(f"question {n}"), says(f"answer {n}"))))
+    world.process()
+    transcript.write_bytes(older)
+    age(maker.path, 40)
+    world.process()
+    assert len(saved(world)) == 1
+
+
+def test_a_sub_agent_that_is_deleted_beside_a_living_session_is_saved(world: World) -> None:
+    """Its agent goes by the time of each file."""
+    maker = told(Claude(world), 1)
+    child = told(Claude(world, subagent="a1b2c3"), 29, "the task")
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about)[str(child.path)] == child.path.read_bytes()
+    child.path.unlink()
+    told(maker, 40, "more")
+    world.process()
+    [about] = saved(world).values()
+    assert b"the task" in content(world, about)[str(child.path)]
+
+
+def test_days_are_counted_on_from_those_of_the_copies(world: World) -> None:
+    """If the state directory is lost, a new copy is no older than those that are there: they give way to it."""
+    told(Claude(world, OTHER), 40)
+    path = world.state / "rescue.json"
+    world.process()
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"days": 40}))
+    shutil.rmtree(rescued(world))
+    rescued(world).mkdir(mode=0o700)
+    world.process()
+    assert [about.day for about in saved(world).values()] == [40]
+    path.unlink()
+    told(Claude(world), 40)
+    world.process()
+    world.process()
+    assert {about.day for about in saved(world).values()} == {40}
+    assert json.loads(path.read_text())["days"] == 40
 
 
 def test_an_excluded_project_is_never_saved(world: World) -> None:
@@ -255,6 +338,29 @@ def test_a_copy_goes_when_its_project_is_excluded(world: World) -> None:
     world.configure(rescue=True, exclude=["/home/me/*"])
     world.process()
     assert not saved(world)
+
+
+@pytest.mark.parametrize("how", ["off", "paused"])
+@pytest.mark.parametrize("reason", ["excluded", "deleted by its person", "too old"])
+def test_copies_go_although_nothing_is_saved(world: World, how: str, reason: str) -> None:
+    """Saving was turned off, or katod is paused: that is no reason to keep what has to go."""
+    told(Claude(world, OTHER), 1)
+    maker = told(Claude(world), 29)
+    world.process()
+    excluded = ["/home/me/*"] if reason == "excluded" else []
+    world.configure(rescue=how == "paused", exclude=excluded)
+    if how == "paused":
+        world.cli("pause")
+    if reason == "deleted by its person":
+        maker.path.unlink()
+    elif reason == "too old":
+        path = world.state / "rescue.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"days": 400}))
+    told(Claude(world, f"{OTHER[:-1]}0"), 40)
+    world.process()
+    world.process()
+    assert not saved(world)
+    assert not world.status()["problems"]
 
 
 def test_a_session_that_enters_an_excluded_project_is_not_saved(world: World) -> None:
@@ -417,6 +523,38 @@ def test_a_damaged_copy_is_said_and_made_again(world: World) -> None:
     world.cli("forget", str(about.key), "--yes")
     world.process()
     assert [path for path in rescued(world).glob("*/*") if "damaged" in path.name] == []
+
+
+@pytest.mark.parametrize("removed", ["", "1"])
+def test_forgetting_leaves_no_damaged_copy(world: World, removed: str) -> None:
+    """Also if its person removed some of them."""
+    maker = told(Claude(world), 40)
+    world.process()
+    [place] = rescued(world).glob("*/*.zip")
+    whole = place.read_bytes()
+    for _ in range(3):
+        place.write_bytes(whole[:-40])
+        world.process()
+    place.with_name(f"{place.name}.damaged{removed}").unlink()
+    mine = place.with_name(f"{place.name}.damaged-mine")
+    mine.write_text("a person's own")
+    world.cli("forget", f"claude:{maker.session}", "--yes")
+    assert list(place.parent.iterdir()) == [mine]
+
+
+def test_a_forgotten_session_is_no_problem_any_more(world: World) -> None:
+    """Although its copy was one: its id is in no file of katod's state, and `status` is silent."""
+    told(Claude(world, OTHER), 1)
+    maker = told(Claude(world), 40)
+    world.process()
+    [place] = rescued(world).glob("*/*.zip")
+    place.write_bytes(place.read_bytes()[:50])
+    maker.path.unlink()
+    world.process()
+    assert [row["path"] for row in world.status()["problems"]] == [str(place)]
+    world.cli("forget", f"claude:{maker.session}", "--yes")
+    assert not world.status()["problems"]
+    assert maker.session not in (world.state / "rescue.json").read_text()
 
 
 def test_a_copy_that_cannot_be_read_now_is_not_replaced(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -689,6 +827,118 @@ def test_notes_of_another_version_keep_nothing_from_starting(world: World) -> No
     assert len(saved(world)) == 1
 
 
+def earlier(world: World, about: About) -> dict[str, bytes]:
+    """Return what the files of a copy had before they were cut, by their paths and how often that was."""
+    with members(place_of(rescued(world), about.key)) as (_, archive):
+        return {file.name: b"".join(pieces(archive, file.name)) for file in about.earlier}
+
+
+def test_a_session_that_is_cut_loses_nothing_that_was_saved(world: World) -> None:
+    """What it had stays in the archive, and is never put back; also if it is cut again, or goes on."""
+    maker, child = told(Claude(world), 29, "one", "two", "three"), told(Claude(world, subagent="a1b2c3"), 29, "task")
+    versions = [maker.path.read_bytes()]
+    task = child.path.read_bytes()
+    for number, lines in enumerate((4, 2)):
+        world.process()
+        maker.path.write_bytes(b"".join(versions[0].splitlines(keepends=True)[:lines]))
+        versions.append(maker.path.read_bytes())
+        child.path.write_bytes(task[: task.index(b"\n") + 1])
+        age(maker.path, 28.9 - number / 10)
+    world.process()
+    told(maker, 28.7, "four")
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about) == {str(path): path.read_bytes() for path in (maker.path, child.path)}
+    assert earlier(world, about) == {
+        f"earlier/1{maker.path}": versions[0], f"earlier/2{maker.path}": versions[1], f"earlier/1{child.path}": task,
+    }  # fmt: skip
+    [row] = json.loads(world.cli("rescue", "--json"))
+    assert (row["files"], row["earlier"]) == ([*content(world, about)], [*earlier(world, about)])
+    maker.path.write_bytes(b"")
+    child.path.unlink()
+    world.process()
+    maker.path.unlink()
+    world.cli("rescue", "--restore", maker.session)
+    assert b"four" in maker.path.read_bytes()
+    assert sorted(path.name for path in maker.path.parent.rglob("*.jsonl")) == sorted(
+        path.name for path in (maker.path, child.path)
+    )
+    world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
+    [about] = saved(world).values()
+    assert sorted(earlier(world, about)) == [f"earlier/{number}{maker.path}" for number in (1, 2)]
+
+
+def test_what_was_cut_is_still_of_its_project(world: World) -> None:
+    """The copy goes when that is excluded, although the session has no word of it any more."""
+    maker = told(Claude(world), 29, "one")
+    begin = maker.path.read_bytes()
+    maker.cwd = "/home/me/between"
+    told(maker, 29, "two")
+    world.process()
+    maker.path.write_bytes(begin)
+    age(maker.path, 28.9)
+    world.process()
+    [about] = saved(world).values()
+    assert len(about.earlier) == 1
+    world.configure(rescue=True, exclude=["/home/me/between"])
+    world.process()
+    assert b"two" not in b"".join(earlier(world, about).values() if saved(world) else [])
+    assert not saved(world)
+
+
+@pytest.mark.parametrize("goes_on", [False, True], ids=["as it is", "and goes on"])
+@AGENTS
+def test_a_session_whose_project_was_renamed_is_saved_once(world: World, make: type[Maker], *, goes_on: bool) -> None:
+    """With all that is beside it, also what its agent has deleted there by then: it is put back into the new folder."""
+    maker = told(make(world), 29)
+    folder = maker.path.parent
+    if make is Claude:
+        beside = maker.path.with_suffix("") / "tool-results"
+    else:
+        beside = folder.parent / "tool-outputs" / f"session-{maker.path.stem[-8:]}-0000"
+    beside.mkdir(parents=True)
+    for name in ("r1.txt", "r2.txt"):
+        (beside / name).write_text(name)
+    world.process()
+    (beside / "r2.txt").unlink()
+    before = maker.path.read_bytes()
+    project = folder if make is Claude else folder.parent
+    moved = project.rename(project.with_name("-home-me-shop"))
+    old, maker.path = maker.path, moved / maker.path.relative_to(project)
+    results = {moved / (beside / name).relative_to(project): name.encode() for name in ("r1.txt", "r2.txt")}
+    if goes_on:
+        told(maker, 28.9, "more")
+    world.process()
+    [about] = saved(world).values()
+    expected = {str(path): data for path, data in results.items()} | {str(maker.path): maker.path.read_bytes()}
+    assert content(world, about) == expected
+    assert earlier(world, about) == ({f"earlier/1{old}": before} if goes_on else {})
+    shutil.rmtree(moved)
+    world.cli("rescue", "--restore", str(about.key))
+    assert {path: path.read_bytes() for path in results} == results
+    assert not project.exists()
+
+
+def test_a_session_in_two_roots_of_which_one_is_moved_is_saved_from_both(world: World) -> None:
+    """What stays where it was is not taken to have moved with the other."""
+    here = told(Claude(world), 29, "short")
+    there = world.home / ".config" / "claude" / here.path.relative_to(world.home / ".claude")
+    there = there.parent.with_name("-home-me-other") / here.path.name
+    result = there.with_suffix("") / "tool-results" / "r1.txt"
+    result.parent.mkdir(parents=True)
+    result.write_text("long result")
+    there.write_bytes(here.path.read_bytes() * 2)
+    age(there, 29)
+    world.process()
+    project = here.path.parent
+    moved = project.rename(project.with_name("-home-me-other")) / here.path.name
+    for _ in range(2):
+        world.process()
+    [about] = saved(world).values()
+    assert content(world, about) == {str(path): path.read_bytes() for path in (moved, there, result)}
+    assert not about.earlier
+
+
 def test_an_archive_that_is_encrypted_is_damaged_and_stops_no_other(world: World) -> None:
     """It is named, and the others are listed."""
     told(Claude(world), 40)
@@ -800,3 +1050,69 @@ def test_a_forgotten_sub_agent_is_not_saved_with_its_session(world: World) -> No
     world.process()
     [about] = saved(world).values()
     assert {Path(path).name for path in content(world, about)} == {maker.path.name, "agent-d4e5f6.jsonl"}
+
+
+@pytest.mark.parametrize("agent_has_it", [True, False], ids=["there", "deleted"])
+def test_a_forgotten_sub_agent_leaves_the_copy_of_its_session(world: World, *, agent_has_it: bool) -> None:
+    """At once, with what describes it, also after its agent has deleted the session; nothing else of the copy goes."""
+    told(Claude(world, OTHER), 1)
+    maker, child = told(Claude(world), 40), told(Claude(world, subagent="a1b2c3"), 3, "the secret plan")
+    child.path.with_suffix(".meta.json").write_text('{"description": "the secret plan"}')
+    other = told(Claude(world, subagent="d4e5f6"), 3, "something else")
+    world.process()
+    [before] = saved(world).values()
+    wanted = {str(path): path.read_bytes() for path in (maker.path, other.path)}
+    place = place_of(rescued(world), before.key)
+    transcript = place.with_suffix(".md").read_bytes()
+    place.with_name(f"{place.name}.damaged").write_text("what it may have is not known")
+    if not agent_has_it:
+        shutil.rmtree(maker.path.with_suffix(""))
+        maker.path.unlink()
+        world.process()
+    said = world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
+    assert "leaves nothing of it in what was saved of its session from deletion" in said
+    [about] = saved(world).values()
+    assert content(world, about) == wanted
+    assert b"secret plan" not in b"".join(path.read_bytes() for path in place.parent.iterdir())
+    assert sorted(path.name for path in place.parent.iterdir()) == [place.with_suffix(".md").name, place.name]
+    assert place.with_suffix(".md").read_bytes() == transcript
+    assert about.saved == before.saved
+    for _ in range(2):
+        world.process()
+    assert [*saved(world).values()] == [about]
+
+
+@pytest.mark.parametrize("what", ["read_about", "copyfile.leave_out"])
+def test_a_sub_agent_that_cannot_be_taken_out_now_is_not_forgotten(
+    world: World, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """That is said, the copy stays as it is, and the next try does it."""
+    maker, child = told(Claude(world), 40), told(Claude(world, subagent="a1b2c3"), 40, "the secret plan")
+    world.process()
+    before = {path: path.read_bytes() for path in rescued(world).rglob("*") if path.is_file()}
+
+    def fails(path: Path, *_: Any) -> About:
+        raise OSError(errno.EMFILE, "Too many open files", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"katod.rescue.folder.{what}", fails)
+        world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes", code=1)
+    assert "Too many open files" in world.said
+    assert {path: path.read_bytes() for path in rescued(world).rglob("*") if path.is_file()} == before
+    world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
+    [about] = saved(world).values()
+    assert str(child.path) not in content(world, about)
+
+
+def test_a_damaged_copy_goes_with_a_forgotten_sub_agent(world: World) -> None:
+    """It cannot be changed, and may have what was said in it."""
+    maker, _ = told(Claude(world), 40), told(Claude(world, subagent="a1b2c3"), 40, "the secret plan")
+    world.process()
+    [place] = rescued(world).glob("*/*.zip")
+    data = bytearray(place.read_bytes())
+    with members(place) as (_, archive):
+        file = archive.getinfo(archive.namelist()[0])
+    data[file.header_offset + 50 + len(file.filename) + file.compress_size // 2] ^= 0xFF
+    place.write_bytes(data)
+    world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
+    assert not [path for path in rescued(world).rglob("*") if path.is_file()]
