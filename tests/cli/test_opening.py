@@ -138,12 +138,13 @@ def test_a_signal_that_ends_katod_leaves_nothing(base, number):
 def test_signals_mean_what_they_did_before_afterwards(base):
     """One that is ignored, as with nohup, stays so meanwhile."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    ending = signal.getsignal(signal.SIGTERM)
     try:
         temporary("a.md", iter(["words"]), lambda _: os.kill(os.getpid(), signal.SIGHUP) or Opened.READ)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) is ending
 
 
 def test_the_next_one_removes_what_was_left(base):
