@@ -35,9 +35,9 @@ class Trace:
 
     def edit(self, edit: Edit) -> None:
         """Take an edit."""
-        if (rows := _edited(self.rows, edit)) is not None:
+        if (rows := self._edited(self.rows, edit)) is not None:
             self.rows = rows
-        elif self._since and (rows := _edited(self._version, edit)) is not None:
+        elif self._since and (rows := self._edited(self._version, edit)) is not None:
             self._throw_away()
             self.rows = rows
         else:
@@ -46,10 +46,24 @@ class Trace:
         self._since.append(edit)
 
     def _change(self, cause: Cause, change: LineChange) -> None:
-        if (rows := _changed(self.rows, cause, change)) is not None:
+        if (rows := self._changed(self.rows, cause, change)) is not None:
             self.rows = rows
         elif not self._change_waiting(cause, change):
             self._wait(cause, change)
+
+    def _edited(self, rows: list[TracedLine], edit: Edit) -> list[TracedLine] | None:
+        """Return a file after an edit, None if not all of its changes can be applied."""
+        for change in edit.changes:
+            found = self._changed(rows, edit.cause, change)
+            if found is None:
+                return None
+            rows = found
+        return rows
+
+    def _changed(self, rows: list[TracedLine], cause: Cause, change: LineChange) -> list[TracedLine] | None:
+        if change.is_whole:
+            return written(rows, cause, change.new, self._version)
+        return applied(rows, cause, change)
 
     def _throw_away(self) -> None:
         """Note that the file was reset to its last version; another one may have what edits wrote since."""
@@ -75,6 +89,7 @@ class Trace:
         before = align([row.line for row in self._version], lines)
         is_new = [row.origin is None and at == NOWHERE for row, at in zip(rows, before, strict=True)]
         rows, lost = surviving(self.rows, rows)
+        rows = self._restored(rows, lines, before)
         waiting, self._waiting = self._waiting, []
         for part in [*waiting, *(_Part(rows, is_late=True) for rows in lost)]:
             found = adopted(part.rows, rows, is_new, is_late=part.is_late)
@@ -86,20 +101,16 @@ class Trace:
         self.rows = self._version = without_lonely(rows)
         self._since = []
 
+    def _restored(self, rows: list[TracedLine], lines: Sequence[HashedLine], before: list[int]) -> list[TracedLine]:
+        """Return a version in which lines of the last one that edits since had replaced have their origins again."""
+        if not self._since or not self._version:
+            return rows
+        kept, _ = surviving(self._version, carried(self._version, lines))
+        return [
+            had if row.origin is None and at != NOWHERE else row
+            for row, had, at in zip(rows, kept, before, strict=True)
+        ]
+
     def deleted(self) -> None:
         """Take the file as deleted: nothing of it comes back."""
         self.rows, self._version, self._waiting, self._since = [], [], [], []
-
-
-def _edited(rows: list[TracedLine], edit: Edit) -> list[TracedLine] | None:
-    """Return a file after an edit, None if not all of its changes can be applied."""
-    for change in edit.changes:
-        found = _changed(rows, edit.cause, change)
-        if found is None:
-            return None
-        rows = found
-    return rows
-
-
-def _changed(rows: list[TracedLine], cause: Cause, change: LineChange) -> list[TracedLine] | None:
-    return written(rows, cause, change.new) if change.is_whole else applied(rows, cause, change)
