@@ -12,7 +12,10 @@ _KEPT = 2 / 3  # of a file that is written as a whole: if fewer lines are kept, 
 
 
 class LineOrigin(NamedTuple):
-    """The edit that last wrote a line: the line is exactly as the edit wrote it, or was moved or indented since."""
+    """The edit that last wrote a line: the line is exactly as the edit wrote it, or its indentation was changed since.
+
+    A line that was moved is exact; one that was written in another folder of the repository's name is followed.
+    """
 
     cause: Cause
     status: Status
@@ -37,7 +40,11 @@ class TracedLine(NamedTuple):
         """Return what the line is in a later version: it is followed, if only its indentation changed."""
         if self.origin is None or self.line.exact == line.exact:
             return TracedLine(line, self.origin)
-        return TracedLine(line, self.origin._replace(status="followed"))
+        return TracedLine(line, self.origin).as_followed()
+
+    def as_followed(self) -> "TracedLine":
+        """Return the line as one that is not exactly as its edit wrote it."""
+        return self._replace(origin=self.origin and self.origin._replace(status="followed"))
 
 
 Rows = Sequence[TracedLine]
