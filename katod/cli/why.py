@@ -5,6 +5,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
 from typing import Final
@@ -171,9 +172,10 @@ def _blame_lines(found: LineReport) -> Iterator[str]:
 def _trace_lines(found: LineReport) -> Iterator[str]:
     files = [(_name(one), one.file.lines, one.runs) for one in found.files]
     commit = next((one.file.commit for one in found.files), "")
-    time = next((one.file.versions[-1].time for one in found.files if commit and one.file.versions), 0)
-    stamp = utc(time, "seconds") if time else ""
-    yield orjson.dumps(trace(files, commit, __version__, stamp)).decode()
+    made = next((one.file.versions[-1].time for one in found.files if commit and one.file.versions), 0)
+    if not (made or any(run.origin and run.origin.cause.time for run in found.runs)):
+        made = int(datetime.now(UTC).timestamp())  # a record has to have a time: that at which it is made
+    yield orjson.dumps(trace(files, commit, __version__, utc(made, "seconds") if made else "")).decode()
 
 
 def _print_columns(found: LineReport, *, named: bool) -> None:

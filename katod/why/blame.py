@@ -12,7 +12,7 @@ from katod.events import seconds
 from katod.why.git import version_ends
 from katod.why.rows import LineOrigin, Rows, TracedLine
 from katod.why.target import AskedFile
-from katod.why.trace import Trace
+from katod.why.timelines import Timelines
 
 _Step = Edit | tuple[HashedLine, ...] | None  # what is done to a file; None: it is deleted
 _VERSION, _EDIT = 0, 1  # at the end of its second, a version is first
@@ -32,7 +32,7 @@ def blame(file: AskedFile, edits: Iterable[Edit], hasher: LineHasher) -> list[Tr
     made = sorted(filter(file.may_have, edits), key=lambda edit: seconds(edit.cause.time))
     if not made:
         return list(map(TracedLine, now))
-    trace = Trace()
+    trace = Timelines()
     for step in _steps(made, _versions(file, made, hasher)):
         if step is None:
             trace.deleted()

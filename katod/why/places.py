@@ -15,7 +15,7 @@ from katod.why.target import AskedFile
 
 
 class FilePlace(NamedTuple):
-    """The number of a file, and the work tree of a path: empty for the one that the file is in.
+    """The number of a file, and the work tree of a path: empty for the one that the file is in, or a clone elsewhere.
 
     It is not certain if the tree may have been on this machine, where another repository can have had its name.
     """
@@ -58,25 +58,24 @@ class FilePlaces:
             if file.repository is None:
                 paths = {path: _Name(file.name) for path in (str(file.path), os.path.realpath(file.path))}
             else:
-                roots = {str(file.repository.root): "", **dict(_trees(file.repository, cwd))}
-                is_certain = os.path.isdir(cwd) or not _may_be_gone(cwd)
+                trees = dict(_trees(file.repository, cwd))
                 paths = {
-                    f"{root}/{name}": _Name(name, tree, is_certain or tree in ("", *file.repository.roots))
-                    for root, tree in roots.items()
-                    for name in file.names
+                    f"{root}/{name}": tree._replace(name=name) for root, tree in trees.items() for name in file.names
                 }
             self._known[number, cwd] = {self._form(path): name for path, name in paths.items()}
         return self._known[number, cwd]
 
 
-def _trees(repository: Repository, cwd: str) -> Iterator[tuple[str, str]]:
+def _trees(repository: Repository, cwd: str) -> Iterator[tuple[str, _Name]]:
     """Yield the paths by which a session in a directory may call work trees, and which these are."""
     own, *others = repository.roots
-    yield from ((root, root) for root in others)
+    trees = {own: _Name(""), **{root: _Name("", root) for root in others}}
+    yield from trees.items()
     if os.path.isabs(cwd) and os.path.isdir(cwd):
-        yield from ((path, "" if root == own else root) for root in repository.roots for path in _linked(root, cwd))
+        yield from ((path, tree) for root, tree in trees.items() for path in _linked(root, cwd))
     else:
-        yield from ((path, path) for path in _cloned(repository, cwd))
+        is_gone = _may_be_gone(cwd)
+        yield from ((path, _Name("", path if is_gone else "", not is_gone)) for path in _cloned(repository, cwd))
 
 
 def _linked(root: str, cwd: str) -> Iterator[str]:

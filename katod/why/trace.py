@@ -11,10 +11,11 @@ from typing import Final, NamedTuple
 from katod.edits.edits import Cause, Edit, LineChange
 from katod.edits.lines import HashedLine
 from katod.why.align import NOWHERE, align
-from katod.why.carry import adopted, carried, surviving, without_lonely
-from katod.why.rows import TracedLine, applied, replaced, written
+from katod.why.carry import MUCH, adopted, carried, surviving, without_lonely
+from katod.why.rows import Rows, TracedLine, applied, replaced, written
 
 _MOST_WAITING: Final = 64
+_ARRIVED: Final = 3 / 4  # of the telling lines that were written in another work tree
 
 
 class _Part(NamedTuple):
@@ -31,6 +32,7 @@ class Trace:
         self.rows: list[TracedLine] = []
         self._version: list[TracedLine] = []  # as the last version was
         self._since: list[Edit] = []  # the edits after it
+        self._handed = 0  # of these, those that wait in another work tree
         self._waiting: list[_Part] = []
 
     def edit(self, edit: Edit) -> None:
@@ -70,7 +72,7 @@ class Trace:
         for edit in self._since:
             for change in edit.changes:
                 self._wait(edit.cause, change, is_late=True)
-        self._since = []
+        self._since, self._handed = [], 0
 
     def _wait(self, cause: Cause, change: LineChange, *, is_late: bool = False) -> None:
         self._waiting.append(_Part(replaced(list(map(TracedLine, change.old)), change, cause), is_late))
@@ -83,13 +85,17 @@ class Trace:
                 return True
         return False
 
-    def version(self, lines: Sequence[HashedLine]) -> None:
-        """Take the file as it is in a version."""
+    def version(self, lines: Sequence[HashedLine], made: Rows = ()) -> None:
+        """Take the file as it is in a version; it may be known how it was made elsewhere."""
         rows = carried(self.rows, lines)
         before = align([row.line for row in self._version], lines)
         is_new = [row.origin is None and at == NOWHERE for row, at in zip(rows, before, strict=True)]
         rows, lost = surviving(self.rows, rows)
         rows = self._restored(rows, lines, before)
+        if made:
+            rows = [
+                one if new and row.origin is None else row for row, one, new in zip(rows, made, is_new, strict=True)
+            ]
         waiting, self._waiting = self._waiting, []
         for part in [*waiting, *(_Part(rows, is_late=True) for rows in lost)]:
             found = adopted(part.rows, rows, is_new, is_late=part.is_late)
@@ -100,6 +106,33 @@ class Trace:
         del self._waiting[:-_MOST_WAITING]
         self.rows = self._version = without_lonely(rows)
         self._since = []
+
+    def forked(self) -> "Trace":
+        """Return what is done to the file in another work tree from now on: it begins as the last version is."""
+        other = Trace()
+        other.rows = other._version = list(self._version)
+        return other
+
+    def arrived(self, lines: Sequence[HashedLine]) -> list[TracedLine]:
+        """Return a version that was made of the file as it is here, with origins; empty if it is not known to be.
+
+        It was if the file is just like that, or if most of what was written here is in it, and so much that somebody
+        else hardly wrote the same.
+        """
+        rows, causes = carried(self.rows, lines), {edit.cause for edit in self._since}
+        ours, theirs = (
+            [row for row in some if row.cause in causes and row.line.is_telling] for some in (self.rows, rows)
+        )
+        is_now = [row.line.exact for row in self.rows] == [line.exact for line in lines]
+        is_most = len(theirs) >= len(ours) * _ARRIVED and sum(row.line.weight for row in theirs) >= MUCH
+        return rows if is_now or is_most else []
+
+    def hand_over(self, other: "Trace") -> None:
+        """Have what each edit wrote here wait for a version in another work tree, which it did not do before."""
+        for cause in dict.fromkeys(edit.cause for edit in self._since[self._handed :]):
+            self._waiting.append(_Part([row if row.cause == cause else row.unexplained() for row in self.rows]))
+        other._waiting += self._waiting  # noqa: SLF001 - of the same class
+        self._handed, self._waiting = len(self._since), []
 
     def _restored(self, rows: list[TracedLine], lines: Sequence[HashedLine], before: list[int]) -> list[TracedLine]:
         """Return a version in which lines of the last one that edits since had replaced have their origins again."""
