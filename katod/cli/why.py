@@ -65,10 +65,10 @@ def why(
     """Show which prompt is behind each line of a file.
 
     For each line: the prompt, the answer and the session that last wrote it. Edits of recorded sessions are played
-    forward over the versions of the file in its git repository, so that a line is followed when it is moved or
+    forward over the versions of the file in its git repository, so that a line is still known after it was moved or
     indented; so are edits that other machines recorded and share (`archive.folders`). Each line is exact (as the edit
-    wrote it), followed (moved or indented since), or unknown: no edit of a session is known to have written it. Nothing
-    is guessed.
+    wrote it, wherever it is now), followed (indented since, or written in a folder that is gone), or unknown: no edit
+    of a session is known to have written it. Nothing is guessed.
 
     A few lines are shown with their prompts, many in a table. With --commit, FILE may also be a folder; without it, the
     sessions behind the commit are shown.

@@ -5,7 +5,7 @@ in the last version: what was done since was thrown away. If they are not there 
 on lines that are not known, until a version has what it wrote. The later that is, the more of it has to be there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final, NamedTuple
 
 from katod.edits.edits import Cause, Edit, LineChange
@@ -92,20 +92,23 @@ class Trace:
         is_new = [row.origin is None and at == NOWHERE for row, at in zip(rows, before, strict=True)]
         rows, lost = surviving(self.rows, rows)
         rows = self._restored(rows, lines, before)
-        if made:
-            rows = [
-                one if new and row.origin is None else row for row, one, new in zip(rows, made, is_new, strict=True)
-            ]
+        rows = _filled(rows, made, is_new) if made else rows
+        self.rows = self._version = without_lonely(self._adopted(rows, is_new, lost))
+        self._since = []
+
+    def _adopted(
+        self, rows: list[TracedLine], is_new: Sequence[bool], lost: Sequence[list[TracedLine]]
+    ) -> list[TracedLine]:
+        """Return a version with what it has of the parts that wait; what was lost in it waits from now on."""
         waiting, self._waiting = self._waiting, []
-        for part in [*waiting, *(_Part(rows, is_late=True) for rows in lost)]:
+        for part in [*waiting, *(_Part(one, is_late=True) for one in lost)]:
             found = adopted(part.rows, rows, is_new, is_late=part.is_late)
             if found is None:
                 self._waiting.append(part._replace(is_late=True))
             else:
                 rows = found
         del self._waiting[:-_MOST_WAITING]
-        self.rows = self._version = without_lonely(rows)
-        self._since = []
+        return rows
 
     def forked(self) -> "Trace":
         """Return what is done to the file in another work tree from now on: it begins as the last version is."""
@@ -120,9 +123,7 @@ class Trace:
         else hardly wrote the same.
         """
         rows, causes = carried(self.rows, lines), {edit.cause for edit in self._since}
-        ours, theirs = (
-            [row for row in some if row.cause in causes and row.line.is_telling] for some in (self.rows, rows)
-        )
+        ours, theirs = _telling_of(causes, self.rows), _telling_of(causes, rows)
         is_now = [row.line.exact for row in self.rows] == [line.exact for line in lines]
         is_most = len(theirs) >= len(ours) * _ARRIVED and sum(row.line.weight for row in theirs) >= MUCH
         return rows if is_now or is_most else []
@@ -139,11 +140,20 @@ class Trace:
         if not self._since or not self._version:
             return rows
         kept, _ = surviving(self._version, carried(self._version, lines))
-        return [
-            had if row.origin is None and at != NOWHERE else row
-            for row, had, at in zip(rows, kept, before, strict=True)
-        ]
+        return _filled(rows, kept, [at != NOWHERE for at in before])
 
     def deleted(self) -> None:
         """Take the file as deleted: nothing of it comes back."""
         self.rows, self._version, self._waiting, self._since = [], [], [], []
+
+
+def _filled(rows: Rows, others: Rows, wanted: Sequence[bool]) -> list[TracedLine]:
+    """Return rows, of which those wanted that have no origin have that of others."""
+    return [
+        other if is_wanted and row.origin is None else row
+        for row, other, is_wanted in zip(rows, others, wanted, strict=True)
+    ]
+
+
+def _telling_of(causes: Container[Cause | None], rows: Rows) -> list[TracedLine]:
+    return [row for row in rows if row.cause in causes and row.line.is_telling]

@@ -383,7 +383,7 @@ def test_what_was_written_beside_a_file_explains_nothing_of_it(world: World, pro
     ):
         maker = Claude(world, f"6f1c2c1e-0000-4000-8000-00000000000{number}", cwd=str(cwd))
         maker.say(user(f"::start n{number}\nhello"), says("hi"))
-        write_by(maker, path / "note.txt", f"{text}and one of the session's own, which is here nowhere\n")
+        write_by(maker, path / "note.txt", text + "and more of its own, which is here nowhere\n" * 2)
     world.once()
     for options in ((), ("--all",)):
         assert [row["status"] for row in runs(world, project / "note.txt", *options)] == ["unknown"]

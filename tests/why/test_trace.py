@@ -30,8 +30,8 @@ def test_an_edit_wrote_the_lines_that_it_changed():
     assert played(_BASE, edit(1, (_OLD, _MORE)), after) == ["", "", "", "1", "1"]
 
 
-def test_a_line_is_followed_when_it_is_moved_or_indented():
-    """By whoever does it, in one version or several."""
+def test_a_line_is_known_when_it_is_moved_and_followed_when_it_is_indented():
+    """By whoever does it, in one version or several; one that was only moved is as the edit wrote it."""
     steps = (_BASE, edit(1, (_OLD, _MORE)), _BASE.replace(_OLD, _MORE))
     body = "    prices = [item.price for item in cart]\n    return sum(prices)\n"
     indented = "import os\n\nclass Shop:\n    def total(cart):\n" + "".join(
