@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from itertools import chain
 from typing import Any, Final
 
-from katod.archive.archived import calls_with, events_of, recorded_parts
+from katod.archive.archived import calls_with, directory_of, events_of, recorded_parts
 from katod.archive.parts import ArchivedSession
 from katod.discover.found import FoundSession
 from katod.edits.edits import Cause, Edit, edits_of, whole_path
@@ -88,17 +88,22 @@ class EditCollector:
         key = SessionKey(*output.head["key"])
         try:
             printer = RangePrinter("jsonl", output.options, output.ranges)
-            self._take_events(self.words.events(output, key), key, printer)
+            self._take_events(self.words.events(output, key), key, printer, cwd=self._cwd_of(key))
         except (SourceError, OutputUnreadable) as error:
             self.problems[str(output.path)] = error.what
+
+    def _cwd_of(self, key: SessionKey) -> str:
+        row = self._ledger.find_session(key) if self._ledger is not None else None
+        return row.cwd if row is not None else ""
 
     def shared(self, sessions: Iterable[ArchivedSession], *, everything: bool) -> None:
         """Take the edits of sessions that other machines share: those that were recorded there, or all."""
         for found in sessions:
             try:
                 if found.has_events and (everything or found.recorded.parts) and calls_with(found, self._names):
+                    cwd = directory_of(found)  # a part of it need not say so
                     for events in [events_of(found)] if everything else recorded_parts(found):
-                        self._take_events(events, found.key, machine=found.machine)
+                        self._take_events(events, found.key, machine=found.machine, cwd=cwd)
             except (SourceError, OutputUnreadable) as error:
                 self.problems[str(found.path)] = error.what
 
@@ -147,16 +152,19 @@ class EditCollector:
             self.problems[str(session.key)] = error.what
 
     def _take_events(
-        self, events: Replay, key: SessionKey, printer: RangePrinter | None = None, *, machine: str = ""
+        self, events: Replay, key: SessionKey, printer: RangePrinter | None = None, *, machine: str = "", cwd: str = ""
     ) -> None:
-        """Take the edits of a session, or of the ranges of a printer, with what explains them."""
+        """Take the edits of a session, or of the ranges of a printer, with what explains them.
+
+        It works in `cwd` where its events do not say it.
+        """
         tracker, calls, made, words = EditTracker(), dict[str, EditingCall](), list[EditingCall](), dict[str, str]()
         title = ""
         for event, metadata in _within(events, tracker, printer):
             title = metadata.best_title
             if is_explaining(event):
                 words[event.id] = event.payload["text"]
-            noted = tracker.take(event, metadata.cwd, metadata.time)
+            noted = tracker.take(event, metadata.cwd or cwd, metadata.time)
             if isinstance(noted, EditingCall):
                 calls[noted.event.id] = noted
             elif isinstance(noted, EndedCall) and (call := calls.pop(noted.event, None)) and noted.went_well:
@@ -167,15 +175,9 @@ class EditCollector:
                 self.words.know(edit.cause, title, words, machine=machine)
 
     def _wanted(self, call: EditingCall, key: SessionKey, machine: str) -> Iterator[tuple[int, Edit]]:
-        cwd = call.cwd or self._cwd_of(key)
         for path, edit in edits_of(call, key, self.hasher):
-            for found in self._places.of(path, cwd, seconds(edit.cause.time)):
+            for found in self._places.of(path, call.cwd, seconds(edit.cause.time)):
                 yield found.number, edit._replace(tree=found.tree, is_certain=found.is_certain or bool(machine))
-
-    def _cwd_of(self, key: SessionKey) -> str:
-        """Return where a recorded session works, if its events do not say it."""
-        row = self._ledger.find_session(key) if self._ledger is not None else None
-        return row.cwd if row is not None else ""
 
 
 def _within(events: Replay, tracker: EditTracker, printer: RangePrinter | None) -> Replay:
