@@ -171,7 +171,7 @@ IMPURE = {
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .shared .since .transcriptfiles",
     "usage": ".overall .pricetable",
-    "why": ".explain .git .target",
+    "why": ".explain .git .places .target",
     "gitcommand": "katod.gitcommand",
     "delivery": ".bounds .delivery .exchange .http .progress .reader .readers .worker",
     "matrix": ".room",

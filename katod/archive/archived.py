@@ -34,6 +34,11 @@ def title_of(found: ArchivedSession, events: Replay | None = None) -> str:
     return begun.metadata.list_title if begun else ""
 
 
+def directory_of(found: ArchivedSession) -> str:
+    """Return where a session that has events works, as the first of them say. Raises OutputUnreadable, SourceError."""
+    return next((metadata.cwd for _, metadata in events_of(found) if metadata.cwd), "")
+
+
 def calls_with(found: ArchivedSession, words: Iterable[str]) -> bool:
     """Return whether a call in a session that has events contains one of these words. Raises OutputUnreadable."""
     written = [orjson.dumps(word)[1:-1] for word in words]

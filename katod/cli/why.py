@@ -5,6 +5,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
 from typing import Final
@@ -64,10 +65,10 @@ def why(
     """Show which prompt is behind each line of a file.
 
     For each line: the prompt, the answer and the session that last wrote it. Edits of recorded sessions are played
-    forward over the versions of the file in its git repository, so that a line is followed when it is moved or
+    forward over the versions of the file in its git repository, so that a line is still known after it was moved or
     indented; so are edits that other machines recorded and share (`archive.folders`). Each line is exact (as the edit
-    wrote it), followed (moved or indented since), or unknown: no edit of a session is known to have written it. Nothing
-    is guessed.
+    wrote it, wherever it is now), followed (indented since, or written in a folder that is gone), or unknown: no edit
+    of a session is known to have written it. Nothing is guessed.
 
     A few lines are shown with their prompts, many in a table. With --commit, FILE may also be a folder; without it, the
     sessions behind the commit are shown.
@@ -171,9 +172,10 @@ def _blame_lines(found: LineReport) -> Iterator[str]:
 def _trace_lines(found: LineReport) -> Iterator[str]:
     files = [(_name(one), one.file.lines, one.runs) for one in found.files]
     commit = next((one.file.commit for one in found.files), "")
-    time = next((one.file.versions[-1].time for one in found.files if commit and one.file.versions), 0)
-    stamp = utc(time, "seconds") if time else ""
-    yield orjson.dumps(trace(files, commit, __version__, stamp)).decode()
+    made = next((one.file.versions[-1].time for one in found.files if commit and one.file.versions), 0)
+    if not (made or any(run.origin and run.origin.cause.time for run in found.runs)):
+        made = int(datetime.now(UTC).timestamp())  # a record has to have a time: that at which it is made
+    yield orjson.dumps(trace(files, commit, __version__, utc(made, "seconds") if made else "")).decode()
 
 
 def _print_columns(found: LineReport, *, named: bool) -> None:

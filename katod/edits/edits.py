@@ -43,10 +43,15 @@ class Cause(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """What one call did to one file."""
+    """What one call did to one file, and in which work tree: empty for the one that is asked about.
+
+    It is not certain if that may have been a folder of another repository that has its name.
+    """
 
     cause: Cause
     changes: tuple[LineChange, ...]
+    tree: str = ""
+    is_certain: bool = True
 
 
 def edits_of(call: EditingCall, session: SessionKey, hasher: LineHasher) -> Iterator[tuple[str, Edit]]:

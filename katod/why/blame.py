@@ -3,18 +3,19 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import NamedTuple
 
 from katod.edits.edits import Edit
 from katod.edits.lines import HashedLine, LineHasher
 from katod.events import seconds
+from katod.why.git import version_ends
 from katod.why.rows import LineOrigin, Rows, TracedLine
 from katod.why.target import AskedFile
-from katod.why.trace import Trace
+from katod.why.timelines import Timelines
 
 _Step = Edit | tuple[HashedLine, ...] | None  # what is done to a file; None: it is deleted
-_VERSION, _EDIT = 0, 1  # of the same second, a version is first: what a commit has was written before it
+_VERSION, _EDIT = 0, 1  # at the end of its second, a version is first
 
 
 class Run(NamedTuple):
@@ -31,7 +32,7 @@ def blame(file: AskedFile, edits: Iterable[Edit], hasher: LineHasher) -> list[Tr
     made = sorted(filter(file.may_have, edits), key=lambda edit: seconds(edit.cause.time))
     if not made:
         return list(map(TracedLine, now))
-    trace = Trace()
+    trace = Timelines()
     for step in _steps(made, _versions(file, made, hasher)):
         if step is None:
             trace.deleted()
@@ -40,7 +41,13 @@ def blame(file: AskedFile, edits: Iterable[Edit], hasher: LineHasher) -> list[Tr
         else:
             trace.version(step)
     trace.version(now)
-    return trace.rows
+    return _certain(trace.rows, made)
+
+
+def _certain(rows: Rows, edits: Iterable[Edit]) -> list[TracedLine]:
+    """Return rows in which nothing is exact that was written in a folder of which only the name is known."""
+    doubtful = {edit.cause for edit in edits if not edit.is_certain}
+    return [row.as_followed() if row.cause in doubtful else row for row in rows]
 
 
 class _Timed(NamedTuple):
@@ -59,9 +66,7 @@ def _versions(file: AskedFile, edits: list[Edit], hasher: LineHasher) -> Iterato
     """Yield the versions since the one before the first edit; what was before that has no say."""
     if file.repository is None:
         return
-    times = list(
-        accumulate((float(version.time) for version in file.versions), max)
-    )  # clocks differ, the order does not
+    times = version_ends(file.versions)
     first = max(bisect_left(times, seconds(edits[0].cause.time)) - 1, 0)
     needed = file.versions[first:]
     for time, version, content in zip(times[first:], needed, file.repository.contents(needed), strict=True):

@@ -21,7 +21,7 @@ _LEFT: Final = 1 / 2  # of the telling lines of an edit, or of a file
 _SURE: Final = 120
 _LIKELY: Final = 20
 _MOVED: Final = 30
-_MUCH: Final = 60
+MUCH: Final = 60
 
 
 def carried(before: Rows, lines: Sequence[HashedLine]) -> list[TracedLine]:
@@ -134,7 +134,7 @@ def adopted(part: Rows, rows: Rows, is_new: Sequence[bool], *, is_late: bool) ->
     """
     if not _has_any(part, rows, is_new):
         return None
-    least = _SURE if is_late else min(_MUCH, max(_LIKELY, _told(part)))
+    least = _SURE if is_late else min(MUCH, max(_LIKELY, _told(part)))
     pairs = align([row.line for row in part], [row.line for row in rows])
     runs = [run for run in _runs(pairs, rows, is_new) if _told(part[pairs[n]] for n in run) >= least]
     done = list(rows)

@@ -5,16 +5,16 @@ from contextlib import ExitStack
 from itertools import chain
 from typing import Any, Final
 
-from katod.archive.archived import calls_with, events_of, recorded_parts
+from katod.archive.archived import calls_with, directory_of, events_of, recorded_parts
 from katod.archive.parts import ArchivedSession
 from katod.discover.found import FoundSession
-from katod.edits.edits import Cause, Edit, edits_of, ends_of, whole_path
+from katod.edits.edits import Cause, Edit, edits_of, whole_path
 from katod.edits.lines import LineHasher
 from katod.edits.packed import places_in, unpack_changes
 from katod.edits.textchanges import text_changes
 from katod.edits.tracker import EditingCall, EditTracker, EndedCall, is_explaining
 from katod.errors import OutputUnreadable, SourceError
-from katod.events import TOOL_CALL, Event
+from katod.events import TOOL_CALL, Event, seconds
 from katod.log import EventLog
 from katod.metadata import Replay
 from katod.model import SessionKey
@@ -29,7 +29,7 @@ from katod.store.keyedhash import KeyedHash
 from katod.store.ledger import Ledger
 from katod.store.rows import EditRow, OutputRow, SessionRow
 from katod.why.explain import EditWords
-from katod.why.places import FilePlaces
+from katod.why.places import FilePlace, FilePlaces
 from katod.why.target import AskedFile
 
 _MUCH: Final = 64_000_000  # bytes; less is read sooner than processes begin
@@ -63,8 +63,9 @@ class EditCollector:
     def recorded(self) -> None:
         """Take the edits within recorded ranges."""
         for row, session in self._indexed():
-            for number in self._hashed.of(places_in(row.places), session.cwd):
-                self._take_row(number, row, session.key)
+            place = next(places_in(row.places), None)  # the whole path; its ends follow
+            for found in self._hashed.of(place, session.cwd, seconds(row.time)):
+                self._take_row(found, row, session.key)
         for output in self._ledger.outputs() if self._ledger is not None else ():
             if not has_index(output):  # recorded by a version that kept no index
                 self._take_unindexed(output)
@@ -76,10 +77,10 @@ class EditCollector:
             rows = self._ledger.edits.of(map(self.hasher.number, self._names))
             yield from ((row, sessions[row.session]) for row in rows if row.session in sessions)
 
-    def _take_row(self, number: int, row: EditRow, key: SessionKey) -> None:
+    def _take_row(self, found: FilePlace, row: EditRow, key: SessionKey) -> None:
         cause = Cause(key, row.call, row.prompt, row.answer, row.time, row.model)
         try:
-            self._add(number, Edit(cause, unpack_changes(row.changes)))
+            self._add(found.number, Edit(cause, unpack_changes(row.changes), found.tree, found.is_certain))
         except ValueError as error:
             self.problems[str(key)] = f"the index of its edits is damaged: {error}"
 
@@ -87,17 +88,22 @@ class EditCollector:
         key = SessionKey(*output.head["key"])
         try:
             printer = RangePrinter("jsonl", output.options, output.ranges)
-            self._take_events(self.words.events(output, key), key, printer)
+            self._take_events(self.words.events(output, key), key, printer, cwd=self._cwd_of(key))
         except (SourceError, OutputUnreadable) as error:
             self.problems[str(output.path)] = error.what
+
+    def _cwd_of(self, key: SessionKey) -> str:
+        row = self._ledger.find_session(key) if self._ledger is not None else None
+        return row.cwd if row is not None else ""
 
     def shared(self, sessions: Iterable[ArchivedSession], *, everything: bool) -> None:
         """Take the edits of sessions that other machines share: those that were recorded there, or all."""
         for found in sessions:
             try:
                 if found.has_events and (everything or found.recorded.parts) and calls_with(found, self._names):
+                    cwd = directory_of(found)  # a part of it need not say so
                     for events in [events_of(found)] if everything else recorded_parts(found):
-                        self._take_events(events, found.key, machine=found.machine)
+                        self._take_events(events, found.key, machine=found.machine, cwd=cwd)
             except (SourceError, OutputUnreadable) as error:
                 self.problems[str(found.path)] = error.what
 
@@ -136,7 +142,7 @@ class EditCollector:
             return True  # reading it says why
 
     def _is_here(self, event: Event, cwd: str) -> bool:
-        return any(self._places.of(ends_of(whole_path(path, cwd)), cwd) for path in text_changes(event.payload))
+        return any(self._places.of(whole_path(path, cwd), cwd) for path in text_changes(event.payload))
 
     def _take_session(self, session: FoundSession) -> None:
         stretches = [Stretch(path, identity) for path, identity, _ in session.files]
@@ -146,28 +152,32 @@ class EditCollector:
             self.problems[str(session.key)] = error.what
 
     def _take_events(
-        self, events: Replay, key: SessionKey, printer: RangePrinter | None = None, *, machine: str = ""
+        self, events: Replay, key: SessionKey, printer: RangePrinter | None = None, *, machine: str = "", cwd: str = ""
     ) -> None:
-        """Take the edits of a session, or of the ranges of a printer, with what explains them."""
+        """Take the edits of a session, or of the ranges of a printer, with what explains them.
+
+        It works in `cwd` where its events do not say it.
+        """
         tracker, calls, made, words = EditTracker(), dict[str, EditingCall](), list[EditingCall](), dict[str, str]()
         title = ""
         for event, metadata in _within(events, tracker, printer):
             title = metadata.best_title
             if is_explaining(event):
                 words[event.id] = event.payload["text"]
-            noted = tracker.take(event, metadata.cwd, metadata.time)
+            noted = tracker.take(event, metadata.cwd or cwd, metadata.time)
             if isinstance(noted, EditingCall):
                 calls[noted.event.id] = noted
             elif isinstance(noted, EndedCall) and (call := calls.pop(noted.event, None)) and noted.went_well:
                 made.append(call)
         for call in made:
-            for number, edit in self._wanted(call, key):
+            for number, edit in self._wanted(call, key, machine):
                 self._add(number, edit)
                 self.words.know(edit.cause, title, words, machine=machine)
 
-    def _wanted(self, call: EditingCall, key: SessionKey) -> Iterator[tuple[int, Edit]]:
+    def _wanted(self, call: EditingCall, key: SessionKey, machine: str) -> Iterator[tuple[int, Edit]]:
         for path, edit in edits_of(call, key, self.hasher):
-            yield from ((number, edit) for number in self._places.of(ends_of(path), call.cwd))
+            for found in self._places.of(path, call.cwd, seconds(edit.cause.time)):
+                yield found.number, edit._replace(tree=found.tree, is_certain=found.is_certain or bool(machine))
 
 
 def _within(events: Replay, tracker: EditTracker, printer: RangePrinter | None) -> Replay:

@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -31,6 +32,16 @@ class FileVersion(NamedTuple):
     time: int
     name: str
     is_there: bool = True
+
+    @property
+    def end(self) -> float:
+        """The end of its second, of which git does not keep parts: an edit in it was made before the commit."""
+        return self.time + 1.0
+
+
+def version_ends(versions: Iterable[FileVersion]) -> list[float]:
+    """Return when versions were made at the latest, rising: clocks differ, the order does not."""
+    return list(accumulate((version.end for version in versions), max))
 
 
 class Repository:

@@ -1,9 +1,34 @@
-"""Which of the files that are asked about a path may be of."""
+"""Which of the files that are asked about a path is of: compared as a whole, below the folder of a work tree.
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+A session calls a work tree by its path; through a link, by another one. Where its directory is not there, it was one of
+another machine, or is gone: the work tree is the folder of the repository's name that it is in, or that was in it.
+"""
 
+import os
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+from typing import Any, NamedTuple
+
+from katod.paths import is_windows
+from katod.why.git import Repository
 from katod.why.target import AskedFile
+
+
+class FilePlace(NamedTuple):
+    """The number of a file, and the work tree of a path: empty for the one that the file is in, or a clone elsewhere.
+
+    It is not certain if the tree may have been on this machine, where another repository can have had its name.
+    """
+
+    number: int
+    tree: str = ""
+    is_certain: bool = True
+
+
+class _Name(NamedTuple):
+    name: str
+    tree: str = ""
+    is_certain: bool = True
 
 
 class FilePlaces:
@@ -11,21 +36,73 @@ class FilePlaces:
 
     def __init__(self, files: Sequence[AskedFile], form: Callable[[str], Any] = str) -> None:
         self._files = files
-        self._here = [frozenset(map(form, file.places)) for file in files]
-        self._elsewhere = [frozenset(map(form, file.places_elsewhere)) for file in files]
-        self._known: dict[tuple[int, str], bool] = {}
+        self._form = form
+        self._known: dict[tuple[int, str], dict[Hashable, _Name]] = {}
 
-    def of(self, ends: Iterable[Hashable], cwd: str) -> list[int]:
-        """Return the numbers of the files that a path may be of, given its ends; a session in `cwd` has it."""
-        found = set(ends)
-        return [number for number in range(len(self._files)) if self._is_at(number, found, cwd)]
+    def of(self, place: Hashable, cwd: str, time: float | None = None) -> list[FilePlace]:
+        """Return the files that a whole path was of at a time (without one: ever); a session in `cwd` has it.
 
-    def _is_at(self, number: int, ends: set[Hashable], cwd: str) -> bool:
-        if not ends.isdisjoint(self._here[number]):
-            return True
-        return not ends.isdisjoint(self._elsewhere[number]) and self._may_be_of(number, cwd)
+        Raises GitError.
+        """
+        found = ((number, self._names(number, cwd).get(place)) for number in range(len(self._files)))
+        return [
+            FilePlace(number, known.tree, known.is_certain)
+            for number, known in found
+            if known and (time is None or self._files[number].had_name(known.name, time))
+        ]
 
-    def _may_be_of(self, number: int, cwd: str) -> bool:
+    def _names(self, number: int, cwd: str) -> dict[Hashable, _Name]:
+        """Return what a session in a directory may call a file."""
         if (number, cwd) not in self._known:
-            self._known[number, cwd] = self._files[number].may_be_of(cwd)
+            file = self._files[number]
+            if file.repository is None:
+                paths = {path: _Name(file.name) for path in (str(file.path), os.path.realpath(file.path))}
+            else:
+                trees = dict(_trees(file.repository, cwd))
+                paths = {
+                    f"{root}/{name}": tree._replace(name=name) for root, tree in trees.items() for name in file.names
+                }
+            self._known[number, cwd] = {self._form(path): name for path, name in paths.items()}
         return self._known[number, cwd]
+
+
+def _trees(repository: Repository, cwd: str) -> Iterator[tuple[str, _Name]]:
+    """Yield the paths by which a session in a directory may call work trees, and which these are."""
+    own, *others = repository.roots
+    trees = {own: _Name(""), **{root: _Name("", root) for root in others}}
+    yield from trees.items()
+    if os.path.isabs(cwd) and os.path.isdir(cwd):
+        yield from ((path, tree) for root, tree in trees.items() for path in _linked(root, cwd))
+    else:
+        is_gone = _may_be_gone(cwd)
+        yield from ((path, _Name("", path if is_gone else "", not is_gone)) for path in _cloned(repository, cwd))
+
+
+def _linked(root: str, cwd: str) -> Iterator[str]:
+    """Yield the path of a work tree as it is seen from a directory on this machine, in it or above it."""
+    seen, real, tree = Path(os.path.normpath(cwd)), Path(os.path.realpath(cwd)), Path(root)
+    if tree.is_relative_to(real):
+        yield str(seen / tree.relative_to(real))
+    elif real.is_relative_to(tree):
+        inside = real.relative_to(tree).parts
+        if seen.parts[-len(inside) :] == inside:
+            yield str(Path(*seen.parts[: -len(inside)]))
+
+
+def _cloned(repository: Repository, cwd: str) -> Iterator[str]:
+    """Yield the path of a work tree elsewhere, or that is gone, unless it is not clear which folder that is."""
+    place: PurePath = PureWindowsPath(cwd) if is_windows(cwd) else PurePosixPath(cwd)
+    if not place.is_absolute() or any(place.is_relative_to(root) for root in repository.roots):
+        return
+    name = repository.root.name
+    folders = [folder for folder in (place, *place.parents) if folder.name == name] or [place / name]
+    if len(folders) > 1:
+        folders = [folder for folder in folders if (repository.root / place.relative_to(folder)).is_dir()]
+    if len(folders) == 1:
+        yield folders[0].as_posix()
+
+
+def _may_be_gone(cwd: str) -> bool:
+    """Return whether a directory that is not there may have been on this machine: what it was in is, not only homes."""
+    homes = {"/home", "/Users", os.path.dirname(os.path.expanduser("~"))}
+    return any(above.is_dir() for above in Path(cwd).parents if above.name and str(above) not in homes)

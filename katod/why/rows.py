@@ -8,11 +8,14 @@ from katod.edits.lines import HashedLine
 from katod.why.align import NOWHERE, align
 
 Status = Literal["exact", "followed"]
-_KEPT = 2 / 3  # of a file that is written as a whole: if fewer lines are kept, all of it is new
+_KEPT = 2 / 3  # of a file that is written as a whole: if fewer lines are kept, only a version's are not new
 
 
 class LineOrigin(NamedTuple):
-    """The edit that last wrote a line: the line is exactly as the edit wrote it, or was moved or indented since."""
+    """The edit that last wrote a line: the line is exactly as the edit wrote it, or its indentation was changed since.
+
+    A line that was moved is exact; one that was written in another folder of the repository's name is followed.
+    """
 
     cause: Cause
     status: Status
@@ -37,7 +40,11 @@ class TracedLine(NamedTuple):
         """Return what the line is in a later version: it is followed, if only its indentation changed."""
         if self.origin is None or self.line.exact == line.exact:
             return TracedLine(line, self.origin)
-        return TracedLine(line, self.origin._replace(status="followed"))
+        return TracedLine(line, self.origin).as_followed()
+
+    def as_followed(self) -> "TracedLine":
+        """Return the line as one that is not exactly as its edit wrote it."""
+        return self._replace(origin=self.origin and self.origin._replace(status="followed"))
 
 
 Rows = Sequence[TracedLine]
@@ -97,10 +104,17 @@ def _exactly(line: HashedLine) -> HashedLine:
     return line._replace(loose=line.exact)
 
 
-def written(before: Rows, cause: Cause, new: Sequence[HashedLine]) -> list[TracedLine]:
-    """Return a file that is written as a whole: if most of it stays, only what is new is of this edit."""
+def written(before: Rows, cause: Cause, new: Sequence[HashedLine], version: Rows = ()) -> list[TracedLine]:
+    """Return a file that is written as a whole: if most of it stays, only what is new is of this edit.
+
+    Otherwise, all is that its last version did not have.
+    """
     rows = replaced(before, LineChange(tuple(row.line for row in before), tuple(new)), cause)
     kept = sum(row.cause != cause for row in rows)
     if kept >= _KEPT * max(len(before), len(new)):
         return rows
-    return [TracedLine(line, LineOrigin(cause, "exact")) for line in new]
+    had = align([row.line for row in version], new)
+    return [
+        TracedLine(line, LineOrigin(cause, "exact")) if at == NOWHERE else version[at].in_version(line)
+        for line, at in zip(new, had, strict=True)
+    ]

@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,7 +12,7 @@ from katod.edits.edits import Edit
 from katod.edits.lines import split_lines
 from katod.errors import SelectionError
 from katod.events import seconds
-from katod.why.git import LARGEST, FileVersion, Repository
+from katod.why.git import LARGEST, FileVersion, Repository, version_ends
 
 _LINES: Final = re.compile(r"(?P<file>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?", re.DOTALL)
 _BLOCK: Final = 8192
@@ -58,28 +59,21 @@ class AskedFile(NamedTuple):
         """What the file was called, below the root of the repository."""
         return {self.name, *(version.name for version in self.versions)}
 
-    @property
-    def places(self) -> set[str]:
-        """Where it is, or was, on this machine: in any work tree of its repository. Raises GitError."""
-        if self.repository is None:
-            return {str(self.path), os.path.realpath(self.path)}
-        return {f"{root}/{name}" for root in self.repository.roots for name in self.names}
+    def had_name(self, name: str, time: float) -> bool:
+        """Return whether it may have been called so at a time: from the version before that name to the one after it.
 
-    @property
-    def places_elsewhere(self) -> set[str]:
-        """What its path ends with on another machine, or in another clone: below a folder of the repository's name."""
-        return {f"{self.repository.root.name}/{name}" for name in self.names} if self.repository else set()
-
-    def may_be_of(self, cwd: str) -> bool:
-        """Return whether a session in a directory may have worked on it elsewhere: it did not work elsewhere here."""
-        if self.repository is None or not os.path.isabs(cwd) or not os.path.isdir(cwd):
-            return True
-        place = Path(os.path.realpath(cwd))
-        return any(place.is_relative_to(root) for root in self.repository.roots)
+        If the time is unknown (0), only its present name counts.
+        """
+        if not time or not self.versions:
+            return name == self.name
+        ends = version_ends(self.versions)
+        names = [version.name for version in self.versions]
+        nearest = bisect_right(ends, time)  # the first version that is later
+        return name in (names[max(nearest - 1, 0)], names[min(nearest, len(names) - 1)])
 
     def may_have(self, edit: Edit) -> bool:
         """Return whether an edit was not made later than the version that is asked about."""
-        return not (self.commit and self.versions) or seconds(edit.cause.time) <= self.versions[-1].time
+        return not (self.commit and self.versions) or seconds(edit.cause.time) < self.versions[-1].end
 
 
 def file_on_disk(path: Path) -> AskedFile:
@@ -107,6 +101,8 @@ def file_in_commit(repository: Repository, name: str, commit: str) -> AskedFile:
     """Return a file as it is in a commit. Raises SelectionError if it is no text there, GitError."""
     place = repository.root / name
     versions = repository.versions(name, commit)
+    if "\n" in name:
+        raise SelectionError("has a line break in its name, and is not read from a commit", path=place)
     content = next(iter(repository.contents([FileVersion(commit, 0, name)])))
     if content is None:
         raise SelectionError(f"is no file in {commit[:10]}, or larger than {LARGEST >> 20} MB", path=place)

@@ -5,16 +5,17 @@ in the last version: what was done since was thrown away. If they are not there 
 on lines that are not known, until a version has what it wrote. The later that is, the more of it has to be there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final, NamedTuple
 
 from katod.edits.edits import Cause, Edit, LineChange
 from katod.edits.lines import HashedLine
 from katod.why.align import NOWHERE, align
-from katod.why.carry import adopted, carried, surviving, without_lonely
-from katod.why.rows import TracedLine, applied, replaced, written
+from katod.why.carry import MUCH, adopted, carried, surviving, without_lonely
+from katod.why.rows import Rows, TracedLine, applied, replaced, written
 
 _MOST_WAITING: Final = 64
+_ARRIVED: Final = 3 / 4  # of the telling lines that were written in another work tree
 
 
 class _Part(NamedTuple):
@@ -31,13 +32,14 @@ class Trace:
         self.rows: list[TracedLine] = []
         self._version: list[TracedLine] = []  # as the last version was
         self._since: list[Edit] = []  # the edits after it
+        self._handed = 0  # of these, those that wait in another work tree
         self._waiting: list[_Part] = []
 
     def edit(self, edit: Edit) -> None:
         """Take an edit."""
-        if (rows := _edited(self.rows, edit)) is not None:
+        if (rows := self._edited(self.rows, edit)) is not None:
             self.rows = rows
-        elif self._since and (rows := _edited(self._version, edit)) is not None:
+        elif self._since and (rows := self._edited(self._version, edit)) is not None:
             self._throw_away()
             self.rows = rows
         else:
@@ -46,17 +48,31 @@ class Trace:
         self._since.append(edit)
 
     def _change(self, cause: Cause, change: LineChange) -> None:
-        if (rows := _changed(self.rows, cause, change)) is not None:
+        if (rows := self._changed(self.rows, cause, change)) is not None:
             self.rows = rows
         elif not self._change_waiting(cause, change):
             self._wait(cause, change)
+
+    def _edited(self, rows: list[TracedLine], edit: Edit) -> list[TracedLine] | None:
+        """Return a file after an edit, None if not all of its changes can be applied."""
+        for change in edit.changes:
+            found = self._changed(rows, edit.cause, change)
+            if found is None:
+                return None
+            rows = found
+        return rows
+
+    def _changed(self, rows: list[TracedLine], cause: Cause, change: LineChange) -> list[TracedLine] | None:
+        if change.is_whole:
+            return written(rows, cause, change.new, self._version)
+        return applied(rows, cause, change)
 
     def _throw_away(self) -> None:
         """Note that the file was reset to its last version; another one may have what edits wrote since."""
         for edit in self._since:
             for change in edit.changes:
                 self._wait(edit.cause, change, is_late=True)
-        self._since = []
+        self._since, self._handed = [], 0
 
     def _wait(self, cause: Cause, change: LineChange, *, is_late: bool = False) -> None:
         self._waiting.append(_Part(replaced(list(map(TracedLine, change.old)), change, cause), is_late))
@@ -69,37 +85,75 @@ class Trace:
                 return True
         return False
 
-    def version(self, lines: Sequence[HashedLine]) -> None:
-        """Take the file as it is in a version."""
+    def version(self, lines: Sequence[HashedLine], made: Rows = ()) -> None:
+        """Take the file as it is in a version; it may be known how it was made elsewhere."""
         rows = carried(self.rows, lines)
         before = align([row.line for row in self._version], lines)
         is_new = [row.origin is None and at == NOWHERE for row, at in zip(rows, before, strict=True)]
         rows, lost = surviving(self.rows, rows)
+        rows = self._restored(rows, lines, before)
+        rows = _filled(rows, made, is_new) if made else rows
+        self.rows = self._version = without_lonely(self._adopted(rows, is_new, lost))
+        self._since = []
+
+    def _adopted(
+        self, rows: list[TracedLine], is_new: Sequence[bool], lost: Sequence[list[TracedLine]]
+    ) -> list[TracedLine]:
+        """Return a version with what it has of the parts that wait; what was lost in it waits from now on."""
         waiting, self._waiting = self._waiting, []
-        for part in [*waiting, *(_Part(rows, is_late=True) for rows in lost)]:
+        for part in [*waiting, *(_Part(one, is_late=True) for one in lost)]:
             found = adopted(part.rows, rows, is_new, is_late=part.is_late)
             if found is None:
                 self._waiting.append(part._replace(is_late=True))
             else:
                 rows = found
         del self._waiting[:-_MOST_WAITING]
-        self.rows = self._version = without_lonely(rows)
-        self._since = []
+        return rows
+
+    def forked(self) -> "Trace":
+        """Return what is done to the file in another work tree from now on: it begins as the last version is."""
+        other = Trace()
+        other.rows = other._version = list(self._version)
+        return other
+
+    def arrived(self, lines: Sequence[HashedLine]) -> list[TracedLine]:
+        """Return a version that was made of the file as it is here, with origins; empty if it is not known to be.
+
+        It was if the file is just like that, or if most of what was written here is in it, and so much that somebody
+        else hardly wrote the same.
+        """
+        rows, causes = carried(self.rows, lines), {edit.cause for edit in self._since}
+        ours, theirs = _telling_of(causes, self.rows), _telling_of(causes, rows)
+        is_now = [row.line.exact for row in self.rows] == [line.exact for line in lines]
+        is_most = len(theirs) >= len(ours) * _ARRIVED and sum(row.line.weight for row in theirs) >= MUCH
+        return rows if is_now or is_most else []
+
+    def hand_over(self, other: "Trace") -> None:
+        """Have what each edit wrote here wait for a version in another work tree, which it did not do before."""
+        for cause in dict.fromkeys(edit.cause for edit in self._since[self._handed :]):
+            self._waiting.append(_Part([row if row.cause == cause else row.unexplained() for row in self.rows]))
+        other._waiting += self._waiting  # noqa: SLF001 - of the same class
+        self._handed, self._waiting = len(self._since), []
+
+    def _restored(self, rows: list[TracedLine], lines: Sequence[HashedLine], before: list[int]) -> list[TracedLine]:
+        """Return a version in which lines of the last one that edits since had replaced have their origins again."""
+        if not self._since or not self._version:
+            return rows
+        kept, _ = surviving(self._version, carried(self._version, lines))
+        return _filled(rows, kept, [at != NOWHERE for at in before])
 
     def deleted(self) -> None:
         """Take the file as deleted: nothing of it comes back."""
         self.rows, self._version, self._waiting, self._since = [], [], [], []
 
 
-def _edited(rows: list[TracedLine], edit: Edit) -> list[TracedLine] | None:
-    """Return a file after an edit, None if not all of its changes can be applied."""
-    for change in edit.changes:
-        found = _changed(rows, edit.cause, change)
-        if found is None:
-            return None
-        rows = found
-    return rows
+def _filled(rows: Rows, others: Rows, wanted: Sequence[bool]) -> list[TracedLine]:
+    """Return rows, of which those wanted that have no origin have that of others."""
+    return [
+        other if is_wanted and row.origin is None else row
+        for row, other, is_wanted in zip(rows, others, wanted, strict=True)
+    ]
 
 
-def _changed(rows: list[TracedLine], cause: Cause, change: LineChange) -> list[TracedLine] | None:
-    return written(rows, cause, change.new) if change.is_whole else applied(rows, cause, change)
+def _telling_of(causes: Container[Cause | None], rows: Rows) -> list[TracedLine]:
+    return [row for row in rows if row.cause in causes and row.line.is_telling]

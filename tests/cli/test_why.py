@@ -366,6 +366,54 @@ def test_what_is_said_in_one_range_does_not_explain_the_next(world: World, proje
     assert (found["status"], "prompt" in found) == ("exact", False)
 
 
+def write_by(maker, path, content):
+    """Have the agent write a file as a whole."""
+    maker.append(maker.calls("w", "Write", file_path=str(path), content=content), maker.result("w", "ok"))
+
+
+def test_what_was_written_beside_a_file_explains_nothing_of_it(world: World, project, tmp_path):
+    """In a folder called like the repository, in another work tree, or in a folder of its name that is gone."""
+    text = f"{OLD}\nand a line of which everybody would know where it comes from\n"
+    (project / "note.txt").write_text(text)
+    git(project, "commit", "-qam", "by hand")
+    git(project, "worktree", "add", "-q", str(tmp_path / "tree"))
+    gone = tmp_path / "gone" / project.name
+    for number, (cwd, path) in enumerate(
+        {project: project / project.name, tmp_path / "tree": tmp_path / "tree", gone: gone}.items()
+    ):
+        maker = Claude(world, f"6f1c2c1e-0000-4000-8000-00000000000{number}", cwd=str(cwd))
+        maker.say(user(f"::start n{number}\nhello"), says("hi"))
+        write_by(maker, path / "note.txt", text + "and more of its own, which is here nowhere\n" * 2)
+    world.once()
+    for options in ((), ("--all",)):
+        assert [row["status"] for row in runs(world, project / "note.txt", *options)] == ["unknown"]
+
+
+def test_a_new_file_of_the_old_name_of_a_renamed_one_is_another_one(world: World, project):
+    """What is written into it does not touch the renamed one."""
+    maker = Claude(world)
+    maker.say(user("::start notes\nhello"), says("hi"))
+    edited(maker)
+    (project / "note.txt").write_text(f"{NEW}\n")
+    git(project, "commit", "-qam", "edited", time="2026-11-01T00:00:00Z")
+    git(project, "mv", "note.txt", "moved.txt")
+    git(project, "commit", "-qm", "moved", time="2026-11-01T00:00:00Z")
+    world.once()
+    assert [row["status"] for row in runs(world, project / "moved.txt")] == ["exact"]
+    later = Claude(world, OTHER, start=500_000)
+    later.say(user("::start others\nhello"), says("hi"))
+    write_by(later, project / "note.txt", "another note, of which nothing is in the first one\n")
+    world.once()
+    [found] = runs(world, project / "moved.txt")
+    assert (found["status"], found["session"]) == ("exact", f"claude:{maker.session}")
+
+
+def test_a_trace_without_a_commit_and_without_edits_has_the_time_at_which_it_was_made(world: World, project):
+    """Not that of the beginning of all clocks."""
+    made = orjson.loads(world.cli("why", str(project / "note.txt"), "--agent-trace"))
+    assert made["timestamp"] > "2026"
+
+
 def test_a_file_may_end_with_blank_lines(world: World, project):
     """Each of its lines is asked about; that a line says nothing is said."""
     for text in ("a line\n\n", "\n", f"{NEW}\n\n\n"):

@@ -40,6 +40,31 @@ def test_clocks_that_differ_do_not_reorder_commits(folder):
     assert blame(file_on_disk(path), edits, HASHER)[2].cause is None
 
 
+def test_an_edit_within_the_second_of_a_commit_is_before_it(folder):
+    """As where a hook commits after each edit: git knows no parts of seconds."""
+    path = folder / "src" / "größe.py"
+    much = "".join(f"line number {number} of the edit\n" for number in range(3))
+    path.write_text(f"one line\nand another\n{much}")
+    git(folder, "commit", "-qam", "third", day=3)
+    for time in ("00", "00.400"):
+        [edit] = [made(1, f"2026-01-03T00:00:{time}Z", "and a fourth", much)]
+        assert [row.cause and row.cause.call for row in blame(file_on_disk(path), [edit], HASHER)] == [
+            None,
+            None,
+            "1",
+            "1",
+            "1",
+        ]
+
+
+def test_what_was_written_in_a_folder_that_may_be_another_one_is_not_exact(folder):
+    """Only its name is known."""
+    edit = made(1, "2026-01-01T12:00:00Z", "and a third", "and a fourth")
+    file = file_on_disk(folder / "src" / "größe.py")
+    found = [blame(file, [edit._replace(is_certain=sure)], HASHER)[2].origin.status for sure in (True, False)]
+    assert found == ["exact", "followed"]
+
+
 def test_a_file_without_edits_is_not_looked_up(folder, monkeypatch):
     """Its versions say nothing then."""
     file = file_on_disk(folder / "src" / "größe.py")

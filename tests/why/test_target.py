@@ -7,7 +7,8 @@ import pytest
 from katod.edits.edits import Cause, Edit
 from katod.errors import SelectionError
 from katod.model import SessionKey
-from katod.why.places import FilePlaces
+from katod.why.git import Repository
+from katod.why.places import FilePlace, FilePlaces
 from katod.why.target import LineRange, file_in_commit, file_on_disk, parse_target
 from tests.looping import each
 from tests.why.test_git import folder, git
@@ -43,14 +44,55 @@ def test_lines_that_a_file_does_not_have_are_refused():
         LineRange(1, 1).of(0)
 
 
-def test_a_file_is_found_where_other_clones_and_work_trees_have_it(folder, tmp_path):
-    """Under each of its names, and through links to its folder."""
+def places(*files, cwd, path, time=None):
+    """Return what a session in a directory has of files at a path."""
+    return FilePlaces(files).of(str(path), str(cwd), time)
+
+
+def test_a_file_is_found_where_other_work_trees_and_links_have_it(folder, tmp_path):
+    """Under each of its names, and through links to its folder, or to one above it."""
     git(folder, "worktree", "add", "-q", str(tmp_path / "tree"))
     (tmp_path / "link").symlink_to(folder / "src")
+    (tmp_path / "above").symlink_to(tmp_path)
     file = file_on_disk(tmp_path / "link" / "größe.py")
     assert file.name == "src/größe.py"
-    assert {f"{folder}/src/old.py", f"{tmp_path}/tree/src/größe.py"} <= file.places
-    assert file.places_elsewhere == {"a folder/src/old.py", "a folder/src/größe.py"}
+    cases = {
+        (folder, folder / "src" / "old.py"): "", ("/", folder / "src" / "größe.py"): "", ("", folder / "src" / "größe.py"): "",
+        (folder, tmp_path / "tree" / "src" / "größe.py"): str(tmp_path / "tree"),
+        (tmp_path / "above" / "a folder" / "src", tmp_path / "above" / "a folder" / "src" / "größe.py"): "",
+        (tmp_path / "above", tmp_path / "above" / "tree" / "src" / "größe.py"): str(tmp_path / "tree"),
+    }  # fmt: skip
+    for (cwd, path), tree in cases.items():
+        assert places(file, cwd=cwd, path=path) == [FilePlace(0, tree)], (cwd, path)
+    (tmp_path / "free.txt").write_text("one\n")
+    assert places(file_on_disk(tmp_path / "free.txt"), cwd="/", path=tmp_path / "free.txt") == [FilePlace(0)]
+
+
+def test_a_file_of_the_same_name_in_a_folder_called_like_the_repository_is_another_one(folder):
+    """As in the usual layout of Python; and if it is not clear which of two folders the repository is, none is named."""
+    (folder / "a folder" / "src").mkdir(parents=True)
+    file = file_on_disk(folder / "src" / "größe.py")
+    for cwd, root in (
+        (folder, folder), (folder / "gone" / "a folder", folder), ("/home/x/a folder", "/home/x/a folder"),
+        ("/home/x", "/home/x/a folder"),
+    ):  # fmt: skip
+        assert places(file, cwd=cwd, path=f"{root}/src/größe.py")
+        assert not places(file, cwd=cwd, path=f"{root}/a folder/src/größe.py")
+    assert not places(file, cwd="/home/x/a folder/a folder", path="/home/x/a folder/a folder/src/größe.py")
+    assert places(file, cwd="/home/a folder/x/a folder", path="/home/a folder/x/a folder/src/größe.py")
+    assert not places(file, cwd=folder / "gone" / "a folder", path=folder / "gone" / "a folder" / "src" / "größe.py")
+
+
+def test_a_file_has_each_of_its_names_while_it_had_it(folder):
+    """What is made later under an old name is another file; without a time, only the present name counts."""
+    old, new = 1767225600, 1767312000
+    file = file_on_disk(folder / "src" / "größe.py")
+    cases = {"old.py": [(old - 9, True), (new, True), (new + 1, False), (0, False)],
+             "größe.py": [(old - 9, False), (old + 2, True), (new + 9, True), (0, True)]}  # fmt: skip
+    for name, times in cases.items():
+        for time, found in times:
+            assert bool(places(file, cwd=folder, path=folder / "src" / name, time=time)) == found, (name, time)
+    assert places(file, cwd=folder, path=folder / "src" / "old.py")
 
 
 def test_a_link_is_asked_about_as_what_it_links_to(folder):
@@ -63,12 +105,23 @@ def test_a_link_is_asked_about_as_what_it_links_to(folder):
 def test_a_project_of_the_same_name_on_this_machine_is_another_one(folder, tmp_path):
     """A session that works elsewhere here edits other files; one of another machine may edit this one."""
     (tmp_path / "work" / "a folder").mkdir(parents=True)
-    (tmp_path / "link").symlink_to(folder)
-    asked = FilePlaces([file_on_disk(folder / "src" / "größe.py")])
-    cases = {"/home/else/a folder": [0], str(tmp_path / "link"): [0], str(tmp_path / "work" / "a folder"): [], "": [0]}
+    file = file_on_disk(folder / "src" / "größe.py")
+    cases = {
+        "/home/else/a folder": True,
+        r"C:\code\a folder": True,
+        str(tmp_path / "work" / "a folder"): False,
+        "": False,
+    }
     for cwd, found in cases.items():
-        assert asked.of(["x/a folder/src/größe.py", "a folder/src/größe.py"], cwd) == found, cwd
-    assert asked.of([f"{folder}/src/größe.py"], "/") == [0]
+        path = f"{cwd}/src/größe.py".replace("\\", "/")
+        assert [place.is_certain for place in places(file, cwd=cwd, path=path)] == [True] * found, cwd
+
+
+def test_a_folder_of_the_same_name_that_is_gone_may_have_been_another_one(folder, tmp_path):
+    """It was on this machine: what it was in is there."""
+    cwd = tmp_path / "work" / "a folder"
+    [found] = places(file_on_disk(folder / "src" / "größe.py"), cwd=cwd, path=cwd / "src" / "größe.py")
+    assert found == FilePlace(0, str(cwd), is_certain=False)
 
 
 def test_a_commit_has_a_file_as_it_was_and_edits_until_then(folder):
@@ -82,7 +135,17 @@ def test_a_commit_has_a_file_as_it_was_and_edits_until_then(folder):
         return Edit(Cause(SessionKey("claude", "s"), "c", "", "", time), ())
 
     assert file.may_have(edit("2025-12-31T00:00:00Z"))
+    assert file.may_have(edit("2026-01-01T00:00:00.400Z"))  # git knows no parts of seconds
     assert not file.may_have(edit("2026-01-02T00:00:00Z"))
+
+
+def test_a_name_with_a_line_break_is_not_read_from_a_commit(folder):
+    """And it is said why."""
+    (folder / "a\nb").write_text("one\n")
+    git(folder, "add", ".", day=3)
+    git(folder, "commit", "-qm", "named", day=3)
+    with pytest.raises(SelectionError, match="line break"):
+        file_in_commit(Repository(folder), "a\nb", git(folder, "rev-parse", "HEAD"))
 
 
 def test_what_cannot_be_read_is_refused(tmp_path):

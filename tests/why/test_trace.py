@@ -30,8 +30,8 @@ def test_an_edit_wrote_the_lines_that_it_changed():
     assert played(_BASE, edit(1, (_OLD, _MORE)), after) == ["", "", "", "1", "1"]
 
 
-def test_a_line_is_followed_when_it_is_moved_or_indented():
-    """By whoever does it, in one version or several."""
+def test_a_line_is_known_when_it_is_moved_and_followed_when_it_is_indented():
+    """By whoever does it, in one version or several; one that was only moved is as the edit wrote it."""
     steps = (_BASE, edit(1, (_OLD, _MORE)), _BASE.replace(_OLD, _MORE))
     body = "    prices = [item.price for item in cart]\n    return sum(prices)\n"
     indented = "import os\n\nclass Shop:\n    def total(cart):\n" + "".join(
@@ -134,6 +134,22 @@ def test_a_file_that_is_written_again_is_of_the_last_call():
     first = edit(1, (None, "\n".join(lines)))
     assert played(first, edit(2, (None, "\n".join([*lines, "another line"])))) == ["1"] * 9 + ["2"]
     assert played(first, edit(2, (None, "\n".join(["another line", *lines[:4]])))) == ["2"] * 5
+
+
+def test_lines_that_a_version_had_are_not_of_a_call_that_writes_the_file_again():
+    """However much it adds: a person's stay a person's, and those of an edit are of that edit."""
+    more = "".join(f"\n\ndef part_{number}(cart):\n    return cart[{number}:]\n" for number in range(4))
+    assert played(_BASE, edit(1, (None, _BASE + more)), _BASE + more) == [""] * 4 + ["1"] * 16
+    steps = (_BASE, edit(1, (_OLD, _MORE)), _BASE.replace(_OLD, _MORE))
+    assert played(*steps, edit(2, (None, _MORE + more)))[:3] == ["", "1", "1"]
+    assert set(played(_BASE, edit(1, (None, _BASE + more)), _BASE)) == {""}
+
+
+def test_a_line_that_is_back_in_a_version_is_of_the_edit_that_it_was_of():
+    """What replaced it was thrown away, or is on another branch."""
+    steps = (_BASE, edit(1, (_OLD, _MORE)), _BASE.replace(_OLD, _MORE))
+    again = edit(2, ("    return sum(prices)\n", "    return float(sum(prices))\n"))
+    assert played(*steps, again, _BASE.replace(_OLD, _MORE)) == ["", "", "", "1", "1"]
 
 
 def test_an_edit_may_name_its_first_line_without_indentation():

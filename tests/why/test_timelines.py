@@ -1,0 +1,69 @@
+"""Edits of several work trees of a repository."""
+
+from katod.why.timelines import Timelines
+from tests.why.history import HASHER, edit
+
+_BASE = "import os\n\ndef total(cart):\n    return sum(cart)\n\ndef first(cart):\n    return cart[0]\n"
+_TOTAL = ("    return sum(cart)\n", "    return float(sum(cart))\n")
+_FIRST = ("    return cart[0]\n", "    return next(iter(cart), None)\n")
+_LONG = (
+    "    return sum(cart)\n",
+    "    prices = [item.price for item in cart]\n    return sum(prices) + shipping(prices)\n",
+)
+
+
+def played(*steps):
+    """Return who wrote each line here after versions (texts, None if deleted) and edits."""
+    lines = Timelines()
+    for step in steps:
+        if step is None:
+            lines.deleted()
+        else:
+            lines.version(HASHER.lines(step)) if isinstance(step, str) else lines.edit(step)
+    return [row.cause.call if row.cause else "" for row in lines.rows]
+
+
+def there(number, *changes):
+    """Return an edit in another work tree."""
+    return edit(number, *changes)._replace(tree="/there")
+
+
+def changed(*changes):
+    """Return the file after changes."""
+    text = _BASE
+    for old, new in changes:
+        text = text.replace(old, new)
+    return text
+
+
+def test_what_is_done_in_another_work_tree_is_not_done_here():
+    """Neither does it write a line here, nor is what was done here thrown away for it."""
+    assert set(played(_BASE, there(1, _TOTAL), _BASE)) == {""}
+    assert set(played(_BASE, there(1, (None, f"{_BASE}\nmore = compute(everything)\n")), _BASE)) == {""}
+    found = played(_BASE, edit(1, _TOTAL), there(2, _FIRST), edit(3, _FIRST), changed(_TOTAL, _FIRST))
+    assert (found[3], found[6]) == ("1", "3")
+
+
+def test_it_is_here_once_a_version_was_made_of_it():
+    """Of just that file, or of one that a person changed, too; also after versions of this work tree."""
+    assert played(_BASE, there(1, _TOTAL), there(2, _FIRST), changed(_TOTAL, _FIRST))[3::3] == ["1", "2"]
+    steps = (_BASE, there(1, _LONG), there(2, _FIRST))
+    mixed = changed(_LONG, _FIRST).replace("import os", "import sys")
+    assert played(*steps, mixed) == ["", "", "", "1", "1", "", "", "2"]
+    assert played(*steps, _BASE + "mine\n", mixed + "mine\n")[3:8] == ["1", "1", "", "", "2"]
+    assert (
+        played(*steps, mixed, edit(3, _TOTAL[::-1]), there(4, (_FIRST[1], "    return head(cart)\n")), mixed)[7] == "2"
+    )
+
+
+def test_an_edit_that_a_version_has_as_a_whole_is_here_without_the_others():
+    """They were thrown away there, or a person took the one."""
+    assert played(_BASE, there(1, _LONG), there(2, _FIRST), changed(_FIRST))[6] == "2"
+    assert set(
+        played(_BASE, there(1, _LONG), _BASE, changed((_LONG[0], "    return sum(prices) + shipping(prices)\n")))
+    ) == {""}
+
+
+def test_nothing_comes_back_of_a_file_that_was_deleted():
+    """What was done with it elsewhere was another file."""
+    assert set(played(_BASE, there(1, _LONG), None, changed(_LONG))) == {""}
