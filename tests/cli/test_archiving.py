@@ -20,7 +20,7 @@ from katod.write import whole
 from tests.support.live import until
 from tests.support.pane import Pane
 from tests.support.records import Claude, Codex, OpenCode
-from tests.support.records.base import says, user
+from tests.support.records.base import calls, result, says, user
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(64)).decode()
 
@@ -158,6 +158,34 @@ def test_a_loss_is_noticed_whatever_else_changed(world, folder, export, two, opt
     two[0].say(*[user("much more")] * 5)
     assert export(*options).startswith("wrote 1")
     assert ["answer" in text for text in texts(folder).values()].count(True) == 2
+
+
+@pytest.mark.parametrize("form", ["markdown", "jsonl"])
+def test_what_an_agent_shortens_under_its_id_stays(folder, export, two, form):
+    """It may clear a message, and keep the record."""
+    two[0].say(says("a long answer with all the details"))
+    export("-f", form)
+    two[0].path.write_bytes(two[0].path.read_bytes().replace(b"a long answer with all the details", b"[cleared]"))
+    two[0].say(user("more"))
+    assert export("-f", form) == "wrote 1, unchanged 1"
+    assert ["all the details" in text for text in texts(folder).values()].count(True) == 1
+    two[0].say(user("and more"))
+    assert export("-f", form) == "updated 1, unchanged 1"
+
+
+def test_a_result_whose_file_its_agent_deletes_stays(world, folder, export):
+    """Claude Code deletes them by age, while the session goes on; then its record has the first words alone."""
+    one = world.session(1)
+    spilled = one.path.with_suffix("") / "tool-results" / "r1.txt"
+    spilled.parent.mkdir(parents=True)
+    spilled.write_text("all of it\n" * 99)
+    short = f"<persisted-output>\nOutput too large. Full output saved to: {spilled}\n</persisted-output>"
+    one.say(user("words"), calls("c1", "make"), result("c1", short))
+    export("-f", "jsonl")
+    spilled.unlink()
+    one.say(user("more"), says("answer"))
+    assert export("-f", "jsonl") == "wrote 1"
+    assert sorted(text.count("all of it") for text in texts(folder).values()) == [0, 99]
 
 
 def test_a_session_that_is_rewritten_without_a_loss_is_replaced(world, folder, export, two):
