@@ -188,6 +188,37 @@ def test_a_result_whose_file_its_agent_deletes_stays(world, folder, export):
     assert sorted(text.count("all of it") for text in texts(folder).values()) == [0, 99]
 
 
+def test_a_signed_record_stays(folder, export, two):
+    """Its signature verifies what it was of: the session goes on in another file, and so does that one's."""
+    export("-f", "agent-record")
+    [(name, signed), _] = texts(folder).items()
+    stem = name.removesuffix(".acr.json")
+    (folder / f"{stem}.acr.sig.cbor").write_bytes(b"signature")
+    assert export("-f", "agent-record") == "unchanged 2"
+    two[0].say(user("more"))
+    assert export("-f", "agent-record") == "wrote 1, unchanged 1"
+    assert texts(folder)[name] == signed
+    two[0].say(user("and more"))
+    assert export("-f", "agent-record") == "updated 1, unchanged 1"
+    assert texts(folder)[name] == signed
+    assert "and more" in texts(folder)[f"{stem}-2.acr.json"]
+
+
+def test_a_signed_record_that_is_gone_is_written_as_it_was_or_under_another_name(folder, export, two):
+    """What is beside the signature is what was signed, or nothing."""
+    export("-f", "agent-record")
+    [(name, path), _] = files(folder).items()
+    signed = path.read_text()
+    path.with_name(path.name.replace(".json", ".sig.cbor")).write_bytes(b"signature")
+    path.unlink()
+    assert export("-f", "agent-record") == "wrote 1, unchanged 1"
+    assert path.read_text() == signed
+    path.unlink()
+    two[0].say(user("more"))
+    assert export("-f", "agent-record") == "wrote 1, unchanged 1"
+    assert name not in texts(folder)
+
+
 def test_a_session_that_is_rewritten_without_a_loss_is_replaced(world, folder, export, two):
     """Agents write files again, and move them; nothing is doubled by that."""
     export()
