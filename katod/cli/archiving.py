@@ -10,18 +10,19 @@ from typing import Any, Final
 import click
 
 from katod.archive.commit import ArchiveRepository, Commit
-from katod.archive.drop import unmark
 from katod.archive.folder import ExportFolder, opened, require_allowed
 from katod.archive.folders import NAME as FOLDERS
 from katod.archive.folders import remember
 from katod.archive.machine import Machine, this_machine
 from katod.archive.manifest import INDEX
+from katod.archive.marks import holding, unmark
 from katod.archive.parts import real_path
 from katod.archive.plan import Outcome, Task
 from katod.archive.update import Result, bring_up_to_date
 from katod.cli.context import Context
 from katod.cli.formatchoice import TABLES, require_page
 from katod.cli.printing import say
+from katod.cli.unmarking import unmark_elsewhere
 from katod.config import with_home
 from katod.errors import GitError, KatodError
 from katod.formatspec import MARKDOWN
@@ -61,7 +62,8 @@ def export_everything(
         _say_aside(folder)
         outputs = context.outputs()
         sessions = context.found(with_words=True, outputs=outputs).values()
-        unmark(folder, {key for key, _ in outputs})
+        unmark(folder, holding(outputs))
+        unmark_elsewhere(context, outputs, folder, commit=commit)
         result = bring_up_to_date(folder, sessions, policy, form, options, progress)
         committed = _committed(repository, folder, result) if repository else None
     for path, problem in context.problems.items():

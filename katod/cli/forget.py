@@ -10,11 +10,12 @@ from typing import Final, NamedTuple
 import click
 
 from katod.archive.claims import ClaimedSessions, Witnesses
-from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, names_of_others, unmark
+from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, names_of_others
 from katod.archive.folder import DRAFT, opened
 from katod.archive.folders import known_folders
 from katod.archive.machine import this_machine
 from katod.archive.manifest import MANIFEST, Entry
+from katod.archive.marks import unmark
 from katod.archive.update import line_of
 from katod.cli.context import Context
 from katod.cli.parameters import SESSION
@@ -156,7 +157,7 @@ class Copies:
         """Mark nothing of the session as recorded any more: other machines give it to no program then."""
         for root in (root for root, entries in self._found.items() if entries):
             with suppress(KatodError, OSError), opened(root) as folder:  # the next export does it
-                unmark(folder, {slot[0] for slot in folder.manifest.entries if not self._sessions.has(slot[0])})
+                unmark(folder, lambda entry: not self._sessions.has(entry.slot[0]))
                 folder.compact()
 
     def delete(self, left: list[Path]) -> Iterator[KatodError]:

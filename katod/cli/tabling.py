@@ -13,6 +13,7 @@ from katod.archive.update import Result
 from katod.cli.archiving import progress
 from katod.cli.context import Context
 from katod.cli.printing import say
+from katod.cli.unmarking import unmark_elsewhere
 from katod.config import local_zone, with_home
 from katod.errors import KatodError
 from katod.record.policy import Policy
@@ -38,6 +39,7 @@ def export_tables(context: Context, *, output: str, redact: bool) -> None:
         for request in data.damaged_requests:
             say(f"katod: {request}: {DAMAGED_REQUEST}", err=True)
         sessions = context.found(with_words=True).values()
+        unmark_elsewhere(context)
         result = bring_up_to_date(data, where, sessions, run, progress)
     for path, problem in context.problems.items():
         say(f"katod: {path}: {problem}", err=True)
