@@ -50,7 +50,7 @@ GUARDED = {
     "tests/archive/test_archived.py": "archive/marks cli/unmarking",
     "tests/archive/test_update.py": "archive/excluded archive/writer",
     "tests/cli/test_completion.py": "cli/parameters",
-    "tests/cli/test_export.py": "cli/content cli/exporting cli/formatchoice",
+    "tests/cli/test_export.py": "cli/content cli/ending cli/exporting cli/formatchoice",
     "tests/cli/test_layout.py": "cli/printing",
     "tests/seal/test_head.py": "cli/sealhead formats/eventlines",
     "tests/cli/test_search.py": "cli/searchscope cli/searchview",

@@ -58,6 +58,7 @@ OPENS = {
     "katod.tables.place": "the files of a data set, and its directory",
     "katod.archive.drop": "the list in a directory of exports",
     "katod.archive.folder": "the directory of exports",
+    "katod.record.export": "the folder of a new export",
     "katod.archive.marks": "the list in a directory of exports",
     "katod.archive.machine": "the id of this machine",
     "katod.archive.commit": "the list in a directory of exports, and what git knows of a work tree",
