@@ -82,7 +82,7 @@ ARROWS = {
         "agents archive discover durable errors events exchanges formats formatspec log metadata model paths preload record search service shell text smallfile states store usage"
     ),
     "daemon": "agents chores config discover errors log model pipeline preload record service shellrequests store",
-    "doctor": "agents config destinations discover errors log matrix model otlp project record rescue service shell store write",
+    "doctor": "agents archive config destinations discover errors log matrix model otlp project record rescue service shell store write",
     "cli": (
         "agents archive command config daemon destinations discover doctor durable errors events formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
         " shell smallfile states store tables text usage why"
