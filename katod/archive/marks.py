@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from katod.archive.excluded import Exclusion
 from katod.archive.folder import ExportFolder
 from katod.archive.folders import known_folders
 from katod.archive.machine import known_id
@@ -14,6 +15,7 @@ from katod.archive.parts import candidates
 from katod.archive.recordedtally import name_of
 from katod.errors import KatodError
 from katod.model import SessionKey
+from katod.record.policy import Policy
 from katod.smallfile import read_small
 from katod.store.rows import OutputRow
 
@@ -33,11 +35,24 @@ def holding(outputs: Iterable[tuple[SessionKey, OutputRow]]) -> Holds:
     return lambda entry: bool(entry.recorded.of) and there[entry.slot[0]].issuperset(entry.recorded.of)
 
 
-def unmark(folder: ExportFolder, holds: Holds) -> None:
-    """Take the marks away that do not hold. Their sessions are read again, if they are there. Raises OSError."""
+def unmark(folder: ExportFolder, holds: Holds, policy: Policy | None = None) -> None:
+    """Take the marks away that do not hold, and with a policy those of excluded projects. Raises OSError.
+
+    Their sessions are read again, if they are there.
+    """
+    exclusion = Exclusion(folder, policy) if policy is not None else None
     for entry in list(folder.manifest.entries.values()):
-        if entry.recorded.parts and not holds(entry):
+        if entry.recorded.parts and (not holds(entry) or _is_excluded(entry, exclusion)):
             folder.note(entry._replace(recorded=RecordedParts(), made=""))
+
+
+def _is_excluded(entry: Entry, exclusion: Exclusion | None) -> bool:
+    if exclusion is None:
+        return False
+    try:
+        return exclusion.covers(entry.slot, entry.cwd)
+    except (KatodError, OSError):
+        return True  # that is not known now: the next run marks it again
 
 
 def has_marks(root: Path) -> bool:

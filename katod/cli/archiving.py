@@ -62,8 +62,8 @@ def export_everything(
         _say_aside(folder)
         outputs = context.outputs()
         sessions = context.found(with_words=True, outputs=outputs).values()
-        unmark(folder, holding(outputs))
-        unmark_elsewhere(context, outputs, folder, commit=commit)
+        unmark(folder, holding(outputs), policy)
+        unmark_elsewhere(context, policy, outputs, folder, commit=commit)
         result = bring_up_to_date(folder, sessions, policy, form, options, progress)
         committed = _committed(repository, folder, result) if repository else None
     for path, problem in context.problems.items():

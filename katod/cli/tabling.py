@@ -39,7 +39,7 @@ def export_tables(context: Context, *, output: str, redact: bool) -> None:
         for request in data.damaged_requests:
             say(f"katod: {request}: {DAMAGED_REQUEST}", err=True)
         sessions = context.found(with_words=True).values()
-        unmark_elsewhere(context)
+        unmark_elsewhere(context, policy)
         result = bring_up_to_date(data, where, sessions, run, progress)
     for path, problem in context.problems.items():
         say(f"katod: {path}: {problem}", err=True)

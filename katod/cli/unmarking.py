@@ -12,6 +12,7 @@ from katod.cli.context import Context
 from katod.cli.printing import say
 from katod.errors import AlreadyRunning, KatodError
 from katod.model import SessionKey
+from katod.record.policy import Policy
 from katod.store.rows import OutputRow
 
 _WHAT = "it may say that something was recorded that you took back since"
@@ -19,6 +20,7 @@ _WHAT = "it may say that something was recorded that you took back since"
 
 def unmark_elsewhere(
     context: Context,
+    policy: Policy,
     outputs: list[tuple[SessionKey, OutputRow]] | None = None,
     present: ExportFolder | None = None,
     *,
@@ -32,7 +34,7 @@ def unmark_elsewhere(
     for root, is_committed in list(_others(context, present, commit=commit)):
         outputs = context.outputs() if outputs is None else outputs
         try:
-            _unmark(root, holding(outputs), commit=is_committed)
+            _unmark(root, holding(outputs), policy, commit=is_committed)
         except AlreadyRunning:
             continue  # it does the same
         except (KatodError, OSError) as error:
@@ -48,10 +50,10 @@ def _others(context: Context, present: ExportFolder | None, *, commit: bool) -> 
             yield root, root.parent == parts
 
 
-def _unmark(root: Path, holds: Holds, *, commit: bool) -> None:
+def _unmark(root: Path, holds: Holds, policy: Policy, *, commit: bool) -> None:
     """Take marks away in a folder. Raises KatodError or OSError."""
     with opened(root) as folder:
-        unmark(folder, holds)
+        unmark(folder, holds, policy)
         folder.compact()
         if commit:
             ArchiveRepository(root).commit(folder.manifest, f"katod: {folder.manifest.machine.name}: update")

@@ -157,6 +157,17 @@ def test_what_is_taken_back_of_a_session_that_is_gone_is_not_given(twice, form, 
     assert shared(twice).recorded.parts == ()
 
 
+def test_what_is_excluded_later_is_not_given(twice):
+    """Although its file stays, and the transcript, too; until its project is not excluded any more."""
+    twice.configure(exclude=[twice.talk.cwd])
+    assert twice.share() == "excluded 1\n"
+    assert shared(twice).recorded.parts == ()
+    assert file_of(twice).exists()
+    twice.configure()
+    twice.share()
+    assert len(shared(twice).recorded.parts) == 2
+
+
 def test_what_is_not_taken_back_stays(twice, tmp_path):
     """Also of a session that is gone, and although one of its recordings goes on in the meantime."""
     twice.talk.say(user("more"), says("I see."), user("::stop"), says("ok"))
