@@ -47,7 +47,7 @@ GUARDED = {
     "tests/agents/test_families.py": "agents/cowork",
     "tests/doctor/test_agents.py": "agents/others",
     "tests/agents/test_runs.py": ("agents/opencode/running agents/reports"),
-    "tests/archive/test_archived.py": "archive/marks cli/unmarking",
+    "tests/archive/test_archived.py": "archive/marks cli/excluding cli/unmarking",
     "tests/archive/test_update.py": "archive/excluded archive/writer",
     "tests/cli/test_completion.py": "cli/parameters",
     "tests/cli/test_export.py": "cli/content cli/ending cli/exporting cli/formatchoice",

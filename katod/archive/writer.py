@@ -54,7 +54,7 @@ class Writer:
             return False
         if parent.found.key not in self._below:
             talk = self._rendering.begin(parent)
-            self._below[parent.found.key] = talk is not None and self._exclusion.excludes(talk.metadata.cwd)
+            self._below[parent.found.key] = talk is not None and self._exclusion.covers(parent.slot, talk.metadata.cwd)
         return self._below[parent.found.key]
 
     def write(self, task: Task, spooled: SpooledText | None = None) -> Outcome:

@@ -11,6 +11,7 @@ import click
 
 from katod.archive.claims import ClaimedSessions, Witnesses
 from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, names_of_others
+from katod.archive.excludedonce import forget_excluded
 from katod.archive.folder import DRAFT, opened
 from katod.archive.folders import damaged_list, known_folders
 from katod.archive.machine import this_machine
@@ -71,6 +72,7 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
         rows.ask()
     for one in (*sessions.others, key):  # whatever is forgotten last can be named again after a kill
         _ask(context, one, WITH_OUTPUTS if outputs else "")
+    forget_excluded(context.state, sessions.keys)
     say(f"{key} is forgotten")
     if outputs:
         _delete([path for path, _ in sessions.transcripts.values()], copies, rows)

@@ -14,7 +14,7 @@ import pytest
 
 from katod import processes
 from katod.archive.folder import opened
-from katod.archive.folders import NAME, known_folders
+from katod.archive.folders import ASIDE, NAME, known_folders
 from katod.archive.manifest import INDEX, MANIFEST
 from katod.write import whole
 from tests.support.live import until
@@ -622,7 +622,8 @@ def test_a_folder_is_known_before_there_is_a_copy_in_it(world, folder, export, t
 
 def test_a_folder_that_cannot_be_noted_is_said(world, folder, export, two):
     """Its copies would be known to nobody; they are written nevertheless."""
-    (world.state / NAME).mkdir(parents=True)
+    for name in (NAME, ASIDE):
+        (world.state / name).mkdir(parents=True)
     assert export() == "wrote 2"
     assert f"`katod forget` will not know of the copies in {folder}" in world.said
 

@@ -59,6 +59,7 @@ OPENS = {
     "katod.archive.drop": "the list in a directory of exports",
     "katod.archive.folder": "the directory of exports",
     "katod.record.export": "the folder of a new export",
+    "katod.archive.excludedonce": "the projects of sessions that were excluded",
     "katod.archive.marks": "the list in a directory of exports",
     "katod.archive.machine": "the id of this machine",
     "katod.archive.commit": "the list in a directory of exports, and what git knows of a work tree",
