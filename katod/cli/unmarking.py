@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from katod.archive.commit import ArchiveRepository
 from katod.archive.folder import ExportFolder, opened
@@ -15,7 +16,7 @@ from katod.model import SessionKey
 from katod.record.policy import Policy
 from katod.store.rows import OutputRow
 
-_WHAT = "it may say that something was recorded that you took back since"
+_WHAT: Final = "it may say that something was recorded that you took back since"
 
 
 def unmark_elsewhere(
