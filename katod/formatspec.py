@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # The name of a format that a recording can be written in.
 FormatName = NewType("FormatName", str)
 MARKDOWN: Final = FormatName("markdown")
+SIGNATURE: Final = ".sig.cbor"  # of a record, in place of `.json`
 
 
 class FormatSpec(NamedTuple):
@@ -117,6 +118,11 @@ def split_name(name: str) -> tuple[str, str]:
         return name[: -len(spec.suffix)], name[-len(spec.suffix) :]
     stem, dot, ending = name.rpartition(".")
     return (stem, dot + ending) if stem else (name, "")
+
+
+def signature_name(name: str) -> str:
+    """Return what the signature of a record is called if nobody chose another name."""
+    return f"{name.removesuffix('.json')}{SIGNATURE}"
 
 
 def suffixes_in_chat() -> list[str]:

@@ -13,7 +13,7 @@ from katod.agents import AGENTS
 from katod.archive.folder import ExportFolder, lists_aside, opened
 from katod.archive.folders import known_folders
 from katod.archive.indexfile import update_index
-from katod.archive.manifest import BEGIN, INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest, RecordedParts
+from katod.archive.manifest import BEGIN, INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest
 from katod.errors import KatodError, OutputError, TargetRefused
 from katod.formatspec import FORMATS, MARKDOWN, split_name
 from katod.model import SessionKey
@@ -206,13 +206,6 @@ def _in_line(name: str) -> bytes:
     if _ID.fullmatch(name):
         return rb"(?<![0-9A-Za-z])%b(?![0-9A-Za-z])" % name.encode()
     return re.escape(orjson.dumps(name.encode("utf-8", "replace").decode()))
-
-
-def unmark(folder: ExportFolder, recorded: Container[SessionKey]) -> None:
-    """Mark nothing as recorded any more but of these sessions: others were forgotten, or their transcripts are gone."""
-    for entry in list(folder.manifest.entries.values()):
-        if entry.recorded.parts and entry.slot[0] not in recorded:
-            folder.note(entry._replace(recorded=RecordedParts()))
 
 
 def _unlisted(folder: ExportFolder, entries: list[Entry]) -> list[Path]:

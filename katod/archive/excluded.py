@@ -7,18 +7,32 @@ from katod.record.policy import Policy
 
 
 class Exclusion:
-    """Knows which projects are excluded; each is looked at once."""
+    """Knows which projects are excluded; each is looked at once. `found` has those of the sessions that it covers."""
 
     def __init__(self, folder: ExportFolder, policy: Policy) -> None:
+        self.found: dict[str, str] = {}
         self._entries = folder.manifest.entries
         self._policy = policy
         self._known = {"": False}
 
     def covers(self, slot: Slot, cwd: str) -> bool:
-        """Return whether the project of a session or its parent's is excluded. Raises OSError if busy."""
-        (agent, session, _), form = slot
-        parent = self._entries.get((SessionKey(agent, session), form))
-        return self.excludes(cwd) or (parent is not None and self.excludes(parent.cwd))
+        """Return whether the project of a session or its parent's is excluded. Raises OSError if busy.
+
+        Of a session that names none any more, it is the one that it had.
+        """
+        key, form = slot
+        above = key._replace(subagent="")
+        parent = self._entries.get((above, form))
+        if self.excludes(cwd):
+            self.found[str(key)] = cwd
+            return True
+        place = parent.cwd if parent is not None else ""
+        had = "" if cwd else self._had(key)
+        had_above = self._had(above) if key.subagent and not place else ""
+        return any(map(self.excludes, (place, had, had_above)))
+
+    def _had(self, key: SessionKey) -> str:
+        return self._policy.projects.get(str(key), "")
 
     def excludes(self, cwd: str) -> bool:
         """Return whether a project is excluded. Raises OSError if busy."""

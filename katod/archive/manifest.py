@@ -35,12 +35,14 @@ INDEX_SLOT: Final[Slot] = (SessionKey("", ""), "html")  # of the index, which is
 class RecordedParts(NamedTuple):
     """The parts of a session that its person had recorded, and what recordings of them show at least.
 
-    `parts` has the ids of the first and the last event of each.
+    `parts` has the ids of the first and the last event of each, `of` the names of the recordings that have them: it
+    holds as long as all of their transcripts do.
     """
 
     parts: tuple[tuple[str, str], ...] = ()
     tools: Tools = "full"
     thinking: bool = True
+    of: tuple[str, ...] = ()
 
 
 class Entry(NamedTuple):
@@ -79,6 +81,12 @@ class Entry(NamedTuple):
     def parts(self) -> tuple[str, ...]:
         """The parts of its name."""
         return tuple(self.name.split("/"))
+
+    @property
+    def said_length(self) -> int:
+        """What is greater the more messages and calls are in it, whichever version of katod noted them."""
+        _, _, noted = self.said.partition(":")
+        return len(noted.partition(":")[0])
 
 
 @dataclass(slots=True)
@@ -208,7 +216,8 @@ def _recorded(row: dict[str, Any] | None) -> RecordedParts:
     tools = row["tools"]
     if tools not in get_args(Tools):
         raise ValueError
-    return RecordedParts(parts, tools, _of_type(row["thinking"], bool))
+    names = tuple(_of_type(name, str) for name in _of_type(row.get("of", []), list))
+    return RecordedParts(parts, tools, _of_type(row["thinking"], bool), names)
 
 
 def _earlier(rows: list[list[str]]) -> tuple[tuple[str, str], ...]:

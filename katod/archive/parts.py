@@ -62,7 +62,7 @@ class ArchivedSession(FoundSession):
     @property
     def completeness(self) -> tuple[int, int, int]:
         """What is greater the more a machine has of a session that another one has, too."""
-        return self.changed_ns, max(len(entry.said) for entry in self._entries.values()), self.exported_ns
+        return self.changed_ns, max(entry.said_length for entry in self._entries.values()), self.exported_ns
 
     @property
     def has_events(self) -> bool:

@@ -1,6 +1,7 @@
 """Which parts of a session its person had recorded: so much of it, and no more, is for other agents. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 from typing import Final
 
 from katod.archive.manifest import RecordedParts
@@ -13,6 +14,13 @@ from katod.store.rows import OutputRow
 
 _ORDER: Final[tuple[Tools, ...]] = ("none", "summary", "full")
 _Part = tuple[int, str, int, str]  # number and id of the first event, and of the last one
+
+
+def name_of(output: OutputRow) -> str:
+    """Return what a recording is called in lists that others read: it says neither where it is nor what it is of."""
+    [begin, *_] = output.ranges or (None,)
+    what = repr((output.id, begin and (begin.start, begin.start_time)))
+    return blake2b(what.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 class RecordedTally:
@@ -37,20 +45,26 @@ class RecordedTally:
     @property
     def recorded(self) -> RecordedParts:
         """The recorded parts of what has passed."""
-        united = _united(part for one in self._followed for part in one.parts())
-        if not united:
+        found = [one for one in self._followed if one.parts()]
+        if not found:
             return RecordedParts()
+        united = _united(part for one in found for part in one.parts())
         parts = tuple((first, last) for _, first, _, last in united)
+        tools, thinking = self._shown()
+        return RecordedParts(parts, tools, thinking, tuple(sorted(one.name for one in found)))
+
+    def _shown(self) -> tuple[Tools, bool]:
+        """Return what each of the recordings shows of tools and thinking."""
         shown = [(output.options, each) for output in self._outputs for each in output.ranges]
         options = [given.with_switches(dict(each.switches)) for given, each in shown]
-        tools = min((one.tools for one in options), key=_ORDER.index)
-        return RecordedParts(parts, tools, all(one.thinking for one in options))
+        return min((one.tools for one in options), key=_ORDER.index), all(one.thinking for one in options)
 
 
 class _FollowedRanges:
     """The parts of a session that one recording has."""
 
     def __init__(self, output: OutputRow) -> None:
+        self.name = name_of(output)
         self._printer = RangePrinter("jsonl", output.options, output.ranges, printer=_Silent())
         self._parts: list[_Part] = []
         self._is_within = False  # whether the last event was

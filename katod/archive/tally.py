@@ -1,13 +1,16 @@
-"""The messages of a session as short hashes, so that an export is never replaced by one with fewer. Pure."""
+"""The messages of a session as short hashes and lengths, so that no export is replaced by one with less. Pure."""
 
 from base64 import b64decode, b64encode
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Final
 
+import orjson
+
 from katod.agents import AGENTS
 from katod.agents.base import fingerprint
+from katod.agents.fields import safe_repr
 from katod.archive.manifest import Entry
 from katod.events import Event
 from katod.metadata import Replay, SessionMetadata
@@ -15,6 +18,8 @@ from katod.model import SessionKey
 from katod.record.stream import DISTINCTIVE
 
 _BYTES: Final = 4  # for each message: one that is lost goes unnoticed once in a million times in a session of thousands
+_LENGTH: Final = 3  # bytes for its length
+_LONGEST: Final = 256**_LENGTH - 1
 
 
 class TextTally:
@@ -25,6 +30,7 @@ class TextTally:
         self._version = spec.adapter.version
         self._has_ids = spec.nature.has_native_ids
         self._hashes: list[bytes] = []
+        self._lengths: list[bytes] = []
 
     def over(self, events: Replay) -> Iterator[tuple[Event, SessionMetadata]]:
         """Yield the events."""
@@ -32,30 +38,66 @@ class TextTally:
             if event.kind in DISTINCTIVE:
                 what = event.id if self._has_ids else fingerprint(event)
                 self._hashes.append(blake2b(what.encode("utf-8", "replace"), digest_size=_BYTES).digest())
+                self._lengths.append(min(_length(event), _LONGEST).to_bytes(_LENGTH))
             yield event, metadata
 
     @property
     def text(self) -> str:
         """All of it, in a form that `has_less` compares."""
-        return f"{self._version}:{b64encode(b''.join(self._hashes)).decode()}"
+        packed = (b64encode(b"".join(each)).decode() for each in (self._hashes, self._lengths))
+        return ":".join((str(self._version), *packed))
+
+
+def _length(event: Event) -> int:
+    """Return how much a message, a call or a result says: what is beside it, such as a state, may become shorter."""
+    payload = event.payload
+    words, given = payload.get("text") or payload.get("line"), payload.get("input")
+    length = len(words) if isinstance(words, str) else 0
+    return length + (_size(given) if given else 0) + sum(len(data) for _, _, data in event.blobs)
+
+
+def _size(given: object) -> int:
+    try:
+        return len(orjson.dumps(given))
+    except TypeError:  # surrogates, or numbers of any length
+        return len(safe_repr(given))
 
 
 def has_less(now: Entry, before: Entry) -> bool:
-    """Return whether something that was said in a session before is not in it now.
+    """Return whether something that was said in a session before is not in it now, or not all of it.
 
     Another version of an adapter may give the same messages other ids: then what counts is whether a file is shorter.
+    Earlier versions of katod noted no lengths: then it is whether the export would be, if it is made in the same way.
     What cannot be compared, as its line in the list is damaged, counts as lost.
     """
     try:
-        (version, hashes), (version_before, hashes_before) = now.said.split(":"), before.said.split(":")
-        if version == version_before:
-            return bool(_counted(hashes_before) - _counted(hashes))
-        sizes = {row[0]: int(row[1]) for row in now.sources}
-        return any(sizes.get(row[0], -1) < int(row[1]) for row in before.sources)
+        (version, hashes, *lengths), (version_before, hashes_before, *lengths_before) = (
+            entry.said.split(":") for entry in (now, before)
+        )
+        if version != version_before:
+            sizes = {row[0]: int(row[1]) for row in now.sources}
+            return any(sizes.get(row[0], -1) < int(row[1]) for row in before.sources)
+        if not lengths_before and now.made == before.made and now.size < before.size:
+            return True
+        there, needed = _by_hash(hashes, *lengths), _by_hash(hashes_before, *lengths_before)
+        return any(_are_shorter(there.get(one, []), needed[one]) for one in needed)
     except (ValueError, TypeError, IndexError):
         return True
 
 
-def _counted(hashes: str) -> Counter[bytes]:
-    data = b64decode(hashes)
-    return Counter(data[at : at + _BYTES] for at in range(0, len(data), _BYTES))
+def _by_hash(hashes: str, lengths: str = "") -> dict[bytes, list[int]]:
+    """Return the lengths of the messages with each hash, the longest first; 0 where no length was noted."""
+    data, sizes = b64decode(hashes), b64decode(lengths)
+    if sizes and len(sizes) // _LENGTH != len(data) // _BYTES:
+        raise ValueError
+    found: dict[bytes, list[int]] = defaultdict(list)
+    for number in range(-(-len(data) // _BYTES)):
+        size = int.from_bytes(sizes[number * _LENGTH : (number + 1) * _LENGTH])
+        found[data[number * _BYTES : (number + 1) * _BYTES]].append(size)
+    for each in found.values():
+        each.sort(reverse=True)
+    return found
+
+
+def _are_shorter(now: list[int], before: list[int]) -> bool:
+    return len(now) < len(before) or any(size < old for size, old in zip(now, before, strict=False))

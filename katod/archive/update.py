@@ -2,7 +2,7 @@
 
 import errno
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
@@ -33,6 +33,7 @@ class Result:
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     index: Outcome | None = None  # what became of the index of HTML transcripts
+    excluded: Mapping[str, str] = field(default_factory=dict)  # the projects of sessions, by their names
 
     def count(self, outcome: Outcome, name: str = "") -> None:
         """Note what became of a session, of which there is a file with this name."""
@@ -59,8 +60,8 @@ def bring_up_to_date(
 
     It may end at any moment, and goes on where it was the next time.
     """
-    result = Result()
     exclusion = Exclusion(folder, policy)
+    result = Result(excluded=exclusion.found)
     tasks = _tasks(folder, sessions, form, options, exclusion, result)
     if tasks:
         from katod.archive.writer import Writer  # noqa: PLC0415 - loads the formats, which takes longer than all else

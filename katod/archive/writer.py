@@ -9,7 +9,7 @@ from katod.archive.naming import ExportNaming
 from katod.archive.plan import Outcome, Task, empty
 from katod.archive.talk import Rendering, Said, SpooledTalk, Talk
 from katod.archive.tally import has_less
-from katod.formatspec import FORMATS
+from katod.formatspec import FORMATS, signature_name
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey, Target
 from katod.processes import Done
@@ -54,7 +54,7 @@ class Writer:
             return False
         if parent.found.key not in self._below:
             talk = self._rendering.begin(parent)
-            self._below[parent.found.key] = talk is not None and self._exclusion.excludes(talk.metadata.cwd)
+            self._below[parent.found.key] = talk is not None and self._exclusion.covers(parent.slot, talk.metadata.cwd)
         return self._below[parent.found.key]
 
     def write(self, task: Task, spooled: SpooledText | None = None) -> Outcome:
@@ -109,7 +109,7 @@ class Writer:
         return not said.is_spoken and not (said.is_unknown and self._form == "jsonl")
 
     def _publish(self, task: Task, talk: Talk, target: Target) -> Outcome:
-        """Write a draft, and give it the name of the target; or another name, if the file there has more."""
+        """Write a draft, and give it the name of the target; or another name, if the file there has to stay."""
         with self._folder.draft() as draft:
             for data in talk.text(target, saving=True):
                 draft.write(data)
@@ -120,7 +120,7 @@ class Writer:
         return self._create(task._replace(step="beside"), again) if again else self._nothing(task)
 
     def _name(self, draft: UnfinishedFile, task: Task, talk: Talk, target: Target) -> Outcome | None:
-        """Give a draft its name; None if it would replace a file that has more."""
+        """Give a draft its name; None if it would replace a file that has more, or that is signed."""
         before, there, present = (task.entry, task.look.stamp, task.present) if task.name else (None, None, "")
         if self._is_empty(task, talk):
             return self._nothing(task)
@@ -128,11 +128,20 @@ class Writer:
             self._folder.note(self._entry(task, talk, target, there, present))
             return "unchanged"
         entry = self._entry(task, talk, target, draft.complete(), draft.digest)._replace(before=present)
-        if before is not None and there is not None and has_less(entry, before):
+        if before is not None and self._has_to_stay(before, entry, there):
             return None
         self._folder.publish(draft, entry, there)
         self._naming.take(target)
         return "updated" if there else "wrote"
+
+    def _has_to_stay(self, before: Entry, entry: Entry, there: FileStamp | None) -> bool:
+        """Return whether a file has more than what would replace it, or a signature, which would not verify any more.
+
+        A signed file that is gone is written again only as it was.
+        """
+        is_same = entry.digest == (entry.before or before.digest)
+        is_signed = self._folder.stamp(signature_name(entry.name)) is not None
+        return (is_signed and not is_same) or (there is not None and has_less(entry, before))
 
     def _recognised(self, task: Task, talk: Talk, target: Target, there: FileStamp) -> Outcome | None:
         """Compare an export with a file that is not in the manifest, which may be damaged; None if they differ."""

@@ -10,22 +10,23 @@ from typing import Any, Final
 import click
 
 from katod.archive.commit import ArchiveRepository, Commit
-from katod.archive.drop import unmark
 from katod.archive.folder import ExportFolder, opened, require_allowed
 from katod.archive.folders import NAME as FOLDERS
 from katod.archive.folders import remember
 from katod.archive.machine import Machine, this_machine
 from katod.archive.manifest import INDEX
+from katod.archive.marks import holding, unmark
 from katod.archive.parts import real_path
 from katod.archive.plan import Outcome, Task
 from katod.archive.update import Result, bring_up_to_date
 from katod.cli.context import Context
+from katod.cli.excluding import policy_of, remember_excluded
 from katod.cli.formatchoice import TABLES, require_page
 from katod.cli.printing import say
+from katod.cli.unmarking import unmark_elsewhere
 from katod.config import with_home
 from katod.errors import GitError, KatodError
 from katod.formatspec import MARKDOWN
-from katod.record.policy import Policy
 from katod.tables.address import S3
 
 _ORDER: Final[tuple[Outcome, ...]] = ("wrote", "updated", "unchanged", "empty", "excluded", "left alone", "failed")
@@ -49,7 +50,7 @@ def export_everything(
         raise click.UsageError("--all needs a directory: add -o DIRECTORY")
     if output.startswith(S3):
         raise click.UsageError(f"only tables are written to a bucket: add -f {TABLES}")
-    policy = _policy(context)
+    policy = policy_of(context)
     form = format_name or MARKDOWN
     require_page(form, base)
     options = replace(policy.export_options(form, thinking=thinking, tools=tools, redact=redact), base=base)
@@ -61,9 +62,11 @@ def export_everything(
         _say_aside(folder)
         outputs = context.outputs()
         sessions = context.found(with_words=True, outputs=outputs).values()
-        unmark(folder, {key for key, _ in outputs})
+        unmark(folder, holding(outputs), policy)
+        unmark_elsewhere(context, policy, outputs, folder, commit=commit)
         result = bring_up_to_date(folder, sessions, policy, form, options, progress)
         committed = _committed(repository, folder, result) if repository else None
+    remember_excluded(context, result)
     for path, problem in context.problems.items():
         say(f"katod: {path}: {problem}", err=True)
     _print(result, root)
@@ -86,12 +89,6 @@ def _place(context: Context, output: Path) -> tuple[Machine, Path]:
     is_shared = output in map(real_path, archive.folders)
     machine = this_machine(archive.machine if is_shared else "", context.state)
     return machine, output / machine.folder
-
-
-def _policy(context: Context) -> Policy:
-    with context.reading() as ledger:
-        known = ledger.projects.worktrees if ledger else {}
-    return Policy.here(context.settings, context.roots(), context.state, worktrees=known)
 
 
 def _say_aside(folder: ExportFolder) -> None:

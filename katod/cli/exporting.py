@@ -5,8 +5,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import click
@@ -18,12 +20,13 @@ from katod.agents.spec import AgentSpec
 from katod.archive.archived import events_of as archived_events
 from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
+from katod.cli.ending import cleared_at_signals
 from katod.cli.formatchoice import require_page
 from katod.cli.printing import say
 from katod.cli.selection import recording_named, select_anywhere, select_recordings
 from katod.config import with_home
 from katod.discover.found import FoundSession
-from katod.errors import LedgerError, SelectionError
+from katod.errors import LedgerError, OutputReplaced, SelectionError
 from katod.formats.transcript.pullrequest import pull_request
 from katod.formats.transcript.turns import gathered
 from katod.formatspec import FORMATS, MARKDOWN, format_of, split_name
@@ -36,6 +39,7 @@ from katod.record.export import (
     linking_from,
     picture_folder,
     picture_saver,
+    publish_new,
     read_katod,
     render_all,
     render_recording,
@@ -262,15 +266,21 @@ def _write(output: str, pieces: Iterator[str], name: str) -> None:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     first = next(pieces, "")
-    try:
-        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        raise SelectionError("already exists", path=target, hint="choose another name") from None
-    try:
-        with durable.naming(target), open(fd, "w", encoding="utf-8", errors="replace", newline="") as file:
-            file.write(first)
-            file.writelines(pieces)
-    except BaseException:
-        target.unlink(missing_ok=True)  # half an export would block the next one
-        raise
+    if os.path.lexists(target):
+        raise _taken(target)
+    folder, hidden = Path(os.path.realpath(target.parent)), f".katod-export-{token_hex(4)}.tmp"
+    try:  # half an export would look whole, and block the next one
+        with durable.naming(target), cleared_at_signals(partial(_remove, folder / hidden)):
+            publish_new(chain((first,), pieces), folder, target.name, hidden)
+    except OutputReplaced:
+        raise _taken(target) from None
     say(f"wrote {target}")
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+
+
+def _taken(target: Path) -> SelectionError:
+    return SelectionError("already exists", path=target, hint="choose another name")

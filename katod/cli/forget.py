@@ -10,11 +10,13 @@ from typing import Final, NamedTuple
 import click
 
 from katod.archive.claims import ClaimedSessions, Witnesses
-from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, names_of_others, unmark
+from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, names_of_others
+from katod.archive.excludedonce import forget_excluded
 from katod.archive.folder import DRAFT, opened
-from katod.archive.folders import known_folders
+from katod.archive.folders import damaged_list, known_folders
 from katod.archive.machine import this_machine
 from katod.archive.manifest import MANIFEST, Entry
+from katod.archive.marks import unmark
 from katod.archive.update import line_of
 from katod.cli.context import Context
 from katod.cli.opening import clear as clear_pages
@@ -73,6 +75,7 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     for one in (*sessions.others, key):  # whatever is forgotten last can be named again after a kill
         _ask(context, one, WITH_OUTPUTS if outputs else "")
     clear_pages(0)
+    forget_excluded(context.state, sessions.keys)
     say(f"{key} is forgotten")
     if outputs:
         _delete([path for path, _ in sessions.transcripts.values()], copies, rows)
@@ -83,7 +86,7 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
 def _delete(transcripts: Iterable[Path], copies: "Copies", rows: "TableRows") -> None:
     """Delete copies and rows of what is forgotten. Raises KatodError for what stays, also of its transcripts."""
     left = [path for path in transcripts if os.path.lexists(path)]
-    failures = [*rows.drop(), *copies.delete(left)]
+    failures = [*rows.drop(), *copies.unknown(), *copies.delete(left)]
     for failure in failures[:-1]:
         say(f"katod: {line_of(failure)}", err=True)
     if failures:
@@ -152,6 +155,8 @@ class Copies:
         if outputs:
             for root in filter(has_lost_lines, self._found):
                 yield f"  copies may be left in {root}: its list was damaged, and may not name all of them"
+        if damaged := damaged_list(self._state):
+            yield f"  copies may be left elsewhere: {damaged} said where, and is damaged"
         for root in self._gone:
             yield f"  copies in {root} stay: `katod export --all` wrote there, but its list is not there now"
 
@@ -159,8 +164,15 @@ class Copies:
         """Mark nothing of the session as recorded any more: other machines give it to no program then."""
         for root in (root for root, entries in self._found.items() if entries):
             with suppress(KatodError, OSError), opened(root) as folder:  # the next export does it
-                unmark(folder, {slot[0] for slot in folder.manifest.entries if not self._sessions.has(slot[0])})
+                unmark(folder, lambda entry: not self._sessions.has(entry.slot[0]))
                 folder.compact()
+
+    def unknown(self) -> Iterator[KatodError]:
+        """Yield what to say of copies in folders of which katod does not know any more."""
+        if damaged := damaged_list(self._state):
+            what = f"copies may be left: {damaged}, which said to which directories you exported, is damaged"
+            hint = "`katod export --all` makes one known again: then remove that file, and repeat this"
+            yield KatodError(what, hint=hint)
 
     def delete(self, left: list[Path]) -> Iterator[KatodError]:
         """Delete the copies, and what is said of them; yield what to say of those that stay, with other files.

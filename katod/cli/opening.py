@@ -8,25 +8,24 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
+from katod.cli.ending import cleared_at_signals
 from katod.cli.printing import say, say_as_it_is
 from katod.errors import KatodError
 
 _FOLDER: Final = re.compile(r"katod-open-(\d+)-\w+")
 _SHORTEST: Final = 2.0  # seconds: a program that ends sooner has handed the file on to another one
 _GRACE: Final = 60.0  # seconds in which a program that was handed a file may still have to read it
-_ENDING: Final = (signal.SIGHUP, signal.SIGTERM)
 _UNSAFE: Final = re.compile(r"[^\w.-]+")
 
 
@@ -86,7 +85,7 @@ def _desktop() -> list[str]:
 def temporary(name: str, pieces: Iterator[str], use: Callable[[Path], Opened]) -> Opened:
     """Write a private file, use it, and remove it unless it may still be read. Raises KatodError, OSError."""
     folder = Path(tempfile.mkdtemp(prefix=f"katod-open-{os.getpid()}-", dir=_base()))
-    with _removed_at_signals(folder):
+    with cleared_at_signals(partial(shutil.rmtree, folder, ignore_errors=True)):
         outcome = Opened.READ
         try:
             path = folder / (_UNSAFE.sub("-", name).lstrip(".-") or "transcript")
@@ -97,26 +96,6 @@ def temporary(name: str, pieces: Iterator[str], use: Callable[[Path], Opened]) -
             if outcome is Opened.READ:
                 shutil.rmtree(folder, ignore_errors=True)
     return outcome
-
-
-@contextmanager
-def _removed_at_signals(folder: Path) -> Iterator[None]:
-    """Remove a folder also if this process is ended meanwhile, as by a terminal that is closed; the program goes on."""
-
-    def end(number: int, _: FrameType | None) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-
-    before = {number: signal.getsignal(number) for number in _ENDING}
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:  # as with nohup
-            signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _private(path: str, flags: int) -> int:

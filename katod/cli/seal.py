@@ -16,10 +16,11 @@ from katod.cli.sealhead import HEAD, publish, verify_head
 from katod.config import seal_key_path
 from katod.discover.found import FoundSession
 from katod.errors import SealError, SourceError
+from katod.formatspec import SIGNATURE, signature_name
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.export import Stretch, replay
-from katod.seal.cose import LARGEST, SUFFIX, read_signature
+from katod.seal.cose import LARGEST, read_signature
 from katod.seal.growth import OPEN, Ending, ending, growth
 from katod.seal.head import is_head
 from katod.seal.keys import PrivateKey, make_key, public_path, read_private, read_public, require_extra
@@ -59,7 +60,7 @@ _MEANING: Final = "This proves who signed the record and that nothing changed si
     type=_FILE,
     metavar="FILE",
     shell_complete=complete_files,
-    help=f"The signature file. Default: the name of RECORD with {SUFFIX} in place of .json.",
+    help=f"The signature file. Default: the name of RECORD with {SIGNATURE} in place of .json.",
 )
 @click.pass_obj
 def seal(
@@ -110,7 +111,7 @@ def _public_path(key: Path | None) -> Path:
 
 def _beside(record: Path) -> Path:
     """Return where the signature of a record is by default."""
-    return record.parent / f"{record.name.removesuffix('.json')}{SUFFIX}"
+    return record.with_name(signature_name(record.name))
 
 
 def _check(path: Path, signature: Path | None, recording: Path | None, key: Path) -> None:

@@ -9,9 +9,10 @@ from katod.cli.printing import say
 from katod.cli.selection import select_recordings
 from katod.errors import SealError
 from katod.formats.chain import chain_of
+from katod.formatspec import signature_name
 from katod.record.output import chain_kept, missing_events
 from katod.record.reading import opened
-from katod.seal.cose import LARGEST, SUFFIX, Claims, read_signature, sign
+from katod.seal.cose import LARGEST, Claims, read_signature, sign
 from katod.seal.head import PublishedHead, parse_head
 from katod.seal.keys import PrivateKey, PublicKey
 from katod.seal.record import LARGEST as _LONGEST_LINE
@@ -34,7 +35,7 @@ def publish(context: Context, recording: str, key: PrivateKey) -> None:
     head = _head_of(rows[0])
     path = rows[0].path.with_name(f"{rows[0].path.stem}.{head.chain.events}{HEAD}")
     claims = Claims(key.public.urn, head.session, key.public.thumbprint)
-    beside = path.with_name(f"{path.name.removesuffix('.json')}{SUFFIX}")
+    beside = path.with_name(signature_name(path.name))
     _require_no_other_key(path, beside, head, key.public)
     _create(beside, sign(claims, {}, head.data(), key.sign))  # first: a head without a signature looks like one
     _create(path, head.data())

@@ -12,7 +12,9 @@ from katod.archive.plan import Outcome
 from katod.archive.update import Result
 from katod.cli.archiving import progress
 from katod.cli.context import Context
+from katod.cli.excluding import policy_of, remember_excluded
 from katod.cli.printing import say
+from katod.cli.unmarking import unmark_elsewhere
 from katod.config import local_zone, with_home
 from katod.errors import KatodError
 from katod.record.policy import Policy
@@ -26,9 +28,7 @@ _ORDER: Final[tuple[Outcome, ...]] = ("wrote", "updated", "unchanged", "empty", 
 
 def export_tables(context: Context, *, output: str, redact: bool) -> None:
     """Bring the data set `output` up to date: a directory or a bucket. Raises KatodError."""
-    with context.reading() as ledger:
-        known = ledger.projects.worktrees if ledger else {}
-    policy = Policy.here(context.settings, context.roots(), context.state, worktrees=known)
+    policy = policy_of(context)
     where = _where(output, policy)
     machine = this_machine(context.settings.archive.machine or LOCAL, context.state)
     run = TablesRun(policy, policy.export_options(redact=redact), local_zone(), context.state)
@@ -38,7 +38,9 @@ def export_tables(context: Context, *, output: str, redact: bool) -> None:
         for request in data.damaged_requests:
             say(f"katod: {request}: {DAMAGED_REQUEST}", err=True)
         sessions = context.found(with_words=True).values()
+        unmark_elsewhere(context, policy)
         result = bring_up_to_date(data, where, sessions, run, progress)
+    remember_excluded(context, result)
     for path, problem in context.problems.items():
         say(f"katod: {path}: {problem}", err=True)
     _print(result)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from katod.archive.folders import ASIDE, damaged_list
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
 from katod.errors import LedgerError
@@ -35,10 +36,14 @@ def open_ledger(state: Path) -> tuple[Ledger | None, Finding]:
 
 
 def examine_state(case: Case) -> Iterator[Finding]:
-    """Yield the ledgers that were quarantined."""
+    """Yield the ledgers that were quarantined, and a damaged list of the directories that have copies."""
     for path in quarantined(case.state, LEDGER_NAME):
         what = f"{path} was quarantined when katod could not use it, and all recordings ended"
         yield warning("ledger.quarantined", what, f"type ::start again, then rm {pasted(str(path))}", path=str(path))
+    if damaged := damaged_list(case.state):
+        what = f"{damaged} is damaged: `katod forget --outputs` does not know of all copies of `katod export --all`"
+        advice = f"export to each of your directories once more, then rm {pasted(str(damaged.with_name(ASIDE)))}"
+        yield warning("archives.damaged", what, advice, path=str(damaged))
 
 
 def examine_errors(case: Case) -> Iterator[Finding]:

@@ -29,6 +29,7 @@ from katod.record.stream import LocalDedup, NoDedup, SessionStream
 from katod.record.translation import set_title, take_name
 from katod.store.rows import OutputRow, PersonalRow, SourceRow
 from katod.write.output import OutputPath, save_asset
+from katod.write.whole import drafted
 
 _READ_BYTES: Final = 512 * 1024
 _LOOK_AHEAD: Final = 400
@@ -235,6 +236,22 @@ def picture_saver(root: Path, parts: tuple[str, ...], folder: str) -> Callable[[
         save_asset(place, folder, *picture_file(media, data))
 
     return save
+
+
+def publish_new(pieces: Iterable[str], folder: Path, name: str, hidden: str) -> None:
+    """Write a new file to a folder, which has its name once it is complete, and is `hidden` until then.
+
+    Raises OutputReplaced if something else has the name by then, or OSError; nothing is left.
+    """
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with drafted(fd, hidden) as draft:
+            for piece in pieces:
+                draft.write(piece.encode("utf-8", "replace"))
+            draft.complete()
+            draft.publish(folder, (name,), None)
+    finally:
+        os.close(fd)
 
 
 def render_recording(

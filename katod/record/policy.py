@@ -119,6 +119,7 @@ class Policy:
     allowed: Allowed | None = None  # the projects' files that count
     project: Project = _NO_PROJECT
     worktrees: Mapping[str, str] = field(default_factory=dict)  # those of the ledger: they may be gone
+    projects: Mapping[str, str] = field(default_factory=dict)  # of sessions that may not name them any more
 
     @classmethod
     def of(cls, settings: Settings, protected: tuple[Path, ...], paused: str = "") -> "Policy":

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 from katod.errors import SealError
 from katod.seal.cbor import Tagged, decode, encode
 
-SUFFIX: Final = ".sig.cbor"
 LARGEST: Final = 256 * 1024
 ALGORITHM, CRITICAL, CONTENT_TYPE, KEY_ID, CLAIMS, TRACE, CHECKPOINT = 1, 2, 3, 4, 15, 100, "x-katod"
 _EDDSA: Final = -8

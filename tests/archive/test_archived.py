@@ -116,6 +116,97 @@ def test_what_its_person_takes_back_is_not_given(laptop, change):
     assert shared(laptop).recorded.parts == ()
 
 
+TWICE = "::start private\nSomething private", "::stop", "::start public\nabout zebras"
+
+
+@pytest.fixture
+def twice(tmp_path):
+    """Return a machine that shares a session with two recordings, of which one may be taken back."""
+    laptop = Machine("laptop", tmp_path)
+    laptop.talk = laptop.claude()
+    for words in TWICE:
+        laptop.talk.say(user(words), says("I see."))
+    laptop.once()
+    laptop.share()
+    assert len(shared(laptop).recorded.parts) == 2
+    return laptop
+
+
+def take_back(machine):
+    [path] = [row.path for row in machine.outputs() if row.path.name == "private.md"]
+    path.unlink()
+
+
+def test_of_two_recordings_one_may_be_taken_back(twice):
+    """The other one is given as before, now and after the next run."""
+    take_back(twice)
+    for said_of_it in ("unchanged 1\n", "unchanged 1\n"):
+        assert twice.share() == said_of_it
+        [words] = [said(events) for events in recorded_parts(shared(twice))]
+        assert any("zebras" in word for word in words)
+        assert not any("private" in word for word in words)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "markdown", "parquet"])
+def test_what_is_taken_back_of_a_session_that_is_gone_is_not_given(twice, form, tmp_path):
+    """Nor what was recorded beside it: the file that has both is not written again. Whatever is exported next."""
+    twice.talk.path.unlink()
+    twice.once()
+    take_back(twice)
+    twice.cli("export", "--all", "-f", form, "-o", str(tmp_path / "elsewhere"))
+    assert shared(twice).recorded.parts == ()
+
+
+def test_what_is_excluded_later_is_not_given(twice):
+    """Although its file stays, and the transcript, too; until its project is not excluded any more."""
+    twice.configure(exclude=[twice.talk.cwd])
+    assert twice.share() == "excluded 1\n"
+    assert shared(twice).recorded.parts == ()
+    assert file_of(twice).exists()
+    twice.configure()
+    twice.share()
+    assert len(shared(twice).recorded.parts) == 2
+
+
+def test_what_is_not_taken_back_stays(twice, tmp_path):
+    """Also of a session that is gone, and although one of its recordings goes on in the meantime."""
+    twice.talk.say(user("more"), says("I see."), user("::stop"), says("ok"))
+    twice.once()
+    twice.talk.path.unlink()
+    twice.cli("export", "--all", "-f", "markdown", "-o", str(tmp_path / "elsewhere"))
+    assert len(shared(twice).recorded.parts) == 2
+
+
+def test_a_machine_takes_marks_away_that_it_made_under_another_name(twice):
+    """Its earlier part stays readable, and may be read by programs of other machines. Those of others stay."""
+    other = Machine("server", twice.shared.parent)
+    other.claude().say(user(f"::start\n{FIRST}"), says("It is blue."))
+    other.once()
+    other.share()
+    before = (other.part / MANIFEST).read_bytes()
+    twice.name = "notebook"
+    twice.configure()
+    for row in twice.outputs():
+        row.path.unlink()
+    twice.share()
+    marked = {path.parent.name[:6] for path in twice.shared.rglob(MANIFEST) if b'"recorded"' in path.read_bytes()}
+    assert marked == {"server"}
+    assert (other.part / MANIFEST).read_bytes() == before
+
+
+def test_a_list_that_does_not_name_the_recordings_marks_nothing_after_the_next_run(twice):
+    """An earlier version of katod wrote it. Of a session that is there, it is known again at once."""
+    path = twice.part / MANIFEST
+    rows = [orjson.loads(line) for line in path.read_bytes().splitlines()]
+    for row in rows:
+        row.get("recorded", {}).pop("of", None)
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    twice.cli("export", "--all", "-f", "markdown", "-o", str(twice.shared))
+    assert shared(twice).recorded.parts == ()
+    twice.share()
+    assert len(shared(twice).recorded.parts) == 2
+
+
 def test_what_is_recorded_later_is_noted_with_the_next_export(tmp_path):
     """Although nothing in the session has changed."""
     laptop = Machine("laptop", tmp_path)

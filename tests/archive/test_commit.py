@@ -64,6 +64,26 @@ def test_a_run_makes_one_commit_and_none_if_nothing_changed(laptop):
     assert git(laptop.shared, "status", "--porcelain") == ""
 
 
+def test_what_is_taken_back_is_committed_under_the_earlier_name_of_a_machine(laptop):
+    """The list of its earlier part says then that nothing was recorded, and others pull that; no other file goes."""
+    laptop.talk.say(user("::start\nit is private"), says("I see."))
+    laptop.once()
+    commit(laptop)
+    earlier = f"{laptop.part.name}/{MANIFEST}"
+    assert "recorded" in git(laptop.shared, "show", f"HEAD:{earlier}")
+    laptop.name = "notebook"
+    laptop.configure()
+    [row] = laptop.outputs()
+    row.path.unlink()
+    commit(laptop)
+    assert git(laptop.shared, "status", "--porcelain") == ""
+    assert "recorded" not in git(laptop.shared, "show", f"HEAD:{earlier}")
+    assert commit(laptop) == "unchanged 1\n"
+    assert git(laptop.shared, "log", "--format=%s").splitlines() == [
+        "katod: notebook: wrote 1", "katod: laptop: update", "katod: laptop: wrote 1",
+    ]  # fmt: skip
+
+
 def test_nothing_else_is_committed_whatever_is_staged(laptop):
     """What a person staged stays staged; what is not katod's stays as it is."""
     (laptop.shared / "notes.txt").write_text("mine")

@@ -135,3 +135,12 @@ def test_a_later_version_is_refused():
     """Nothing of it is read."""
     with pytest.raises(KatodError):
         Manifest.read(b'{"katodExport":2}\n')
+
+
+def test_how_much_is_said_is_told_whether_lengths_were_noted_or_not():
+    """Machines that share a folder may have different versions of katod."""
+    slot = SessionKey("claude", "6f1c2c1e"), "jsonl"
+    longer, shorter, old = (
+        Entry(slot, said=said) for said in ("1:aaaaaaaaaaaa:aaaa", "1:aaaaaa==:aaaaaaaaa", "1:aaaaaaaaaaaa")
+    )
+    assert longer.said_length == old.said_length > shorter.said_length > Entry(slot).said_length

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.archive.manifest import RecordedParts
-from katod.archive.recordedtally import RecordedTally
+from katod.archive.recordedtally import RecordedTally, name_of
 from katod.events import Event, SessionRef
 from katod.metadata import SessionMetadata
 from katod.model import Options, Range, SessionKey
@@ -99,6 +99,17 @@ def test_what_is_shown_is_what_each_of_the_recordings_shows():
     """Of tools and thinking, the least."""
     all_of_it = Options(tools="full", thinking=True)
     found = events(*range(4))
-    assert recorded([output((0, None), options=all_of_it)], found)[1:] == ("full", True)
+    assert recorded([output((0, None), options=all_of_it)], found)[1:3] == ("full", True)
     less = output((2, None), options=Options(tools="none", thinking=False))
-    assert recorded([output((0, None), options=all_of_it), less], found)[1:] == ("none", False)
+    assert recorded([output((0, None), options=all_of_it), less], found)[1:3] == ("none", False)
+
+
+def test_the_recordings_that_have_the_parts_are_named():
+    """By names that stay the same while they go on, and say nothing of them."""
+    found = events(*range(4))
+    one, other, none = output((0, 1)), output((2, None))._replace(id=2), output((9, None))._replace(id=3)
+    names = recorded([one, other, none], found).of
+    assert sorted(names) == sorted(name_of(each) for each in (one, other))
+    assert len(set(names)) == 2
+    assert name_of(output((0, None))) == name_of(output((0, 1), (2, 3))) == name_of(one)
+    assert name_of(output()) not in names

@@ -54,10 +54,59 @@ def test_a_message_is_known_by_its_id_if_it_has_one():
         pair = []
         for number in (1, 2):
             event = Event(f"id{number}", ev.USER_MESSAGE, SessionRef(*key), {"text": f"{number}"}, {})
-            collected = TextTally(key)
-            list(collected.over([(event._replace(**kept), SessionMetadata(key))]))
-            pair.append(Entry((key, "markdown"), said=collected.text))
+            pair.append(entry_of(event._replace(**kept)))
         assert not has_less(*pair)
+
+
+def entry_of(*events, size=0, made="made"):
+    """Return the entry of a session with these events, of which an export has this size."""
+    key = SessionKey(*events[0].session[:3])
+    collected = TextTally(key)
+    list(collected.over((event, SessionMetadata(key)) for event in events))
+    return Entry((key, "markdown"), made, size=size, said=collected.text)
+
+
+@each(
+    ("kind", "payload", "shorter", "longer"),
+    [
+        (ev.USER_MESSAGE, {}, {"text": "words"}, {"text": "words and more"}),
+        (ev.ASSISTANT_MESSAGE, {}, {"text": ""}, {"text": "words"}),
+        (ev.TOOL_RESULT, {"toolCallId": "1"}, {"text": "Saved to: r1.txt"}, {"text": "x" * 70_000}),
+        (ev.TOOL_CALL, {"toolCallId": "1"}, {"input": {"content": ""}}, {"input": {"content": "a\ud800b" * 9}}),
+        (ev.TOOL_CALL, {"toolCallId": "1"}, {}, {"input": {"n": 10**30}}),
+    ],
+)
+def test_what_says_less_under_the_same_id_is_less(kind, payload, shorter, longer):
+    """An agent that deletes the file of a result, or clears a message, keeps the record. What grows loses nothing."""
+    for key in (NATIVE, SessionKey("opencode", "6f1c2c1e")):
+        event = Event("1", kind, SessionRef(*key), payload, {})
+        less, more = (entry_of(event._replace(payload=payload | one)) for one in (shorter, longer))
+        assert (has_less(less, more), has_less(more, less), has_less(more, more)) == (True, False, False)
+
+
+def test_what_is_beside_the_words_may_become_shorter():
+    """Such as the state of a call."""
+    event = Event("1", ev.TOOL_RESULT, SessionRef(*NATIVE), {"toolCallId": "1", "text": "words"}, {})
+    pair = [entry_of(event._replace(payload=event.payload | {"status": one})) for one in ("done", "in progress")]
+    assert not has_less(*pair)
+
+
+def test_a_picture_that_is_gone_is_less():
+    """A message that keeps its words may have lost what was in it."""
+    event = Event(
+        "1", ev.USER_MESSAGE, SessionRef(*NATIVE), {"text": "words"}, {}, blobs=(("hash", "image/png", "iVBO"),)
+    )
+    assert has_less(entry_of(event._replace(blobs=())), entry_of(event))
+
+
+def test_a_list_without_lengths_is_compared_by_the_size_of_the_export():
+    """An earlier version of katod wrote it. Another one of the format, or other options, may give a smaller file."""
+    event = Event("1", ev.USER_MESSAGE, SessionRef(*NATIVE), {"text": "words"}, {})
+    before = entry_of(event, size=9)
+    before = before._replace(said=before.said.rpartition(":")[0])
+    assert has_less(entry_of(event, size=8), before)
+    assert not has_less(entry_of(event, size=9), before)
+    assert not has_less(entry_of(event, size=8, made="otherwise"), before)
 
 
 def test_another_version_of_the_adapter_is_compared_by_sizes(monkeypatch):
@@ -69,7 +118,9 @@ def test_another_version_of_the_adapter_is_compared_by_sizes(monkeypatch):
     assert has_less(entry("b", sources=[["/b", 9, 2, 1, 0]]), before)
 
 
-@pytest.mark.parametrize("damaged", ["", "1", "1:2:3", "x:!", "1:a", "\ud800:"])
+@pytest.mark.parametrize(
+    "damaged", ["", "1", "1:2:3", "x:!", "1:a", "\ud800:", "1:aaaaaa==:aaaa:", "1:aaaaaa==:aaaaaaaa"]
+)
 def test_what_cannot_be_compared_is_not_replaced(damaged):
     """A damaged line of the list never costs an export, and never ends a run."""
     before = entry("a", sources=[["/a", 5, 1, 1, 0]])

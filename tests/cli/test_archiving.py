@@ -14,13 +14,13 @@ import pytest
 
 from katod import processes
 from katod.archive.folder import opened
-from katod.archive.folders import NAME, known_folders
+from katod.archive.folders import ASIDE, NAME, known_folders
 from katod.archive.manifest import INDEX, MANIFEST
 from katod.write import whole
 from tests.support.live import until
 from tests.support.pane import Pane
 from tests.support.records import Claude, Codex, OpenCode
-from tests.support.records.base import says, user
+from tests.support.records.base import calls, result, says, user
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(64)).decode()
 
@@ -158,6 +158,65 @@ def test_a_loss_is_noticed_whatever_else_changed(world, folder, export, two, opt
     two[0].say(*[user("much more")] * 5)
     assert export(*options).startswith("wrote 1")
     assert ["answer" in text for text in texts(folder).values()].count(True) == 2
+
+
+@pytest.mark.parametrize("form", ["markdown", "jsonl"])
+def test_what_an_agent_shortens_under_its_id_stays(folder, export, two, form):
+    """It may clear a message, and keep the record."""
+    two[0].say(says("a long answer with all the details"))
+    export("-f", form)
+    two[0].path.write_bytes(two[0].path.read_bytes().replace(b"a long answer with all the details", b"[cleared]"))
+    two[0].say(user("more"))
+    assert export("-f", form) == "wrote 1, unchanged 1"
+    assert ["all the details" in text for text in texts(folder).values()].count(True) == 1
+    two[0].say(user("and more"))
+    assert export("-f", form) == "updated 1, unchanged 1"
+
+
+def test_a_result_whose_file_its_agent_deletes_stays(world, folder, export):
+    """Claude Code deletes them by age, while the session goes on; then its record has the first words alone."""
+    one = world.session(1)
+    spilled = one.path.with_suffix("") / "tool-results" / "r1.txt"
+    spilled.parent.mkdir(parents=True)
+    spilled.write_text("all of it\n" * 99)
+    short = f"<persisted-output>\nOutput too large. Full output saved to: {spilled}\n</persisted-output>"
+    one.say(user("words"), calls("c1", "make"), result("c1", short))
+    export("-f", "jsonl")
+    spilled.unlink()
+    one.say(user("more"), says("answer"))
+    assert export("-f", "jsonl") == "wrote 1"
+    assert sorted(text.count("all of it") for text in texts(folder).values()) == [0, 99]
+
+
+def test_a_signed_record_stays(folder, export, two):
+    """Its signature verifies what it was of: the session goes on in another file, and so does that one's."""
+    export("-f", "agent-record")
+    [(name, signed), _] = texts(folder).items()
+    stem = name.removesuffix(".acr.json")
+    (folder / f"{stem}.acr.sig.cbor").write_bytes(b"signature")
+    assert export("-f", "agent-record") == "unchanged 2"
+    two[0].say(user("more"))
+    assert export("-f", "agent-record") == "wrote 1, unchanged 1"
+    assert texts(folder)[name] == signed
+    two[0].say(user("and more"))
+    assert export("-f", "agent-record") == "updated 1, unchanged 1"
+    assert texts(folder)[name] == signed
+    assert "and more" in texts(folder)[f"{stem}-2.acr.json"]
+
+
+def test_a_signed_record_that_is_gone_is_written_as_it_was_or_under_another_name(folder, export, two):
+    """What is beside the signature is what was signed, or nothing."""
+    export("-f", "agent-record")
+    [(name, path), _] = files(folder).items()
+    signed = path.read_text()
+    path.with_name(path.name.replace(".json", ".sig.cbor")).write_bytes(b"signature")
+    path.unlink()
+    assert export("-f", "agent-record") == "wrote 1, unchanged 1"
+    assert path.read_text() == signed
+    path.unlink()
+    two[0].say(user("more"))
+    assert export("-f", "agent-record") == "wrote 1, unchanged 1"
+    assert name not in texts(folder)
 
 
 def test_a_session_that_is_rewritten_without_a_loss_is_replaced(world, folder, export, two):
@@ -563,7 +622,8 @@ def test_a_folder_is_known_before_there_is_a_copy_in_it(world, folder, export, t
 
 def test_a_folder_that_cannot_be_noted_is_said(world, folder, export, two):
     """Its copies would be known to nobody; they are written nevertheless."""
-    (world.state / NAME).mkdir(parents=True)
+    for name in (NAME, ASIDE):
+        (world.state / name).mkdir(parents=True)
     assert export() == "wrote 2"
     assert f"`katod forget` will not know of the copies in {folder}" in world.said
 

@@ -1,10 +1,14 @@
 """`katod export`: where it writes."""
 
 import json
+import os
 import re
+import signal
 
 import pytest
 
+from katod.cli import exporting
+from katod.errors import SourceGone
 from katod.formatspec import FORMATS, recorded_formats
 from tests.support.records import SESSION, Claude, line
 from tests.support.records.base import calls, result, says, user
@@ -31,6 +35,58 @@ def test_a_file_is_never_overwritten(spoken):
     """An existing file is refused by name."""
     target = spoken.home / "mine.md"
     target.write_text("mine")
+    spoken.cli("export", "latest", "-o", str(target), code=1)
+    assert "already exists" in spoken.said
+    assert target.read_text() == "mine"
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_that_ends_it_leaves_nothing(spoken, monkeypatch, number):
+    """As when the terminal is closed: half an export would look whole, and the next one would be refused."""
+    real, target = exporting.render_all, spoken.home / "out" / "mine.md"
+
+    def render(*arguments):
+        yield next(real(*arguments))
+        yield "more"
+        os.kill(os.getpid(), number)
+
+    child = os.fork()
+    if child == 0:
+        signal.signal(number, signal.SIG_DFL)  # below nohup, tests ignore one of them
+        monkeypatch.setattr(exporting, "render_all", render)
+        spoken.cli("export", "latest", "-o", str(target))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -number
+    assert list(target.parent.iterdir()) == []
+    spoken.cli("export", "latest", "-o", str(target))
+    assert [path.name for path in target.parent.iterdir()] == ["mine.md"]
+
+
+def test_a_failure_leaves_nothing(spoken, monkeypatch):
+    """Until it is complete, nothing has its name."""
+    target = spoken.home / "out" / "mine.md"
+
+    def render(*_arguments):
+        yield "words"
+        yield "more"
+        assert not target.exists()
+        raise SourceGone("was deleted", path=target)
+
+    monkeypatch.setattr(exporting, "render_all", render)
+    spoken.cli("export", "latest", "-o", str(target), code=1)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_a_file_that_gets_its_name_meanwhile_stays(spoken, monkeypatch):
+    """Whoever wrote it."""
+    target = spoken.home / "mine.md"
+
+    def render(*_arguments):
+        yield "words"
+        yield "more"
+        target.write_text("mine")
+
+    monkeypatch.setattr(exporting, "render_all", render)
     spoken.cli("export", "latest", "-o", str(target), code=1)
     assert "already exists" in spoken.said
     assert target.read_text() == "mine"

@@ -8,7 +8,7 @@ import pytest
 
 from katod.agents import AGENTS
 from katod.archive.folder import DRAFT, opened
-from katod.archive.folders import remember
+from katod.archive.folders import ASIDE, NAME, remember
 from katod.archive.manifest import MANIFEST
 from katod.cli import forget
 from katod.cli.context import Context
@@ -365,7 +365,7 @@ def test_an_unfinished_export_is_deleted(world, maker):
 
 
 def test_a_folder_of_exports_that_is_gone_is_no_obstacle(world, maker):
-    """Nor a list of folders that is damaged."""
+    """Its copies stay, wherever they are now, which is said."""
     folder = world.home / "all"
     world.cli("export", "--all", "-o", str(folder))
     shutil.rmtree(folder)
@@ -373,8 +373,25 @@ def test_a_folder_of_exports_that_is_gone_is_no_obstacle(world, maker):
     assert "the copy" not in said
     assert f"copies in {folder} stay" in said
     assert not folder.exists()
-    (world.state / "archives.json").write_text('{"a": [')
-    world.cli("forget", "1", "--outputs", "--yes")
+
+
+def test_a_damaged_list_of_the_folders_is_named(world, maker):
+    """Copies stay in those that it named: the session is forgotten, but the command fails, also after an export."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    damaged, aside = world.state / NAME, world.state / ASIDE
+    damaged.write_text('{"a": [')
+    said = world.cli("forget", str(maker.session), "--outputs", "--yes", code=1)
+    assert f"copies may be left elsewhere: {damaged} said where" in said
+    assert f"{damaged}, which said to which directories you exported, is damaged" in world.said
+    assert list(folder.rglob("*.md"))
+    world.cli("export", "--all", "-o", str(folder))
+    world.cli("forget", str(maker.session), "--outputs", "--yes", code=1)
+    assert str(aside) in world.said
+    assert not list(folder.rglob("*.md"))
+    aside.unlink()
+    world.cli("export", "--all", "-o", str(folder))
+    world.cli("forget", str(maker.session), "--outputs", "--yes")
 
 
 def test_what_may_not_be_deleted_is_named(world, maker):

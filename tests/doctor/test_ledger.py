@@ -2,6 +2,7 @@
 
 import sqlite3
 
+from katod.archive.folders import ASIDE, NAME
 from katod.doctor.ledger import examine_errors, examine_state, open_ledger
 from katod.errors import LedgerError
 from katod.model import Identity, SessionKey, Stat
@@ -66,6 +67,17 @@ def test_a_quarantined_ledger_is_a_warning(home):
     aside = home.state / f"{LEDGER_NAME}.damaged-1"
     aside.touch()
     assert home.examined(examine_state)["ledger.quarantined"].advice.endswith(f"rm {aside}")
+
+
+def test_a_damaged_list_of_directories_is_a_warning(home):
+    """It is needed when copies are to be forgotten; also after an export began another one."""
+    home.state.mkdir()
+    assert "archives.damaged" not in home.examined(examine_state)
+    for name in (NAME, ASIDE):
+        (home.state / name).write_text("{")
+        found = home.examined(examine_state)["archives.damaged"]
+        assert (found.level, found.data["path"]) == ("warning", str(home.state / name))
+        assert found.advice.endswith(f"rm {home.state / ASIDE}")
 
 
 def test_no_errors_are_said(home):

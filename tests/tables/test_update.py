@@ -155,6 +155,15 @@ def test_what_has_less_now_stays_as_it_was(world, tables, two):
     assert world.said == ""
 
 
+def test_what_is_shorter_now_stays_as_it_was(world, tables, two):
+    """An agent may clear a message, and keep the record."""
+    tables.export()
+    two[0].path.write_bytes(two[0].path.read_bytes().replace(b"answer", b"[]"))
+    assert tables.export() == "unchanged 1, left alone 1"
+    assert f"claude:{two[0].session} has less now" in world.said
+    assert tables.words()[ONE] == ["words 1", "answer"]
+
+
 def test_a_session_without_a_word_is_skipped_until_there_is_one(world, tables, two):
     """As in other exports; what it used would count."""
     empty = world.session(3).append(Claude().record("file-history-snapshot"))

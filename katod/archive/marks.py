@@ -1,0 +1,77 @@
+"""Takes marks away: what a list of exports says was recorded, and its person has taken back since."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from katod.archive.excluded import Exclusion
+from katod.archive.folder import ExportFolder
+from katod.archive.folders import known_folders
+from katod.archive.machine import known_id
+from katod.archive.manifest import MANIFEST, Entry, Manifest, RecordedParts
+from katod.archive.parts import candidates
+from katod.archive.recordedtally import name_of
+from katod.errors import KatodError
+from katod.model import SessionKey
+from katod.record.policy import Policy
+from katod.smallfile import read_small
+from katod.store.rows import OutputRow
+
+_LARGEST: Final = 256 * 1024 * 1024
+_MARK: Final = b'"recorded":'
+Holds = Callable[[Entry], bool]
+
+
+def holding(outputs: Iterable[tuple[SessionKey, OutputRow]]) -> Holds:
+    """Return what says whether a mark holds, given the transcripts that are as katod wrote them.
+
+    Each of those that it is of has to be among them: what is gone from one may be what it marks.
+    """
+    there: dict[SessionKey, set[str]] = defaultdict(set)
+    for key, output in outputs:
+        there[key].add(name_of(output))
+    return lambda entry: bool(entry.recorded.of) and there[entry.slot[0]].issuperset(entry.recorded.of)
+
+
+def unmark(folder: ExportFolder, holds: Holds, policy: Policy | None = None) -> None:
+    """Take the marks away that do not hold, and with a policy those of excluded projects. Raises OSError.
+
+    Their sessions are read again, if they are there.
+    """
+    exclusion = Exclusion(folder, policy) if policy is not None else None
+    for entry in list(folder.manifest.entries.values()):
+        if entry.recorded.parts and (not holds(entry) or _is_excluded(entry, exclusion)):
+            folder.note(entry._replace(recorded=RecordedParts(), made=""))
+
+
+def _is_excluded(entry: Entry, exclusion: Exclusion | None) -> bool:
+    if exclusion is None:
+        return False
+    try:
+        return exclusion.covers(entry.slot, entry.cwd)
+    except (KatodError, OSError):
+        return True  # that is not known now: the next run marks it again
+
+
+def has_marks(root: Path) -> bool:
+    """Return whether the list in a folder may mark anything. Nothing is changed."""
+    with suppress(OSError):
+        return _MARK in read_small(root / MANIFEST, _LARGEST, own=True)
+    return False
+
+
+def own_folders(shared: Iterable[Path], state: Path) -> Iterator[Path]:
+    """Yield the folders to which this machine exported, and its parts of shared ones, whatever it was called then."""
+    own, written = known_id(state), known_folders(state)
+    parts = list[Path]()
+    for folder in shared:
+        with suppress(OSError):  # it is not mounted
+            parts += candidates(folder)
+    for root in dict.fromkeys((*written, *parts)):
+        with suppress(OSError, KatodError):
+            head, _, _ = read_small(root / MANIFEST, _LARGEST, own=True).partition(b"\n")
+            name = Manifest.read(head + b"\n").machine.id
+            if name == own if name else root in written:
+                yield root
