@@ -16,6 +16,7 @@ from katod.cli.groups import Group
 from katod.cli.printing import say, say_as_it_is
 from katod.cli.serve import require_extra
 from katod.config import written_directories
+from katod.discover.roots import find_roots
 from katod.errors import ServiceError
 from katod.service.launch import SERVER, Launch
 from katod.service.lock import holder
@@ -38,25 +39,34 @@ def service() -> None:
 def install(context: Context, only_print: bool, strict: bool, with_server: bool) -> None:
     """Start katod now and at every login. Run this again after changing an agent's environment variables."""
     settings = context.settings  # an invalid configuration fails here, where the user sees it
-    launch = Launch(installed_program(), _named_config(context), environment(_variables()), settings.delivers)
+    launch = _launch(context)
     found = manager()
     server = replace(launch, network=True, serves=True)
+    writable = written_directories(settings, context.state) if strict else None
+    of_server = [str(context.state)] if strict else None
     if only_print:
-        say_as_it_is(
-            "\n\n".join(found.text(one).rstrip("\n") for one in ([launch, server] if with_server else [launch]))
-        )
+        texts = [*found.texts(launch, writable), *(manager(SERVER).texts(server, of_server) if with_server else ())]
+        say_as_it_is("\n\n".join(text.rstrip("\n") for text in texts))
         return
     _check_possible(context, found, with_server=with_server)
-    writable = written_directories(settings, context.state)
-    for path in writable if strict else ():
+    for path in writable or ():
         Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)  # what is missing cannot be made writable
-    found.install(launch, writable if strict else None)
+    found.install(launch, writable)
     say_as_it_is(f"wrote {found.path}")
     _say_state(found.state())
     if with_server:
-        _install_server(server, [str(context.state)] if strict else None)
+        _install_server(server, of_server)
     if lingers() is False:
         say("It stops when you log out. To keep it running: loginctl enable-linger")
+
+
+def _launch(context: Context) -> Launch:
+    """Return how the service starts katod as it is called and configured now."""
+    settings, named, program = context.settings, _named_config(context), installed_program()
+    read: list[str | Path] = [program, context.config_path, *(root.path for root in find_roots(settings, AGENTS))]
+    needed = [*read, *written_directories(settings, context.state), *map(os.path.expanduser, settings.archive.folders)]
+    needs = tuple(os.path.realpath(path) for path in needed)
+    return Launch(program, named, environment(_variables()), settings.delivers, needs=needs)
 
 
 def _install_server(launch: Launch, writable: list[str] | None) -> None:

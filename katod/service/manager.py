@@ -45,8 +45,8 @@ class Manager(ABC):
     path: Path  # the file that tells the manager about katod
 
     @abstractmethod
-    def text(self, launch: Launch) -> str:
-        """Return the content of the file."""
+    def texts(self, launch: Launch, writable: list[str] | None) -> list[str]:
+        """Return the content of each file that `install` writes."""
 
     @abstractmethod
     def command(self) -> list[str]:
@@ -106,9 +106,9 @@ class Systemd(Manager):
         self.path = Path(folder) / "systemd" / "user" / self._unit
         self._strict = self.path.parent / f"{self._unit}.d" / "katod-strict.conf"
 
-    def text(self, launch: Launch) -> str:
-        """Return the unit."""
-        return unit(launch)
+    def texts(self, launch: Launch, writable: list[str] | None) -> list[str]:
+        """Return the unit, and the drop-in if the directories that it may write to are limited."""
+        return [unit(launch), *([] if writable is None else [strict(launch, writable)])]
 
     def command(self) -> list[str]:
         """Return the command line of the installed unit."""
@@ -153,7 +153,7 @@ class Systemd(Manager):
         if writable is None:
             _remove(self._strict)
         else:
-            _write(self._strict, strict(writable, network=launch.network).encode())
+            _write(self._strict, strict(launch, writable).encode())
         _systemctl("daemon-reload")
         _systemctl("enable", self._unit)
         self.restart()
@@ -206,9 +206,11 @@ class Launchd(Manager):
         self._domain = f"gui/{os.getuid()}"
         self._target = f"{self._domain}/{label}"
 
-    def text(self, launch: Launch) -> str:
-        """Return the property list."""
-        return property_list(launch, self._log).decode()
+    def texts(self, launch: Launch, writable: list[str] | None) -> list[str]:
+        """Return the property list. Raises ServiceError if the directories that it may write to are limited."""
+        if writable is not None:
+            raise ServiceError("launchd cannot restrict where katod writes", hint="omit --strict")
+        return [property_list(launch, self._log).decode()]
 
     def command(self) -> list[str]:
         """Return the command line of the installed property list."""
@@ -230,9 +232,8 @@ class Launchd(Manager):
 
     def install(self, launch: Launch, writable: list[str] | None) -> None:
         """Write the property list, and load it."""
-        if writable is not None:
-            raise ServiceError("launchd cannot restrict where katod writes", hint="omit --strict")
-        _write(self.path, self.text(launch).encode())
+        [text] = self.texts(launch, writable)
+        _write(self.path, text.encode())
         self._log.parent.mkdir(parents=True, exist_ok=True)
         _run(["launchctl", "bootout", self._target], check=False)  # what is loaded, if it is
         self._load()

@@ -9,7 +9,8 @@ from katod import __version__
 from katod.agents import AGENTS
 from katod.cli import service
 from katod.errors import ServiceError
-from katod.service import manager
+from katod.service import launch, manager
+from katod.service.launch import MARKER
 from katod.service.lock import Lock
 
 # Answers as systemctl does, from files beside it, and notes what it was asked.
@@ -103,6 +104,31 @@ def test_print_changes_nothing(world, programs):
     assert (programs.asked(), world.unit.exists()) == ([], False)
 
 
+def test_print_shows_each_file_that_is_written(world, programs):
+    """The drop-in of `--strict` too, and both of the server."""
+    for options in ((), ("--strict",), ("--strict", "--serve")):
+        printed = world.cli("service", "install", "--print", *options)
+        world.cli("service", "install", *options)
+        files = [path.read_text() for path in world.unit.parent.rglob("*") if path.is_file()]
+        assert all(text.rstrip("\n") in printed for text in files)
+        assert printed.count(MARKER) == len(files)
+
+
+@pytest.mark.parametrize("at", ["output", "link", "agent"])
+def test_what_is_below_tmp_is_not_hidden_from_the_service(world, programs, monkeypatch, at):
+    """A directory to write to, also behind a link, or one of an agent: with --strict, too."""
+    monkeypatch.setattr(launch, "_TEMPORARY", (str(world.home / "temporary"),))
+    folder = world.home / "temporary/mine"
+    folder.mkdir(parents=True)
+    (world.home / "link").symlink_to(folder)
+    assert "PrivateTmp=yes" in world.cli("service", "install", "--strict", "--print")
+    if at == "agent":
+        monkeypatch.setenv("CODEX_HOME", str(folder))
+    else:
+        world.configure(directory=str(folder if at == "output" else world.home / "link"))
+    assert "PrivateTmp=yes" not in world.cli("service", "install", "--strict", "--print")
+
+
 def test_the_variables_of_the_agents_are_kept(world, programs, monkeypatch):
     """What is set now holds for the service: of each agent, and katod's own; and a locale with all characters."""
     monkeypatch.setenv("CODEX_HOME", "/elsewhere")
@@ -133,7 +159,7 @@ def test_what_was_installed_can_be_examined(world, programs, monkeypatch):
     assert found.environment()["CODEX_HOME"] == "/elsewhere"
     assert found.writable() is None
     world.cli("service", "install", "--strict")
-    assert found.writable() == [str(world.out), str(world.state)]
+    assert set(found.writable()) >= {str(world.out), str(world.state)}
     (world.unit.parent / "katod.service.d" / "override.conf").write_text("[Service]\nEnvironment=CODEX_HOME=/mine\n")
     assert found.environment()["CODEX_HOME"] == "/mine"
     monkeypatch.setattr(sys, "platform", "darwin")
