@@ -7,6 +7,7 @@ from typing import Final
 from katod import __version__
 from katod.agents import AGENTS
 from katod.config import written_directories
+from katod.doctor import state
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, ok, problem, warning
 from katod.errors import ServiceError
@@ -14,36 +15,41 @@ from katod.service import home
 from katod.service.desktop import failure
 from katod.service.lock import holder
 from katod.service.manager import Manager, ServiceState, lingers, manager
-from katod.service.pause import paused_since
+from katod.service.pause import UNREADABLE, paused_since
 from katod.service.program import environment_of, location_names, locations, version_of
 from katod.service.sandbox import Sandbox, sandbox
+from katod.store.statefolder import trouble_with
 
 _AGAIN: Final = "run `katod service install` again"
+_FIRST: Final = "first, mend the state directory; then "
 _INSTALL: Final = "run `katod service install`"
 _CHANGE: Final = "to start it at login, stop it, then run `katod service install`"
 
 
 def examine(case: Case) -> Iterator[Finding]:
     """Yield what is found about the daemon, and about the service if one is installed."""
+    yield from state.examine(case)
     pid = holder(case.state)
     if case.settings.recording.notify and (reason := failure()):
         yield _silent(reason, wanted=case.settings.recording.notify is True)
     if moved := home.moved(case.state):
         yield warning("daemon.home", f"{case.state}: {moved}", home.ADVICE)
-    if paused_since(case.state):
+    trouble = trouble_with(case.state)
+    if (since := paused_since(case.state)) and (trouble is None or since != UNREADABLE):
         yield warning("daemon.paused", "katod is paused: it records nothing", "run `katod pause --end`")
+    first = "" if trouble is None else _FIRST
     try:
         found = manager()
         now = found.state()
     except ServiceError as error:
-        yield _alone(pid, str(error), error.hint, "")
+        yield _alone(pid, str(error), f"{first}{error.hint}", "")
         yield from _own_variables(pid)
         return
     if not now.installed:
-        yield _alone(pid, "", _INSTALL, _CHANGE)
+        yield _alone(pid, "", f"{first}{_INSTALL}", _CHANGE)
         yield from _own_variables(pid)
         return
-    yield _running(pid, now)
+    yield _running(pid, now, first)
     yield from _service(case, found, now)
 
 
@@ -64,10 +70,10 @@ def _alone(pid: int | None, why: str, start: str, change: str) -> Finding:
     return ok("daemon.running", what, change, running=True, pid=pid, service=False)
 
 
-def _running(pid: int | None, now: ServiceState) -> Finding:
+def _running(pid: int | None, now: ServiceState, first: str) -> Finding:
     if pid is None:
         what = f"katod is installed as a service, but is not running ({now.detail or 'stopped'})"
-        advice = "run `katod service start`; `katod service logs` shows why it stopped"
+        advice = f"{first}run `katod service start`; `katod service logs` shows why it stopped"
         return problem("daemon.running", what, advice, running=False, service=True)
     if not now.running or (pid and now.pid and pid != now.pid):
         what = f"katod is running (PID {pid or '?'}), but not as the installed service"
