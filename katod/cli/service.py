@@ -66,7 +66,11 @@ def _launch(context: Context) -> Launch:
     read: list[str | Path] = [program, context.config_path, *(root.path for root in find_roots(settings, AGENTS))]
     needed = [*read, *written_directories(settings, context.state), *map(os.path.expanduser, settings.archive.folders)]
     needs = tuple(os.path.realpath(path) for path in needed)
-    return Launch(program, named, environment(_variables()), settings.delivers, needs=needs)
+    kept = environment(_variables())
+    for name, value in {"the path of katod": program, "the path of the configuration": named, **kept}.items():
+        if not value.isprintable() and value != value.encode("utf-8", "replace").decode():
+            raise ServiceError(f"{name} is not UTF-8, as it has to be for the service manager", hint="change its name")
+    return Launch(program, named, kept, settings.delivers, needs=needs)
 
 
 def _install_server(launch: Launch, writable: list[str] | None) -> None:

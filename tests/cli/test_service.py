@@ -19,9 +19,11 @@ here=$(dirname "$0")
 echo "$@" >> "$here/asked"
 case "$2" in
 show-environment) [ ! -e "$here/down" ] || { echo "Failed to connect to bus" >&2; exit 1; } ;;
+enable) [ ! -e "$here/refuses" ] && [ -e "$HOME/.config/systemd/user/$3" ] || { echo "Unit file $3 does not exist." >&2; exit 1; } ;;
 start|restart) [ ! -e "$here/broken" ] || { echo "Job for katod.service failed." >&2; exit 1; }; touch "$here/up" ;;
-stop|disable) rm -f "$here/up" ;;
-show) if [ -e "$here/up" ]; then echo ActiveState=active; echo MainPID=42; echo StatusText=following 3 sessions
+stop|disable) [ ! -e "$here/refuses" ] || { echo "Unit file $3 does not exist." >&2; exit 1; }; rm -f "$here/up" ;;
+show) case "$*" in *UnitPath*) echo "/etc/systemd/user $HOME/.config/systemd/user"; exit ;; esac
+      if [ -e "$here/up" ]; then echo ActiveState=active; echo MainPID=42; echo StatusText=following 3 sessions
       else echo ActiveState=inactive; echo MainPID=0; echo Result=success; fi; echo UnitFileState=enabled ;;
 esac
 """
@@ -29,7 +31,8 @@ LAUNCHCTL = """#!/bin/sh
 here=$(dirname "$0")
 echo "$@" >> "$here/asked"
 case "$1" in
-bootstrap|kickstart) touch "$here/up" ;;
+bootstrap) touch "$here/up" ;;
+kickstart) [ -e "$here/up" ] || { echo "Could not find service" >&2; exit 113; } ;;
 bootout) rm -f "$here/up" ;;
 print) [ -e "$here/up" ] || exit 113; echo "	state = running"; echo "	pid = 42" ;;
 esac
@@ -247,6 +250,65 @@ def test_it_is_removed_without_a_trace(world, programs):
     assert "not installed" in world.cli("service", "uninstall")
 
 
+def test_it_is_installed_where_the_manager_looks(world, programs, monkeypatch):
+    """A shell may have another XDG_CONFIG_HOME: the unit is where systemd sees it, and no other one is left."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(world.home / "conf"))
+    unseen = world.home / "conf/systemd/user/katod.service"
+    unseen.parent.mkdir(parents=True)
+    unseen.write_text(f"# {MARKER}\n")
+    assert f"wrote {world.unit}" in world.cli("service", "install", "--strict")
+    assert "XDG_CONFIG_HOME=" in world.unit.read_text()
+    assert not unseen.exists()
+    assert "PID 42" in world.cli("service", "status")
+    world.cli("service", "uninstall")
+    assert list(world.unit.parent.iterdir()) == []
+
+
+def test_one_that_cannot_be_enabled_leaves_no_file(world, programs):
+    """It would be taken for an installed service."""
+    (programs.folder / "refuses").touch()
+    world.cli("service", "install", "--strict", code=1)
+    assert "does not exist" in world.said
+    assert list(world.unit.parent.iterdir()) == []
+
+
+def test_it_is_removed_even_if_it_cannot_be_disabled(world, programs):
+    """A katod that still runs then is an error; the file is removed with both."""
+    for is_up in (False, True):
+        world.cli("service", "install")
+        (programs.folder / "refuses").touch()
+        if not is_up:
+            (programs.folder / "up").unlink()
+        world.cli("service", "uninstall", code=int(is_up))
+        assert ("still running" in world.said) is is_up
+        assert not world.unit.exists()
+        (programs.folder / "refuses").unlink()
+
+
+def test_a_manager_that_does_not_answer_is_left_soon(world, programs, monkeypatch):
+    """A question has a few seconds; what it is to do may take longer."""
+    monkeypatch.setattr(manager, "_PATIENCE_FOR_ANSWERS", 0.1)
+    programs.write("systemctl", "#!/bin/sh\nexec sleep 60\n")
+    programs.write("loginctl", "#!/bin/sh\nexec sleep 60\n")
+    world.cli("service", "status", code=1)
+    assert "systemd does not run user services here" in world.said
+    assert manager.lingers() is None
+
+
+def test_a_process_id_that_is_none_is_unknown(world, programs):
+    """Whatever the manager says in its place."""
+    world.cli("service", "install")
+    programs.write("systemctl", SYSTEMCTL.replace("MainPID=42", "MainPID=²"))
+    assert "katod is running (PID 0)" in world.cli("service", "status")
+
+
+def test_a_variable_that_is_not_utf_8_is_named(world, programs, monkeypatch):
+    """A unit cannot have it."""
+    monkeypatch.setenv("CODEX_HOME", "/elsewhere/\udcff")
+    world.cli("service", "install", code=1)
+    assert "CODEX_HOME is not UTF-8" in world.said
+
+
 def test_it_is_started_stopped_and_restarted(world, programs):
     """Each command says how things are then."""
     world.cli("service", "start", code=1)
@@ -307,6 +369,8 @@ def test_launchd_is_told_by_a_property_list(world, programs, monkeypatch):
     assert "PID 42" in world.cli("service", "restart")
     world.cli("service", "stop")
     assert "not running (not loaded)" in world.cli("service", "status", code=1)
+    assert "PID 42" in world.cli("service", "restart")
+    world.cli("service", "stop")
     assert "PID 42" in world.cli("service", "start")
     world.cli("service", "install", "--strict", code=1)
     assert "cannot restrict" in world.said
