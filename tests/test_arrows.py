@@ -167,7 +167,7 @@ IMPURE = {
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .statefolder .usagecache",
     "record": ".catchup .currentstate .delivery .export .follow .history .naming .native .policy .projectglobs .promptfiles .resync .sample .session .stream",
-    "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
+    "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .running .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .shared .since .transcriptfiles",
     "usage": ".overall .pricetable",

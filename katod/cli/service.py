@@ -22,6 +22,7 @@ from katod.service.launch import SERVER, Launch
 from katod.service.lock import holder
 from katod.service.manager import Manager, ServiceState, lingers, manager
 from katod.service.program import environment, installed_program, version_of
+from katod.service.running import running_version
 
 _NOT_RUNNING: Final = 1  # exit code
 
@@ -120,7 +121,8 @@ def restart() -> None:
 
 
 @service.command()
-def status() -> None:
+@click.pass_obj
+def status(context: Context) -> None:
     """Show whether the service is running, and its version. The exit code is 1 if it is not."""
     found = manager()
     now = found.state()
@@ -128,7 +130,7 @@ def status() -> None:
     command = found.command() if now.installed else []
     if command:
         say(f"  {found.path}: {' '.join(command)}")
-        _compare(version_of(command[0]))
+        _compare(version_of(command[0]), running_version(context.state, now.pid))
     for server in _server():
         say(f"katod serve is {'running' if server.state().running else 'not running'}: {server.path}")
     if not now.running:
@@ -193,8 +195,11 @@ def _variables() -> list[str]:
     return [name for spec in AGENTS.values() for name in spec.variables]
 
 
-def _compare(version: str) -> None:
+def _compare(version: str, running: str) -> None:
+    """Compare the versions of the program and of the process, which is empty if it is not known, with this one."""
     if not version:
         say("  this program cannot be started: run `katod service install` again")
     elif version != __version__:
         say(f"  the service has version {version}, this is {__version__}: run `katod service install` again")
+    elif running not in ("", version):
+        say(f"  version {running} is running, {version} is installed: run `katod service restart`")

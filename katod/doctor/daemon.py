@@ -17,6 +17,7 @@ from katod.service.lock import holder
 from katod.service.manager import Manager, ServiceState, lingers, manager
 from katod.service.pause import UNREADABLE, paused_since
 from katod.service.program import environment_of, location_names, locations, version_of
+from katod.service.running import running_version
 from katod.service.sandbox import Sandbox, sandbox
 from katod.store.statefolder import trouble_with
 
@@ -43,13 +44,16 @@ def examine(case: Case) -> Iterator[Finding]:
         now = found.state()
     except ServiceError as error:
         yield _alone(pid, str(error), f"{first}{error.hint}", "")
+        yield from _old(case, pid, "restart it")
         yield from _own_variables(pid)
         return
     if not now.installed:
         yield _alone(pid, "", f"{first}{_INSTALL}", _CHANGE)
+        yield from _old(case, pid, "restart it")
         yield from _own_variables(pid)
         return
     yield _running(pid, now, first)
+    yield from _old(case, pid, "run `katod service restart`")
     yield from _service(case, found, now)
 
 
@@ -82,6 +86,14 @@ def _running(pid: int | None, now: ServiceState, first: str) -> Finding:
     return ok(
         "daemon.running", f"katod is running as a service (PID {pid or '?'})", running=True, pid=pid, service=True
     )
+
+
+def _old(case: Case, pid: int | None, advice: str) -> Iterator[Finding]:
+    """Yield that the katod that runs is not the one that is installed: it was upgraded since."""
+    version = running_version(case.state, pid)
+    if version and version != __version__:
+        what = f"the running katod has version {version}, this is {__version__}"
+        yield problem("daemon.version", what, advice, running=version, this=__version__)
 
 
 # -- the service that is installed ----------------------------------------------------------------
@@ -118,7 +130,7 @@ def _program(case: Case, found: Manager) -> Iterator[Finding]:
         what = f"the service has version {version}, this is {__version__}"
         yield problem("daemon.program", what, f"{_AGAIN}; after an upgrade, `katod service restart`", **data)
     else:
-        yield ok("daemon.program", f"the service has this version ({version})", **data)
+        yield ok("daemon.program", f"the service starts this version ({version})", **data)
     named = command[command.index("--config") + 1] if "--config" in command[:-1] else ""
     if named != case.config:
         what = (

@@ -1,5 +1,6 @@
 """`katod service`: with programs that note how they are called in place of systemd and launchd."""
 
+import json
 import os
 import sys
 
@@ -9,7 +10,7 @@ from katod import __version__
 from katod.agents import AGENTS
 from katod.cli import service
 from katod.errors import ServiceError
-from katod.service import launch, manager
+from katod.service import launch, manager, running
 from katod.service.launch import MARKER
 from katod.service.lock import Lock
 
@@ -330,6 +331,18 @@ def test_status_compares_the_versions(world, programs):
     assert "the service has version 0.0.1" in world.cli("service", "status")
     (programs.folder / "katod").unlink()
     assert "cannot be started" in world.cli("service", "status")
+
+
+def test_status_says_that_a_restart_is_due(world, programs, monkeypatch):
+    """The process is older than the program: it was upgraded since."""
+    world.cli("service", "install")
+    world.state.mkdir(exist_ok=True)
+    row = {"pid": 42, "version": "0.0.1"}
+    (world.state / running.NAME).write_text(json.dumps(row))
+    said = world.cli("service", "status")
+    assert f"version 0.0.1 is running, {__version__} is installed: run `katod service restart`" in said
+    (world.state / running.NAME).write_text(json.dumps(row | {"pid": 43}))
+    assert "restart" not in world.cli("service", "status")
 
 
 def test_without_systemd_it_says_what_to_do(world, programs, monkeypatch):

@@ -9,6 +9,7 @@ from katod import __version__
 from katod.doctor import daemon
 from katod.doctor.daemon import examine
 from katod.errors import ServiceError
+from katod.service import running
 from katod.service.lock import Lock
 from katod.service.manager import ServiceState
 from katod.service.sandbox import Sandbox
@@ -130,6 +131,20 @@ def test_another_program_than_this_one_is_a_problem(home, service, monkeypatch, 
     assert finding.data == {"program": PROGRAM, "version": version, "this": __version__}
     service.arguments = []
     assert "has no command" in home.examined(examine)["daemon.program"].text
+
+
+def test_a_katod_that_was_upgraded_but_not_restarted_is_a_problem(home, service, monkeypatch):
+    """The program on the disk is not what runs; as a service, or alone."""
+    monkeypatch.setattr(running, "__version__", "0.0.1")
+    running.note(home.state)
+    finding = home.examined(examine)["daemon.version"]
+    assert (finding.level, finding.advice) == ("problem", "run `katod service restart`")
+    assert finding.data == {"running": "0.0.1", "this": __version__}
+    service.now = ServiceState(installed=False)
+    assert home.examined(examine)["daemon.version"].advice == "restart it"
+    monkeypatch.setattr(running, "__version__", __version__)
+    running.note(home.state)
+    assert "daemon.version" not in home.examined(examine)
 
 
 def test_another_configuration_is_a_problem(home, service):

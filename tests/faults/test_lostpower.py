@@ -281,7 +281,17 @@ class Scene:
         return found + [f"{path} is left over" for path in there.glob(".*") if path.name != ".katod-export.jsonl"]
 
 
-STATE = {"archives.json", "rescue.json", "ledger.db", "ledger.db-wal", "ledger.db-shm", "lock", "home.json", FOLDER}
+STATE = {
+    "archives.json",
+    "rescue.json",
+    "ledger.db",
+    "ledger.db-wal",
+    "ledger.db-shm",
+    "lock",
+    "home.json",
+    "running.json",
+    FOLDER,
+}
 WINDOWS = (
     "at a sync of the ledger", "at a sync of an output", "at a sync of a directory", "at another sync",
     "at a write", "at a change of names", "after katod's end",
