@@ -154,7 +154,7 @@ IMPURE = {
     "smallfile": "katod.smallfile",
     "project": ".allowed",
     "rescue": ".copyfile .folder .names .notes .plan .recorded .rescuer .restoring .saving",
-    "doctor": ".agents .case .ledger .machine .outputs",
+    "doctor": ".agents .case .daemon .ledger .machine .outputs",
     "discover": ".catalog .discovery .folders .live .roots .source .watch",
     "tail": ".reader",
     "agents": (
