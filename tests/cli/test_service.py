@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 
 import pytest
 
@@ -291,9 +292,11 @@ def test_a_manager_that_does_not_answer_is_left_soon(world, programs, monkeypatc
     monkeypatch.setattr(manager, "_PATIENCE_FOR_ANSWERS", 0.1)
     programs.write("systemctl", "#!/bin/sh\nexec sleep 60\n")
     programs.write("loginctl", "#!/bin/sh\nexec sleep 60\n")
+    begun = time.monotonic()
     world.cli("service", "status", code=1)
     assert "systemd does not run user services here" in world.said
     assert manager.lingers() is None
+    assert time.monotonic() - begun < 5
 
 
 def test_a_process_id_that_is_none_is_unknown(world, programs):
