@@ -29,7 +29,7 @@ from katod.record.news import News, Tell, tell_nobody
 from katod.record.personal import said_of
 from katod.record.policy import Policy
 from katod.record.session import ActiveSession
-from katod.service import home, interrupted, pause, recordingfiles
+from katod.service import home, interrupted, pause, recordingfiles, running
 from katod.service.control import WITH_OUTPUTS, Inbox, Request
 from katod.service.desktop import Desktop
 from katod.service.interrupted import Interrupted
@@ -103,8 +103,7 @@ class Daemon:
         self._ledger = Ledger.open(state, log)
         if moved := home.note(state):
             log.state_moved(str(state), moved)
-        roots = self._settings.roots()
-        catalog, watchdog = Catalog(self._ledger, log), watchdog_interval()
+        roots, catalog, watchdog = self._settings.roots(), Catalog(self._ledger, log), watchdog_interval()
         self._discovery = Discovery(catalog, roots, self._settings.inbox.make(), log, full_every=watchdog)
         policy = self._settings.policy(roots, self._ledger.projects.worktrees)
         if signals is not None:  # katod goes on running
@@ -127,6 +126,7 @@ class Daemon:
         if not self._signals.stop:
             self._begin()
             self._chores.use(self._settings.policy(self._settings.roots(), self._ledger.projects.worktrees))
+            running.note(self._settings.state)
             mode, sources = "events" if watching else "sweeps only", len(self._discovery.catalog.sources)
             self._log.daemon_started(mode, sources)
             sd_notify("READY=1", f"STATUS=following {sources} sessions ({mode})")

@@ -36,7 +36,7 @@ ARROWS = {
     "config": "agents destinations errors formatspec log model smallfile text",
     "project": "command config durable errors formatspec model shell smallfile write",
     # what is stored between the stages
-    "store": "durable errors log model text",
+    "store": "durable errors log model shell text",
     # the stages, from bytes to outputs
     "edits": "agents events model paths",
     "tail": "errors model",
@@ -154,7 +154,7 @@ IMPURE = {
     "smallfile": "katod.smallfile",
     "project": ".allowed",
     "rescue": ".copyfile .folder .names .notes .plan .rescuer .restoring .saving",
-    "doctor": ".agents .case .ledger .machine .outputs",
+    "doctor": ".agents .case .daemon .ledger .machine .outputs",
     "discover": ".catalog .discovery .folders .live .roots .source .watch",
     "tail": ".reader",
     "agents": (
@@ -165,9 +165,9 @@ IMPURE = {
     "archive": ".commit .drop .excludedonce .folder .folders .machine .naming .parts .talk",
     "tables": ".bucket .dataset .place .staging .update",
     "write": ".moved .output .reading .remove .root .safe .whole",
-    "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .usagecache",
+    "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .statefolder .usagecache",
     "record": ".catchup .currentstate .delivery .export .follow .history .naming .native .policy .projectglobs .promptfiles .resync .sample .session .stream",
-    "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
+    "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .running .sandbox .sd_notify .signals",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions .shared .since .transcriptfiles",
     "usage": ".overall .pricetable",

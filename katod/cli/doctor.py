@@ -50,7 +50,7 @@ def _findings(context: Context, *, write_marker: bool) -> list[Finding]:
         named = os.path.abspath(context.config_path) if context.is_named else ""
         case = Case(settings, context.state, time.time_ns(), named, ledger)
         written = _written(case) if write_marker else []
-        found = [configured, *written, intact, *examine(case)]
+        found = [configured, *written, *intact, *examine(case)]
     finally:
         if ledger is not None:
             ledger.close()

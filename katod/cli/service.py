@@ -16,11 +16,13 @@ from katod.cli.groups import Group
 from katod.cli.printing import say, say_as_it_is
 from katod.cli.serve import require_extra
 from katod.config import written_directories
+from katod.discover.roots import find_roots
 from katod.errors import ServiceError
 from katod.service.launch import SERVER, Launch
 from katod.service.lock import holder
 from katod.service.manager import Manager, ServiceState, lingers, manager
 from katod.service.program import environment, installed_program, version_of
+from katod.service.running import running_version
 
 _NOT_RUNNING: Final = 1  # exit code
 
@@ -38,25 +40,38 @@ def service() -> None:
 def install(context: Context, only_print: bool, strict: bool, with_server: bool) -> None:
     """Start katod now and at every login. Run this again after changing an agent's environment variables."""
     settings = context.settings  # an invalid configuration fails here, where the user sees it
-    launch = Launch(installed_program(), _named_config(context), environment(_variables()), settings.delivers)
+    launch = _launch(context)
     found = manager()
     server = replace(launch, network=True, serves=True)
+    writable = written_directories(settings, context.state) if strict else None
+    of_server = [str(context.state)] if strict else None
     if only_print:
-        say_as_it_is(
-            "\n\n".join(found.text(one).rstrip("\n") for one in ([launch, server] if with_server else [launch]))
-        )
+        texts = [*found.texts(launch, writable), *(manager(SERVER).texts(server, of_server) if with_server else ())]
+        say_as_it_is("\n\n".join(text.rstrip("\n") for text in texts))
         return
     _check_possible(context, found, with_server=with_server)
-    writable = written_directories(settings, context.state)
-    for path in writable if strict else ():
+    for path in writable or ():
         Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)  # what is missing cannot be made writable
-    found.install(launch, writable if strict else None)
+    found.install(launch, writable)
     say_as_it_is(f"wrote {found.path}")
     _say_state(found.state())
     if with_server:
-        _install_server(server, [str(context.state)] if strict else None)
+        _install_server(server, of_server)
     if lingers() is False:
         say("It stops when you log out. To keep it running: loginctl enable-linger")
+
+
+def _launch(context: Context) -> Launch:
+    """Return how the service starts katod as it is called and configured now."""
+    settings, named, program = context.settings, _named_config(context), installed_program()
+    read: list[str | Path] = [program, context.config_path, *(root.path for root in find_roots(settings, AGENTS))]
+    needed = [*read, *written_directories(settings, context.state), *map(os.path.expanduser, settings.archive.folders)]
+    needs = tuple(os.path.realpath(path) for path in needed)
+    kept = environment(_variables())
+    for name, value in {"the path of katod": program, "the path of the configuration": named, **kept}.items():
+        if not value.isprintable() and value != value.encode("utf-8", "replace").decode():
+            raise ServiceError(f"{name} is not UTF-8, as it has to be for the service manager", hint="change its name")
+    return Launch(program, named, kept, settings.delivers, needs=needs)
 
 
 def _install_server(launch: Launch, writable: list[str] | None) -> None:
@@ -106,7 +121,8 @@ def restart() -> None:
 
 
 @service.command()
-def status() -> None:
+@click.pass_obj
+def status(context: Context) -> None:
     """Show whether the service is running, and its version. The exit code is 1 if it is not."""
     found = manager()
     now = found.state()
@@ -114,7 +130,7 @@ def status() -> None:
     command = found.command() if now.installed else []
     if command:
         say(f"  {found.path}: {' '.join(command)}")
-        _compare(version_of(command[0]))
+        _compare(version_of(command[0]), running_version(context.state, now.pid))
     for server in _server():
         say(f"katod serve is {'running' if server.state().running else 'not running'}: {server.path}")
     if not now.running:
@@ -179,8 +195,11 @@ def _variables() -> list[str]:
     return [name for spec in AGENTS.values() for name in spec.variables]
 
 
-def _compare(version: str) -> None:
+def _compare(version: str, running: str) -> None:
+    """Compare the versions of the program and of the process, which is empty if it is not known, with this one."""
     if not version:
         say("  this program cannot be started: run `katod service install` again")
     elif version != __version__:
         say(f"  the service has version {version}, this is {__version__}: run `katod service install` again")
+    elif running not in ("", version):
+        say(f"  version {running} is running, {version} is installed: run `katod service restart`")

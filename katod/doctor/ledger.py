@@ -13,26 +13,33 @@ from katod.log import EventLog
 from katod.record.formatdrift import not_understood
 from katod.record.restore import count_missing
 from katod.shell import pasted
-from katod.store.integrity import DatabaseError, quarantined, safe_database_message
+from katod.store.integrity import DatabaseError, is_damage, quarantined, safe_database_message
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import OutputRow, SourceRow
+from katod.store.statefolder import trouble_with
 
 _MOST: Final = 5  # that are listed of each kind
 
 
-def open_ledger(state: Path) -> tuple[Ledger | None, Finding]:
-    """Check the ledger and open it for reading; return it, None if it cannot be used, and what was found."""
+def open_ledger(state: Path) -> tuple[Ledger | None, list[Finding]]:
+    """Check the ledger and open it for reading; return it, None if it cannot be used, and what was found.
+
+    Nothing is, where that only comes of what `doctor/state.py` finds.
+    """
     path = state / LEDGER_NAME
     try:
         ledger = Ledger.examine(state)
     except LedgerError as error:
+        cause = error.__cause__
+        if isinstance(cause, OSError | DatabaseError) and not is_damage(cause) and trouble_with(state) is not None:
+            return None, []
         advice = f"{error.hint or 'see `katod status`'}; transcripts are not affected"
-        return None, problem("ledger.intact", str(error), advice, path=str(path))
+        return None, [problem("ledger.intact", str(error), advice, path=str(path))]
     except DatabaseError as error:  # busy, most of all
-        return None, warning("ledger.intact", f"{path}: {safe_database_message(error)}", "try again", path=str(path))
+        return None, [warning("ledger.intact", f"{path}: {safe_database_message(error)}", "try again", path=str(path))]
     if ledger is None:
-        return None, ok("ledger.intact", f"there is no ledger in {state} yet: katod has never run", path=str(path))
-    return ledger, ok("ledger.intact", f"{path} is intact", path=str(path), bytes=os.path.getsize(path))
+        return None, [ok("ledger.intact", f"there is no ledger in {state} yet: katod has never run", path=str(path))]
+    return ledger, [ok("ledger.intact", f"{path} is intact", path=str(path), bytes=os.path.getsize(path))]
 
 
 def examine_state(case: Case) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from katod.project.allowed import Allowed, CheckedFile, look_around
 from katod.record.policy import Policy
 from katod.record.projectglobs import missing_folder
 from katod.shell import pasted
+from katod.store.statefolder import trouble_with
 
 _CHECK: Final = "configuration.project"
 _GLOB: Final = "configuration.glob"
@@ -25,7 +26,8 @@ def examine(case: Case) -> Iterator[Finding]:
     try:
         known = Allowed(case.state).read()
     except ConfigError as error:
-        yield problem(_CHECK, f"{error.path}: {error.what}", error.hint, path=str(error.path))
+        if trouble_with(case.state) is None:  # otherwise, that is what has to be mended
+            yield problem(_CHECK, f"{error.path}: {error.what}", error.hint, path=str(error.path))
         return
     found = iter(look_around({row.cwd for row in sessions if row.cwd}, policy.home, known))
     for one in islice(found, _MOST):

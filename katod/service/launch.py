@@ -38,7 +38,6 @@ _NETWORK: Final = "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6\n"
 _STRICT: Final = """\
 [Service]
 PrivateUsers=yes
-PrivateTmp=yes
 PrivateDevices=yes
 ProtectSystem=strict
 ProtectKernelModules=yes
@@ -49,6 +48,8 @@ ProtectProc=invisible
 CapabilityBoundingSet=
 SystemCallFilter=~@privileged @resources
 """
+_PRIVATE: Final = "PrivateTmp=yes\n"
+_TEMPORARY: Final = ("/tmp", "/var/tmp")  # noqa: S108 - the directories of which a service may have its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Launch:
     environment: Mapping[str, str] | None = None
     network: bool = False  # whether it may open connections, or listen
     serves: bool = False  # whether this is the server of `katod serve`, not the daemon
+    needs: tuple[str, ...] = ()  # real paths that it has to see as others see them
 
     @property
     def arguments(self) -> list[str]:
@@ -98,11 +100,20 @@ WantedBy=default.target
 """
 
 
-def strict(writable: list[str], *, network: bool = False) -> str:
-    """Return the drop-in that lets katod write to some directories alone."""
-    alone = "" if network else "PrivateNetwork=yes\n"
-    paths = "".join(f"ReadWritePaths={_quoted(f'-{path}')}\n" for path in writable)
-    return f"# {MARKER}\n{_STRICT}{alone}{paths}"
+def strict(launch: Launch, writable: list[str]) -> str:
+    """Return the drop-in that lets katod write to some directories alone.
+
+    It has a temporary directory of its own, in which nothing outlives it, unless it needs a path in that of the others.
+    """
+    alone = "" if launch.network else "PrivateNetwork=yes\n"
+    is_shared = any(map(_is_temporary, (*writable, *launch.needs)))
+    private, temporary = ("", _TEMPORARY) if is_shared else (_PRIVATE, ())
+    paths = "".join(f"ReadWritePaths={_quoted(f'-{path}')}\n" for path in [*writable, *temporary])
+    return f"# {MARKER}\n# For {launch.label}.service, by --strict.\n{_STRICT}{private}{alone}{paths}"
+
+
+def _is_temporary(path: str) -> bool:
+    return any(Path(path).is_relative_to(folder) for folder in _TEMPORARY)
 
 
 def command_in(unit_text: str) -> list[str]:

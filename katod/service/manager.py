@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,8 @@ from katod.service.launch import (
     writable_in,
 )
 
-_PATIENCE: Final = 120  # seconds for the service manager to answer
+_PATIENCE: Final = 120  # seconds for the service manager to do something
+_PATIENCE_FOR_ANSWERS: Final = 5  # seconds for it to say how things are
 _RECENT: Final = 5  # lines of the log that are shown when katod does not start
 
 
@@ -45,8 +47,8 @@ class Manager(ABC):
     path: Path  # the file that tells the manager about katod
 
     @abstractmethod
-    def text(self, launch: Launch) -> str:
-        """Return the content of the file."""
+    def texts(self, launch: Launch, writable: list[str] | None) -> list[str]:
+        """Return the content of each file that `install` writes."""
 
     @abstractmethod
     def command(self) -> list[str]:
@@ -101,14 +103,19 @@ class Systemd(Manager):
     """The user's instance of systemd."""
 
     def __init__(self, label: str) -> None:
-        folder = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
         self._unit = f"{label}.service"
-        self.path = Path(folder) / "systemd" / "user" / self._unit
-        self._strict = self.path.parent / f"{self._unit}.d" / "katod-strict.conf"
+        folders = [Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"), Path.home() / ".config"]
+        # A shell may have another directory than the manager, which then does not see what is in it.
+        self._places = [folder / "systemd" / "user" / self._unit for folder in dict.fromkeys(folders)]
+        self.path = next((path for path in self._places if path.exists()), self._places[0])
 
-    def text(self, launch: Launch) -> str:
-        """Return the unit."""
-        return unit(launch)
+    @property
+    def _strict(self) -> Path:
+        return _strict_beside(self.path)
+
+    def texts(self, launch: Launch, writable: list[str] | None) -> list[str]:
+        """Return the unit, and the drop-in if the directories that it may write to are limited."""
+        return [unit(launch), *([] if writable is None else [strict(launch, writable)])]
 
     def command(self) -> list[str]:
         """Return the command line of the installed unit."""
@@ -134,13 +141,12 @@ class Systemd(Manager):
         """Return katod's state as `systemctl` reports it."""
         _check_reachable()
         names = "LoadState,ActiveState,SubState,MainPID,UnitFileState,StatusText,Result"
-        rows = dict(
-            line.partition("=")[::2] for line in _systemctl("show", self._unit, f"--property={names}").splitlines()
-        )
+        rows = dict(line.partition("=")[::2] for line in _asked("show", self._unit, f"--property={names}").splitlines())
         running = rows.get("ActiveState") in ("active", "reloading")
         said = rows.get("StatusText", "") if running else f"{rows.get('ActiveState', '')}: {rows.get('Result', '')}"
-        pid = rows.get("MainPID", "0")
-        return ServiceState(self.path.exists(), rows.get("UnitFileState") == "enabled", running, int(pid or 0), said)
+        return ServiceState(
+            self.path.exists(), rows.get("UnitFileState") == "enabled", running, _number(rows, "MainPID"), said
+        )
 
     def check_reachable(self) -> None:
         """Raise ServiceError if systemd does not run user services here."""
@@ -149,13 +155,24 @@ class Systemd(Manager):
     def install(self, launch: Launch, writable: list[str] | None) -> None:
         """Write the unit, and start it now and at each login."""
         _check_reachable()
+        seen = f" {_asked('show', '--property=UnitPath', '--value').strip()} "
+        self.path = next((path for path in self._places if f" {path.parent} " in seen), self.path)
+        is_new = not self.path.exists()
         _write(self.path, unit(launch).encode())
         if writable is None:
             _remove(self._strict)
         else:
-            _write(self._strict, strict(writable, network=launch.network).encode())
+            _write(self._strict, strict(launch, writable).encode())
+        for other in self._places:
+            if other != self.path:
+                self._remove_at(other)
         _systemctl("daemon-reload")
-        _systemctl("enable", self._unit)
+        try:
+            _systemctl("enable", self._unit)
+        except ServiceError:
+            if is_new:
+                self._remove_files()
+            raise
         self.restart()
 
     def uninstall(self) -> bool:
@@ -163,11 +180,29 @@ class Systemd(Manager):
         _check_reachable()
         if not _is_ours(self.path):
             return False
-        _systemctl("disable", "--now", self._unit)
-        _remove(self._strict)
-        _remove(self.path)
-        _systemctl("daemon-reload")
+        refused: ServiceError | None = None
+        try:
+            _systemctl("disable", "--now", self._unit)
+        except ServiceError as error:  # such as for a unit that it does not see
+            refused = error
+        self._remove_files()
+        if refused is not None and self.state().running:
+            raise ServiceError(f"removed {self.path}, but katod is still running: {refused}") from refused
         return True
+
+    def _remove_files(self) -> None:
+        """Remove katod's files, also those that the manager does not see."""
+        for path in self._places:
+            self._remove_at(path)
+        _systemctl("daemon-reload")
+
+    def _remove_at(self, path: Path) -> None:
+        with suppress(ServiceError):  # somebody else's
+            _remove(path)
+            _remove(_strict_beside(path))
+        link = path.parent / "default.target.wants" / self._unit
+        if link.is_symlink() and not link.exists():  # the manager removes it, unless it refused
+            link.unlink()
 
     def start(self) -> None:
         """Start the unit, and wait until katod is ready."""
@@ -206,9 +241,11 @@ class Launchd(Manager):
         self._domain = f"gui/{os.getuid()}"
         self._target = f"{self._domain}/{label}"
 
-    def text(self, launch: Launch) -> str:
-        """Return the property list."""
-        return property_list(launch, self._log).decode()
+    def texts(self, launch: Launch, writable: list[str] | None) -> list[str]:
+        """Return the property list. Raises ServiceError if the directories that it may write to are limited."""
+        if writable is not None:
+            raise ServiceError("launchd cannot restrict where katod writes", hint="omit --strict")
+        return [property_list(launch, self._log).decode()]
 
     def command(self) -> list[str]:
         """Return the command line of the installed property list."""
@@ -220,19 +257,17 @@ class Launchd(Manager):
 
     def state(self) -> ServiceState:
         """Return katod's state as `launchctl` reports it; an agent that is not loaded is not running."""
-        said = _run(["launchctl", "print", self._target], check=False)
+        said = _run(["launchctl", "print", self._target], check=False, patience=_PATIENCE_FOR_ANSWERS)
         rows = dict(line.strip().partition(" = ")[::2] for line in said.splitlines() if " = " in line)
-        pid = rows.get("pid", "0")
-        number = int(pid) if pid.isdigit() else 0
+        number = _number(rows, "pid")
         ended = f"last exit code {rows['last exit code']}" if "last exit code" in rows else "not loaded"
         installed = self.path.exists()
         return ServiceState(installed, installed and bool(rows), bool(number), number, "" if number else ended)
 
     def install(self, launch: Launch, writable: list[str] | None) -> None:
         """Write the property list, and load it."""
-        if writable is not None:
-            raise ServiceError("launchd cannot restrict where katod writes", hint="omit --strict")
-        _write(self.path, self.text(launch).encode())
+        [text] = self.texts(launch, writable)
+        _write(self.path, text.encode())
         self._log.parent.mkdir(parents=True, exist_ok=True)
         _run(["launchctl", "bootout", self._target], check=False)  # what is loaded, if it is
         self._load()
@@ -257,8 +292,11 @@ class Launchd(Manager):
         _run(["launchctl", "bootout", self._target], check=False)
 
     def restart(self) -> None:
-        """Stop and start the agent."""
-        _run(["launchctl", "kickstart", "-k", self._target])
+        """Stop and start the agent, or load it if it is not loaded."""
+        if self.state().at_login:
+            _run(["launchctl", "kickstart", "-k", self._target])
+        else:
+            self._load()
 
     def _load(self) -> None:
         _run(["launchctl", "enable", self._target])
@@ -298,14 +336,18 @@ def lingers() -> bool | None:
     """Return whether the user's services go on after the last logout, None if that is not known."""
     if sys.platform == "darwin" or shutil.which("loginctl") is None:
         return None
-    said = _run(["loginctl", "show-user", str(os.getuid()), "--property=Linger", "--value"], check=False).strip()
+    question = ["loginctl", "show-user", str(os.getuid()), "--property=Linger", "--value"]
+    try:
+        said = _run(question, check=False, patience=_PATIENCE_FOR_ANSWERS).strip()
+    except ServiceError:
+        return None
     return {"yes": True, "no": False}.get(said)
 
 
 def _check_reachable() -> None:
     """Raise ServiceError if systemd does not run services for users here."""
     try:
-        _systemctl("show-environment")
+        _asked("show-environment")
     except ServiceError as error:
         raise ServiceError("systemd does not run user services here", hint=_without()) from error
 
@@ -323,7 +365,18 @@ def _systemctl(*arguments: str) -> str:
     return _run(["systemctl", "--user", *arguments])
 
 
-def _run(command: list[str], *, check: bool = True) -> str:
+def _asked(*arguments: str) -> str:
+    """Return what systemd answers to a question, which takes it no time."""
+    return _run(["systemctl", "--user", *arguments], patience=_PATIENCE_FOR_ANSWERS)
+
+
+def _number(rows: dict[str, str], name: str) -> int:
+    """Return a number that a manager reports, 0 if it is none."""
+    text = rows.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _run(command: list[str], *, check: bool = True, patience: float = _PATIENCE) -> str:
     """Run a program and return what it prints. Raises ServiceError if it fails and has to be checked."""
     import subprocess  # noqa: PLC0415 - most commands ask no service manager
 
@@ -334,7 +387,7 @@ def _run(command: list[str], *, check: bool = True) -> str:
         raise ServiceError(f"{command[0]} is not installed")
     try:
         done = subprocess.run(  # noqa: S603 - fixed programs, no shell
-            [program, *command[1:]], stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False
+            [program, *command[1:]], stdin=subprocess.DEVNULL, capture_output=True, timeout=patience, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise ServiceError(f"{command[0]} does not answer") from error
@@ -374,6 +427,10 @@ def _write(path: Path, data: bytes) -> None:
         os.replace(part, path)
     except OSError as error:
         raise ServiceError(f"cannot be written: {error.strerror}", path=path, hint=hint_for(error)) from error
+
+
+def _strict_beside(path: Path) -> Path:
+    return path.parent / f"{path.name}.d" / "katod-strict.conf"
 
 
 def _remove(path: Path) -> None:

@@ -7,6 +7,7 @@ from katod import durable
 from katod.smallfile import read_small, write_small
 
 NAME: Final = "paused"
+UNREADABLE: Final = "?"  # the time of a pause that cannot be read
 _LARGEST: Final = 64
 
 
@@ -16,11 +17,11 @@ def paused_since(state: Path) -> str:
     A state directory that is a file has no pause to end: what needs that directory says what is wrong with it.
     """
     try:
-        return read_small(state / NAME, _LARGEST).decode("ascii", "replace").strip() or "?"
+        return read_small(state / NAME, _LARGEST).decode("ascii", "replace").strip() or UNREADABLE
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError:
-        return "?"
+        return UNREADABLE
 
 
 def pause(state: Path, time: str) -> None:

@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from katod.errors import ServiceError
 
+T = TypeVar("T")
 _NAME: Final = "katod"
 # Where katod and the agents look for their directories, and what the local time is.
 _VARIABLES: Final = ("KATOD_STATE_DIR", "KATOD_DATA_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "TZ")
@@ -53,6 +54,25 @@ def locations(agents: Iterable[str]) -> dict[str, str]:
 def location_names(agents: Iterable[str]) -> list[str]:
     """Return the names of these variables, set or not."""
     return list(dict.fromkeys([*_VARIABLES, *agents]))
+
+
+def under(variables: Mapping[str, str], names: Iterable[str], call: Callable[[], T]) -> T:
+    """Return what a call returns where the variables with these names are as given, set or not."""
+    names = list(names)
+    before = {name: os.environ.get(name) for name in names}
+    try:
+        _set({name: variables.get(name) for name in names})
+        return call()
+    finally:
+        _set(before)
+
+
+def _set(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def environment_of(pid: int) -> dict[str, str] | None:

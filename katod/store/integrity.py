@@ -12,6 +12,7 @@ from typing import Final
 from katod import durable
 from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
+from katod.store.statefolder import trouble_with
 
 DatabaseError = sqlite3.Error  # for readers of a ledger, who need not know that it uses SQLite
 PRIVATE: Final = 0o600
@@ -76,12 +77,19 @@ def connect_read_only(path: Path, schema: str, *, untouched: bool = False) -> sq
     except sqlite3.DatabaseError as error:
         if connection is not None:
             connection.close()
-        hint = HOW_TO_MEND if is_damage(error) else ""
-        raise LedgerError(f"cannot be read: {safe_database_message(error)}", path=path, hint=hint) from error
+        raise _unreadable(path, error) from error
     if identity == (APPLICATION_ID, TABLES_VERSION):
         return connection
     with closing(connection):
         raise _foreign(identity, connection, path, schema)
+
+
+def _unreadable(path: Path, error: sqlite3.DatabaseError) -> LedgerError:
+    """Return what to say of an error of SQLite: what is wrong with the directory, if that is it."""
+    if not is_damage(error) and (trouble := trouble_with(path.parent)) is not None:
+        return LedgerError(trouble.what, path=trouble.path, hint=trouble.hint)
+    hint = HOW_TO_MEND if is_damage(error) else ""
+    return LedgerError(f"cannot be read: {safe_database_message(error)}", path=path, hint=hint)
 
 
 def _foreign(identity: tuple[int, int], ledger: sqlite3.Connection, path: Path, schema: str) -> LedgerError:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
+from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased, hint_for
 from katod.log import EventLog
 from katod.model import Identity, Range, SessionKey, Stat
 from katod.store import integrity
@@ -31,6 +31,7 @@ from katod.store.rows import (
     SourceRow,
     TombstoneRow,
 )  # fmt: skip
+from katod.store.statefolder import advice_for, trouble_with
 from katod.store.tables import (
     ADDED,
     APPLIED,
@@ -74,8 +75,11 @@ class Ledger:
             found = cls._existing(path, log)
             return found if found is not None else cls(integrity.create(path, SCHEMA))
         except (OSError, sqlite3.Error) as error:
+            if (trouble := trouble_with(directory)) is not None:
+                raise LedgerError(trouble.what, path=trouble.path, hint=trouble.hint) from error
             reason = error.strerror if isinstance(error, OSError) else integrity.safe_database_message(error)
-            raise LedgerError(f"cannot be used: {reason}", path=path) from error
+            hint = hint_for(error) if isinstance(error, OSError) else ""
+            raise LedgerError(f"cannot be used: {reason}", path=path, hint=hint) from error
 
     @classmethod
     def _existing(cls, path: Path, log: EventLog) -> "Ledger | None":
@@ -182,7 +186,7 @@ class Ledger:
                 self.db.execute("ROLLBACK")
                 self.projects.reload()
             if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
-                hint = "" if integrity.is_damage(error) else "is the disk full?"
+                hint = "" if integrity.is_damage(error) else advice_for(self.name)
                 raise LedgerError(
                     f"the ledger cannot be written: {integrity.safe_database_message(error)}", hint=hint
                 ) from error

@@ -1,7 +1,9 @@
 """`katod service`: with programs that note how they are called in place of systemd and launchd."""
 
+import json
 import os
 import sys
+import time
 
 import pytest
 
@@ -9,7 +11,8 @@ from katod import __version__
 from katod.agents import AGENTS
 from katod.cli import service
 from katod.errors import ServiceError
-from katod.service import manager
+from katod.service import launch, manager, running
+from katod.service.launch import MARKER
 from katod.service.lock import Lock
 
 # Answers as systemctl does, from files beside it, and notes what it was asked.
@@ -18,9 +21,11 @@ here=$(dirname "$0")
 echo "$@" >> "$here/asked"
 case "$2" in
 show-environment) [ ! -e "$here/down" ] || { echo "Failed to connect to bus" >&2; exit 1; } ;;
+enable) [ ! -e "$here/refuses" ] && [ -e "$HOME/.config/systemd/user/$3" ] || { echo "Unit file $3 does not exist." >&2; exit 1; } ;;
 start|restart) [ ! -e "$here/broken" ] || { echo "Job for katod.service failed." >&2; exit 1; }; touch "$here/up" ;;
-stop|disable) rm -f "$here/up" ;;
-show) if [ -e "$here/up" ]; then echo ActiveState=active; echo MainPID=42; echo StatusText=following 3 sessions
+stop|disable) [ ! -e "$here/refuses" ] || { echo "Unit file $3 does not exist." >&2; exit 1; }; rm -f "$here/up" ;;
+show) case "$*" in *UnitPath*) echo "/etc/systemd/user $HOME/.config/systemd/user"; exit ;; esac
+      if [ -e "$here/up" ]; then echo ActiveState=active; echo MainPID=42; echo StatusText=following 3 sessions
       else echo ActiveState=inactive; echo MainPID=0; echo Result=success; fi; echo UnitFileState=enabled ;;
 esac
 """
@@ -28,7 +33,8 @@ LAUNCHCTL = """#!/bin/sh
 here=$(dirname "$0")
 echo "$@" >> "$here/asked"
 case "$1" in
-bootstrap|kickstart) touch "$here/up" ;;
+bootstrap) touch "$here/up" ;;
+kickstart) [ -e "$here/up" ] || { echo "Could not find service" >&2; exit 113; } ;;
 bootout) rm -f "$here/up" ;;
 print) [ -e "$here/up" ] || exit 113; echo "	state = running"; echo "	pid = 42" ;;
 esac
@@ -103,6 +109,31 @@ def test_print_changes_nothing(world, programs):
     assert (programs.asked(), world.unit.exists()) == ([], False)
 
 
+def test_print_shows_each_file_that_is_written(world, programs):
+    """The drop-in of `--strict` too, and both of the server."""
+    for options in ((), ("--strict",), ("--strict", "--serve")):
+        printed = world.cli("service", "install", "--print", *options)
+        world.cli("service", "install", *options)
+        files = [path.read_text() for path in world.unit.parent.rglob("*") if path.is_file()]
+        assert all(text.rstrip("\n") in printed for text in files)
+        assert printed.count(MARKER) == len(files)
+
+
+@pytest.mark.parametrize("at", ["output", "link", "agent"])
+def test_what_is_below_tmp_is_not_hidden_from_the_service(world, programs, monkeypatch, at):
+    """A directory to write to, also behind a link, or one of an agent: with --strict, too."""
+    monkeypatch.setattr(launch, "_TEMPORARY", (str(world.home / "temporary"),))
+    folder = world.home / "temporary/mine"
+    folder.mkdir(parents=True)
+    (world.home / "link").symlink_to(folder)
+    assert "PrivateTmp=yes" in world.cli("service", "install", "--strict", "--print")
+    if at == "agent":
+        monkeypatch.setenv("CODEX_HOME", str(folder))
+    else:
+        world.configure(directory=str(folder if at == "output" else world.home / "link"))
+    assert "PrivateTmp=yes" not in world.cli("service", "install", "--strict", "--print")
+
+
 def test_the_variables_of_the_agents_are_kept(world, programs, monkeypatch):
     """What is set now holds for the service: of each agent, and katod's own; and a locale with all characters."""
     monkeypatch.setenv("CODEX_HOME", "/elsewhere")
@@ -133,7 +164,7 @@ def test_what_was_installed_can_be_examined(world, programs, monkeypatch):
     assert found.environment()["CODEX_HOME"] == "/elsewhere"
     assert found.writable() is None
     world.cli("service", "install", "--strict")
-    assert found.writable() == [str(world.out), str(world.state)]
+    assert set(found.writable()) >= {str(world.out), str(world.state)}
     (world.unit.parent / "katod.service.d" / "override.conf").write_text("[Service]\nEnvironment=CODEX_HOME=/mine\n")
     assert found.environment()["CODEX_HOME"] == "/mine"
     monkeypatch.setattr(sys, "platform", "darwin")
@@ -221,6 +252,67 @@ def test_it_is_removed_without_a_trace(world, programs):
     assert "not installed" in world.cli("service", "uninstall")
 
 
+def test_it_is_installed_where_the_manager_looks(world, programs, monkeypatch):
+    """A shell may have another XDG_CONFIG_HOME: the unit is where systemd sees it, and no other one is left."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(world.home / "conf"))
+    unseen = world.home / "conf/systemd/user/katod.service"
+    unseen.parent.mkdir(parents=True)
+    unseen.write_text(f"# {MARKER}\n")
+    assert f"wrote {world.unit}" in world.cli("service", "install", "--strict")
+    assert "XDG_CONFIG_HOME=" in world.unit.read_text()
+    assert not unseen.exists()
+    assert "PID 42" in world.cli("service", "status")
+    world.cli("service", "uninstall")
+    assert list(world.unit.parent.iterdir()) == []
+
+
+def test_one_that_cannot_be_enabled_leaves_no_file(world, programs):
+    """It would be taken for an installed service."""
+    (programs.folder / "refuses").touch()
+    world.cli("service", "install", "--strict", code=1)
+    assert "does not exist" in world.said
+    assert list(world.unit.parent.iterdir()) == []
+
+
+def test_it_is_removed_even_if_it_cannot_be_disabled(world, programs):
+    """A katod that still runs then is an error; the file is removed with both."""
+    for is_up in (False, True):
+        world.cli("service", "install")
+        (programs.folder / "refuses").touch()
+        if not is_up:
+            (programs.folder / "up").unlink()
+        world.cli("service", "uninstall", code=int(is_up))
+        assert ("still running" in world.said) is is_up
+        assert not world.unit.exists()
+        (programs.folder / "refuses").unlink()
+
+
+def test_a_manager_that_does_not_answer_is_left_soon(world, programs, monkeypatch):
+    """A question has a few seconds; what it is to do may take longer."""
+    monkeypatch.setattr(manager, "_PATIENCE_FOR_ANSWERS", 0.1)
+    programs.write("systemctl", "#!/bin/sh\nexec sleep 60\n")
+    programs.write("loginctl", "#!/bin/sh\nexec sleep 60\n")
+    begun = time.monotonic()
+    world.cli("service", "status", code=1)
+    assert "systemd does not run user services here" in world.said
+    assert manager.lingers() is None
+    assert time.monotonic() - begun < 5
+
+
+def test_a_process_id_that_is_none_is_unknown(world, programs):
+    """Whatever the manager says in its place."""
+    world.cli("service", "install")
+    programs.write("systemctl", SYSTEMCTL.replace("MainPID=42", "MainPID=²"))
+    assert "katod is running (PID 0)" in world.cli("service", "status")
+
+
+def test_a_variable_that_is_not_utf_8_is_named(world, programs, monkeypatch):
+    """A unit cannot have it."""
+    monkeypatch.setenv("CODEX_HOME", "/elsewhere/\udcff")
+    world.cli("service", "install", code=1)
+    assert "CODEX_HOME is not UTF-8" in world.said
+
+
 def test_it_is_started_stopped_and_restarted(world, programs):
     """Each command says how things are then."""
     world.cli("service", "start", code=1)
@@ -242,6 +334,18 @@ def test_status_compares_the_versions(world, programs):
     assert "the service has version 0.0.1" in world.cli("service", "status")
     (programs.folder / "katod").unlink()
     assert "cannot be started" in world.cli("service", "status")
+
+
+def test_status_says_that_a_restart_is_due(world, programs, monkeypatch):
+    """The process is older than the program: it was upgraded since."""
+    world.cli("service", "install")
+    world.state.mkdir(exist_ok=True)
+    row = {"pid": 42, "version": "0.0.1"}
+    (world.state / running.NAME).write_text(json.dumps(row))
+    said = world.cli("service", "status")
+    assert f"version 0.0.1 is running, {__version__} is installed: run `katod service restart`" in said
+    (world.state / running.NAME).write_text(json.dumps(row | {"pid": 43}))
+    assert "restart" not in world.cli("service", "status")
 
 
 def test_without_systemd_it_says_what_to_do(world, programs, monkeypatch):
@@ -281,6 +385,8 @@ def test_launchd_is_told_by_a_property_list(world, programs, monkeypatch):
     assert "PID 42" in world.cli("service", "restart")
     world.cli("service", "stop")
     assert "not running (not loaded)" in world.cli("service", "status", code=1)
+    assert "PID 42" in world.cli("service", "restart")
+    world.cli("service", "stop")
     assert "PID 42" in world.cli("service", "start")
     world.cli("service", "install", "--strict", code=1)
     assert "cannot restrict" in world.said

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from katod import __version__
+from katod.config import config_path
 from katod.doctor import daemon
 from katod.doctor.daemon import examine
 from katod.errors import ServiceError
+from katod.service import running
 from katod.service.lock import Lock
 from katod.service.manager import ServiceState
 from katod.service.sandbox import Sandbox
@@ -49,6 +51,7 @@ def service(home, monkeypatch):
     monkeypatch.setattr(daemon, "manager", lambda: found)
     monkeypatch.setattr(daemon, "version_of", lambda _: __version__)
     monkeypatch.setattr(daemon, "lingers", lambda: None)
+    monkeypatch.setattr(daemon, "environment_of", lambda _: None)
     monkeypatch.setattr(daemon, "sandbox", lambda _: Sandbox())
     lock = Lock.take(home.state)
     yield found
@@ -132,6 +135,20 @@ def test_another_program_than_this_one_is_a_problem(home, service, monkeypatch, 
     assert "has no command" in home.examined(examine)["daemon.program"].text
 
 
+def test_a_katod_that_was_upgraded_but_not_restarted_is_a_problem(home, service, monkeypatch):
+    """The program on the disk is not what runs; as a service, or alone."""
+    monkeypatch.setattr(running, "__version__", "0.0.1")
+    running.note(home.state)
+    finding = home.examined(examine)["daemon.version"]
+    assert (finding.level, finding.advice) == ("problem", "run `katod service restart`")
+    assert finding.data == {"running": "0.0.1", "this": __version__}
+    service.now = ServiceState(installed=False)
+    assert home.examined(examine)["daemon.version"].advice == "restart it"
+    monkeypatch.setattr(running, "__version__", __version__)
+    running.note(home.state)
+    assert "daemon.version" not in home.examined(examine)
+
+
 def test_another_configuration_is_a_problem(home, service):
     """What is examined here is not what the service uses."""
     service.arguments = [PROGRAM, "--config", "/a.toml", "run"]
@@ -150,6 +167,45 @@ def test_variables_that_differ_are_problems(home, service, monkeypatch):
     assert {finding.level for finding in found} == {"problem"}
     assert "CODEX_HOME is /here here, but /there for the service" in [finding.text for finding in found]
     assert "ZOT_HOME is not set here, but /z for the service" in [finding.text for finding in found]
+
+
+def test_a_variable_that_names_the_default_makes_no_difference(home, service, monkeypatch, tmp_path):
+    """Nor does another spelling of the same directory; set here or there alone."""
+    link = tmp_path / "link"
+    link.symlink_to(home.home)
+    monkeypatch.setenv("CODEX_HOME", str(home.home / ".codex"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home.home / ".claude"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(link / ".config") + "/")
+    service.variables |= {"XDG_DATA_HOME": str(home.home / ".local" / "share"), "XDG_STATE_HOME": "~/.local/state/"}
+    before = dict(os.environ)
+    found = [finding for finding in examine(home.case()) if finding.check == "daemon.variable"]
+    assert [finding.level for finding in found] == ["ok"], found
+    assert dict(os.environ) == before
+    (home.home / ".config" / "claude").mkdir(parents=True)
+    found = [finding for finding in examine(home.case()) if finding.check == "daemon.variable"]
+    assert [finding.data.get("name") for finding in found] == ["CLAUDE_CONFIG_DIR"]
+
+
+def test_the_process_of_the_service_says_what_it_has(home, service, monkeypatch):
+    """Its manager may give it variables that no unit has."""
+    has = {"KATOD_STATE_DIR": str(home.state), "CODEX_HOME": "/alt"}
+    monkeypatch.setattr(daemon, "environment_of", lambda _: has)
+    found = home.examined(examine)["daemon.variable"]
+    assert (found.level, found.data["name"], found.data["service"]) == ("problem", "CODEX_HOME", "/alt")
+    assert "unset-environment CODEX_HOME" in found.advice
+    monkeypatch.setenv("CODEX_HOME", "/alt")
+    assert home.examined(examine)["daemon.variable"].level == "ok"
+    has["KATOD_CONFIG"] = "/other.toml"
+    assert home.examined(examine)["daemon.config"].data["service"] == "/other.toml"
+
+
+def test_a_named_configuration_may_be_the_default_one(home, service, monkeypatch):
+    """It is the same file."""
+    monkeypatch.delenv("KATOD_CONFIG", raising=False)
+    default = str(config_path())
+    assert "daemon.config" not in home.examined(examine, config=default)
+    service.arguments = [PROGRAM, "--config", default, "run"]
+    assert "daemon.config" not in home.examined(examine)
 
 
 def test_whether_restrictions_take_effect_is_said(home, service, monkeypatch):

@@ -3,11 +3,14 @@
 import sqlite3
 
 from katod.archive.folders import ASIDE, NAME
+from katod.doctor import ledger
 from katod.doctor.ledger import examine_errors, examine_state, open_ledger
 from katod.errors import LedgerError
 from katod.model import Identity, SessionKey, Stat
+from katod.store import integrity
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import RefusalRow, SampleRow, SourceRow
+from katod.store.statefolder import Trouble
 from tests.doctor.test_outputs import ledger_with
 from tests.support.parts import memory_ledger
 
@@ -16,7 +19,7 @@ KEY = SessionKey("claude", "s")
 
 def opened(state):
     """Return what is said of the ledger, which is closed again."""
-    ledger, finding = open_ledger(state)
+    ledger, [finding] = open_ledger(state)
     if ledger is not None:
         ledger.close()
     return finding
@@ -39,6 +42,20 @@ def test_a_damaged_ledger_is_a_problem(world):
         assert finding.level == "problem"
         assert "restart katod" in finding.advice
         assert "transcripts are not affected" in finding.advice
+
+
+def test_what_comes_of_the_state_directory_is_not_said_twice(world, monkeypatch):
+    """Another finding says why the ledger cannot be read; damage is damage, whatever the disk is."""
+    monkeypatch.setattr(ledger, "trouble_with", lambda state: Trouble(state, "belongs to another user", "chown"))
+    path = world.state / LEDGER_NAME
+    path.write_bytes(b"no database")
+    assert "restart katod" in opened(world.state).advice
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(integrity, "check_files", refuse)
+    assert open_ledger(world.state) == (None, [])
 
 
 def test_a_ledger_that_is_busy_is_a_warning(world, monkeypatch):

@@ -290,6 +290,7 @@ STATE = {
     "ledger.db-shm",
     "lock",
     "home.json",
+    "running.json",
     FOLDER,
 }
 WINDOWS = (

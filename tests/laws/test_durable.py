@@ -22,6 +22,7 @@ OTHERWISE = {
     "katod.service.lock": "whose lock it is now",
     "katod.service.manager": "unit files, which `katod service install` writes again",
     "katod.service.recordingfiles": "what status lines show of the running daemon",
+    "katod.service.running": "the version of the running daemon",
     "katod.store.usagecache": "a cache",
 }
 SYSTEM = {

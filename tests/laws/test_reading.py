@@ -44,6 +44,7 @@ OPENS = {
     "katod.service.manager": "unit files",
     "katod.service.pause": "the pause",
     "katod.service.program": "/proc",
+    "katod.service.running": "the version that runs",
     "katod.service.sandbox": "/proc",
     "katod.service.home": "whose state it is, and the id of the machine",
     "katod.service.recordingfiles": "what status lines show",

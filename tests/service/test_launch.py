@@ -4,6 +4,7 @@ import os
 import plistlib
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_the_variables_of_a_unit_can_be_read_again(one, other):
     """Whatever is in them, and what the strict drop-in lets katod write to, too."""
     variables = {"A": one, "B": other}
     assert environment_in(unit(Launch("/katod", "", variables))) == variables
-    assert writable_in(strict([f"/{one}", f"/{other}"])) == [f"/{one}", f"/{other}"]
+    assert writable_in(strict(LAUNCH, [f"/{one}", f"/{other}"])) == [f"/{one}", f"/{other}"]
 
 
 def test_connections_are_allowed_only_if_they_are_needed():
@@ -59,12 +60,29 @@ def test_connections_are_allowed_only_if_they_are_needed():
     networked = Launch("/katod", network=True)
     assert "RestrictAddressFamilies=AF_UNIX\n" in unit(LAUNCH)
     assert "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6\n" in unit(networked)
-    assert "PrivateNetwork=yes\n" in strict([])
-    assert "PrivateNetwork" not in strict([], network=True)
+    assert "PrivateNetwork=yes\n" in strict(LAUNCH, [])
+    assert "PrivateNetwork" not in strict(networked, [])
     assert has_network(unit(networked))
-    assert has_network(unit(networked) + strict([], network=True))
+    assert has_network(unit(networked) + strict(networked, []))
     assert not has_network(unit(LAUNCH))
-    assert not has_network(unit(networked) + "\n" + strict([]))
+    assert not has_network(unit(networked) + "\n" + strict(LAUNCH, []))
+
+
+@pytest.mark.parametrize(
+    ("writable", "needs", "own"),
+    [
+        ("/home/me/katod", "/home/me/.codex", True),
+        ("/tmpfiles", "/srv/tmp", True),
+        ("/tmp/katod", "/home/me/.codex", False),
+        ("/var/tmp/katod", "/home/me/.codex", False),
+        ("/home/me/katod", "/tmp/codex", False),
+    ],
+)
+def test_a_temporary_directory_of_its_own_hides_nothing_that_it_needs(writable, needs, own):
+    """What is recorded there would be gone when the service stops, and sessions there would not be seen."""
+    text = strict(replace(LAUNCH, needs=(needs,)), [writable])
+    assert ("PrivateTmp=yes\n" in text) is own
+    assert writable_in(text) == [writable, *([] if own else ["/tmp", "/var/tmp"])]
 
 
 def test_settings_of_the_users_own_are_read_after_the_units():
@@ -95,7 +113,7 @@ def test_systemd_accepts_the_unit(tmp_path, dropped_in, serves, most):
     if dropped_in:
         folder = tmp_path / "katod.service.d"
         folder.mkdir()
-        (folder / "strict.conf").write_text(strict(["/home/me/katod", "/home/me/a b"]))
+        (folder / "strict.conf").write_text(strict(LAUNCH, ["/home/me/katod", "/home/me/a b"]))
     environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
     verified = subprocess.run(
         ["systemd-analyze", "--user", "verify", file], env=environment, capture_output=True, check=False

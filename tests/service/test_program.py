@@ -1,12 +1,21 @@
 """Which path of the program a service manager is told."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from katod.errors import ServiceError
-from katod.service.program import environment, environment_of, installed_program, location_names, locations, version_of
+from katod.service.program import (
+    environment,
+    environment_of,
+    installed_program,
+    location_names,
+    locations,
+    under,
+    version_of,
+)
 from tests.support.live import until
 
 
@@ -90,3 +99,19 @@ def test_the_environment_of_a_process_is_seen():
         process.kill()
         process.wait()
     assert environment_of(process.pid) is None
+
+
+def test_what_is_called_under_other_variables_leaves_none_behind(monkeypatch):
+    """They are set or not as given, and as before afterwards, also after an error."""
+    monkeypatch.setenv("CODEX_HOME", "/here")
+    monkeypatch.delenv("ZOT_HOME", raising=False)
+    before = dict(os.environ)
+
+    def seen():
+        return os.environ.get("CODEX_HOME"), os.environ.get("ZOT_HOME")
+
+    assert under({"ZOT_HOME": "/z"}, ["CODEX_HOME", "ZOT_HOME"], seen) == (None, "/z")
+    assert dict(os.environ) == before
+    with pytest.raises(KeyError):
+        under({"ZOT_HOME": "/z"}, ["CODEX_HOME", "ZOT_HOME"], lambda: os.environ["CODEX_HOME"])
+    assert dict(os.environ) == before

@@ -132,6 +132,43 @@ def test_the_doctor_sees_whether_the_service_fits_and_its_restrictions_take_effe
     assert "✗ CODEX_HOME is /elsewhere here, but not set for the service" in said, said
 
 
+def test_a_unit_that_the_shell_would_put_elsewhere_is_where_the_manager_looks(managed):
+    """XDG_CONFIG_HOME of the shell alone: it is installed, found, and removed without a trace."""
+    world = managed
+    said = in_namespace(
+        world,
+        """
+        export XDG_CONFIG_HOME="$HOME/elsewhere"
+        katod service install
+        katod service status > /dev/null && echo running
+        katod service uninstall
+        """,
+    )
+    unit = world.home / ".config/systemd/user/katod.service"
+    assert f"wrote {unit}" in said, said
+    assert "\nrunning\n" in said, said
+    assert f"removed {unit}" in said, said
+    assert list(unit.parent.rglob("*")) == []
+
+
+def test_a_strict_service_writes_where_others_see_it(managed):
+    """A directory below /tmp is not one of its own, which would be gone with it; nor is the session there hidden."""
+    world = managed
+    source = world.claude()
+    source.append(source.user("::start notes\nhello"))
+    said = in_namespace(
+        world,
+        f"""
+        katod service install --strict > /dev/null
+        until_ 'grep -q hello "{world.out}"/*/notes.md'
+        katod service uninstall > /dev/null
+        """,
+    )
+    assert str(world.out).startswith("/tmp/"), "the test needs a directory there"
+    assert said == ""
+    assert "hello" in world.written()["notes.md"]
+
+
 def test_a_watchdog_restarts_a_daemon_that_hangs(managed):
     """As long as it sweeps it is left alone, with any patience of the manager; stopped in its tracks, it is replaced."""
     world = managed
