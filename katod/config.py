@@ -16,6 +16,7 @@ from katod.agents import AGENTS
 from katod.destinations import DeliverySettings, MatrixSettings, OtlpSettings, is_absolute
 from katod.errors import ConfigError, KatodError
 from katod.formatspec import MARKDOWN, FormatName, format_of, recorded_formats
+from katod.localzone import is_zone, machine_zone
 from katod.log import LEVELS
 from katod.model import Attachments, ToolsSetting
 from katod.smallfile import read_small
@@ -24,7 +25,6 @@ from katod.text import is_plain_name
 CONFIG_NAME: Final = "katod.toml"
 SEAL_KEY_NAME: Final = "seal-key.pem"
 LARGEST: Final = 1024 * 1024  # bytes of a configuration file
-_UTC: Final = dict.fromkeys(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"), "UTC")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 _ORIGIN: Final = re.compile(  # as browsers write it; without TLS only from this machine, for a port that is forwarded
     r"https://[a-z0-9.-]+(?::(?!443$)[0-9]{1,5})?|http://(?:localhost|127\.0\.0\.1|\[::1\]):[0-9]{1,5}"
@@ -229,14 +229,8 @@ def is_key(where: tuple[str, ...]) -> bool:
 
 
 def local_zone() -> str:
-    """Return the IANA name of the machine's time zone, `UTC` if it has none."""
-    if named := _zone(os.environ.get("TZ", "").removeprefix(":")):
-        return named
-    try:
-        target = os.path.realpath("/etc/localtime")
-    except OSError:
-        return "UTC"
-    return _zone(target.partition("zoneinfo/")[2]) or "UTC"
+    """Return the IANA name of the machine's time zone, `UTC` if it has none, or one that is not known."""
+    return machine_zone() or "UTC"
 
 
 def written_directories(settings: Settings, state: Path) -> list[str]:
@@ -244,22 +238,6 @@ def written_directories(settings: Settings, state: Path) -> list[str]:
     saved = [str(rescue_path())] if settings.recording.rescue else []
     directories = [settings.output.directory, *settings.output.allowed_roots, str(state), *saved]
     return [os.path.abspath(os.path.expanduser(path)) for path in directories]
-
-
-def _zone(name: str) -> str:
-    """Return the name of a zone as katod writes it, empty if there is none; zones are loaded only for other ones."""
-    name = _UTC.get(name, name)
-    return name if name == "UTC" or (name and _is_zone(name)) else ""
-
-
-def _is_zone(name: str) -> bool:
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 - few name a zone
-
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
 
 
 @cache
@@ -327,7 +305,7 @@ class SettingsReader:
     def check(self, settings: Settings) -> None:
         """Check what types cannot express."""
         zone = settings.output.time_zone
-        if zone != "local" and not _is_zone(zone):
+        if zone != "local" and not is_zone(zone):
             raise self.wrong(("output", "time_zone"), "must be `local` or an IANA name like Europe/Berlin")
         if not is_absolute(settings.output.directory):
             raise self.wrong(("output", "directory"), "must be an absolute path, or start with ~/")

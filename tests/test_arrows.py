@@ -24,6 +24,7 @@ ARROWS = {
     "backoff": "",
     "durable": "",
     "processes": "",
+    "localzone": "",
     "smallfile": "durable",
     "gitcommand": "errors",
     "formatspec": "formats model",
@@ -33,7 +34,7 @@ ARROWS = {
     "states": "",
     "lifecycle": "events states",
     "destinations": "",
-    "config": "agents destinations errors formatspec log model smallfile text",
+    "config": "agents destinations errors formatspec localzone log model smallfile text",
     "project": "command config durable errors formatspec model shell smallfile write",
     # what is stored between the stages
     "store": "durable errors log model text",
@@ -84,7 +85,7 @@ ARROWS = {
     "daemon": "agents chores config discover errors log model pipeline preload record service shellrequests store",
     "doctor": "agents config destinations discover errors log matrix model otlp project record rescue service shell store write",
     "cli": (
-        "agents archive command config daemon destinations discover doctor durable errors events formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
+        "agents archive command config daemon destinations discover doctor durable errors events formats formatspec localzone log mcp metadata model paths project record rescue seal search serve service setup"
         " shell smallfile states store tables text usage why"
     ),
     "__main__": "cli",
@@ -147,6 +148,7 @@ IMPURE = {
     "config": "katod.config",
     "chores": "katod.chores",
     "daemon": "katod.daemon",
+    "localzone": "katod.localzone",
     "log": "katod.log",
     "pipeline": "katod.pipeline",
     "durable": "katod.durable",

@@ -11,7 +11,7 @@ import pytest
 
 from katod import config
 from katod.agents import AGENTS
-from katod.config import AgentSettings, Settings, config_path, load, local_zone, parse_settings, state_path
+from katod.config import AgentSettings, Settings, config_path, load, parse_settings, state_path
 from katod.errors import ConfigError, KatodError
 from tests.looping import each
 from tests.modules import modules
@@ -330,25 +330,6 @@ def test_state_directory_can_be_moved(monkeypatch):
     assert config.state_path() == Path("/home/me/state")
     monkeypatch.delenv("KATOD_STATE_DIR")
     assert config.state_path().name == "katod"
-
-
-@pytest.mark.parametrize(
-    ("variable", "link", "zone"),
-    [
-        ("Asia/Tokyo", "/usr/share/zoneinfo/Europe/Berlin", "Asia/Tokyo"),
-        (":Asia/Tokyo", "", "Asia/Tokyo"),
-        ("", "/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin"),
-        ("Mars/Olympus", "/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin"),
-        ("", "/var/db/timezone/zoneinfo/America/St_Johns", "America/St_Johns"),
-        ("", "/usr/share/zoneinfo/Mars/Olympus", "UTC"),
-        ("", "/etc/localtime", "UTC"),
-    ],
-)
-def test_machines_zone_is_found_by_name(monkeypatch, variable, link, zone):
-    """The zone is the one named by TZ or the system's link, otherwise UTC."""
-    monkeypatch.setenv("TZ", variable)
-    monkeypatch.setattr(os.path, "realpath", lambda _: link)
-    assert local_zone() == zone
 
 
 SECTIONS = {section.name for section in fields(Settings)}

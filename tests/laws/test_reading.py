@@ -24,6 +24,7 @@ OPENS = {
     "katod.config": "the configuration",
     "katod.durable": "folders, to sync them",
     "katod.doctor.machine": "/proc",
+    "katod.localzone": "the zone of this machine, and the zone database",
     "katod.delivery.http": "the token of Matrix, and headers for a collector",
     "katod.project.allowed": "a project's file; the list of those that are allowed",
     "katod.record.policy": "what git says of a worktree",
