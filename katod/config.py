@@ -30,6 +30,7 @@ _ORIGIN: Final = re.compile(  # as browsers write it; without TLS only from this
     r"https://[a-z0-9.-]+(?::(?!443$)[0-9]{1,5})?|http://(?:localhost|127\.0\.0\.1|\[::1\]):[0-9]{1,5}"
 )
 _LAST_PORT: Final = 65535
+_LARGEST_NUMBER: Final = 1_000_000_000
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
 
 
@@ -169,14 +170,26 @@ def seal_key_path() -> Path:
 
 def state_path() -> Path:
     """Return the state directory: `$KATOD_STATE_DIR`, or the platform's default."""
-    named = os.environ.get("KATOD_STATE_DIR")
-    return with_home(named) if named else platformdirs.user_state_path("katod")
+    return _named_directory("KATOD_STATE_DIR") or platformdirs.user_state_path("katod")
 
 
 def data_path() -> Path:
     """Return the directory of what katod keeps for its person: `$KATOD_DATA_DIR`, or the platform's default."""
-    named = os.environ.get("KATOD_DATA_DIR")
-    return with_home(named) if named else platformdirs.user_data_path("katod")
+    return _named_directory("KATOD_DATA_DIR") or platformdirs.user_data_path("katod")
+
+
+def _named_directory(variable: str) -> Path | None:
+    """Return the directory that a variable names, None if it names none. Raises KatodError.
+
+    A relative path would be another directory for the service, and for each command elsewhere.
+    """
+    named = os.environ.get(variable)
+    if not named:
+        return None
+    path = with_home(named)
+    if not path.is_absolute():
+        raise ConfigError(f"`{variable}` must be an absolute path, or start with ~/", path=named)
+    return path
 
 
 def rescue_path() -> Path:
@@ -281,6 +294,7 @@ class SettingsReader:
         return str(value)
 
     def _typed(self, kinds: tuple[Any, ...], value: Any, where: tuple[str, ...]) -> Any:
+        self._check_bounds(value, where)
         if tuple[str, ...] in kinds and isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
         if any(value in get_args(kind) for kind in kinds if get_origin(kind) is Literal):
@@ -288,6 +302,14 @@ class SettingsReader:
         if type(value) not in kinds or (isinstance(value, int) and value < 0):
             raise self.wrong(where, f"must be {' or '.join(map(_name_of, kinds))}")
         return value
+
+    def _check_bounds(self, value: Any, where: tuple[str, ...]) -> None:
+        """Check that the system can do anything with a value at all."""
+        texts = [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
+        if any("\0" in text for text in texts):
+            raise self.wrong(where, "must not contain the control character NUL")
+        if isinstance(value, int) and value > _LARGEST_NUMBER:
+            raise self.wrong(where, f"must be at most {_LARGEST_NUMBER}")
 
     def _agents(self, tree: dict[str, Any]) -> dict[str, AgentSettings]:
         agents = {name: AgentSettings() for name in AGENTS}
@@ -369,7 +391,9 @@ class SettingsReader:
         for _, name, specification, conversion in fields_used:
             if not name:
                 raise self.wrong(where, "is not a valid template: {} needs a field name")
-            if name not in TEMPLATE_FIELDS or specification or conversion:
+            if specification or conversion:
+                raise self.wrong(where, f"gives {{{name}}} a format or a conversion, which it cannot have")
+            if name not in TEMPLATE_FIELDS:
                 raise self.wrong(where, f"uses {{{name}}}, which is not one of {', '.join(TEMPLATE_FIELDS)}")
 
     def unknown(self, where: tuple[str, ...], names: list[str]) -> ConfigError:

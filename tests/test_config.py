@@ -388,6 +388,33 @@ def test_every_key_is_read():
     assert set(every_key()) - set(keys_that_are_read()) == set()
 
 
+@pytest.mark.parametrize(
+    ("variable", "read_path"), [("KATOD_STATE_DIR", state_path), ("KATOD_DATA_DIR", config.data_path)]
+)
+def test_a_relative_directory_is_refused(monkeypatch, variable, read_path):
+    """It would be another one for the service, and for each command that runs elsewhere."""
+    monkeypatch.setenv(variable, "st")
+    with pytest.raises(KatodError, match=f"^st: `{variable}` must be an absolute path, or start with ~/$"):
+        read_path()
+
+
+@each(
+    ("text", "problem"),
+    [
+        ("[content]\nmax_result = 99999999999999999999999", "must be at most 1000000000"),
+        ('[output]\ndirectory = "/a\\u0000b"', "must not contain the control character NUL"),
+        ('[agents.claude]\nroots = ["/a", "/a\\u0000b"]', "must not contain the control character NUL"),
+        ('[archive]\nfolders = ["/a\\u0000b"]', "must not contain the control character NUL"),
+        ('[otlp]\nheaders_file = "/a\\u0000b"', "must not contain the control character NUL"),
+        ('[output]\nfilename = "{title:.20}"', r"gives \{title\} a format or a conversion, which it cannot have"),
+        ('[output]\nfilename = "{title!s}"', r"gives \{title\} a format or a conversion, which it cannot have"),
+    ],
+)
+def test_values_that_nothing_can_be_done_with_are_refused(text, problem):
+    """They would stop all recording, or end commands with a traceback."""
+    assert re.search(f"line 2: `[a-z._]+` {problem}", str(mistake(text)))
+
+
 def test_a_state_directory_of_an_unknown_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory of that name, wherever one stands, would be another state each time."""
     monkeypatch.setenv("KATOD_STATE_DIR", "~nobody1/state")
