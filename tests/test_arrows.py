@@ -66,7 +66,7 @@ ARROWS = {
     # signatures of what was exported
     "seal": "durable errors events formats model smallfile",
     # what katod adds to the agents' own files
-    "setup": "agents command durable errors service write",
+    "setup": "agents command durable errors service smallfile write",
     # sessions that are saved from deletion
     "rescue": (
         "agents archive discover durable errors events formats formatspec log metadata model project record smallfile store write"
@@ -170,7 +170,7 @@ IMPURE = {
     "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .usagecache",
     "record": ".catchup .currentstate .delivery .export .follow .history .naming .native .policy .projectglobs .promptfiles .resync .sample .session .stream",
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .sandbox .sd_notify .signals",
-    "setup": ".files .hook .plan",
+    "setup": ".files .hook .made .plan",
     "search": ".outputs .sessions .shared .since .transcriptfiles",
     "usage": ".overall .pricetable",
     "why": ".explain .git .target",

@@ -48,6 +48,7 @@ OPENS = {
     "katod.service.sandbox": "/proc",
     "katod.service.home": "whose state it is, and the id of the machine",
     "katod.service.recordingfiles": "what status lines show",
+    "katod.setup.made": "which folders setup made",
     "katod.setup.files": "the agents' own files",
     "katod.usage.pricetable": "a file with prices that a person named",
     "katod.processes": "what another process of this program passes on",
