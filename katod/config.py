@@ -16,6 +16,7 @@ from katod.agents import AGENTS
 from katod.destinations import DeliverySettings, MatrixSettings, OtlpSettings, is_absolute
 from katod.errors import ConfigError, KatodError
 from katod.formatspec import MARKDOWN, FormatName, format_of, recorded_formats
+from katod.localzone import is_zone, machine_zone
 from katod.log import LEVELS
 from katod.model import Attachments, ToolsSetting
 from katod.smallfile import read_small
@@ -24,12 +25,12 @@ from katod.text import is_plain_name
 CONFIG_NAME: Final = "katod.toml"
 SEAL_KEY_NAME: Final = "seal-key.pem"
 LARGEST: Final = 1024 * 1024  # bytes of a configuration file
-_UTC: Final = dict.fromkeys(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"), "UTC")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 _ORIGIN: Final = re.compile(  # as browsers write it; without TLS only from this machine, for a port that is forwarded
     r"https://[a-z0-9.-]+(?::(?!443$)[0-9]{1,5})?|http://(?:localhost|127\.0\.0\.1|\[::1\]):[0-9]{1,5}"
 )
 _LAST_PORT: Final = 65535
+_LARGEST_NUMBER: Final = 1_000_000_000
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
 
 
@@ -169,14 +170,26 @@ def seal_key_path() -> Path:
 
 def state_path() -> Path:
     """Return the state directory: `$KATOD_STATE_DIR`, or the platform's default."""
-    named = os.environ.get("KATOD_STATE_DIR")
-    return with_home(named) if named else platformdirs.user_state_path("katod")
+    return _named_directory("KATOD_STATE_DIR") or platformdirs.user_state_path("katod")
 
 
 def data_path() -> Path:
     """Return the directory of what katod keeps for its person: `$KATOD_DATA_DIR`, or the platform's default."""
-    named = os.environ.get("KATOD_DATA_DIR")
-    return with_home(named) if named else platformdirs.user_data_path("katod")
+    return _named_directory("KATOD_DATA_DIR") or platformdirs.user_data_path("katod")
+
+
+def _named_directory(variable: str) -> Path | None:
+    """Return the directory that a variable names, None if it names none. Raises KatodError.
+
+    A relative path would be another directory for the service, and for each command elsewhere.
+    """
+    named = os.environ.get(variable)
+    if not named:
+        return None
+    path = with_home(named)
+    if not path.is_absolute():
+        raise ConfigError(f"`{variable}` must be an absolute path, or start with ~/", path=named)
+    return path
 
 
 def rescue_path() -> Path:
@@ -229,14 +242,8 @@ def is_key(where: tuple[str, ...]) -> bool:
 
 
 def local_zone() -> str:
-    """Return the IANA name of the machine's time zone, `UTC` if it has none."""
-    if named := _zone(os.environ.get("TZ", "").removeprefix(":")):
-        return named
-    try:
-        target = os.path.realpath("/etc/localtime")
-    except OSError:
-        return "UTC"
-    return _zone(target.partition("zoneinfo/")[2]) or "UTC"
+    """Return the IANA name of the machine's time zone, `UTC` if it has none, or one that is not known."""
+    return machine_zone() or "UTC"
 
 
 def written_directories(settings: Settings, state: Path) -> list[str]:
@@ -244,22 +251,6 @@ def written_directories(settings: Settings, state: Path) -> list[str]:
     saved = [str(rescue_path())] if settings.recording.rescue else []
     directories = [settings.output.directory, *settings.output.allowed_roots, str(state), *saved]
     return [os.path.abspath(os.path.expanduser(path)) for path in directories]
-
-
-def _zone(name: str) -> str:
-    """Return the name of a zone as katod writes it, empty if there is none; zones are loaded only for other ones."""
-    name = _UTC.get(name, name)
-    return name if name == "UTC" or (name and _is_zone(name)) else ""
-
-
-def _is_zone(name: str) -> bool:
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 - few name a zone
-
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
 
 
 @cache
@@ -303,6 +294,7 @@ class SettingsReader:
         return str(value)
 
     def _typed(self, kinds: tuple[Any, ...], value: Any, where: tuple[str, ...]) -> Any:
+        self._check_bounds(value, where)
         if tuple[str, ...] in kinds and isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
         if any(value in get_args(kind) for kind in kinds if get_origin(kind) is Literal):
@@ -310,6 +302,14 @@ class SettingsReader:
         if type(value) not in kinds or (isinstance(value, int) and value < 0):
             raise self.wrong(where, f"must be {' or '.join(map(_name_of, kinds))}")
         return value
+
+    def _check_bounds(self, value: Any, where: tuple[str, ...]) -> None:
+        """Check that the system can do anything with a value at all."""
+        texts = [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
+        if any("\0" in text for text in texts):
+            raise self.wrong(where, "must not contain the control character NUL")
+        if isinstance(value, int) and value > _LARGEST_NUMBER:
+            raise self.wrong(where, f"must be at most {_LARGEST_NUMBER}")
 
     def _agents(self, tree: dict[str, Any]) -> dict[str, AgentSettings]:
         agents = {name: AgentSettings() for name in AGENTS}
@@ -327,7 +327,7 @@ class SettingsReader:
     def check(self, settings: Settings) -> None:
         """Check what types cannot express."""
         zone = settings.output.time_zone
-        if zone != "local" and not _is_zone(zone):
+        if zone != "local" and not is_zone(zone):
             raise self.wrong(("output", "time_zone"), "must be `local` or an IANA name like Europe/Berlin")
         if not is_absolute(settings.output.directory):
             raise self.wrong(("output", "directory"), "must be an absolute path, or start with ~/")
@@ -391,7 +391,9 @@ class SettingsReader:
         for _, name, specification, conversion in fields_used:
             if not name:
                 raise self.wrong(where, "is not a valid template: {} needs a field name")
-            if name not in TEMPLATE_FIELDS or specification or conversion:
+            if specification or conversion:
+                raise self.wrong(where, f"gives {{{name}}} a format or a conversion, which it cannot have")
+            if name not in TEMPLATE_FIELDS:
                 raise self.wrong(where, f"uses {{{name}}}, which is not one of {', '.join(TEMPLATE_FIELDS)}")
 
     def unknown(self, where: tuple[str, ...], names: list[str]) -> ConfigError:

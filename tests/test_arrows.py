@@ -24,6 +24,7 @@ ARROWS = {
     "backoff": "",
     "durable": "",
     "processes": "",
+    "localzone": "",
     "smallfile": "durable",
     "gitcommand": "errors",
     "formatspec": "formats model",
@@ -33,7 +34,7 @@ ARROWS = {
     "states": "",
     "lifecycle": "events states",
     "destinations": "",
-    "config": "agents destinations errors formatspec log model smallfile text",
+    "config": "agents destinations errors formatspec localzone log model smallfile text",
     "project": "command config durable errors formatspec model shell smallfile write",
     # what is stored between the stages
     "store": "durable errors log model shell text",
@@ -65,7 +66,7 @@ ARROWS = {
     # signatures of what was exported
     "seal": "durable errors events formats model smallfile",
     # what katod adds to the agents' own files
-    "setup": "agents command durable errors service write",
+    "setup": "agents command durable errors service smallfile write",
     # sessions that are saved from deletion
     "rescue": (
         "agents archive discover durable errors events formats formatspec log metadata model project record smallfile store write"
@@ -84,7 +85,7 @@ ARROWS = {
     "daemon": "agents chores config discover errors log model pipeline preload record service shellrequests store",
     "doctor": "agents archive config destinations discover errors log matrix otlp project record rescue service shell store write",
     "cli": (
-        "agents archive command config daemon destinations discover doctor durable errors events formats formatspec log mcp metadata model paths project record rescue seal search serve service setup"
+        "agents archive command config daemon destinations discover doctor durable errors events formats formatspec localzone log mcp metadata model paths project record rescue seal search serve service setup"
         " shell smallfile states store tables text usage why"
     ),
     "__main__": "cli",
@@ -147,6 +148,7 @@ IMPURE = {
     "config": "katod.config",
     "chores": "katod.chores",
     "daemon": "katod.daemon",
+    "localzone": "katod.localzone",
     "log": "katod.log",
     "pipeline": "katod.pipeline",
     "durable": "katod.durable",
@@ -168,7 +170,7 @@ IMPURE = {
     "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .statefolder .usagecache",
     "record": ".catchup .currentstate .delivery .export .follow .history .naming .native .policy .projectglobs .promptfiles .resync .sample .session .stream",
     "service": ".control .desktop .home .interrupted .lock .manager .openstate .pause .program .recordingfiles .running .sandbox .sd_notify .signals",
-    "setup": ".files .hook .plan",
+    "setup": ".files .hook .made .plan",
     "search": ".outputs .sessions .shared .since .transcriptfiles",
     "usage": ".overall .pricetable",
     "why": ".explain .git .places .target",

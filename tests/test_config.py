@@ -11,7 +11,7 @@ import pytest
 
 from katod import config
 from katod.agents import AGENTS
-from katod.config import AgentSettings, Settings, config_path, load, local_zone, parse_settings, state_path
+from katod.config import AgentSettings, Settings, config_path, load, parse_settings, state_path
 from katod.errors import ConfigError, KatodError
 from tests.looping import each
 from tests.modules import modules
@@ -332,25 +332,6 @@ def test_state_directory_can_be_moved(monkeypatch):
     assert config.state_path().name == "katod"
 
 
-@pytest.mark.parametrize(
-    ("variable", "link", "zone"),
-    [
-        ("Asia/Tokyo", "/usr/share/zoneinfo/Europe/Berlin", "Asia/Tokyo"),
-        (":Asia/Tokyo", "", "Asia/Tokyo"),
-        ("", "/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin"),
-        ("Mars/Olympus", "/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin"),
-        ("", "/var/db/timezone/zoneinfo/America/St_Johns", "America/St_Johns"),
-        ("", "/usr/share/zoneinfo/Mars/Olympus", "UTC"),
-        ("", "/etc/localtime", "UTC"),
-    ],
-)
-def test_machines_zone_is_found_by_name(monkeypatch, variable, link, zone):
-    """The zone is the one named by TZ or the system's link, otherwise UTC."""
-    monkeypatch.setenv("TZ", variable)
-    monkeypatch.setattr(os.path, "realpath", lambda _: link)
-    assert local_zone() == zone
-
-
 SECTIONS = {section.name for section in fields(Settings)}
 DEFINING = {"katod.config", "katod.destinations"}  # the classes of sections
 CLASSES = {section.name: type(getattr(Settings(), section.name)).__name__ for section in fields(Settings)}
@@ -405,6 +386,33 @@ def keys_that_are_read():
 def test_every_key_is_read():
     """Each key is read somewhere: one that nothing reads would be accepted, documented, and without effect."""
     assert set(every_key()) - set(keys_that_are_read()) == set()
+
+
+@pytest.mark.parametrize(
+    ("variable", "read_path"), [("KATOD_STATE_DIR", state_path), ("KATOD_DATA_DIR", config.data_path)]
+)
+def test_a_relative_directory_is_refused(monkeypatch, variable, read_path):
+    """It would be another one for the service, and for each command that runs elsewhere."""
+    monkeypatch.setenv(variable, "st")
+    with pytest.raises(KatodError, match=f"^st: `{variable}` must be an absolute path, or start with ~/$"):
+        read_path()
+
+
+@each(
+    ("text", "problem"),
+    [
+        ("[content]\nmax_result = 99999999999999999999999", "must be at most 1000000000"),
+        ('[output]\ndirectory = "/a\\u0000b"', "must not contain the control character NUL"),
+        ('[agents.claude]\nroots = ["/a", "/a\\u0000b"]', "must not contain the control character NUL"),
+        ('[archive]\nfolders = ["/a\\u0000b"]', "must not contain the control character NUL"),
+        ('[otlp]\nheaders_file = "/a\\u0000b"', "must not contain the control character NUL"),
+        ('[output]\nfilename = "{title:.20}"', r"gives \{title\} a format or a conversion, which it cannot have"),
+        ('[output]\nfilename = "{title!s}"', r"gives \{title\} a format or a conversion, which it cannot have"),
+    ],
+)
+def test_values_that_nothing_can_be_done_with_are_refused(text, problem):
+    """They would stop all recording, or end commands with a traceback."""
+    assert re.search(f"line 2: `[a-z._]+` {problem}", str(mistake(text)))
 
 
 def test_a_state_directory_of_an_unknown_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ GUARDED = {
     "tests/cli/test_search.py": "cli/searchscope cli/searchview",
     "tests/cli/test_serve.py": "serve/address",
     "tests/cli/test_sessions.py": "cli/recorded cli/sessionrow",
-    "tests/cli/test_setup.py": "setup/plan setup/preview",
+    "tests/cli/test_setup.py": "setup/made setup/plan setup/preview",
     "tests/discover/test_discovery.py": "discover/source",
     "tests/doctor/test_findings.py": "doctor/examine",
     "tests/doctor/test_ledger.py": "doctor/case",

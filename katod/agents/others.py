@@ -3,6 +3,7 @@
 The folders are those that published readers of these agents' sessions look in.
 """
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -21,5 +22,5 @@ OTHERS: Final = (
 
 
 def others_here(home: Path) -> list[str]:
-    """Return the names of those that are here."""
-    return [name for name, folders in OTHERS if any((home / folder).is_dir() for folder in folders)]
+    """Return the names of those that are here, as far as that can be told."""
+    return [name for name, folders in OTHERS if any(os.path.isdir(home / folder) for folder in folders)]

@@ -11,7 +11,7 @@ import click
 
 from katod import __version__
 from katod.cli.groups import Group
-from katod.cli.standardstreams import discard_unwritten, flush, open_missing
+from katod.cli.standardstreams import discard_unwritten, flush, open_missing, replace_unprintable
 from katod.errors import KatodError, hint_for
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
@@ -133,6 +133,7 @@ def app(ctx: click.Context, config_path: Path | None) -> None:
 def main() -> None:
     """Run the program. Exit codes: 0 success, 1 failure with one line on stderr, 2 usage error."""
     open_missing()
+    replace_unprintable()
     if _COMPLETING in os.environ:
         from katod.cli.completion import complete  # noqa: PLC0415
 
@@ -193,9 +194,14 @@ def _reason(error: Exception) -> str:
         return f"{error}{f' ({error.hint})' if error.hint else ''}"
     if isinstance(error, DatabaseError):  # its pages were damaged after it was opened
         return f"the ledger in {state_path()} cannot be read: {safe_database_message(error)} ({HOW_TO_MEND})"
-    if isinstance(error, OSError):
-        if isinstance(error, FileNotFoundError) and not error.filename and _is_nowhere():
-            return "the current directory no longer exists (change to another one)"
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return f"{what} ({hint})" if (hint := hint_for(error)) else what
-    return ""
+    if isinstance(error, RuntimeError) and "home directory" in str(error):  # of `pathlib`, or of `platformdirs`
+        return "the home directory is not known (set the variable HOME)"
+    return _reason_of_system(error) if isinstance(error, OSError) else ""
+
+
+def _reason_of_system(error: OSError) -> str:
+    """Return what `_reason` does, for an error of the operating system."""
+    if isinstance(error, FileNotFoundError) and not error.filename and _is_nowhere():
+        return "the current directory no longer exists (change to another one)"
+    what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return f"{what} ({hint})" if (hint := hint_for(error)) else what

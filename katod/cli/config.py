@@ -4,6 +4,7 @@ import os
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -16,11 +17,16 @@ from katod.cli.layout import show as show_lines
 from katod.cli.printing import say, say_as_it_is
 from katod.discover.roots import find_roots
 from katod.errors import ConfigError
+from katod.localzone import machine_zone
 from katod.project.allowed import Allowed, look, places
 from katod.record.policy import Policy
 from katod.smallfile import create_small, read_small
 
 _NAME = "katod.toml"
+_UNKNOWN_ZONE: Final = (
+    "katod: the time zone of this machine is not known, so that all times are in UTC: set `TZ` to a name such as"
+    " Europe/Berlin; for transcripts alone, set `output.time_zone`"
+)
 
 
 @click.group(cls=Group)
@@ -89,6 +95,8 @@ def check(context: Context) -> None:
         what = f"`output.directory` cannot be written to: {refused}"
         raise ConfigError(what, path=target, hint="set it to another place")
     say(f"{target}: valid" if target.exists() else f"{target}: not found, using defaults")
+    if settings.output.time_zone == "local" and not machine_zone():
+        say(_UNKNOWN_ZONE, err=True)
 
 
 def default_config() -> bytes:

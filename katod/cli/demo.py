@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -9,7 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, Final
 
 import click
 import orjson
@@ -24,6 +26,7 @@ _SESSION = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11.jsonl"
 _PATIENCE = 8.0
 _BEAT = 0.12
 _WIDTH = 76
+_ENDING: Final = (signal.SIGHUP, signal.SIGTERM)
 
 
 @click.command()
@@ -33,18 +36,22 @@ def demo(keep: bool) -> None:
 
     Runs in a temporary home directory and does not touch your files.
     """
-    home = Path(tempfile.mkdtemp(prefix="katod-demo-"))
+    with _ended_by_signals():
+        _play_in(Path(tempfile.mkdtemp(prefix="katod-demo-")), keep=keep)
+
+
+def _play_in(home: Path, *, keep: bool) -> None:
     try:
         say("Starting katod in a temporary home directory …")
         with _daemon(home):
             session = _play(home)
             say("\nkatod is writing the transcript …")
             transcript = _transcript(home)
-            _until(lambda: "Recording stopped" in transcript.read_text(), "the recording to stop")
+            _until(lambda: "Recording stopped" in transcript.read_text("utf-8"), "the recording to stop")
         click.echo()
         show([(TextSpan(f"What katod wrote to ~/{transcript.relative_to(home)}:", "bold"),)])
         click.echo()
-        click.echo(transcript.read_text(), nl=False)
+        click.echo(transcript.read_text("utf-8"), nl=False)
         click.echo()
         if keep:
             click.echo(f"The transcript is {transcript}")
@@ -55,6 +62,27 @@ def demo(keep: bool) -> None:
             click.echo(f"kept the temporary home directory: {home}")
         else:
             shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Leave the block if the terminal is closed, or the process is to end: nothing is to stay behind then, either."""
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:  # as `nohup` has it
+            signal.signal(number, _leave)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    """Leave; a second signal, which a closed terminal sends as well, does not keep the demo from tidying up."""
+    for other in _ENDING:
+        signal.signal(other, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 @contextmanager

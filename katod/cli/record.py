@@ -165,7 +165,7 @@ def _answered(context: Context, answer: Path) -> str:
         if time.monotonic() > deadline:
             raise Unanswered("timed out waiting for the daemon; the request stays queued", hint="see `katod status`")
         time.sleep(0.02)
-    text = answer.read_text()
+    text = answer.read_text("utf-8")
     answer.unlink(missing_ok=True)
     return text
 

@@ -27,24 +27,36 @@ _QUESTION: Final = (
 
 def offer_rescue(context: Context, files: Files) -> None:
     """Ask whether sessions are saved, and write the answer to the configuration if it has none. Raises SetupError."""
-    deleting = _deleting(context)
-    found = files.read(context.config_path)
-    text = found.data.decode("utf-8", "replace") if found else ""
     asked = context.state / _ASKED
-    if not deleting or not _can_ask() or asked.exists() or context.settings.recording.rescue:
+    if not _can_ask() or asked.exists() or context.settings.recording.rescue or not (deleting := _deleting(context)):
         return
     wanted = click.confirm(_QUESTION.format(" or ".join(deleting), rescue_path()))
+    durable.make_folders(context.state, 0o700)
+    asked.touch(mode=0o600)
+    try:
+        _write(context, files, wanted=wanted)
+    except SetupError:
+        if wanted:
+            raise
+        return  # nothing is saved without it
+    say(f"wrote `{_TABLE}.{_KEY} = {str(wanted).lower()}` to {context.config_path}")
+    _reload(context)
+
+
+def _write(context: Context, files: Files, *, wanted: bool) -> None:
+    """Write the answer to the configuration. Raises SetupError with what its person can write."""
+    hint = f"set `{_TABLE}.{_KEY} = {str(wanted).lower()}` in it yourself"
+    try:
+        found = files.read(context.config_path)
+    except SetupError as error:
+        raise SetupError(error.what, path=error.path, hint=hint) from error
+    text = found.data.decode("utf-8", "replace") if found else ""
     after = with_key(text, _TABLE, _KEY, "true" if wanted else "false").encode()
     try:
         parse_settings(after, context.config_path)
     except ConfigError as error:
-        hint = f"set `{_TABLE}.{_KEY} = {str(wanted).lower()}` in it yourself"
         raise SetupError("it cannot be changed safely", path=context.config_path, hint=hint) from error
     files.change(Change(context.config_path, found.data if found else None, after))
-    durable.make_folders(context.state, 0o700)
-    asked.touch(mode=0o600)
-    say(f"wrote `{_TABLE}.{_KEY} = {str(wanted).lower()}` to {context.config_path}")
-    _reload(context)
 
 
 def _can_ask() -> bool:

@@ -15,8 +15,10 @@ from katod.cli.context import Context
 from katod.cli.groups import Choice
 from katod.cli.printing import say, say_as_it_is
 from katod.cli.saving import offer_rescue
+from katod.discover.roots import is_there
 from katod.errors import SetupError
 from katod.service import recordingfiles
+from katod.setup import made
 from katod.setup.files import Files
 from katod.setup.plan import Places, SetupPlan
 from katod.setup.preview import done, place, preview
@@ -85,9 +87,12 @@ def _places(state: Path) -> Places:
 
 
 def _chosen(names: Sequence[str]) -> list[AgentSpec]:
-    """Return the agents that were named, or all whose directory exists. Raises SetupError if there is none."""
+    """Return the agents that were named, or all whose directory exists. Raises SetupError if there is none.
+
+    One that nobody may look into is there: its files are refused by name, and those of the others are changed.
+    """
     chosen = [AGENTS[name] for name in names or sorted(AGENTS)]
-    found = chosen if names else [spec for spec in chosen if any(root.exists() for root in spec.roots())]
+    found = chosen if names else [spec for spec in chosen if any(map(is_there, spec.roots()))]
     if not found:
         raise SetupError("no agent was found", hint=f"name the one to set up: {', '.join(sorted(AGENTS))}")
     return found
@@ -113,8 +118,10 @@ def _carry_out(plan: SetupPlan, files: Files, state: Path) -> None:
     """Make the changes, part by part; what fails ends its part, and is said with what is left of that."""
     for part in plan.parts:
         for number, change in enumerate(part):
+            new = made.missing(change.path)
             try:
                 files.change(change)
+                made.note(state, new)
             except SetupError as error:
                 left = ", ".join(map(place, part[number:]))
                 plan.refused.append(error)
@@ -124,3 +131,6 @@ def _carry_out(plan: SetupPlan, files: Files, state: Path) -> None:
             if change.after is None and change.path.is_relative_to(state):
                 with suppress(OSError):  # there is another file in it
                     change.path.parent.rmdir()
+    if any(change.after is None for change in plan.changes):
+        for folder in made.remove_empty(state):
+            say_as_it_is(f"removed {folder}")

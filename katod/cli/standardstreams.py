@@ -1,8 +1,10 @@
 """Standard input, output and error: one may be missing, and what is printed may have nowhere to go."""
 
+import codecs
 import os
 import sys
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import Final, TextIO
 
 _MODES: Final = {"stdin": "r", "stdout": "w", "stderr": "w"}  # in the order of their descriptors
@@ -17,6 +19,13 @@ def open_missing() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number that is free: this one
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - until the process ends
+
+
+def replace_unprintable() -> None:
+    """Print `?` in place of what the encoding of the locale does not have, such as ISO-8859-1: better than nothing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
+            stream.reconfigure(errors="replace")
 
 
 def flush() -> None:

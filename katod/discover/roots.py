@@ -46,13 +46,7 @@ class Root:
     @property
     def is_there(self) -> bool:
         """Whether the directory exists, as far as that can be told: if it does not, nothing below it is looked for."""
-        try:
-            os.stat(self.path)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        except OSError:
-            return True
-        return True
+        return is_there(self.path)
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -70,6 +64,17 @@ class Root:
                 found for name in patterns for start in _starts(name) for found in _matching(self.path, start)
             )
         )
+
+
+def is_there(path: Path) -> bool:
+    """Return whether there is something at a path; True where that cannot be told, as in a folder of somebody else."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _matching(base: Path, pattern: str) -> list[Path]:

@@ -83,6 +83,11 @@ def _is_used(root: Root, roots: list[Root]) -> bool:
     others = {parts[0] for parts in inner if parts}
     try:
         names = set(os.listdir(root.path))
+    except PermissionError:
+        # It is said that it cannot be read; of a place in the folder of another agent, this is said of that one.
+        return os.path.isdir(root.path) or not any(
+            root.path.is_relative_to(other.path) for other in roots if other != root
+        )
     except OSError:
         return os.path.isdir(root.path)
     return not (names and names <= others)

@@ -1,5 +1,6 @@
 """One katod per state directory: an advisory lock that ends with its process, however that ends."""
 
+import errno
 import fcntl
 import os
 import stat
@@ -12,6 +13,9 @@ from katod.errors import AlreadyRunning, LedgerError
 
 LOCK_NAME: Final = "lock"
 _FLAGS: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_MODE: Final = 0o700
+_OTHERS_WRITE: Final = 0o022
+_TAKEN: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)  # by another process; any other one says: no locks here
 _TRIES: Final = 20
 _BETWEEN_TRIES: Final = 0.01
 
@@ -26,8 +30,7 @@ class Lock:
     def take(cls, directory: Path) -> "Lock":
         """Create the state directory if necessary and lock it. Raises AlreadyRunning or LedgerError."""
         try:
-            durable.make_folders(directory, 0o700)
-            os.chmod(directory, 0o700)
+            _prepare(directory)
             fd = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
         except OSError as error:
             raise LedgerError(
@@ -36,7 +39,16 @@ class Lock:
         if not _is_regular(fd):
             os.close(fd)
             raise LedgerError("the lock is not a regular file", path=directory / LOCK_NAME, hint="remove it")
-        if not _locked(fd):
+        try:
+            locked = _locked(fd)
+        except OSError as error:
+            os.close(fd)
+            raise LedgerError(
+                f"its file system has no locks: {error.strerror}",
+                path=directory,
+                hint="set `KATOD_STATE_DIR` to a directory on a local disk",
+            ) from error
+        if not locked:
             holder = os.pread(fd, 32, 0).decode(errors="replace").strip()
             os.close(fd)
             raise AlreadyRunning(
@@ -59,16 +71,32 @@ class Lock:
         os.close(self._fd)
 
 
+def _prepare(directory: Path) -> None:
+    """Make the state directory, for its owner alone; one that is there stays as it is. Raises OSError, LedgerError."""
+    is_new = not directory.exists()
+    durable.make_folders(directory, _MODE)
+    if is_new:
+        os.chmod(directory, _MODE)  # whatever a umask took from it
+    elif stat.S_IMODE(directory.stat().st_mode) & _OTHERS_WRITE:
+        raise LedgerError(
+            "others can write to the state directory",
+            path=directory,
+            hint="if nobody else uses it, run `chmod go-w` on it; otherwise set `KATOD_STATE_DIR` to another one",
+        )
+
+
 def _is_regular(fd: int) -> bool:
     return stat.S_ISREG(os.fstat(fd).st_mode)
 
 
 def _locked(fd: int) -> bool:
-    """Take the lock, with a few retries: `holder` takes it for an instant."""
+    """Take the lock, with a few retries: `holder` takes it for an instant. Raises OSError where there are no locks."""
     for _ in range(_TRIES):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
+            if error.errno not in _TAKEN:
+                raise
             time.sleep(_BETWEEN_TRIES)
         else:
             return True
@@ -85,7 +113,9 @@ def holder(directory: Path) -> int | None:
         if not _is_regular(fd):
             return None
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as error:
+        if error.errno not in _TAKEN:
+            return None  # there are no locks here, so that no katod can run
         text = os.pread(fd, 32, 0).decode(errors="replace").strip()
         return int(text) if text.isdigit() else 0
     finally:

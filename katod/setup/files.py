@@ -87,7 +87,7 @@ class Files:
 def _root(path: Path) -> Path:
     """Return where the walk to a file begins: at home, or elsewhere in the last folder that there is."""
     home = Path.home()
-    return home if path.is_relative_to(home) else next(folder for folder in path.parents if folder.is_dir())
+    return home if path.is_relative_to(home) else next(folder for folder in path.parents if os.path.isdir(folder))
 
 
 def _require_own(folder: os.stat_result) -> None:

@@ -6,10 +6,14 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
+from katod.command.grammar import WORDS
+
 HOOK: Final = "hook.sh"
 STATUS_LINE: Final = "statusline.sh"
 NOT_RUNNING: Final = "○ katod is not running"
 
+# What an indented line begins with that may be meant as a command: each word, words nearly like one, those of kato.
+_BEGINNINGS: Final = (*dict.fromkeys(word[:3] for word in WORDS), "stp", "kep", "rec", "ini")
 # `grep`, as `read` takes a system call for each byte: 50 ms for a paste of 100 kB. An agent's JSON is one line, so that
 # all of it passes or nothing. What begins like a command may still be none: katod's grammar decides.
 _HOOK_TEXT: Final = Template(r"""#!/bin/sh
@@ -28,7 +32,7 @@ if [ -f $left ]; then
   case $$id in '' | *[!0-9a-f-]*) id= ;; esac
   [ -n "$$id" ] && [ -f $files"$$id" ] && said=$not_recorded
 fi
-pattern='("|\\n)::[A-Za-z ]|( |\\t)::([Ss][Tt][AaOoPp]|[Cc][Aa][Pp]|[Ee][Xx][Pp]|[Rr][Ee][Cc]|[Ii][Nn][Ii])'
+pattern='("|\\n)::[A-Za-z ]|( |\\t)::($begun)'
 if [ -n "$$input" ]; then
   prompt=$$(printf '%s' "$$input" | grep -E "$$pattern")
 else
@@ -74,7 +78,9 @@ def hook(command: Sequence[str], state: Path, left: Path, agent: str) -> str:
 
     The daemon keeps the file `left`, and one beside it for each session that began below a recording, unrecorded.
     """
+    begun = "|".join("".join(f"[{letter.upper()}{letter}]" for letter in start) for start in _BEGINNINGS)
     words = {
+        "begun": begun,
         "program": shlex.quote(command[0]), "command": shlex.join(command), "state": shlex.quote(str(state)),
         "left": shlex.quote(str(left)), "files": shlex.quote(f"{left}-{agent}-"),
         "not_recorded": shlex.quote(_SAYS_NOT_RECORDED),

@@ -99,6 +99,13 @@ def test_in_a_directory_that_is_gone(world, tmp_path, monkeypatch, command, code
         assert said in (cli._reason(failed) if isinstance(failed, Exception) else world.said)
 
 
+@each("raised", ["Could not determine home directory.", "could not determine the home directory for '~/.config'"])
+def test_a_home_that_is_not_known_is_one_line(raised):
+    """There is neither HOME nor an entry for the user, as in some containers; no other such error is hidden."""
+    assert cli._reason(RuntimeError(raised)) == "the home directory is not known (set the variable HOME)"
+    assert cli._reason(RuntimeError("another one")) == ""
+
+
 def test_nothing_that_is_printed_reaches_the_terminal_as_a_command(world):
     """A project named with escape codes, a bell or a change of direction is listed without them."""
     name = "a\x1b]52;c;AAAA\x07b\u202ec"

@@ -52,6 +52,17 @@ def test_check_fails_for_a_mistake(world):
     assert "line 2: unknown key `output.directroy`" in world.said
 
 
+def test_check_says_that_the_zone_of_the_machine_is_not_known(world, monkeypatch):
+    """Times would be in UTC without a word; a zone that is chosen is none of the machine's."""
+    world.config.write_text("")
+    monkeypatch.setenv("TZ", "XYZ-1XYS")
+    world.cli("config", "check")
+    assert "the time zone of this machine is not known, so that all times are in UTC" in world.said
+    world.configure(time_zone="Asia/Tokyo")
+    world.cli("config", "check")
+    assert "not known" not in world.said
+
+
 @each("name", [".claude", ".claude/katod", "state/out"])
 def test_check_names_an_output_directory_that_katod_never_writes_to(world, name):
     """One in an agent's directory or in that of katod's state: every `::start` would be refused."""

@@ -1,5 +1,7 @@
 """`katod demo`: a session is played and its transcript shown."""
 
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,21 @@ def test_the_home_is_kept_on_request(world, temporary):
     assert Path(transcript.removeprefix("The transcript is ")).is_file()
     world.cli(*page.partition(": katod ")[2].split()[:-1], str(temporary / "demo.html"))
     assert (temporary / "demo.html").is_file()
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM"])
+def test_a_terminal_that_is_closed_ends_all_of_it(world, temporary, monkeypatch, name):
+    """The daemon and the temporary home would stay for ever."""
+    number, started, handler = signal.Signals[name], [], signal.getsignal(signal.Signals[name])
+    opening = subprocess.Popen
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda *given, **more: started.append(opening(*given, **more)) or started[0]
+    )
+    monkeypatch.setattr(demo, "_play", lambda _: signal.raise_signal(number))
+    world.cli("demo", code=128 + number)
+    assert started[0].returncode is not None
+    assert list(temporary.iterdir()) == []
+    assert signal.getsignal(number) == handler
 
 
 def test_a_katod_that_does_not_start_is_an_error(world, temporary, monkeypatch):

@@ -50,6 +50,33 @@ def test_it_is_not_asked_where_it_would_disturb(world: World, answer: Answer) ->
     assert asked == []
 
 
+def test_it_is_asked_once_also_where_the_answer_cannot_be_written(world: World, answer: Answer) -> None:
+    """The configuration may be a link, or written with dotted keys: nobody is asked again, and no command fails."""
+    asked = answer(False)
+    for text in ('output.time_zone = "UTC"\nrecording.auto = false\n', ""):
+        world.config.write_text(text)
+        (world.state / "asked-rescue").unlink(missing_ok=True)
+        if not text:
+            target = world.config.rename(world.home / "dotfile.toml")
+            world.config.symlink_to(target)
+        asked.clear()
+        for _ in range(2):
+            world.cli("setup")
+        assert len(asked) == 1
+        assert world.config.read_text() == text
+
+
+def test_a_link_is_nothing_to_say_where_nothing_is_asked(world: World, answer: Answer) -> None:
+    """Sessions are saved already."""
+    asked = answer(True)
+    target = world.home / "dotfile.toml"
+    target.write_text("[recording]\nrescue = true\n")
+    world.config.unlink()
+    world.config.symlink_to(target)
+    world.cli("setup")
+    assert asked == []
+
+
 def test_a_configuration_that_cannot_be_changed_safely_is_left_alone(world: World, answer: Answer) -> None:
     """Its person is told what to write."""
     answer(True)
@@ -57,4 +84,5 @@ def test_a_configuration_that_cannot_be_changed_safely_is_left_alone(world: Worl
     world.config.write_text(text)
     world.cli("setup", code=1)
     assert "cannot be changed safely" in world.said
+    world.cli("setup")
     assert world.config.read_text() == text

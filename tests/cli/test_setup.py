@@ -12,6 +12,8 @@ import pytest
 from katod.agents import AGENTS
 from katod.setup import instructions
 from katod.setup.files import Files
+from tests.support.live import without_privileges
+from tests.support.world import World
 
 SETTINGS = '{\n    "theme": "dark",\n    "hooks": {"Stop": []}\n}'
 
@@ -84,6 +86,55 @@ def test_everything_is_added_and_removed_without_a_trace(homes):
     assert homes.everything() == before
     assert not homes.hook.parent.exists()
     assert homes.setup("--remove", "--yes") == "Nothing to remove.\n"
+
+
+def test_folders_that_setup_made_go_with_it(homes):
+    """An agent that was named may not be here: `katod doctor` would find it from then on. What is in use stays."""
+    (homes.world.home / ".kimi-code").mkdir()
+    before = homes.everything()
+    homes.setup("--yes", "gemini", "qwen", "kimi")
+    assert (homes.world.home / ".gemini").is_dir()
+    homes.setup("--remove", "--yes", "gemini")
+    assert not (homes.world.home / ".gemini").exists()
+    assert (homes.world.home / ".qwen").is_dir()
+    session = homes.world.home / ".qwen/session"
+    session.write_text("")
+    homes.setup("--remove", "--yes")
+    session.unlink()
+    assert homes.everything().keys() == before.keys() | {".qwen"}
+
+
+def test_a_home_in_which_katod_never_ran_is_as_it_was(tmp_path, monkeypatch):
+    """Nothing is left: neither the folder of an agent that is not here, nor that of katod's state."""
+    world = World(tmp_path / "home", monkeypatch, seen_empty=False)
+    state = world.home / ".local" / "state" / "katod"
+    monkeypatch.setitem(world.variables, "KATOD_STATE_DIR", str(state))
+    (world.home / ".claude").mkdir()
+    before = sorted(world.home.rglob("*"))
+    world.cli("setup", "--yes", "claude", "codex")
+    assert state.is_dir()
+    world.cli("setup", "--remove", "--yes")
+    assert sorted(world.home.rglob("*")) == before
+
+
+def test_an_agent_that_cannot_be_looked_into_does_not_stop_the_others(homes):
+    """Its folder is of somebody else, as after `sudo`: it is named, and the others are changed."""
+    for folder in (".gemini", ".cline", ".config/Code"):
+        (homes.world.home / folder / "x").mkdir(parents=True)
+        (homes.world.home / folder).chmod(0)
+    try:
+        done = homes.world.katod("setup", "--yes", check=False, prefix=without_privileges())
+        report = homes.world.katod("doctor", check=False, prefix=without_privileges()).stdout.decode()
+    finally:
+        for folder in (".gemini", ".cline", ".config/Code"):
+            (homes.world.home / folder).chmod(0o700)
+    assert done.returncode == 1
+    assert f"not changed: {homes.world.home}/.gemini/" in done.stderr.decode()
+    assert "::keep" in homes.claude.read_text()
+    assert "::keep" in homes.codex.read_text()
+    for folder in (".gemini", ".cline", ".config/Code"):
+        assert f"{homes.world.home / folder}/" in report
+    assert "Antigravity" not in report
 
 
 def test_a_second_setup_changes_nothing(homes):

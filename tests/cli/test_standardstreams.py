@@ -20,7 +20,7 @@ def shell(world):
     def run(line, out=subprocess.PIPE):
         done = subprocess.run(
             ["bash", "-c", f"exec {sys.executable} -m katod {line}"], env=world.environment, stdin=subprocess.DEVNULL,
-            stdout=out, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+            stdout=out, stderr=subprocess.PIPE, text=True, errors="replace", timeout=60, check=False,
         )  # fmt: skip
         return done.returncode, done.stdout, done.stderr
 
@@ -47,6 +47,17 @@ def test_a_reader_that_has_ended_is_nothing_to_say(shell, command):
     code, _, said = shell(command, writer)
     os.close(writer)
     assert (code, said) == (0 if "follow" in command else 1, "")
+
+
+def test_what_a_locale_cannot_show_is_a_question_mark(shell, world):
+    """In a locale that is not UTF-8, a transcript is shown as far as it can be."""
+    world.variables["PYTHONIOENCODING"] = "latin-1"
+    code, shown, said = shell("setup --print codex")
+    assert (code, said) == (0, "")
+    for command in ("demo", f"handoff {SESSION}", "show 1", "search hello"):
+        code, shown, said = shell(command)
+        assert (code, said) == (0, ""), command
+    assert "hello" in shown
 
 
 @pytest.mark.parametrize("closed", ["<&- >&- 2>&-", ">&-", "<&-", "2>&-"])

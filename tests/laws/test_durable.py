@@ -19,6 +19,7 @@ OTHERWISE = {
     "katod.serve.address": "where the running server listens",
     "katod.serve.page.recording": "an answer that was read",
     "katod.serve.server": "the socket of the running server",
+    "katod.setup.made": "empty folders: one that is there again is removed next time",
     "katod.service.lock": "whose lock it is now",
     "katod.service.manager": "unit files, which `katod service install` writes again",
     "katod.service.recordingfiles": "what status lines show of the running daemon",

@@ -1,5 +1,7 @@
 """The lock: one katod per state directory."""
 
+import errno
+import fcntl
 import os
 import stat
 
@@ -33,11 +35,40 @@ def test_the_state_directory_has_its_name_on_disk(state, monkeypatch):
     assert len(synced) == 2
 
 
-def test_an_open_state_directory_becomes_private(state):
-    """A state directory that others could access is made private again."""
-    state.mkdir(parents=True, mode=0o755)
+def test_a_directory_that_was_there_keeps_its_mode(state):
+    """It may be for other programs, too; what katod creates in it is private by itself."""
+    state.mkdir(parents=True)
+    state.chmod(0o755)
     Lock.take(state).release()
-    assert stat.S_IMODE(state.stat().st_mode) == 0o700
+    assert stat.S_IMODE(state.stat().st_mode) == 0o755
+    assert stat.S_IMODE((state / LOCK_NAME).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o775])
+def test_a_directory_that_others_can_write_to_is_refused(state, mode):
+    """Such as /tmp: they could put their own files in place of katod's. It stays as it is."""
+    state.mkdir(parents=True)
+    state.chmod(mode)
+    with pytest.raises(LedgerError, match="others can write to the state directory") as caught:
+        Lock.take(state)
+    assert "KATOD_STATE_DIR" in caught.value.hint
+    assert stat.S_IMODE(state.stat().st_mode) == mode
+    assert list(state.iterdir()) == []
+
+
+def test_a_file_system_without_locks_is_named(state, monkeypatch):
+    """As NFS without its daemon: no katod runs there, and none is said to."""
+
+    def flock(_fd, _how):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    Lock.take(state).release()
+    (state / LOCK_NAME).write_text("4242\n")
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(LedgerError, match="its file system has no locks: No locks available") as caught:
+        Lock.take(state)
+    assert "KATOD_STATE_DIR" in caught.value.hint
+    assert holder(state) is None
 
 
 def test_a_lock_that_is_held_names_its_holder(state):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from katod.command import grammar
 from katod.setup import scripts
 
 SESSION = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"
@@ -68,6 +69,7 @@ def hook(folder):
         ("  ::start", True),
         ("\t::Capture", True),
         ("::record", True),
+        (" ::keep", True),
         ("  ::init x", True),
         (":: start", True),
         ("std::vector<int> a;", False),
@@ -81,6 +83,13 @@ def test_the_hook_starts_katod_only_for_what_begins_like_a_command(folder, hook,
     """Then katod gets its state directory, and exactly what the agent gave the hook."""
     given = said(prompt)
     assert run(hook, given) == (f"{folder}\n{given.decode()}" if starts else "")
+
+
+def test_the_hook_knows_every_word_of_the_grammar(folder, hook):
+    """An indented line is no command: katod has to say so of each."""
+    for word in (*grammar.WORDS, *grammar._OF_ANOTHER_TOOL):
+        for spelled in (word, word.upper(), word.title()):
+            assert run(hook, said(f"hello\n  ::{spelled} 3")) != "", spelled
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -99,7 +99,7 @@ def request(state: Path, key: SessionKey, word: Word | Saying, words: str = "", 
 def answer(path: Path) -> str | None:
     """Return an answer, empty if it was done; None if there is none yet."""
     try:
-        message = path.read_text()
+        message = path.read_text("utf-8")
     except FileNotFoundError:
         return None
     path.unlink(missing_ok=True)

@@ -27,8 +27,8 @@ def test_an_answer_that_is_cleaned_up_meanwhile_counts(tmp_path, monkeypatch: py
     path.write_text("done")
     read = Path.read_text
 
-    def read_and_removed(self):
-        text = read(self)
+    def read_and_removed(self, *given):
+        text = read(self, *given)
         self.unlink()
         return text
 
