@@ -10,11 +10,11 @@ from typing import Final
 
 from katod import durable
 from katod.errors import AlreadyRunning, LedgerError
+from katod.store.statefolder import exposed, trouble_with
 
 LOCK_NAME: Final = "lock"
 _FLAGS: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _MODE: Final = 0o700
-_OTHERS_WRITE: Final = 0o022
 _TAKEN: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)  # by another process; any other one says: no locks here
 _TRIES: Final = 20
 _BETWEEN_TRIES: Final = 0.01
@@ -33,9 +33,7 @@ class Lock:
             _prepare(directory)
             fd = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
         except OSError as error:
-            raise LedgerError(
-                f"the state directory cannot be used: {error.strerror}", path=directory, hint="check its owner and mode"
-            ) from error
+            raise _unusable(directory, error) from error
         if not _is_regular(fd):
             os.close(fd)
             raise LedgerError("the lock is not a regular file", path=directory / LOCK_NAME, hint="remove it")
@@ -77,12 +75,17 @@ def _prepare(directory: Path) -> None:
     durable.make_folders(directory, _MODE)
     if is_new:
         os.chmod(directory, _MODE)  # whatever a umask took from it
-    elif stat.S_IMODE(directory.stat().st_mode) & _OTHERS_WRITE:
-        raise LedgerError(
-            "others can write to the state directory",
-            path=directory,
-            hint="if nobody else uses it, run `chmod go-w` on it; otherwise set `KATOD_STATE_DIR` to another one",
-        )
+    elif (trouble := exposed(directory)) is not None:
+        raise LedgerError(f"the state directory {trouble.what}", path=trouble.path, hint=trouble.hint)
+
+
+def _unusable(directory: Path, error: OSError) -> LedgerError:
+    """Return what is wrong with a state directory, as far as that can be seen."""
+    if (trouble := trouble_with(directory)) is not None:
+        return LedgerError(f"the state directory {trouble.what}", path=trouble.path, hint=trouble.hint)
+    return LedgerError(
+        f"the state directory cannot be used: {error.strerror}", path=directory, hint="check its owner and mode"
+    )
 
 
 def _is_regular(fd: int) -> bool:

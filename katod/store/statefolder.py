@@ -15,6 +15,7 @@ from katod.shell import pasted
 
 _LEAST: Final = 1_000_000  # bytes: what the ledger, its log and its index need at a start
 _ROOT: Final = 0
+_OTHERS_WRITE: Final = 0o022
 _MOST: Final = 3  # names that are listed
 
 
@@ -39,6 +40,14 @@ def trouble_with(state: Path) -> Trouble | None:
         return _of_folder(state) if state.is_dir() else None  # the error of the ledger says that it is no directory
     except OSError as error:
         return _of_error(state, error)
+
+
+def exposed(state: Path) -> Trouble | None:
+    """Return what is wrong if others can write to a state directory: in it, katod would obey them. Raises OSError."""
+    if not stat.S_IMODE(state.stat().st_mode) & _OTHERS_WRITE:
+        return None
+    hint = f"if nobody else uses it, run `chmod go-w {pasted(str(state))}`; else set `KATOD_STATE_DIR` to another one"
+    return Trouble(state, "can be written to by others", hint)
 
 
 def advice_for(ledger: str) -> str:
@@ -72,7 +81,7 @@ def _of_folder(state: Path) -> Trouble | None:
     if not os.access(state, os.R_OK | os.W_OK | os.X_OK):
         what = f"is not writable by you (mode {stat.S_IMODE(status.st_mode):o})"
         return Trouble(state, what, f"chmod 700 {pasted(str(state))}")
-    return _of_contents(state) or _of_disk(state)
+    return exposed(state) or _of_contents(state) or _of_disk(state)
 
 
 def _of_contents(state: Path) -> Trouble | None:

@@ -49,7 +49,7 @@ def test_a_directory_that_others_can_write_to_is_refused(state, mode):
     """Such as /tmp: they could put their own files in place of katod's. It stays as it is."""
     state.mkdir(parents=True)
     state.chmod(mode)
-    with pytest.raises(LedgerError, match="others can write to the state directory") as caught:
+    with pytest.raises(LedgerError, match="the state directory can be written to by others") as caught:
         Lock.take(state)
     assert "KATOD_STATE_DIR" in caught.value.hint
     assert stat.S_IMODE(state.stat().st_mode) == mode
