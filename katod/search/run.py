@@ -214,7 +214,8 @@ class Search:
         if isinstance(place, TranscriptFile):
             from katod.search.outputs import search_transcript  # noqa: PLC0415 - it loads what is known of transcripts
 
-            return search_transcript(place, self._query)
+            about, hits = search_transcript(place, self._query)
+            return about.of_session(place.key), hits
         from katod.search.sessions import search_session  # noqa: PLC0415 - it loads the translation
 
         return TranscriptHead(), search_session(place, self._query)
