@@ -74,6 +74,7 @@ def test_headings_inside_of_code_begin_no_passage():
 @example(asked="x", said="```js``` is how", told="x")  # no fence: a backtick in its first line
 @example(asked="x", said="- ```js\n  code()\n  ```\n- done", told="x")
 @example(asked="x", said="<pre>\n```\n</pre>", told="x")
+@example(asked="x", said="x", told="<details>\n<!-- ```\n</details>")
 @example(asked="x", said="<div>\n## You · 10:00 · x\n</div>", told="x")
 @example(asked="x", said="a\n\n<details>\n<summary>x</summary>\n\nb\n\n</details>\n\nc", told="<details>\n</details>")
 def test_nothing_in_a_message_ends_it_or_goes_on_behind_it(asked, said, told):

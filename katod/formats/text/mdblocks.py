@@ -397,7 +397,9 @@ class _Unchanged(_Blocks):
     """The same for lines that were processed: what is a tag there was kept."""
 
     def _inline(self, line: str) -> str:
-        super()._inline(line)
+        # In HTML, a tag that is printed was kept, whatever backticks are before it.
+        if self._leaf != "html" or "<" in line:
+            super()._inline(line)
         return line
 
 
