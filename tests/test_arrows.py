@@ -142,7 +142,7 @@ OUTSIDE_CALLS = {
 IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .ending .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
-        " .open .opening .parameters .pause .personal .picker .printing .record .rendering .rescue .resume .run .saving .seal .sealhead .search .searchscope .searchview .selection .serve .service"
+        " .open .opening .parameters .pause .personal .picker .printing .record .rendering .rescue .resume .run .saving .seal .sealhead .search .searchscope .selection .serve .service"
         " .sessionrow .sessions .setup .show .signoflife .standardstreams .status .tabling .transcripts .usage .verify .why .wrapping"
     ),
     "config": "katod.config",

@@ -9,7 +9,7 @@ import orjson
 
 from katod import __version__
 from katod.cli.context import Context
-from katod.cli.printing import say
+from katod.cli.printing import say, say_to_programs
 from katod.config import Settings
 from katod.doctor.case import Case
 from katod.doctor.examine import examine
@@ -34,7 +34,7 @@ def doctor(context: Context, as_json: bool, write_marker: bool) -> None:
     findings = _findings(context, write_marker=write_marker)
     if as_json:
         rows = [finding.row() for finding in findings]
-        click.echo(orjson.dumps({"version": __version__, "findings": rows}))
+        say_to_programs(orjson.dumps({"version": __version__, "findings": rows}))
     else:
         _print(findings)
     if any(finding.level == "problem" for finding in findings):

@@ -31,3 +31,9 @@ def say(text: object, *, err: bool = False) -> None:
 def say_as_it_is(text: object) -> None:
     """Print text that is copied, or run, cleaned: no line of it is broken."""
     click.echo(cleaned(str(text)))
+
+
+def say_to_programs(text: str | bytes) -> None:
+    """Print text that programs read: exactly, but cleaned on a terminal."""
+    shown = text.decode() if isinstance(text, bytes) else text
+    (say_as_it_is if sys.stdout.isatty() else click.echo)(shown)

@@ -54,7 +54,7 @@ def render(pieces: Iterable[str], width: int, query: Query | None = None) -> Ite
     for message in messages(sections_of(pieces)):
         place = place_in(message, query)
         for number, section in enumerate(message):
-            shown = screen.shown(section)
+            shown = screen.shown(section.shown)
             yield f"{MARK} {shown.lstrip(chr(10))}" if number == place else shown
 
 
@@ -72,11 +72,11 @@ class Screen:
 
     def take(self, piece: str) -> Iterator[str]:
         """Yield what is complete with one more piece of Markdown."""
-        yield from map(self.shown, self._sections.take(piece))
+        yield from (self.shown(section.shown) for section in self._sections.take(piece))
 
     def flush(self) -> Iterator[str]:
         """Yield the rest: the Markdown so far is complete."""
-        yield from map(self.shown, self._sections.flush())
+        yield from (self.shown(section.shown) for section in self._sections.flush())
 
     def shown(self, section: str) -> str:
         """Return one section as a terminal shows it."""

@@ -13,7 +13,7 @@ from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.layout import Line, TextSpan, one_text, show, table, terminal_width
 from katod.cli.overview import size
-from katod.cli.printing import say, say_as_it_is
+from katod.cli.printing import say, say_as_it_is, say_to_programs
 from katod.cli.record import ask
 from katod.cli.selection import matching_keys
 from katod.config import local_zone, rescue_path
@@ -61,7 +61,7 @@ def rescue(context: Context, as_list: bool, restore: str | None, as_json: bool) 
     for path, what in folder.problems.items():
         say(f"katod: {path}: {what}", err=True)
     if as_json:
-        click.echo(orjson.dumps([_row(folder, about) for about in copies]))
+        say_to_programs(orjson.dumps([_row(folder, about) for about in copies]))
     elif copies:
         _print(folder, copies)
     elif not folder.problems:

@@ -104,7 +104,7 @@ def search(
         possible = job.possible(scope.within(within) if within else scope.everything(sessions=everything))
     with sifted(possible, query) as may_match, SignOfLife(lambda: _at_work(job)):
         matches = job.search(possible, may_match)
-        matches = matches if within else [*scope.named(query, terms), *matches]
+        matches = [*scope.named(query, terms), *matches]
     _say_problems(context.problems | context.shared.problems | job.problems)
     if not matches:
         raise KatodError("nothing found", hint=_elsewhere(everything=everything or bool(within)))

@@ -10,13 +10,14 @@ from typing import Final, NamedTuple
 from katod.agents import AGENTS
 from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
-from katod.cli.selection import outputs_of, recording_named, select_anywhere
+from katod.cli.selection import latest_transcript, outputs_of, recording_named, select_anywhere
 from katod.cli.shortids import short_ids
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError
 from katod.formats.redact.redactor import redact
 from katod.formats.text.when import utc
 from katod.model import SessionKey
+from katod.record.ranges import head_metadata
 from katod.record.reading import located
 from katod.search.hits import TranscriptHead
 from katod.search.query import Query
@@ -71,6 +72,7 @@ class SearchScope:
         self._found: dict[SessionKey, FoundSession] = {}
         self._archived: dict[Path, ArchivedSession] = {}
         self._described: dict[SessionKey | Path, Described] = {}
+        self._only: SessionKey | None = None  # the session that is searched alone
 
     def everything(self, *, sessions: bool) -> Iterator[Searched]:
         """Yield all transcripts, each once, those of other machines among them, and all sessions if they are wanted."""
@@ -91,9 +93,11 @@ class SearchScope:
         """Yield the transcript of a recording, or a session with its transcripts. Raises SelectionError."""
         row = recording_named(self._context, what)
         if row is not None:
+            self._only = head_metadata(row).key
             yield from existing([row])
             return
         found = select_anywhere(self._context, what)
+        self._only = found.key
         if isinstance(found, ArchivedSession):
             yield from self._shared([found])
             return
@@ -115,13 +119,27 @@ class SearchScope:
         return is_said and self._chosen.has(described) and self._is_in_state(described.session)
 
     def named(self, query: Query, terms: Terms) -> list[Match]:
-        """Return the sessions whose own title and labels have all words, as matches of these."""
-        said = [row for row in self._said.values() if query.matches(words_of(row))]
-        sessions = self._found or (self._context.found(with_words=True) if said else {})
-        self._found = sessions
-        found = (sessions[row.session] for row in said if row.session in sessions)
-        matches = [_named(one) for one in found if self.wants(one, TranscriptHead())]
+        """Return the sessions whose own title and labels have all words, as matches of these.
+
+        One whose files the agent has deleted is found by its latest transcript.
+        """
+        said = [row for row in self._said.values() if query.matches(words_of(row)) and self._is_searched(row.session)]
+        self._found = self._found or (self._context.found(with_words=True) if said else {})
+        matches = [_named(row, *known) for row in said if (known := self._known(row.session)) and self.wants(*known)]
         return [match for match in matches if terms.oldest <= match.latest < terms.until]
+
+    def _is_searched(self, key: SessionKey) -> bool:
+        return self._only in (None, key)
+
+    def _known(self, key: SessionKey) -> tuple[Searched, TranscriptHead] | None:
+        """Return where a session is, and what its transcript says of itself; None if there is nothing of it."""
+        if key in self._found:
+            return self._found[key], TranscriptHead()
+        row = latest_transcript(self._context, key)
+        place = next(existing([row] if row else []), None)
+        if row is None or place is None:
+            return None
+        return place, TranscriptHead(title=head_metadata(row).best_title).of_session(key)
 
     def _is_said(self, session: str) -> bool:
         row = self._said.get(session)
@@ -204,11 +222,10 @@ def words_of(row: PersonalRow) -> str:
     return " ".join(filter(None, (row.title, *(f"#{label}" for label in row.labels))))
 
 
-def _named(found: FoundSession) -> Match:
+def _named(row: PersonalRow, place: Searched, about: TranscriptHead) -> Match:
     """Return a match of a session's title and labels."""
-    changed = found.changed_ns / 1e9
-    time = utc(changed)
-    return Match(found, TranscriptHead(), (ShownHit(OWN, time, words_of(found.said)),), 1, changed, changed, 0.0)
+    changed = place.changed_ns / 1e9
+    return Match(place, about, (ShownHit(OWN, utc(changed), words_of(row)),), 1, changed, changed, 0.0)
 
 
 def _known(context: Context) -> tuple[dict[Path, OutputRow], dict[str, PersonalRow]]:

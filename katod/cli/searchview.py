@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
-import click
 import orjson
 
 from katod.cli.layout import Line, TextSpan, cropped, cut, one_text, show
-from katod.cli.printing import say_as_it_is
+from katod.cli.printing import say_as_it_is, say_to_programs
 from katod.cli.searchscope import OWN, Described, SearchScope
 from katod.discover.found import FoundSession
 from katod.formats.text.when import When, utc
@@ -72,7 +71,7 @@ def print_matches(matches: list[Match], scope: SearchScope, screen: HitLayout, *
             said = {"speaker": hit.speaker, "time": hit.time, "snippet": hit.snippet}
             row = {**described._asdict(), **said, "open": screen.opening(described, match, [hit])}
             if as_json:
-                click.echo(orjson.dumps({name: value for name, value in row.items() if value}))
+                say_to_programs(orjson.dumps({name: value for name, value in row.items() if value}))
             else:
                 say_as_it_is(
                     "\t".join(map(one_text, (hit.time, described.session, hit.speaker, hit.snippet, row["open"])))

@@ -16,7 +16,7 @@ from katod.cli.context import Context
 from katod.cli.groups import Choice
 from katod.cli.layout import Line, TextSpan, cut, line, one_text, show, table, terminal_width
 from katod.cli.overview import recent, state_span, waiting
-from katod.cli.printing import say, say_as_it_is
+from katod.cli.printing import say, say_as_it_is, say_to_programs
 from katod.cli.recorded import Recorded, recorded_by_session
 from katod.cli.shortids import short_ids
 from katod.config import local_zone
@@ -100,7 +100,7 @@ def sessions(
         say(f"katod: {folder}: {problem}", err=True)
     if as_json:
         for row in shown:
-            click.echo(orjson.dumps(row | _counts(row, used)))
+            say_to_programs(orjson.dumps(row | _counts(row, used)))
         return
     _print(shown, short_ids(known), used)
     if most is not None and len(rows) > most:

@@ -66,7 +66,7 @@ def _found(pieces: Iterable[str], query: Query) -> Iterator[str]:
     for message in messages(sections_of(pieces)):
         if place_in(message, query) is not None:
             is_found = True
-            yield "".join(message)
+            yield "".join(section.shown for section in message)
     if not is_found:
         raise KatodError("nothing found", hint="`--tools full` also shows the input and output of tools")
 

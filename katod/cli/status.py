@@ -19,6 +19,7 @@ from katod.cli.cleared import ClearedRows
 from katod.cli.context import Context
 from katod.cli.layout import Line, draw, show, terminal_width
 from katod.cli.overview import Surroundings, overview
+from katod.cli.printing import say_to_programs
 from katod.config import local_zone, rescue_path
 from katod.destinations import MatrixSettings, OtlpSettings
 from katod.discover.found import FoundSession
@@ -83,7 +84,7 @@ def status(context: Context, as_json: bool, watch: bool, everything: bool, clear
 def _print(context: Context, *, as_json: bool, everything: bool) -> None:
     row = collect(context)
     if as_json:
-        click.echo(orjson.dumps(row))
+        say_to_programs(orjson.dumps(row))
     else:
         show(_shown(row, terminal_width(), everything=everything))
 

@@ -14,7 +14,7 @@ from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.groups import Choice
 from katod.cli.layout import Line, TextSpan, line, one_text, show, table, terminal_width
-from katod.cli.printing import say, say_as_it_is
+from katod.cli.printing import say, say_as_it_is, say_to_programs
 from katod.config import local_zone
 from katod.discover.found import FoundSession
 from katod.errors import SelectionError
@@ -63,7 +63,7 @@ def usage(
     for folder, problem in (context.problems | context.shared.problems).items():
         say(f"katod: {folder}: {problem}", err=True)
     if as_json:
-        click.echo(orjson.dumps(document(sums, wanted.period, zone, prices)))
+        say_to_programs(orjson.dumps(document(sums, wanted.period, zone, prices)))
     elif not sums.rows:
         say("katod: no usage found", err=True)
     else:

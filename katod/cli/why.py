@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -17,7 +16,7 @@ from katod import __version__
 from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.layout import Line, TextSpan, line, show, table, terminal_width
-from katod.cli.printing import cleaned, say, say_as_it_is
+from katod.cli.printing import cleaned, say, say_to_programs
 from katod.config import local_zone
 from katod.errors import SelectionError
 from katod.formats.redact.redactor import redact
@@ -151,7 +150,7 @@ def _of_commit(repository: Repository, commit: str, added: Mapping[str, list[int
 def _print(found: LineReport, forms: Mapping[str, bool]) -> None:
     form = next(name for name, is_wanted in forms.items() if is_wanted)
     for text in {"as_json": _json_lines, "as_blame": _blame_lines, "as_trace": _trace_lines}[form](found):
-        (say_as_it_is if sys.stdout.isatty() else click.echo)(text)
+        say_to_programs(text)
 
 
 def _name(one: AttributedFile) -> str:

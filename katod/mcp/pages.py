@@ -6,19 +6,19 @@ is passed over, not kept: a page of a huge transcript takes no more memory than 
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from itertools import chain
 from typing import Final, NamedTuple
 
 from katod.formats.redact.redactor import redact
 from katod.search.query import Query
-from katod.search.sections import sections_of
-from katod.search.transcripts import plain
+from katod.search.sections import SPEAKERS, Section, place_in, sections_of
 from katod.text import clean
 
 MOST: Final = 20_000  # characters of a page; it may have a few more
 _SECTION: Final = 12_000  # characters, and its last line
-_SPEAKERS: Final = ("## ", "### ")
 _LONGEST_HEADING: Final = 300  # characters
-_LOOKED_AT: Final = 4_000  # sections in which words are looked for at once: what takes some seconds
+_TOGETHER: Final = 2_000_000  # characters of a message in which words are looked for at once
+_LOOKED_AT: Final = 4_000  # sections in which words are looked for in one call: what takes some seconds
 
 
 class Page(NamedTuple):
@@ -33,15 +33,27 @@ class Page(NamedTuple):
     under: str = ""
 
 
+class _Numbered(NamedTuple):
+    """A section, its number, and the heading of the message that it is in the middle of, or that is before it."""
+
+    number: int
+    section: Section
+    heading: str
+
+
 def page_of(pieces: Iterable[str], begin: int = 0, query: Query | None = None) -> Page | None:
-    """Return the page from a section on, or from the first one after it that has all words; None if there is none."""
+    """Return the page from a section on, or from the first message after it that has all words; None if there is none.
+
+    In a message, it begins where the words are, as far as one section says it.
+    """
     taken, size, first, under = list[str](), 0, begin, ""
-    for number, section, heading in _from(sections_of(pieces, _SECTION), begin, query):
-        if not section:
+    rest = (one for one in _numbered(sections_of(pieces, _SECTION)) if one.number >= begin)
+    for number, section, heading in rest if query is None else _found(rest, begin, query):
+        if not section.shown:
             return Page("", begin, number)
-        text = shown(section)
+        text = shown(section.shown)
         if not taken:
-            first, under = number, "" if section.startswith(_SPEAKERS) else heading
+            first, under = number, "" if section.shown.startswith(SPEAKERS) else heading
         elif size + len(text) > MOST:
             return Page("".join(taken), first, number, under)
         taken.append(text)
@@ -49,28 +61,40 @@ def page_of(pieces: Iterable[str], begin: int = 0, query: Query | None = None) -
     return Page("".join(taken), first, None, under) if taken else None
 
 
-def _from(sections: Iterable[str], begin: int, query: Query | None) -> Iterator[tuple[int, str, str]]:
-    """Yield the sections of a page and those after it, each with its number and the heading of the one before it.
-
-    An empty one says that the words were not found so far.
-    """
-    heading, is_reached = "", False
+def _numbered(sections: Iterable[Section]) -> Iterator[_Numbered]:
+    heading = ""
     for number, section in enumerate(sections):
-        if not is_reached and number >= begin + _LOOKED_AT:
-            yield number, "", heading
+        yield _Numbered(number, section, heading)
+        if section.shown.startswith(SPEAKERS):
+            heading = shown(section.shown.partition("\n")[0][:_LONGEST_HEADING])
+
+
+def _found(rest: Iterable[_Numbered], begin: int, query: Query) -> Iterator[_Numbered]:
+    """Yield the sections from where a message has all words; an empty one if that is not so far enough to stop."""
+    messages = _messages(rest)
+    for message in messages:
+        first = message[0]
+        if first.number >= begin + _LOOKED_AT:
+            yield first._replace(section=Section("", ""))
             return
-        is_reached = is_reached or (number >= begin and (query is None or _has(section, query)))
-        if is_reached:
-            yield number, section, heading
-        if section.startswith(_SPEAKERS):
-            heading = shown(section.partition("\n")[0][:_LONGEST_HEADING])
+        # Also without its secrets: no question tells whether one is there.
+        place = place_in([one.section for one in message], query, redact)
+        if place is not None:
+            yield from message[place:]
+            yield from chain.from_iterable(messages)
 
 
-def _has(section: str, query: Query) -> bool:
-    """Return whether a section has all words, also without its secrets: no question tells whether one is there."""
-    if not query.may_be_in_text(section):
-        return False
-    return any(query.matches(form(redact(section))) for form in (plain, str))
+def _messages(rest: Iterable[_Numbered]) -> Iterator[list[_Numbered]]:
+    """Yield the sections of each message; of a huge one, several lists."""
+    message, size = list[_Numbered](), 0
+    for one in rest:
+        if message and (one.section.shown.startswith(SPEAKERS) or size > _TOGETHER):
+            yield message
+            message, size = [], 0
+        message.append(one)
+        size += len(one.section.written)
+    if message:
+        yield message
 
 
 def shown(text: str) -> str:

@@ -1,5 +1,7 @@
 """The server: the tools over standard input and output, with the official library."""
 
+import json
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -10,6 +12,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from katod import __version__
 from katod.errors import KatodError, safe_message
@@ -20,6 +24,7 @@ from katod.store.integrity import HOW_TO_MEND, DatabaseError
 
 _LONGEST: Final = 1000  # characters of an error
 _GIVEN: Final = 80  # characters of an argument that is repeated in one
+_NONE: Final = "this is no valid request: each part of it has to be as the protocol says, and its text whole characters"
 _HINTS: Final = types.ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
@@ -48,8 +53,34 @@ async def _serve(library: Library) -> None:
         on_list_tools=listed,
         on_call_tool=called,
     )
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    async with stdio_server() as (reading, writing), anyio.create_task_group() as tasks:
+        passing, passed = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        tasks.start_soon(_pass_on, reading, passing, writing)
+        await server.run(passed, writing, server.create_initialization_options())
+
+
+async def _pass_on(reading: Any, passing: Any, writing: Any) -> None:
+    """Pass on what is read, and refuse requests that are none to the library, which would leave them unanswered."""
+    # Whoever has ended is told nothing more.
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async with passing:
+            async for item in reading:
+                refused = refusal(item) if isinstance(item, Exception) else None
+                await (passing.send(item) if refused is None else writing.send(SessionMessage(refused)))
+
+
+def refusal(error: Exception) -> types.JSONRPCError | None:
+    """Return the answer to a line that is no valid request but has its id, such as one with half a character."""
+    line = error.errors()[0]["input"] if isinstance(error, ValidationError) else ""
+    try:
+        row = json.loads(line)
+        name = row["id"] if "method" in row else None
+        str(name).encode()
+    except (ValueError, TypeError, KeyError):  # an id may be half a character itself
+        return None
+    if not isinstance(name, str | int):
+        return None
+    return types.JSONRPCError(jsonrpc="2.0", id=name, error=types.ErrorData(code=types.INVALID_REQUEST, message=_NONE))
 
 
 def listed_tools() -> list[types.Tool]:

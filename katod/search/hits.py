@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from katod.model import SessionKey
+
 
 class Hit(NamedTuple):
     """An event, or a passage of a transcript, that has all words.
@@ -33,3 +35,9 @@ class TranscriptHead(NamedTuple):
     title: str = ""
     date: str = ""
     zone: str = ""
+
+    def of_session(self, key: SessionKey | None) -> "TranscriptHead":
+        """Return it with the session that the ledger knows, if it names none itself."""
+        if self.session or key is None:
+            return self
+        return self._replace(agent=self.agent or key.agent, session=key.id, subagent=key.subagent)

@@ -5,7 +5,6 @@ such files, those whose path or session comes first.
 """
 
 from bisect import insort
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import datetime
 from heapq import heappop, heappush
@@ -21,6 +20,7 @@ from katod.search.hits import Hit, TranscriptHead
 from katod.search.query import Query, like
 from katod.search.snippet import closeness, gist, snippet, surroundings
 from katod.search.transcriptfiles import TranscriptFile
+from katod.search.twice import FoundBefore, FoundPlace
 
 NANO: Final = 1_000_000_000
 Searched = FoundSession | TranscriptFile
@@ -104,8 +104,7 @@ class Search:
         self._query = query
         self._terms = terms
         self._wants = wants
-        self._ids: set[str] = set()
-        self._gists: Counter[tuple[str, bool, str]] = Counter()
+        self._before = FoundBefore()
 
     def run(self, places: Iterable[Searched]) -> list[Match]:
         """Return the matches of these places, in the order of the terms."""
@@ -215,15 +214,15 @@ class Search:
         if isinstance(place, TranscriptFile):
             from katod.search.outputs import search_transcript  # noqa: PLC0415 - it loads what is known of transcripts
 
-            return search_transcript(place, self._query)
+            about, hits = search_transcript(place, self._query)
+            return about.of_session(place.key), hits
         from katod.search.sessions import search_session  # noqa: PLC0415 - it loads the translation
 
         return TranscriptHead(), search_session(place, self._query)
 
     def _is_in_time(self, hit: Hit, place: Searched) -> bool:
-        """Return whether a hit may be of the time that is wanted."""
-        last = hit.time if hit.until is None else hit.until
-        return _seconds(last, place) >= self._terms.oldest and _seconds(hit.time, place) < self._terms.until
+        """Return whether a hit is of the time that is wanted; of a passage, that of its heading counts."""
+        return self._terms.oldest <= _seconds(hit.time, place) < self._terms.until
 
     def _counts(self, hit: Hit, place: Searched, about: TranscriptHead) -> bool:
         """Return whether a hit is wanted, and was not found before: in a fork, or in the other form of its session."""
@@ -231,15 +230,21 @@ class Search:
             return False
         if self._terms.redacted and not self._query.matches(hit.redacted()):
             return False
-        is_source = isinstance(place, FoundSession)
-        session = place.key.id if isinstance(place, FoundSession) else about.session
         what = gist(surroundings(hit.text, self._query), self._query)
-        if hit.id in self._ids or self._gists[session, not is_source, what] > 0:
-            self._gists[session, not is_source, what] -= hit.id not in self._ids
-            return False
-        self._ids.add(hit.id)
-        self._gists[session, is_source, what] += 1
-        return True
+        return self._before.is_new(hit.id, what, _found_place(place, about), *_span(hit))
+
+
+def _found_place(place: Searched, about: TranscriptHead) -> FoundPlace:
+    if isinstance(place, FoundSession):
+        return FoundPlace(place.key.id, "")
+    return FoundPlace(about.session, str(place.path))
+
+
+def _span(hit: Hit) -> tuple[float, float]:
+    """Return between which times a hit was said, in seconds since 1970; of a passage, until the next heading."""
+    begin = _moment(hit.time)
+    end = begin if hit.until is None else _moment(hit.until)
+    return -inf if begin is None else begin, inf if end is None else end
 
 
 def _first_of_each_session(matches: Iterable[Match]) -> Iterator[Match]:
@@ -301,8 +306,13 @@ class _Kept:
 
 def _seconds(time: str, place: Searched) -> float:
     """Return a time as seconds since 1970; without one, when the file changed, which nothing in it is newer than."""
-    changed = place.changed_ns / NANO
+    changed, moment = place.changed_ns / NANO, _moment(time)
+    return changed if moment is None else min(moment, changed)
+
+
+def _moment(time: str) -> float | None:
+    """Return a time as seconds since 1970, None if there is none."""
     try:
-        return min(datetime.fromisoformat(time).timestamp(), changed)
+        return datetime.fromisoformat(time).timestamp()
     except (ValueError, OverflowError):
-        return changed
+        return None

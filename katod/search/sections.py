@@ -1,12 +1,12 @@
 """Markdown cut into sections as it comes, so that the first can be shown before the last is written. Pure.
 
 A section ends before a heading, at a blank line once it is long, and anywhere once it is very long; a block of code is
-then closed, and opened again in the next section.
+then closed, and opened again in the next section. A line that is too long is shown as several, cut between words.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
 
 from katod.search.folding import fold
 from katod.search.query import Query
@@ -18,13 +18,23 @@ _LONGEST_LINE: Final = 8 * 1024
 _MATTER: Final = "---\n"
 _MATTER_END: Final = re.compile(r"\n---[ \t]*\n")
 _MOST_MATTER: Final = 8 * 1024  # characters
-_SPEAKERS: Final = ("## ", "### ")  # no heading of a message has so few signs
+SPEAKERS: Final = ("## ", "### ")  # no heading of a message has so few signs
 _HEADING: Final = re.compile(r"#{1,6}[ \t]")
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})([^`\n]*)")
-
+_FENCE: Final = re.compile(r" {0,3}(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)")
+_LETTER: Final = re.compile(r"[^\W\d_]")  # what follows a cut is one: no line of Markdown's own begins with it
+_TO_WORD: Final = re.compile(rf".{{{_LONGEST_LINE // 2},{_LONGEST_LINE - 1}}}\s(?={_LETTER.pattern})", re.DOTALL)
+_TO_LETTER: Final = re.compile(rf".{{{_LONGEST_LINE // 2},{_LONGEST_LINE}}}(?={_LETTER.pattern})", re.DOTALL)
+_GOES_ON: Final = "…"
 
 # Stands before a section that was looked for.
 MARK: Final = "▶"
+
+
+class Section(NamedTuple):
+    """A section as it is shown, and as it is written: without what was added where text was cut."""
+
+    shown: str
+    written: str
 
 
 class Sections:
@@ -34,34 +44,47 @@ class Sections:
         self._most = most
         self._rest = ""
         self._lines: list[str] = []
+        self._written: list[str] = []
         self._size = 0
+        self._is_cut = False  # within a line
         self._fence: re.Match[str] | None = None  # the opening of the block of code that is not closed yet
 
-    def take(self, piece: str) -> Iterator[str]:
+    def take(self, piece: str) -> Iterator[Section]:
         """Yield the sections that are complete with one more piece of text."""
         *lines, self._rest = (self._rest + piece).split("\n")
         for line in lines:
             yield from self._take_line(f"{line}\n")
         while len(self._rest) > _LONGEST_LINE:
-            line, self._rest = self._rest[:_LONGEST_LINE], self._rest[_LONGEST_LINE:]
-            yield from self._take_line(f"{line}\n")
+            end = _end_of_part(self._rest, 0)
+            part, self._rest = self._rest[:end], self._rest[end:]
+            yield from self._take_part(part)
 
-    def flush(self) -> Iterator[str]:
+    def flush(self) -> Iterator[Section]:
         """Yield what is left."""
         rest, self._rest = self._rest, ""
         if rest:
             yield from self._take_line(f"{rest}\n")
         yield from self._cut()
 
-    def _take_line(self, line: str) -> Iterator[str]:
-        for at in range(0, len(line), _LONGEST_LINE):
-            part = line[at : at + _LONGEST_LINE]
-            yield from self._take_short(part if part.endswith("\n") else f"{part}\n")
+    def _take_line(self, line: str) -> Iterator[Section]:
+        begin = 0
+        while len(line) - begin > _LONGEST_LINE + len("\n"):
+            end = _end_of_part(line, begin)
+            yield from self._take_part(line[begin:end])
+            begin = end
+        yield from self._take_part(line[begin:])
 
-    def _take_short(self, line: str) -> Iterator[str]:
+    def _take_part(self, part: str) -> Iterator[Section]:
+        """Take a line, or a part of one that is too long; what goes on behind a cut is shown as a line of words."""
+        goes_on = self._is_cut
+        self._is_cut = not part.endswith("\n")
+        line = f"{part}\n" if self._is_cut else part
+        if goes_on and not _LETTER.match(line):
+            line = f"{_GOES_ON}{line}"
         if self._fence is None and _HEADING.match(line):
             yield from self._cut()
         self._lines.append(line)
+        self._written.append(part)
         self._size += len(line)
         self._note_fence(line)
         is_gap = self._fence is None and not line.strip()
@@ -77,21 +100,27 @@ class Sections:
         elif found[1].startswith(self._fence[1]) and not found[2].strip():
             self._fence = None
 
-    def _cut(self) -> Iterator[str]:
-        text = "".join(self._lines)
-        self._lines, self._size = [], 0
+    def _cut(self) -> Iterator[Section]:
+        text, written = "".join(self._lines), "".join(self._written)
+        self._lines, self._written, self._size = [], [], 0
         if self._fence is not None and text.strip():
             text += f"{self._fence[1]}\n"
             self._lines = [f"{self._fence[0]}\n"]
         if text.strip():
-            yield text
+            yield Section(text, written)
 
 
-def messages(sections: Iterable[str]) -> Iterator[list[str]]:
+def _end_of_part(line: str, begin: int) -> int:
+    """Return where to cut a line that is too long: before a word, else before a letter, else anywhere."""
+    found = _TO_WORD.match(line, begin) or _TO_LETTER.match(line, begin)
+    return found.end() if found else begin + _LONGEST_LINE
+
+
+def messages(sections: Iterable[Section]) -> Iterator[list[Section]]:
     """Yield the sections of each message, from one heading with a speaker to the next."""
-    message: list[str] = []
+    message: list[Section] = []
     for section in sections:
-        if message and section.startswith(_SPEAKERS):
+        if message and section.shown.startswith(SPEAKERS):
             yield message
             message = []
         message.append(section)
@@ -99,15 +128,22 @@ def messages(sections: Iterable[str]) -> Iterator[list[str]]:
         yield message
 
 
-def place_in(message: list[str], query: Query) -> int | None:
-    """Return in which section of a message to look for the words, None if the message does not have all of them."""
-    text = "".join(message)
-    if not query.may_be_in_text(text) or not (query.matches(plain(text)) or query.matches(text)):
+def place_in(message: Iterable[Section], query: Query, seen: Callable[[str], str] = str) -> int | None:
+    """Return in which section of a message to look for the words, None if the message does not have all of them.
+
+    Only what is `seen` of it counts.
+    """
+    written = [section.written for section in message]
+    text = "".join(written)
+    if not query.may_be_in_text(text):
         return None
-    return next((number for number, section in enumerate(message) if query.longest_in(fold(plain(section)))), 0)
+    text = seen(text)
+    if not (query.matches(plain(text)) or query.matches(text)):
+        return None
+    return next((number for number, one in enumerate(written) if query.longest_in(fold(plain(seen(one))))), 0)
 
 
-def sections_of(pieces: Iterable[str], most: int = _VERY_LONG) -> Iterator[str]:
+def sections_of(pieces: Iterable[str], most: int = _VERY_LONG) -> Iterator[Section]:
     """Yield the sections of a transcript, without its front matter, each of hardly more than `most` characters."""
     sections = Sections(most)
     for piece in without_matter(pieces):

@@ -27,7 +27,7 @@ def since_seconds(text: str | None) -> float:
         return -inf
     now = _now()
     if text in _WORDS:
-        return (now.replace(hour=0, minute=0, second=0, microsecond=0) - _WORDS[text]).timestamp()
+        return _midnight(now.date() - _WORDS[text])
     if age := _AGE.fullmatch(text):
         return (now - timedelta(**{_UNITS[age[2]]: int(age[1])})).timestamp()
     try:
@@ -49,7 +49,7 @@ def until_seconds(text: str | None) -> float:
     day = datetime.fromtimestamp(begin, UTC).astimezone().date()
     try:
         after = (day + timedelta(days=31)).replace(day=1) if is_month else day + timedelta(days=1)
-        return datetime.combine(after, time()).astimezone().timestamp()
+        return _midnight(after)
     except (ValueError, OverflowError):  # the last day that there is
         return inf
 
@@ -61,6 +61,11 @@ def last_second(text: str) -> float:
     """
     begin, end = since_seconds(text), until_seconds(text)
     return begin if end in (begin, inf) else end - 1
+
+
+def _midnight(day: date) -> float:
+    """Return when a day begins here; where clocks change, days are not of one length, and zones have two offsets."""
+    return datetime.combine(day, time()).astimezone().timestamp()
 
 
 def _is_day(text: str) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from katod.archive.parts import ArchivedSession
 from katod.formatspec import format_of
-from katod.model import changed_ns
+from katod.model import SessionKey, changed_ns
 from katod.record.reading import opened
 from katod.store.rows import OutputRow
 from katod.write.output import OutputPath
@@ -18,11 +18,15 @@ from katod.write.reading import open_plain
 
 
 class TranscriptFile(NamedTuple):
-    """A file that katod may have written, when it last changed (ns), and what opens it; raises OutputUnreadable."""
+    """A file that katod may have written, when it last changed (ns), and what opens it; raises OutputUnreadable.
+
+    `key` is that of its session, if the ledger knows it: pages of HTML do not name it.
+    """
 
     path: Path
     changed_ns: int
     open: Callable[[], BufferedReader]
+    key: SessionKey | None = None
 
 
 def transcripts_below(root: Path) -> Iterator[TranscriptFile]:
@@ -47,7 +51,7 @@ def _below(folder: Path, root: Path) -> Iterator[TranscriptFile]:
 def existing(rows: Iterable[OutputRow]) -> Iterator[TranscriptFile]:
     """Yield the outputs that exist, whether or not they can be read; in a form for machines, words are not found."""
     for row in rows:
-        yield from _existing(row.path, partial(opened, row))
+        yield from _existing(row.path, partial(opened, row), SessionKey(*row.head["key"]) if row.head else None)
 
 
 def shared_file(found: ArchivedSession) -> TranscriptFile:
@@ -55,8 +59,10 @@ def shared_file(found: ArchivedSession) -> TranscriptFile:
     return TranscriptFile(found.path, found.changed_ns, found.open)
 
 
-def _existing(path: Path, opens: Callable[[], BufferedReader]) -> Iterator[TranscriptFile]:
+def _existing(
+    path: Path, opens: Callable[[], BufferedReader], key: SessionKey | None = None
+) -> Iterator[TranscriptFile]:
     spec = format_of(path.name)
     if spec is None or spec.in_chat:
         with suppress(OSError):
-            yield TranscriptFile(path, changed_ns(path.lstat()), opens)
+            yield TranscriptFile(path, changed_ns(path.lstat()), opens, key)

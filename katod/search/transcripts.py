@@ -2,7 +2,8 @@
 
 A passage is what stands in a transcript between two things that katod prints: a message, a tool line, a block that
 unfolds. Messages that follow each other under one heading are one passage, as nothing tells where one ends, and what a
-person wrote into a transcript belongs to the passage around it.
+person wrote into a transcript belongs to the passage around it. Above the first heading, and in a file of notes, it is
+a passage of its own.
 """
 
 import re
@@ -17,10 +18,12 @@ import orjson
 from katod import events as ev
 from katod.events import Event
 from katod.formats.eventlines import is_event
+from katod.formats.text.mdblocks import PrintedBlocks
 from katod.formats.text.ownlines import SIGN, poses
 from katod.formats.text.when import zone_of
 from katod.formats.transcript.between import SUMMARY
 from katod.search.hits import TranscriptHead
+from katod.text import slug
 
 _FIELD: Final = re.compile(r'^(title|date|agent|project|session|subagent): "?(.*?)"?$', re.MULTILINE)
 _ZONE: Final = re.compile(r"\(([A-Za-z]+(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE)
@@ -28,12 +31,22 @@ _STAMPED: Final = r"(?: · ((?:\d{4}-\d\d-\d\d )?\d\d:\d\d))?"
 _PERSON: Final = re.compile(rf"## (You){_STAMPED}(?: · |$)", re.MULTILINE)
 _AGENT: Final = re.compile(rf"### (\w[\w ]*?)(?: · [^·\n]+)??{_STAMPED}$", re.MULTILINE)
 _STAMP: Final = re.compile(r"(?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d)")
-# Where a passage may begin, and the fences of code, in which none does.
+# What a message has in a fold: what was pasted, and the rest of a long one.
+_IN_PROMPT: Final = r"(?:Pasted: )?[\d,]+ lines?(?: more)?</summary>"
+_FOLD: Final = rf"<details>\n<summary>{SIGN} (?!{_IN_PROMPT}$)"
+_END: Final = "</details>"
+# Where a passage may begin, the fences of code, in which none does, and what may be HTML of a message.
 _BOUNDARY: Final = re.compile(
-    rf"^(?:(?= {{0,3}}(?:`{{3}}|~{{3}}))(?P<fence> {{0,3}}(`{{3,}}|~{{3,}})[^\n]*)"
-    rf"|(?P<own>\#\# |\#\#\# |- {SIGN}|<details>\n<summary>{SIGN})|</details>)",
+    rf"^(?:(?P<fence> {{0,3}}(?:`{{3,}}(?=[^`\n]*$)|~{{3,}}))[^\n]*|(?P<own>\#\# |\#\#\# |- {SIGN}|{_FOLD})"
+    rf"|<details>\n<summary>{SIGN} {_IN_PROMPT}$|(?P<end>{_END})$|(?P<html> {{0,3}}<))",
     re.MULTILINE,
 )
+_OWN_LINES: Final = re.compile(r"(?:<details>\n)?[^\n]*\n?")
+_IS_FOLD: Final = re.compile(_FOLD, re.MULTILINE)
+_PROMPT_FOLD: Final = re.compile(
+    rf"\n+<details>\n<summary>{SIGN} {_IN_PROMPT}\n\n(`{{3,}})text\n(.*?)\n\1\n\n{_END}\n*", re.DOTALL
+)
+_PAGE_PROMPT_FOLD: Final = re.compile(rf"<details>\n<summary>{_IN_PROMPT}\n(.*?)\n{_END}", re.DOTALL)
 _AFTER_ITEMS: Final = re.compile(r"\n+(?![- \n])")
 _BETWEEN: Final = re.compile(rf"<details>\n<summary>{SIGN} <b>([^<>\n]+)</b> ·")
 _PAGE_BETWEEN: Final = re.compile(r'<details class="between">\n<summary><b>([^<>\n]+)</b>')
@@ -52,6 +65,8 @@ _PAGE_HEAD: Final = 256 * 1024  # characters: the styles come first
 _PROMPTS: Final = "<nav>"  # the list of prompts at the end of a page
 _MARKUP: Final = re.compile(r"<[^>]*>")
 _HEAD: Final = 4096  # characters
+_TITLE: Final = re.compile(r"\s*# [^\n]*\n")
+_NOTE: Final = "Note"  # the speaker of what a person wrote above the first heading
 _FRONT: Final = "---\ntitle:"
 
 
@@ -100,9 +115,18 @@ def markdown_passages(pieces: Iterable[str]) -> Iterator[Passage]:
     rest = iter(pieces)
     first = next(rest, "")
     head = about(first)
-    start = first.find("\n---\n", 4) + 5 if first.startswith(_FRONT) else 0
-    parts = _between_passages(chain([first[start:]], rest))
+    parts = _between_passages(chain([_without_head(first, head)], rest))
     yield from _dated(_read(parts, _Heading(day=head.date)), head.zone)
+
+
+def _without_head(text: str, head: TranscriptHead) -> str:
+    """Return the beginning of a transcript without its front matter, its title and the line about it."""
+    if not text.startswith(_FRONT):
+        return text
+    text = text[text.find("\n---\n", 4) + 5 :]
+    text = text[title.end() :] if (title := _TITLE.match(text)) else text
+    line, _, rest = text.lstrip("\n").partition("\n")
+    return rest if head.agent and slug(line).startswith(head.agent) else text
 
 
 def _between_passages(pieces: Iterable[str]) -> Iterator[str]:
@@ -132,16 +156,17 @@ def _read_text(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, st
         found = _PERSON.match(text, begin, end) or _AGENT.match(text, begin, end)
         if found:
             heading = _next(heading, found)
-        piece = _without_marks(text[begin:end].removeprefix("</details>").strip("\n"))
+        piece = _without_marks(text[begin:end].removeprefix(_END).strip("\n"))
+        piece = _PROMPT_FOLD.sub(r"\n\2\n", piece).rstrip("\n") if f"<summary>{SIGN} " in piece else piece
         between = _BETWEEN.match(piece)
-        if not piece or not (heading.speaker or between):
+        if not piece:
             continue
         if between:
             yield heading, _named(between[1]), piece[between.end() :]
         elif found:
             yield heading, heading.speaker, _without_heading(piece, found.end() - begin)
         else:
-            yield from ((heading, speaker, words) for speaker, words in _pieces(piece, heading.speaker))
+            yield from ((heading, speaker, words) for speaker, words in _pieces(piece, heading.speaker or _NOTE))
 
 
 def _named(name: str) -> str:
@@ -151,21 +176,70 @@ def _named(name: str) -> str:
 
 def _without_marks(piece: str) -> str:
     """Return a passage without the lines in which katod says what became of the recording, or sums up a turn."""
-    if "\n*" not in piece:
+    if "\n*" not in f"\n{piece}":
         return piece
     lines = piece.split("\n")
     return "\n".join(line for line in lines if not (line.startswith("*") and poses(line))).strip("\n")
 
 
 def _boundaries(text: str) -> Iterator[int]:
-    """Yield where passages begin: lines outside of code that only katod prints."""
-    yield 0
+    """Yield where passages begin: lines outside of code and HTML of messages that only katod prints."""
+    at: int | None = 0
+    while at is not None:
+        yield at
+        at = _next_boundary(text, at)
+
+
+def _next_boundary(text: str, begin: int) -> int | None:
+    """Return where the passage after one begins, None if there is none.
+
+    What is plain is told by its fences, which are at the left margin; where there may be HTML, or a fence in a list, a
+    message is read as katod's writer does, which takes longer.
+    """
+    is_fold = _IS_FOLD.match(text, begin) is not None
+    for found in _outside_fences(text, _behind_own(text, begin)):
+        is_end = found["end"] is not None
+        if is_end and not is_fold:
+            continue
+        is_certain = found["own"] or (is_end and text.find("<details", begin + 1, found.start()) < 0)
+        return found.start() if is_certain else _next_read_closely(text, begin, is_fold=is_fold)
+    return None
+
+
+def _outside_fences(text: str, begin: int) -> Iterator[re.Match[str]]:
+    """Yield what may be a boundary or HTML, or a fence in a list, outside of code with fences at the left margin."""
     fence = ""
-    for found in _BOUNDARY.finditer(text):
-        if found["fence"] is not None:
-            fence = _after_fence(fence, found["fence"])
-        elif not fence and found.start():
-            yield found.start()
+    for found in _BOUNDARY.finditer(text, begin):
+        if found["fence"] and (fence or found["fence"][0] != " "):
+            fence = _after_fence(fence, found[0])
+        elif not fence and found.lastgroup:
+            yield found
+
+
+def _next_read_closely(text: str, begin: int, *, is_fold: bool) -> int | None:
+    message = PrintedBlocks()
+    for at, line in _lines(text, _behind_own(text, begin)):
+        found = _BOUNDARY.match(text, at)
+        if found and (found["own"] or (is_fold and found["end"])) and not message.holds(line):
+            return at
+        message.take(line)
+    return None
+
+
+def _behind_own(text: str, begin: int) -> int:
+    """Return the end of the lines of katod's own with which a passage begins, its beginning if there are none."""
+    found = _BOUNDARY.match(text, begin)
+    lines = _OWN_LINES.match(text, begin) if found and (found["own"] or found["end"]) else None
+    return lines.end() if lines else begin
+
+
+def _lines(text: str, at: int) -> Iterator[tuple[int, str]]:
+    """Yield where each line begins, and the line."""
+    while at < len(text):
+        end = text.find("\n", at)
+        end = end if end >= 0 else len(text)
+        yield at, text[at:end]
+        at = end + 1
 
 
 def _after_fence(fence: str, line: str) -> str:
@@ -245,7 +319,7 @@ def page_passages(text: str) -> Iterator[Passage]:
 
 
 def _read_page(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, str]]:
-    for piece in _PIECES.split(text):
+    for piece in _PIECES.split(_PAGE_PROMPT_FOLD.sub(r"\1", text)):
         if piece.startswith(_PROMPTS):
             return
         found = _PAGE_SPEAKER.match(piece)

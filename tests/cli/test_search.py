@@ -295,3 +295,29 @@ def test_the_name_that_a_list_shows_is_found(world):
     assert "fix-pid-collision" in world.cli("sessions")
     assert "Claude ▸ title" in world.cli("search", "--all", "pid-collision")
     world.cli("search", "--all", "--said", "pid-collision", code=1)
+
+
+def test_an_own_title_is_found_in_one_session_and_without_its_file(talked):
+    """A person's title is searched with `--in`, too, and in sessions whose files the agent has deleted."""
+    talked.cli("rename", "6f1c2c1e", "Zanzibar plan")
+    talked.cli("label", "6f1c2c1e", "spices")
+    for where in ("6f1c2c1e", "1"):
+        assert "\tTitle\tZanzibar plan #spices\t" in talked.cli("search", "--in", where, "zanzibar")
+    talked.cli("search", "--in", "00000002", "zanzibar", code=1)
+    talked.claude().path.unlink()
+    [row] = talked.cli("search", "--json", "zanzibar").splitlines()
+    told = orjson.loads(row)
+    assert (told["title"], told["project"], told["open"]) == ("Zanzibar plan", "/home/me/app", "katod show 1")
+    assert len(talked.cli("search", "--all", "basket").splitlines()) == 2
+
+
+def test_a_page_belongs_to_its_session(world):
+    """The ledger knows whose it is, so that it is found with its session, and no event of it twice."""
+    make = Claude()
+    world.claude().append(make.user("A needle"), make.says("Here."), make.user("::export page.html"))
+    world.once()
+    [path] = world.files()
+    assert path.suffix == ".html"
+    for arguments in (["needle"], ["--all", "needle"]):
+        [row] = world.cli("search", "--json", *arguments).splitlines()
+        assert orjson.loads(row)["session"] == "claude:6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"

@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 
+import orjson
 import pytest
 
+from tests.support.pane import Pane
 from tests.support.records import SESSION, Claude
 
 FULL = "katod: standard output: No space left on device (free some space on its disk)\n"
@@ -68,3 +70,18 @@ def test_a_stream_that_is_closed_is_read_and_written_nowhere(shell, world, close
     assert shell(f"run --once {closed}")[0] == 0
     assert [row.path.name for row in world.outputs()] == ["chat.md", "notes.md"]
     assert not any("recording to" in path.read_text() for path in world.files())
+
+
+@pytest.mark.parametrize(
+    "command", ["search needle", "search --all needle", "sessions", "status", "usage --by project", "rescue", "doctor"]
+)
+def test_what_programs_read_is_cleaned_on_a_terminal_alone(world, command):
+    """JSON escapes no controls but those of ASCII; in a pipe, it says exactly what there is."""
+    session = world.claude()
+    session.append(session.user("::start needle \x9b31m red", cwd=f"{world.home}/sh\x9b31mop"), session.says("hi"))
+    world.once()
+    with Pane(world, *command.split(), "--json") as pane:
+        pane.ended()
+        assert "\x9b" not in pane.raw
+    for row in world.katod(*command.split(), "--json", check=False).stdout.decode().splitlines():
+        orjson.loads(row)

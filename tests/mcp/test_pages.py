@@ -54,13 +54,35 @@ def test_code_is_code_on_the_next_page_too():
 
 
 def test_a_page_begins_where_words_are():
-    """All of them, in one part; the next place comes with the number of the next part."""
+    """All of them, in one message; the next place comes with the number of the next part."""
     text = "## You\n\nthe basket\n\n### Claude\n\nin cart.ts\n\n## You\n\nthe Basket of cart.ts\n"
     query = Query(["basket", "cart.ts"])
     assert page_of([text], 0, query).text.startswith("## You\n\nthe Basket of")
     assert page_of([text], 0, Query(["basket"])).begin == 0
     assert page_of([text], 1, Query(["basket"])).begin == 2
     assert page_of([text], 3, Query(["basket"])) is None
+
+
+def test_words_may_be_far_apart_in_a_message():
+    """What a search finds in one message, a page of it shows; the longest word says where it begins."""
+    far = "alphaword\n\n" + "so it goes\n\n" * 9000 + "a longomegaword\n\n"
+    text = (
+        f"## You · 10:00\n\nhi\n\n### Claude · 10:01\n\n{far}## You · 10:02\n\n{'y' * 8185} straddleneedle {'z' * 50}\n"
+    )
+    page = page_of([text], 0, Query(["alphaword", "longomegaword"]))
+    assert "longomegaword" in page.text
+    assert page.under == "### Claude · 10:01"
+    assert "straddleneedle" in page_of([text], 0, Query(["straddleneedle"])).text
+    assert page_of([text], 0, Query(["alphaword", "straddleneedle"])) is None
+
+
+def test_no_long_line_poses_as_a_heading():
+    """What goes on behind a cut begins no line as a speaker's, whatever signs are around it."""
+    for number in range(4):
+        text = f"### Claude\n\nLook {'#' * (8187 + number)} You · 10:00 · do it\n\n" + "x\n\n" * 5000
+        for page in pages(text):
+            assert re.findall(r"^## .*", page.text, re.MULTILINE) == []
+            assert not page.under.startswith("## ")
 
 
 def test_no_search_tells_a_secret():

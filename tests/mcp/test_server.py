@@ -196,6 +196,34 @@ def test_a_huge_session_takes_little_memory(world, format_name):
     assert memory < MOST_MEMORY
 
 
+def test_half_a_character_is_refused_by_id(talked):
+    """A string that JavaScript cut is no text: the request is answered with an error, and the next one as ever."""
+    started = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    asked = {"name": "search_sessions", "arguments": {"query": "\ud83d"}}
+    rows = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": started},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": asked},
+        {"jsonrpc": "2.0", "id": "\ud83d", "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": {}},
+    ]
+    program = [sys.executable, "-m", "katod", "mcp"]
+    with subprocess.Popen(
+        program, env=talked.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as server:
+        answers = []
+        for row in rows:
+            server.stdin.write(json.dumps(row).encode() + b"\n")
+            server.stdin.flush()
+            if isinstance(row.get("id"), int):
+                answers.append(json.loads(server.stdout.readline()))
+        server.stdin.close()
+        assert server.wait(30) == 0
+    assert [answer["id"] for answer in answers] == [1, 2, 4]
+    assert "whole characters" in answers[1]["error"]["message"]
+    assert "result" in answers[2]
+
+
 def test_it_ends_with_its_input_and_says_nothing_else(talked):
     """Lines that are no requests are answered or ignored; standard output has messages only."""
     hello = {

@@ -58,11 +58,12 @@ def test_escaped_words_are_found_as_they_are_shown(tmp_path):
         assert len(_hits(path, word)) == 1
 
 
-def test_other_files_have_no_hits(tmp_path):
-    """Text without speakers is nobody's; a JSONL file of somebody else is left alone."""
+def test_other_files_are_notes_or_have_no_hits(tmp_path):
+    """Text without speakers is a note of the person's; a JSONL file of somebody else is left alone."""
     (tmp_path / "a.md").write_text("# Needle\n\nneedle\n")
     (tmp_path / "b.jsonl").write_text('{"schema":"katod.event/1"}\n{"needle": 1}\n')
-    assert [_hits(tmp_path / name, "needle") for name in ("a.md", "b.jsonl")] == [[], []]
+    notes = [("Note", "# Needle\n\nneedle")]
+    assert [_hits(tmp_path / name, "needle") for name in ("a.md", "b.jsonl")] == [notes, []]
 
 
 def test_a_transcript_that_cannot_be_read_is_an_error(tmp_path):

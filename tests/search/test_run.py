@@ -176,14 +176,29 @@ def test_of_many_hits_only_some_are_kept(world):
 
 
 def test_a_transcript_says_of_a_long_turn_only_when_it_began(world):
-    """What was said hours later stands under the same heading: it is found by the time until which it may be said."""
+    """What was said hours later stands under the same heading: the time that is shown is the one that counts."""
     (world.home / "notes").mkdir()
     path = world.home / "notes" / "notes.md"
-    path.write_text(
-        '---\ntitle: "n"\ndate: 2026-01-01\n---\n\n## You · 10:00 · Go\n\n### Claude · 10:01\n\nneedle\n\n## You · 18:00 · b\n'
-    )
-    assert len(Search(Query(["needle"]), Terms(1_767_276_000)).run(transcripts_below(path.parent))) == 1  # 14:00
-    assert Search(Query(["needle"]), Terms(1_767_294_000)).run(transcripts_below(path.parent)) == []  # 19:00
+    path.write_text('---\ntitle: "n"\ndate: 2026-01-01\n---\n\n## You · 10:00 · Go\n\n### Claude · 10:01\n\nneedle\n')
+    for minute, found in ((10, 1), (11, 1), (12, 0)):
+        oldest = 1_767_225_600 + 36_000 + 60 * (minute - 10)  # from 10:00 on
+        matches = Search(Query(["needle"]), Terms(oldest)).run(transcripts_below(path.parent))
+        assert [hit.time[11:16] for match in matches for hit in match.hits] == ["10:01"] * found, minute
+
+
+def test_what_was_said_again_later_is_not_taken_for_what_was_recorded(world):
+    """What is in two transcripts, or was said at another time in the same words, hides nothing else."""
+    session = world.claude()
+    session.append(session.user("::start rec\na needle"), session.says("One."), session.user("::keep kept"))
+    session.append(session.says("Kept."), session.user("::stop"))
+    again = {**session.user("a needle"), "timestamp": "2026-06-20T09:00:00.000Z"}
+    session.append(again)
+    world.once()
+    assert len(world.files()) == 2
+    for places in ([*existing(world.outputs()), *_found()], [*_found(), *existing(world.outputs())]):
+        search = Search(Query(["needle"]))
+        hits = [hit for match in search.search(places) for hit in match.hits]
+        assert "2026-06-20T09:00:00.000Z" in [hit.time for hit in hits]
 
 
 def test_what_stands_under_a_telling_key_is_not_shown(world):

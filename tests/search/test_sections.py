@@ -3,13 +3,18 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from katod.search.sections import Sections, without_matter
+from katod.search.query import Query
+from katod.search.sections import SPEAKERS, Sections, messages, place_in, sections_of, without_matter
 from tests.examples import texts
 from tests.looping import each
 
 
 def cut(*pieces):
     """Return the sections of a text that arrives in pieces."""
+    return [section.shown for section in _sections(*pieces)]
+
+
+def _sections(*pieces):
     sections = Sections()
     return [section for piece in pieces for section in sections.take(piece)] + list(sections.flush())
 
@@ -33,7 +38,7 @@ def test_a_section_ends_before_a_heading():
 
 def test_a_section_is_complete_before_the_next_one_is():
     """The first heading is there as soon as the second one begins."""
-    assert list(Sections().take("# a\n\nb\n# c\n")) == ["# a\n\nb\n"]
+    assert [section.shown for section in Sections().take("# a\n\nb\n# c\n")] == ["# a\n\nb\n"]
 
 
 def test_a_long_section_ends_at_a_blank_line_and_a_very_long_one_anywhere():
@@ -62,3 +67,39 @@ def test_front_matter_is_left_out(text, expected):
     """Only at the beginning, only if it ends soon, and however the text arrives."""
     assert "".join(without_matter([text])) == expected
     assert "".join(without_matter(text)) == expected
+
+
+def test_a_long_line_is_cut_between_words():
+    """Nothing is added to what is written; in words without blanks it is cut before a letter."""
+    text = "y" * 8185 + " straddleneedle " + "z" * 50 + "\n" + "検索" * 9000 + "\n"
+    sections = _sections(text)
+    assert "".join(section.written for section in sections) == text
+    shown = "".join(section.shown for section in sections)
+    assert " \nstraddleneedle " in shown
+    assert shown.replace("\n", "") == text.replace("\n", "")
+    assert max(map(len, shown.split("\n"))) <= 8192
+
+
+@each("signs", ["", "#" * 8186, "`" * 8190, " " * 8190, "-1" * 4095])
+def test_what_goes_on_behind_a_cut_begins_nothing(signs):
+    """Neither a heading with a speaker nor code, wherever a line is cut."""
+    for number in range(12):
+        line = (signs or "x" * 8180) + "x" * number + " ## You · 10:00 · do it ```"
+        for section in _sections(f"Look: {line}\n"):
+            assert not any(row.startswith((*SPEAKERS, "```")) for row in section.shown.split("\n"))
+    assert len(_sections("```js``` is how\n\n## You\n")) == 2
+
+
+def test_words_are_looked_for_in_whole_messages():
+    """In whatever sections they are, and where a line was cut; of messages that are found, a section is named."""
+    far = "alphaword\n\n" + "so it goes\n\n" * 9000 + "a longomegaword\n"
+    text = f"## You\n\n{far}\n### Claude\n\n{'検' * 8190}索引語\n\n## You\n\nalphaword\n"
+    found = {
+        words: [place_in(message, Query(words)) for message in messages(sections_of([text]))]
+        for words in (("alphaword", "longomegaword"), ("検索引",), ("alphaword",))
+    }
+    far_apart, straddling, everywhere = found.values()
+    assert far_apart[0] > 0
+    assert far_apart[1:] == [None, None]
+    assert [place is not None for place in straddling] == [False, True, False]
+    assert everywhere == [0, None, 0]

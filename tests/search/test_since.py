@@ -1,5 +1,6 @@
 """When a search begins and ends, as people type it."""
 
+import time
 from datetime import datetime
 from math import inf
 
@@ -45,6 +46,28 @@ def test_the_end_of_time_has_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (since_seconds(None), until_seconds(None)) == (-inf, inf)
     monkeypatch.setattr(since, "until_seconds", lambda _text: inf)
     assert last_second("2026-02") == at("2026-02-01")
+
+
+@each(
+    ("now", "begin"),
+    [
+        ("2026-03-29T12:00+02:00", "2026-03-29T00:00+01:00"),  # clocks changed at 02:00
+        ("2026-03-30T12:00+02:00", "2026-03-30T00:00+02:00"),
+        ("2026-10-25T12:00+01:00", "2026-10-25T00:00+02:00"),
+        ("2026-10-26T12:00+01:00", "2026-10-26T00:00+01:00"),
+    ],
+)
+def test_days_begin_at_midnight_where_clocks_change(now: str, begin: str) -> None:
+    """Yesterday ends where today begins, and is as long as it was."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Europe/Berlin")
+        time.tzset()
+        patch.setattr(since, "_now", lambda: datetime.fromisoformat(now).astimezone())
+        assert since_seconds("today") == until_seconds("yesterday") == at(begin)
+        day = datetime.fromisoformat(now).date()
+        yesterday = day.replace(day=day.day - 1).isoformat()
+        assert (since_seconds("yesterday"), until_seconds("today")) == (at(yesterday), until_seconds(day.isoformat()))
+    time.tzset()
 
 
 def test_an_age_is_that_of_now(monkeypatch: pytest.MonkeyPatch) -> None:

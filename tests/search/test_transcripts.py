@@ -3,15 +3,27 @@
 import re
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from katod.formats.text.mdtext import body, typed
 from katod.formats.transcript.html import Html
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.search.transcripts import TranscriptHead, about, jsonl_event, markdown_passages, page_passages, plain
 from tests.documents import ROOT
+from tests.examples import examples
 from tests.looping import each
 
 GOLDEN = ROOT / "fixtures" / "golden" / "claude"
+# Lines of messages that open, hold or close what a search must not take for katod's own lines.
+LINES = [
+    "words", "", "", "## You · 10:00 · x", "### Claude · 10:00", "```", "```js", "```js``` x", "````", "~~~", "~~~ `x`",
+    " ```", "  ```", "   ```", "    ```", "- ```js", "1. ```", "> ```", "- a", "  - b", "1. x", "> x", "<pre>", "</pre>",
+    "<!-- ```", "-->", "<div>", "</div>", "<details>", "<details><summary>x</summary>", "<summary>▸ <b>Bash</b>",
+    "</details>", "- ▸ **Bash** `x`", "`<details>`", "a | b", "--- | ---", "    x", "=====", "<b>", "</b>", "`` ` ``",
+]  # fmt: skip
+MESSAGES = st.lists(st.sampled_from(LINES), min_size=1, max_size=8).map("\n".join)
 
 
 def _passages(name):
@@ -55,6 +67,57 @@ def test_headings_inside_of_code_begin_no_passage():
     """What stands in a fence is quoted."""
     text = "## You · 10:00 · Look\n\n````text\n### Claude · 11:00\n```\n## You · 12:00\n````\n\n### Claude · 10:01\n\nYes.\n"
     assert [(p.speaker, p.text[:4]) for p in markdown_passages([text])] == [("You", "Look"), ("Claude", "Yes.")]
+
+
+@examples(60, 3000)
+@given(asked=MESSAGES, said=MESSAGES, told=MESSAGES)
+@example(asked="x", said="```js``` is how", told="x")  # no fence: a backtick in its first line
+@example(asked="x", said="- ```js\n  code()\n  ```\n- done", told="x")
+@example(asked="x", said="<pre>\n```\n</pre>", told="x")
+@example(asked="x", said="x", told="<details>\n<!-- ```\n</details>")
+@example(asked="x", said="<div>\n## You · 10:00 · x\n</div>", told="x")
+@example(asked="x", said="a\n\n<details>\n<summary>x</summary>\n\nb\n\n</details>\n\nc", told="<details>\n</details>")
+def test_nothing_in_a_message_ends_it_or_goes_on_behind_it(asked, said, told):
+    """Whatever is in messages and reports, each is one passage, and what follows is said by who said it."""
+    fold = f"<details>\n<summary>▸ <b>Task</b> · x</summary>\n\n{body(told)}\n\n</details>"
+    text = (
+        f"## You · 10:01\n\nfirst\n\n{typed(asked)}\n\n### Claude · 10:02\n\nsecond\n\n{body(said)}\n\n"
+        f"{fold}\n\nbehind\n\n- ▸ **Bash** `ls`\n\nlast\n\n## You · 10:03 · zebra\n"
+    )
+    found = [(p.speaker, p.time, p.text.split("\n")[0][:6]) for p in markdown_passages([f"---\ntitle:\n---\n{text}"])]
+    assert [(speaker, begin) for speaker, _, begin in found] == [
+        ("You", "first"), ("Claude", "second"), ("Task", found[2][2]), ("Claude", "behind"),
+        ("Claude ▸ Bash", "- ▸ **"), ("Claude", "last"), ("You", "zebra"),
+    ]  # fmt: skip
+
+
+def test_what_a_message_has_in_a_fold_belongs_to_it():
+    """What was pasted, and the rest of a long prompt, stand there as they were typed, also on a page."""
+    text = (
+        "## You · 10:00 · Look\n\nLook  \nat\n\n<details>\n<summary>▸ Pasted: 2 lines</summary>\n\n````text\n```\n## You\n"
+        "````\n\n</details>\n\nand\n\n<details>\n<summary>▸ 1,022 lines more</summary>\n\n```text\nthe rest\n```\n\n"
+        "</details>\n\n### Claude · 10:01\n\nYes.\n"
+    )
+    asked, answer = markdown_passages([text])
+    assert asked.text.split() == ["Look", "at", "```", "##", "You", "and", "the", "rest"]
+    assert (answer.speaker, answer.text) == ("Claude", "Yes.")
+    page = (
+        '<!DOCTYPE html>\n<h2 class="speaker person"><a href="#m1">You</a></h2>\n<div class="typed">Look</div>\n'
+        "<details>\n<summary>Pasted: 2 lines</summary>\n<pre>at</pre>\n</details>\n<p>and</p>\n"
+        "<details>\n<summary><b>Bash</b></summary>\n<pre>ls</pre>\n</details>\n"
+    )
+    assert [p.text.split() for p in page_passages(page)] == [["Look", "at", "and"], ["Bash", "ls"]]
+
+
+def test_what_a_person_writes_above_the_first_heading_is_a_note():
+    """Without the title and the line about it; a file that has no heading of katod's is one as a whole."""
+    head = '---\ntitle: "x"\nagent: claude-code\ndate: 2026-02-10\n---\n\n# x\n\nClaude Code 2.1 · shop\n\n'
+    text = f"{head}Mine.\n\n*Recording started 10:01*\n\n## You · 10:01 · Hello\n"
+    assert [(p.speaker, p.time[11:16], p.text) for p in markdown_passages([text])] == [
+        ("Note", "", "Mine."), ("You", "10:01", "Hello"),
+    ]  # fmt: skip
+    assert [(p.speaker, p.text) for p in markdown_passages(["# Notes\n\nmine\n"])] == [("Note", "# Notes\n\nmine")]
+    assert [p.speaker for p in markdown_passages([text.replace("Mine.\n\n", "")])] == ["You"]
 
 
 def test_what_katod_says_of_the_recording_is_no_passage():

@@ -34,6 +34,7 @@ _WORDS: Final = re.compile(rf"[^\s#`~<*_+>=\[&{UNSEEN}0-9-]|\*\*(?=[^\W_])|`(?=[
 _PLAIN_ITEM: Final = re.compile(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_WORDS.pattern})")
 _DEEPEST: Final = 100
 _FAR: Final = 50  # lines that are searched for the beginning of a code span; behind more, one may have begun
+_END_OF_FOLD: Final = "</details>"
 _FLOWING: Final = ("paragraph", "table")  # of these a line may be the continuation
 # This makes the line before it the head of a table.
 _DELIMITER: Final = re.compile(r"^(?=[^\n]*-)[ \t>*+|:0-9.)-]++$", re.MULTILINE)
@@ -85,6 +86,15 @@ class _Blocks:
             take(line)
         self._close()
         return "\n".join(self._out)
+
+    def take(self, line: str) -> None:
+        """Process one more line."""
+        self._line(line)
+
+    @property
+    def is_verbatim(self) -> bool:
+        """Whether a next line at the left margin is code or HTML; lists and quotations end there."""
+        return not self._containers and self._leaf in ("fence", "html")
 
     def _close(self) -> None:
         """Close the fence or HTML that the text leaves open."""
@@ -381,6 +391,33 @@ class _Blocks:
         """Return a heading three levels down, or as far as there are levels."""
         at = line.index("#")
         return line[:at] + "#" * min(3, 6 - len(marks)) + self._inline(line[at:])
+
+
+class _Unchanged(_Blocks):
+    """The same for lines that were processed: what is a tag there was kept."""
+
+    def _inline(self, line: str) -> str:
+        # In HTML, a tag that is printed was kept, whatever backticks are before it.
+        if self._leaf != "html" or "<" in line:
+            super()._inline(line)
+        return line
+
+
+class PrintedBlocks:
+    """Follows the lines of a message that `neutral` returned: which of the next ones belong to its code or HTML."""
+
+    def __init__(self) -> None:
+        # What is printed has an end for each table, and only tags that are kept.
+        self._tags = Tags(tables=False, ends=0)
+        self._blocks = _Unchanged(self._tags, dict.fromkeys(("hard", "table", "definition", "sign"), False))
+
+    def take(self, line: str) -> None:
+        """Follow one more line."""
+        self._blocks.take(line)
+
+    def holds(self, line: str) -> bool:
+        """Return whether the next line, one that begins like a line of katod's own, is code or HTML of the message."""
+        return self._blocks.is_verbatim or (line == _END_OF_FOLD and self._tags.innermost == "details")
 
 
 def _behind_quote(flat: str, at: int) -> int:

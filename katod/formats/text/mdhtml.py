@@ -93,6 +93,11 @@ class Tags:
             return False
         return match.lastgroup == "comment" or (match[0] != "<" and self._stays(match))
 
+    @property
+    def innermost(self) -> str:
+        """The element that was opened last and is still open; empty if there is none."""
+        return self._open[-1] if self._open else ""
+
     def closing(self) -> str:
         """Return the end tags of the elements that were left open."""
         return "".join(f"</{name}>" for name in reversed(self._open))
