@@ -45,7 +45,7 @@ def _read(state: Path) -> tuple[list[Path], bool]:
     """Return the folders in the list, and whether all that was in it could be read."""
     try:
         row = json.loads(read_small(state / NAME, _LARGEST, own=True))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return [], True
     except (OSError, ValueError, RecursionError):
         return [], False

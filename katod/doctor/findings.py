@@ -9,8 +9,8 @@ Level = Literal["ok", "warning", "problem"]
 Marks = dict[str, str]
 MARKS: Final[Marks] = {"ok": "✓", "warning": "!", "problem": "✗", "advice": "→"}
 AREAS: Final = (
-    "configuration", "daemon", "agents", "retention", "output", "watching", "clock", "ledger", "matrix", "otlp",
-    "errors",
+    "configuration", "daemon", "agents", "retention", "output", "watching", "clock", "ledger", "archives", "matrix",
+    "otlp", "errors",
 )  # fmt: skip
 ASCII_MARKS: Final[Marks] = {"ok": "+", "warning": "!", "problem": "x", "advice": "->"}
 

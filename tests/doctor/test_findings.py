@@ -1,5 +1,9 @@
 """How findings are shown: to people, and as data."""
 
+import re
+from pathlib import Path
+
+from katod import doctor
 from katod.doctor.examine import _ALL
 from katod.doctor.findings import AREAS, ASCII_MARKS, MARKS, count, in_order, lines, ok, problem, summary, warning
 
@@ -42,6 +46,16 @@ def test_the_summary_counts():
     assert summary(FOUND) == "1 problem, 1 warning"
     assert summary([]) == "0 problems, 0 warnings"
     assert [count(1, "directory"), count(2, "directory"), count(2, "day")] == ["1 directory", "2 directories", "2 days"]
+
+
+def test_each_check_is_of_an_area():
+    """A finding whose area is not in the order would end `katod doctor` in a traceback."""
+    sources = (path.read_text() for path in Path(doctor.__file__).parent.glob("*.py"))
+    found = [
+        area for source in sources for area in re.findall(r'(?:ok|warning|problem|skipped)\(\s*f?"(\w+)\.', source)
+    ]
+    assert len(found) > 50
+    assert set(found) <= set(AREAS)
 
 
 def test_each_area_is_examined():
