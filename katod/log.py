@@ -153,7 +153,7 @@ class EventLog:
         self._emit("error", "output.parked", output=output, problem=problem, retry_seconds=round(retry, 1))
 
     def attachment_failed(self, output: int, problem: str) -> None:
-        """An attachment that could not be saved is no longer in its session; the text that links to it is written."""
+        """An attachment cannot be saved, and will not be; the text that names it is written nevertheless."""
         self._emit("warning", "attachment.failed", output=output, problem=problem)
 
     def output_resumed(self, output: int) -> None:

@@ -16,13 +16,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import orjson
 
 from katod.formats.eventlines import is_event
 
 _BOM: Final = b"\xef\xbb\xbf"
+_Key = TypeVar("_Key")
 _Forms = tuple[Mapping[int, bytes], ...]  # the texts of pieces by their numbers, in one way or another
 
 
@@ -90,15 +91,15 @@ class EventDifference(NamedTuple):
 
 def compare_events(content: bytes, pieces: list[bytes]) -> EventDifference:
     """Look for the events of pieces, which are lines of katod's JSONL, in a content, by their ids."""
-    there: dict[str, list[dict[str, Any]]] = {}
-    for name, event in _events(_plain(content)):
-        there.setdefault(name, []).append(event)
+    there: dict[str, set[bytes]] = {}
+    for name, said in _events(_plain(content)):
+        there.setdefault(name, set()).add(said)
     absent, changed = [], []
     for number, piece in enumerate(pieces):
         wanted = list(_events(piece))
         if any(name not in there for name, _ in wanted):
             absent.append(number)
-        elif any(event not in there[name] for name, event in wanted):
+        elif any(said not in there[name] for name, said in wanted):
             changed.append(number)
     return EventDifference(absent, changed)
 
@@ -106,30 +107,33 @@ def compare_events(content: bytes, pieces: list[bytes]) -> EventDifference:
 def compare_placed_events(content: bytes, pieces: list[bytes]) -> EventDifference:
     """Look for events whose ids are where their records were, as those of some agents: by all that they say else.
 
-    Of several that say the same, each stands for itself. One that was changed is absent.
+    Of several that say the same, each stands for itself, first for the one whose id it has. One that was changed is
+    absent.
     """
-    left = Counter(map(_said, _events(_plain(content))))
-    absent = []
-    for number, piece in enumerate(pieces):
-        wanted = Counter(map(_said, _events(piece)))
-        if any(left[said] < count for said, count in wanted.items()):
-            absent.append(number)
-        else:
-            left.subtract(wanted)
-    return EventDifference(absent, [])
+    there = list(_events(_plain(content)))
+    wanted = {number: list(_events(piece)) for number, piece in enumerate(pieces)}
+    exact, left = Counter(there), Counter(said for _, said in there)
+    as_written = {number for number, events in wanted.items() if _taken(Counter(events), exact)}
+    left.subtract(said for number in as_written for _, said in wanted[number])
+    others = (number for number in wanted if number not in as_written)
+    return EventDifference([one for one in others if not _taken(Counter(said for _, said in wanted[one]), left)], [])
 
 
-def _events(content: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the id of each event, and the event without it and where its record was. A line that was cut is none."""
+def _taken(wanted: "Counter[_Key]", left: "Counter[_Key]") -> bool:
+    """Return whether all that is wanted is left, and take it."""
+    if any(left[one] < count for one, count in wanted.items()):
+        return False
+    left.subtract(wanted)
+    return True
+
+
+def _events(content: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the id of each event, and what it says, without where its record was. A line that was cut is none."""
     for line in filter(is_event, content.split(b"\n")):
-        with suppress(ValueError, KeyError, TypeError, AttributeError):
+        with suppress(ValueError, KeyError, TypeError, AttributeError):  # also where it is nested too deep
             event = orjson.loads(line)
             event["source"].pop("offset", None)
-            yield str(event.pop("id")), event
-
-
-def _said(named: tuple[str, dict[str, Any]]) -> bytes:
-    return orjson.dumps(named[1], option=orjson.OPT_SORT_KEYS)
+            yield str(event.pop("id")), orjson.dumps(event, option=orjson.OPT_SORT_KEYS)
 
 
 def _plain(content: bytes) -> bytes:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from katod.backoff import pause
-from katod.errors import AgentFailed, OutputError, OutputReplaced, SourceError, SourceUnusable
-from katod.formatspec import open_format
+from katod.errors import AgentFailed, OutputError, OutputReplaced, SourceError, SourceUnusable, TargetRefused
+from katod.formatspec import MARKDOWN, open_format
 from katod.log import EventLog
 from katod.model import Mark
 from katod.record.export import Stretch, pictures_again
@@ -105,31 +105,48 @@ class Delivery:
         if not (output.assets or output.lost_assets):
             return
         self._mark(output)
-        place, folder = self._place_now(output), output.row.options.assets
+        place, lost = self._place_now(output), set(output.lost_assets)
         for media, data in output.assets:
-            save_asset(place, folder, *picture_file(media, data))
+            self._save_asset(output, place, *picture_file(media, data))
             output.saved_asset()
-        if names := output.lost_assets:
-            self._save_lost(output, names, place)
+        if lost:
+            self._save_lost(output, lost, place)
         output.saved_assets()
 
-    def _save_lost(self, output: Output, names: frozenset[str], place: OutputPath) -> None:
+    def _save_asset(self, output: Output, place: OutputPath, name: str, content: bytes) -> None:
+        """Write an attachment; where its person put a link in its place, it stays. Raises OutputError.
+
+        No text of other formats than Markdown links to it, and none waits for it.
+        """
+        folder = output.row.options.assets
+        try:
+            save_asset(place, folder, name, content)
+        except OutputError as error:
+            is_own = isinstance(error.__cause__, TargetRefused) and os.path.lexists(place.path.parent / folder / name)
+            if output.row.format == MARKDOWN and not is_own:
+                raise
+            self._log.attachment_failed(output.id, without_names(error.what, output.row))
+
+    def _save_lost(self, output: Output, lost: set[str], place: OutputPath) -> None:
         """Write attachments that an earlier process could not write, from the session; what it lacks now is logged.
 
-        Raises OutputError.
+        Raises OutputError, also if a file of the session that may have them cannot be read now.
         """
-        row, left = output.row, set(names)
-        stretches = [Stretch(source.path, source.identity) for source in self._ledger.sources_of(row.session)]
-        try:
-            for media, data in pictures_again(names, stretches, self._log):
-                name, content = picture_file(media, data)
-                save_asset(place, row.options.assets, name, content)
-                left.discard(name)
-        except SourceError as error:
-            if not isinstance(error, AgentFailed | SourceUnusable):  # else it will never be read
-                raise OutputError(f"its session cannot be read: {error.what}", hint=error.hint) from error
-        for _ in left:
-            self._log.attachment_failed(row.id, "its session no longer has it")
+        unread, why = None, "its session no longer has it"
+        for source in self._ledger.sources_of(output.row.session) if lost else ():
+            try:
+                for media, data in pictures_again(lost, Stretch(source.path, source.identity), self._log):
+                    name, content = picture_file(media, data)
+                    self._save_asset(output, place, name, content)
+                    lost.discard(name)
+            except (AgentFailed, SourceUnusable) as error:  # it may never be read
+                why = f"its session cannot be read: {error.what}"
+            except SourceError as error:
+                unread = error
+        if lost and unread is not None:
+            raise OutputError(f"its session cannot be read: {unread.what}", hint=unread.hint) from unread
+        for _ in lost:
+            self._log.attachment_failed(output.id, why)
 
     def _place_now(self, output: Output) -> OutputPath:
         """Return where the file of an output is, if it was moved and will be followed there with its next text."""

@@ -282,13 +282,13 @@ def reprint(output: OutputRow, key: SessionKey, sources: Iterable[SourceRow], lo
     return state["format"] if same else {}
 
 
-def pictures_again(names: Collection[str], stretches: Iterable[Stretch], log: EventLog) -> Iterator[tuple[str, str]]:
-    """Yield the pictures of a session with these file names: media type, base64. Files that are gone have none.
+def pictures_again(names: Collection[str], stretch: Stretch, log: EventLog) -> Iterator[tuple[str, str]]:
+    """Yield the pictures in a file of a session with these file names: media type, base64. One that is gone has none.
 
-    Raises SourceError if one cannot be read.
+    Nothing is read if there are no names. Raises SourceError if it cannot be read.
     """
-    for stretch in stretches:
-        with suppress(SourceGone):
+    with suppress(SourceGone):
+        if names:
             yield from among((event for event, _ in replay(stretch.identity.key, [stretch], log)), names)
 
 

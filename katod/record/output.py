@@ -21,7 +21,7 @@ from katod.metadata import SessionMetadata
 from katod.model import MarkKind, Range
 from katod.record.editnotes import EditNotes
 from katod.record.outputfile import last_fingerprint, output_path
-from katod.record.pictures import picture_file
+from katod.record.pictures import links_in, picture_file
 from katod.record.ranges import RangePrinter, head_metadata
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
@@ -179,8 +179,13 @@ class Output:
             self._chain = self._chain and self._chain.after(self._chunks[-1])
 
     def restore_missing(self, texts: Iterable[str], events: int, content: bytes) -> None:
-        """Print again what is missing of its file, given its content; the secrets in it were counted before."""
+        """Print again what is missing of its file, given its content; the secrets in it were counted before.
+
+        It waits for the pictures that it links to, which may be missing, too.
+        """
         redactions, texts = self.row.redactions, list(texts)
+        if names := links_in(texts):
+            self._set(printer=(self.row.printer or {}) | {_PICTURES: sorted(names)})
         if texts:
             self._chain_anew(content, is_checked=False)
         for text in [self.printer.restored(), *texts] if texts else ():

@@ -1,11 +1,15 @@
 """Pictures of a session as the files that a recording links to. Pure."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from hashlib import sha256
+from typing import Final
 
 from katod.agents.fields import decoded
 from katod.events import Event
 from katod.formats.transcript.pictures import asset_name
+
+_LINK: Final = re.compile(r"/([0-9a-f]{16}\.[a-z0-9]{1,16})>\)")  # as Markdown has it
 
 
 def picture_file(media: str, data: str) -> tuple[str, bytes]:
@@ -24,3 +28,8 @@ def among(events: Iterable[Event], names: Collection[str]) -> Iterator[tuple[str
                 yield media, data
         if not left:
             return
+
+
+def links_in(texts: Iterable[str]) -> set[str]:
+    """Return the file names of the pictures that texts in Markdown link to."""
+    return {name for text in texts for name in _LINK.findall(text)}

@@ -1,5 +1,7 @@
 """The projects of sessions that were excluded once."""
 
+import pytest
+
 from katod.archive.excludedonce import NAME, forget_excluded, note_excluded, projects_excluded
 from katod.model import SessionKey
 from tests.support.records import Antigravity, Claude, Gemini
@@ -40,13 +42,13 @@ def lost_project(world, make):
             path.unlink()
 
 
-def test_a_session_that_has_lost_its_excluded_project_is_not_exported(world):
+@pytest.mark.whole
+@pytest.mark.parametrize("form", ["jsonl", "markdown", pytest.param("parquet", marks=pytest.mark.slow)])
+def test_a_session_that_has_lost_its_excluded_project_is_not_exported(world, form):
     """Gemini CLI and Antigravity keep it in files of their own: then it seems to have none. Whatever is exported."""
     for make in (Gemini, Antigravity):
         lost_project(world, make)
-        for number, form in enumerate(("jsonl", "markdown", "parquet")):
-            there = world.home / f"{make.__name__}{number}"
-            assert "wrote" not in world.cli("export", "--all", "-f", form, "-o", str(there))
+        assert "wrote" not in world.cli("export", "--all", "-f", form, "-o", str(world.home / make.__name__))
     world.configure()
     assert world.cli("export", "--all", "-o", str(world.home / "last")) == "wrote 2\n"
 

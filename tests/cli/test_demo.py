@@ -49,16 +49,19 @@ def test_the_home_is_kept_on_request(world, temporary):
 @pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM"])
 def test_a_terminal_that_is_closed_ends_all_of_it(world, temporary, monkeypatch, name):
     """The daemon and the temporary home would stay for ever."""
-    number, started, handler = signal.Signals[name], [], signal.getsignal(signal.Signals[name])
-    opening = subprocess.Popen
+    number, started = signal.Signals[name], []
+    before, opening = signal.signal(number, signal.SIG_DFL), subprocess.Popen  # below nohup, one of them is ignored
     monkeypatch.setattr(
         subprocess, "Popen", lambda *given, **more: started.append(opening(*given, **more)) or started[0]
     )
     monkeypatch.setattr(demo, "_play", lambda _: signal.raise_signal(number))
-    world.cli("demo", code=128 + number)
+    try:
+        world.cli("demo", code=128 + number)
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
     assert started[0].returncode is not None
     assert list(temporary.iterdir()) == []
-    assert signal.getsignal(number) == handler
 
 
 def test_a_katod_that_does_not_start_is_an_error(world, temporary, monkeypatch):

@@ -167,6 +167,21 @@ def test_events_without_ids_of_their_own_are_found_by_what_they_say():
     assert compare_placed_events(event("@0", "no"), pieces) == ([0, 1, 2], [])
 
 
+def test_of_events_that_say_the_same_the_one_with_its_id_is_there():
+    """Else another one would be appended again: an id would be there twice, and one nowhere."""
+    pieces = [event("@1", "ok", 1), event("@2", "yes", 2), event("@3", "ok", 3)]
+    for lost in range(len(pieces)):
+        rest = [piece for number, piece in enumerate(pieces) if number != lost]
+        assert compare_placed_events(b"".join(rest), pieces) == ([lost], [])
+
+
+@pytest.mark.parametrize("compare", [compare_events, compare_placed_events])
+def test_a_line_that_is_nested_too_deep_is_none(compare):
+    """It can be read, but not be written again."""
+    deep = b'{"schema":"katod.event/1","id":"@0","source":{},"payload":%b}\n' % (b"[" * 300 + b"]" * 300)
+    assert compare(deep + event("@1", "ok", 1), [event("@1", "ok", 1), event("@0", "no")]) == ([1], [])
+
+
 @pytest.mark.parametrize("line", [b"", b"]", b'","source":3}', b'","source":{}}', b'","id":{},"source":{"offset":1}}'])
 def test_a_line_that_only_begins_like_an_event_is_none(line):
     """Whatever somebody made of it."""

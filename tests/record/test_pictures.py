@@ -96,6 +96,64 @@ def test_a_process_has_the_pictures_that_wait_and_the_next_one_reads_them_again(
     assert world.parked() == {}
 
 
+def a_second_name(saved):
+    saved.with_suffix(".copy").hardlink_to(saved)
+
+
+def a_link_to_it(saved):
+    saved.rename(saved.with_suffix(".kept"))
+    saved.symlink_to(saved.with_suffix(".kept"))
+
+
+def a_link_to_its_folder(saved):
+    saved.parent.rename(saved.parent.with_suffix(".kept"))
+    saved.parent.symlink_to(saved.parent.with_suffix(".kept"))
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("put", [a_second_name, a_link_to_it, a_link_to_its_folder])
+def test_a_picture_that_its_person_linked_is_there(world, put):
+    """As tools do that save space: the next message with it waits for nothing."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start notes\nhello"), shown(make, PICTURES[0]), make.says("hello, too"))
+    world.process()
+    [saved] = (world.out / "app" / "notes.assets").iterdir()
+    put(saved)
+    source.append(shown(make, PICTURES[0]), make.says("again"))
+    world.process()
+    assert world.parked() == {}
+    assert world.written()["notes.md"].count(f"notes.assets/{saved.name}") == 2
+    assert saved.read_bytes() == PICTURES[0]
+
+
+def test_what_links_to_no_picture_waits_for_none(world):
+    """Events in JSONL name pictures by their hashes alone."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start notes.jsonl\nhello"), make.says("hello, too"))
+    world.process()
+    a_file_for_the_folder(world)
+    source.append(shown(make, *PICTURES), make.says("I see them"))
+    world.process()
+    assert world.parked() == {}
+    assert "I see them" in world.written()["notes.jsonl"]
+
+
+def test_what_a_running_process_has_is_not_looked_for(world, monkeypatch):
+    """A session that cannot be read, or is large, holds up nothing for pictures that are in memory."""
+    make, source = Claude(), world.claude()
+    katod = InProcess(world)
+    source.append(make.user("::start notes\nhello"), make.says("hello, too"))
+    katod.turn()
+    mend = a_file_for_the_folder(world)
+    source.append(shown(make, *PICTURES), make.says("I see them"))
+    katod.turn(LATER)
+    monkeypatch.setattr("katod.record.delivery.pictures_again", lambda *_: pytest.fail("the session is read"))
+    mend()
+    katod.turn(LATER)
+    katod.stop()
+    assert world.written()["notes.md"].count("notes.assets/") == 2
+
+
 def test_a_picture_that_a_full_disk_cut_short_is_completed(world, monkeypatch):
     """The text that links to it waits until the picture is whole."""
     make, source = Claude(), world.claude()
@@ -111,6 +169,22 @@ def test_a_picture_that_a_full_disk_cut_short_is_completed(world, monkeypatch):
     assert "look" not in world.written()["notes.md"]
     world.process()
     assert (cut.read_bytes(), cut.name in world.written()["notes.md"]) == (PICTURES[0], True)
+
+
+def test_text_that_is_appended_again_has_its_pictures(world):
+    """An older copy of the whole directory was put back: there, its pictures are missing as well."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start notes\nhello"), make.says("hello, too"))
+    world.process()
+    older = world.written()["notes.md"]
+    source.append(shown(make, PICTURES[0]), make.says("I see it"))
+    world.process()
+    [saved] = (world.out / "app" / "notes.assets").iterdir()
+    (world.out / "app" / "notes.md").write_text(older)
+    saved.unlink()
+    world.process()
+    world.cli("verify", "--append-missing", "--yes")
+    assert (saved.read_bytes(), world.written()["notes.md"].count(saved.name)) == (PICTURES[0], 1)
 
 
 def test_each_picture_is_found_once(parts):
