@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -137,13 +138,14 @@ class RescueFolder:
         """The last day on which a copy was made, as katod counts days, and its date; 0 if there is none."""
         return max(((about.day, about.saved[:10]) for about in self.all().values()), default=(0, ""))
 
-    def beyond_bounds(self, day: int) -> list[SessionKey]:
+    def beyond_bounds(self, day: int, now: str) -> list[SessionKey]:
         """Return the copies that are too old on a day, and the oldest of those that are too much, oldest first.
 
-        Days are those on which katod ran: a clock that is wrong makes nothing old.
+        Days are those on which katod ran: a clock that is wrong makes nothing old. Nor does another machine, which
+        counted other days for the copies that came from it: what was saved within a year is not too old.
         """
-        oldest_first = sorted(self.all().values(), key=lambda about: (about.day, about.saved))
-        beyond = [about.key for about in oldest_first if about.day <= day - KEPT_DAYS]
+        oldest_first = sorted(self.all().values(), key=lambda about: (about.saved, about.day))
+        beyond = [about.key for about in oldest_first if about.day <= day - KEPT_DAYS and not _is_young(about, now)]
         sizes = {about.key: self.size_of(about.key) for about in oldest_first if about.key not in beyond}
         total = sum(sizes.values())
         for key, size in sizes.items():
@@ -163,6 +165,12 @@ class RescueFolder:
 
     def _places(self) -> Iterator[Path]:
         yield from sorted(self.path.glob(f"*/*{ARCHIVE}"))
+
+
+def _is_young(about: About, now: str) -> bool:
+    """Return whether a copy was saved within a year, by the clock; one that is of the future says nothing."""
+    begin = datetime.fromisoformat(now).date() - timedelta(days=KEPT_DAYS)
+    return begin.isoformat() < about.saved[:10] and about.saved <= now
 
 
 def _is_whole(place: Path, key: SessionKey) -> bool:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -63,6 +64,16 @@ def content(world: World, about: About) -> dict[str, bytes]:
     place = place_of(rescued(world), about.key)
     with members(place) as (_, archive):
         return {file.path: b"".join(pieces(archive, file.name)) for file in about.files}
+
+
+def say_of(place: Path, new: Path, **changed: Any) -> None:
+    """Write an archive again, as another one or in its place, in which `about.json` says something else."""
+    with zipfile.ZipFile(place) as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    found[copyfile.ABOUT] = json.dumps(json.loads(found[copyfile.ABOUT]) | changed).encode()
+    with zipfile.ZipFile(new, "w") as archive:
+        for name, data in found.items():
+            archive.writestr(name, data)
 
 
 @AGENTS
@@ -195,6 +206,23 @@ def test_days_are_counted_on_from_those_of_the_copies(world: World) -> None:
     world.process()
     assert {about.day for about in saved(world).values()} == {40}
     assert json.loads(path.read_text())["days"] == 40
+
+
+@pytest.mark.parametrize("days", [400, -400], ids=["more", "less"])
+def test_copies_of_another_machine_make_no_other_old(world: World, days: int) -> None:
+    """After a move to a new machine, those of both stay, on however many days each ran."""
+    maker = told(Claude(world), 40)
+    world.process()
+    [about] = saved(world).values()
+    maker.path.unlink()
+    world.process()
+    other = about.key._replace(id=OTHER)
+    place = place_of(rescued(world), about.key)
+    say_of(place, place_of(rescued(world), other), key=list(other), day=about.day + days)
+    told(Claude(world, f"{OTHER[:-1]}0"), 1)
+    for _ in range(2):
+        world.process()
+    assert sorted(saved(world)) == sorted([str(about.key), str(other)])
 
 
 def test_an_excluded_project_is_never_saved(world: World) -> None:
@@ -356,6 +384,8 @@ def test_copies_go_although_nothing_is_saved(world: World, how: str, reason: str
     elif reason == "too old":
         path = world.state / "rescue.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"days": 400}))
+        [place] = rescued(world).glob("*/*.zip")
+        say_of(place, place, saved="2025-01-01T00:00:00+00:00")
     told(Claude(world, f"{OTHER[:-1]}0"), 40)
     world.process()
     world.process()
