@@ -91,6 +91,15 @@ class RescueFolder:
         durable.rename(place, next(name for name in names_aside(place) if not name.exists()))
         self.problems.pop(place, None)
 
+    def keep_aside(self, key: SessionKey) -> None:
+        """Give a copy that is damaged in part a second name, so that it stays when a new one takes its place.
+
+        It gets no third one, however often a new one could not take its place then. Raises OSError.
+        """
+        place = place_of(self.path, key)
+        if place.exists() and not any(path.samefile(place) for path in found_aside(place)):
+            durable.link(place, next(name for name in names_aside(place) if not name.exists()))
+
     def _clean(self) -> None:
         """Delete what was not finished when katod ended; a reader of the folder leaves that to the daemon."""
         for suffix in (ARCHIVE, TRANSCRIPT) if self._owned else ():
