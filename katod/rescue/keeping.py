@@ -50,9 +50,11 @@ def keep_files(wanted: Collection[KeptFile], place: Path, writer: CopyWriter) ->
     return TakenOver(files, len(there) == len(wanted))
 
 
-def _undamaged(wanted: Iterable[KeptFile], place: Path) -> Generator[None, None, set[str]]:
+def _undamaged(wanted: Collection[KeptFile], place: Path) -> Generator[None, None, set[str]]:
     """Return the names of the files that can be read to their ends: so nothing is in the new copy by half."""
     whole: set[str] = set()
+    if not wanted:
+        return whole
     with suppress(RescueError, FileNotFoundError), members(place) as (_, archive):
         for kept in wanted:
             with suppress(*BROKEN):

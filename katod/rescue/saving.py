@@ -30,7 +30,7 @@ from katod.rescue.cleaning import (
 )
 from katod.rescue.copyfile import About, CopyWriter, SavedFile
 from katod.rescue.folder import LARGEST, MOST_FILES, RescueFolder
-from katod.rescue.keeping import KeptFile, TakenOver, keep_files
+from katod.rescue.keeping import KeptFile, keep_files
 from katod.rescue.names import place_of
 from katod.smallfile import open_regular
 
@@ -95,9 +95,7 @@ def save(subject: Subject, folder: RescueFolder, terms: SavingTerms, log: EventL
             files = yield from _write_files(subject, writer, projects, terms)
             if projects.is_left_out(metadata):
                 return None
-            kept = (
-                (yield from keep_files(subject.kept, place, writer)) if subject.kept else TakenOver([], is_whole=True)
-            )
+            kept = yield from keep_files(subject.kept, place, writer)
             files += [one.file for one in kept.files if not one.is_earlier]
             earlier = tuple(one.file for one in kept.files if one.is_earlier)
             title, cwd = (metadata.title, metadata.cwd) if metadata else ("", "")

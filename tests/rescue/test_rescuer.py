@@ -1075,6 +1075,41 @@ def test_a_session_in_two_roots_of_which_one_is_moved_is_saved_from_both(world: 
     assert not about.earlier
 
 
+def test_what_was_deleted_beside_a_session_in_two_roots_stays_of_its_root(world: World) -> None:
+    """Neither was moved: both are where they were."""
+    here = told(Claude(world), 29).path
+    there = world.home / ".config" / "claude" / here.relative_to(world.home / ".claude")
+    results = [path.with_suffix("") / "tool-results" / f"{path.parts[-4]}.txt" for path in (here, there)]
+    for result in results:
+        result.parent.mkdir(parents=True)
+        result.write_text("long result")
+    there.write_bytes(here.read_bytes())
+    age(there, 29)
+    world.process()
+    for path, result in zip((here, there), results, strict=True):
+        result.unlink()
+        age(path, 28.9)
+    world.process()
+    [about] = saved(world).values()
+    assert sorted(content(world, about)) == sorted(map(str, [here, there, *results]))
+
+
+def test_what_did_not_move_with_a_session_stays_where_it_is(world: World) -> None:
+    """Only its own file is in another folder now."""
+    maker = told(Claude(world), 29)
+    result = maker.path.with_suffix("") / "tool-results" / "r1.txt"
+    result.parent.mkdir(parents=True)
+    result.write_text("long result")
+    world.process()
+    moved = maker.path.parent.with_name("-home-me-shop") / maker.path.name
+    moved.parent.mkdir()
+    maker.path.rename(moved)
+    age(moved, 28.9)
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about) == {str(moved): moved.read_bytes(), str(result): b"long result"}
+
+
 def test_an_archive_that_is_encrypted_is_damaged_and_stops_no_other(world: World) -> None:
     """It is named, and the others are listed."""
     told(Claude(world), 40)
