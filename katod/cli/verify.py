@@ -79,10 +79,8 @@ def verify(
     rows, results = select_recordings(context, recording), Counter[bool | None]()
     for row in rows:
         verdict = _checked(context, row, as_json=as_json)
-        if append_missing and verdict.missing is not None and _append(context, row, verdict.missing, yes=yes):
+        if append_missing and _complete(context, row, verdict, yes=yes):
             verdict = _checked(context, row, as_json=as_json)
-        elif append_missing and row.made and row.reverted and verdict.is_complete:
-            _note_complete(context, row)
         results[verdict.good] += 1
     if unknown := results[None]:
         say(f"{unknown} of {len(rows)} recordings can no longer be checked", err=True)
@@ -181,6 +179,15 @@ def _names(counts: dict[str, int]) -> str:
     shown = [f"{' '.join(name.split())} {number:,}" for name, number in most[:_LISTED]]
     more = len(most) - _LISTED
     return ", ".join([*shown, *([f"{more} other kind{'s' * (more > 1)}"] if more > 0 else [])])
+
+
+def _complete(context: Context, row: OutputRow, verdict: Verdict, *, yes: bool) -> bool:
+    """Have what is missing appended, and noted if nothing is; return whether anything was appended."""
+    if verdict.missing is not None and _append(context, row, verdict.missing, yes=yes):
+        return True
+    if row.made and row.reverted and verdict.is_complete:
+        _note_complete(context, row)
+    return False
 
 
 def _append(context: Context, row: OutputRow, missing: Missing, *, yes: bool) -> bool:
