@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import click
@@ -11,7 +12,7 @@ from katod.cli.parameters import RECORDING, exclude
 from katod.cli.printing import say
 from katod.cli.record import ask
 from katod.cli.selection import select_recordings
-from katod.errors import KatodError, OutputUnreadable, SourceError
+from katod.errors import KatodError, OutputUnreadable, SourceError, TargetRefused
 from katod.formats.chain import chain_of
 from katod.formats.redact.redactor import redact_json
 from katod.formats.redact.version import RULES_VERSION
@@ -41,6 +42,11 @@ class Verdict(NamedTuple):
     text: str
     missing: Missing | None = None
     receipt: dict[str, Any] | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is missing; what its person changed is there."""
+        return bool(self.good) or (self.missing is not None and not self.missing.absent)
 
 
 @click.command()
@@ -73,7 +79,7 @@ def verify(
     rows, results = select_recordings(context, recording), Counter[bool | None]()
     for row in rows:
         verdict = _checked(context, row, as_json=as_json)
-        if append_missing and verdict.missing is not None and _append(context, row, verdict.missing, yes=yes):
+        if append_missing and _complete(context, row, verdict, yes=yes):
             verdict = _checked(context, row, as_json=as_json)
         results[verdict.good] += 1
     if unknown := results[None]:
@@ -175,6 +181,15 @@ def _names(counts: dict[str, int]) -> str:
     return ", ".join([*shown, *([f"{more} other kind{'s' * (more > 1)}"] if more > 0 else [])])
 
 
+def _complete(context: Context, row: OutputRow, verdict: Verdict, *, yes: bool) -> bool:
+    """Have what is missing appended, and noted if nothing is; return whether anything was appended."""
+    if verdict.missing is not None and _append(context, row, verdict.missing, yes=yes):
+        return True
+    if row.made and row.reverted and verdict.is_complete:
+        _note_complete(context, row)
+    return False
+
+
 def _append(context: Context, row: OutputRow, missing: Missing, *, yes: bool) -> bool:
     """List what is missing and have it appended; return whether it was. Raises TargetRefused."""
     if not (absent := missing.absent):
@@ -188,6 +203,17 @@ def _append(context: Context, row: OutputRow, missing: Missing, *, yes: bool) ->
         return False
     ask(context, missing.key, "restore", str(row.id))
     return True
+
+
+def _note_complete(context: Context, row: OutputRow) -> None:
+    """Note that an output lacks nothing over which an older copy was saved: its person has put the newer one back.
+
+    What cannot be noted now is noted the next time.
+    """
+    with context.reading() as ledger:
+        key = ledger.session(row.session).key if ledger else None
+    with suppress(TargetRefused):
+        ask(context, key, "restore", str(row.id))
 
 
 def _first_line(piece: bytes) -> str:

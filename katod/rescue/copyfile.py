@@ -27,7 +27,7 @@ _LARGEST_ABOUT: Final = 16 * 1024 * 1024
 _VERSION: Final = 1
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # `zipfile` raises the last two for what is encrypted, or compressed by another method.
-_BROKEN: Final = (
+BROKEN: Final = (
     zipfile.BadZipFile, ZlibError, EOFError, ValueError, KeyError, TypeError, RuntimeError, NotImplementedError,
 )  # fmt: skip
 
@@ -102,6 +102,11 @@ class CopyWriter:
         """Open a file in the archive for writing."""
         with self._zip.open(name, "w", force_zip64=True) as file:  # by name: so it takes the level of the archive
             yield file
+
+    @property
+    def archive(self) -> zipfile.ZipFile:
+        """What is written so far; it can be read while no file is open for writing."""
+        return self._zip
 
     def write_transcript(self, pieces: Iterable[str]) -> None:
         """Write the transcript, which has no name yet, either; without that, an older one stays. Raises OSError."""
@@ -178,7 +183,7 @@ def _opened(place: Path) -> Iterator[zipfile.ZipFile]:
         try:
             with zipfile.ZipFile(raw) as archive:
                 yield archive
-        except _BROKEN as error:
+        except BROKEN as error:
             hint = "`katod forget` deletes it; if the agent still has the session, katod saves it again beside it"
             what = f"the saved session is damaged: {error or 'it ends early'}"
             raise RescueError(what, path=place, hint=hint) from error

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -90,6 +91,15 @@ class RescueFolder:
         durable.rename(place, next(name for name in names_aside(place) if not name.exists()))
         self.problems.pop(place, None)
 
+    def keep_aside(self, key: SessionKey) -> None:
+        """Give a copy that is damaged in part a second name, so that it stays when a new one takes its place.
+
+        It gets no third one, however often a new one could not take its place then. Raises OSError.
+        """
+        place = place_of(self.path, key)
+        if place.exists() and not any(path.samefile(place) for path in found_aside(place)):
+            durable.link(place, next(name for name in names_aside(place) if not name.exists()))
+
     def _clean(self) -> None:
         """Delete what was not finished when katod ended; a reader of the folder leaves that to the daemon."""
         for suffix in (ARCHIVE, TRANSCRIPT) if self._owned else ():
@@ -137,13 +147,14 @@ class RescueFolder:
         """The last day on which a copy was made, as katod counts days, and its date; 0 if there is none."""
         return max(((about.day, about.saved[:10]) for about in self.all().values()), default=(0, ""))
 
-    def beyond_bounds(self, day: int) -> list[SessionKey]:
+    def beyond_bounds(self, day: int, now: str) -> list[SessionKey]:
         """Return the copies that are too old on a day, and the oldest of those that are too much, oldest first.
 
-        Days are those on which katod ran: a clock that is wrong makes nothing old.
+        Days are those on which katod ran: a clock that is wrong makes nothing old. Nor does another machine, which
+        counted other days for the copies that came from it: what was saved within a year is not too old.
         """
-        oldest_first = sorted(self.all().values(), key=lambda about: (about.day, about.saved))
-        beyond = [about.key for about in oldest_first if about.day <= day - KEPT_DAYS]
+        oldest_first = sorted(self.all().values(), key=lambda about: (about.saved, about.day))
+        beyond = [about.key for about in oldest_first if about.day <= day - KEPT_DAYS and not _is_young(about, now)]
         sizes = {about.key: self.size_of(about.key) for about in oldest_first if about.key not in beyond}
         total = sum(sizes.values())
         for key, size in sizes.items():
@@ -163,6 +174,12 @@ class RescueFolder:
 
     def _places(self) -> Iterator[Path]:
         yield from sorted(self.path.glob(f"*/*{ARCHIVE}"))
+
+
+def _is_young(about: About, now: str) -> bool:
+    """Return whether a copy was saved within a year, by the clock; one that is of the future says nothing."""
+    begin = datetime.fromisoformat(now).date() - timedelta(days=KEPT_DAYS)
+    return begin.isoformat() < about.saved[:10] and about.saved <= now
 
 
 def _is_whole(place: Path, key: SessionKey) -> bool:

@@ -44,8 +44,11 @@ class RescueNotes:
         self.was_made = True
 
     def begin_at(self, day: int, date: str) -> None:
-        """Count on from a day that a copy names, if that is later: the file may have been lost, or be an older one."""
-        if day > self._days:
+        """Count on from a day that a copy names if none was counted: the file may have been lost.
+
+        Otherwise the copy may be another machine's, which counts its own days.
+        """
+        if not self._days:
             self._days, self._date = day, date
 
     def count_day(self, date: str) -> int:

@@ -16,9 +16,10 @@ from katod.model import SessionKey, Stat, changed_ns, signed
 from katod.rescue.copyfile import About, SavedFile
 from katod.rescue.due import DAY_NS, Deletable, age_left, days_left
 from katod.rescue.folder import MOST_FILES
+from katod.rescue.keeping import KeptFile
 from katod.rescue.names import owner_of
 from katod.rescue.recorded import RecordedSessions
-from katod.rescue.saving import KeptFile, NativeFile, Subject
+from katod.rescue.saving import NativeFile, Subject
 
 SOON_DAYS: Final = 2.0
 _FAR: Final = 3650.0  # days, where an agent deletes nothing

@@ -13,7 +13,7 @@ from katod.store.rows import OutputRow, SessionRow
 class RecordedSessions:
     """The sessions, or sub-agents, that are recorded from their beginning on without an end, in a file that is there.
 
-    The file says what was said, and nobody saved an older copy over it. It is opened when somebody asks.
+    The file says what was said, and nobody saved an older copy over it, or cut it. It is opened when somebody asks.
     """
 
     def __init__(self, sessions: Iterable[SessionRow], outputs: Iterable[OutputRow]) -> None:
@@ -38,7 +38,9 @@ def _records_all(row: OutputRow) -> bool:
 
 
 def _is_as_recorded(row: OutputRow) -> bool:
+    """Return whether an output still has what was written to it: one from which more was cut than was added has not."""
     try:
-        return compared(row).change in ("same", "edited")
+        seen = compared(row)
     except OutputError:
         return False
+    return seen.change in ("same", "edited") and seen.known.size >= row.committed

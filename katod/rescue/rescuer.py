@@ -196,8 +196,9 @@ class Rescuer:
         excluded = {one for one in projects if policy is not None and policy.in_project(one).excludes(one)}
         for about in [about for about in self._folder.all().values() if not excluded.isdisjoint(about.projects)]:
             self._delete(about.key, "its project is excluded")
+        now = due_time(0.0, now_ns)
         self._notes.begin_at(*self._folder.last_day)
-        for key in self._folder.beyond_bounds(self._notes.count_day(due_time(0.0, now_ns)[:10])):
+        for key in self._folder.beyond_bounds(self._notes.count_day(now[:10]), now):
             self._delete(key, "too old or too much")
 
     def _delete(self, key: SessionKey, reason: str) -> None:

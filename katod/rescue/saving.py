@@ -28,8 +28,9 @@ from katod.rescue.cleaning import (
     cleaned_long_text,
     cleaned_text,
 )
-from katod.rescue.copyfile import About, CopyWriter, SavedFile, members, pieces
+from katod.rescue.copyfile import About, CopyWriter, SavedFile
 from katod.rescue.folder import LARGEST, MOST_FILES, RescueFolder
+from katod.rescue.keeping import KeptFile, keep_files
 from katod.rescue.names import place_of
 from katod.smallfile import open_regular
 
@@ -47,17 +48,6 @@ class NativeFile(NamedTuple):
     name: str
     seen: Stat
     identity: Identity | None = None
-
-
-class KeptFile(NamedTuple):
-    """What a new copy takes over from the older one: its name there, the file in the new one, whether it `is_earlier`.
-
-    The agent has deleted the file since, or has less of it (see `About`).
-    """
-
-    name: str
-    file: SavedFile
-    is_earlier: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +95,16 @@ def save(subject: Subject, folder: RescueFolder, terms: SavingTerms, log: EventL
             files = yield from _write_files(subject, writer, projects, terms)
             if projects.is_left_out(metadata):
                 return None
-            yield from _keep_files(subject, place, writer)
-            files += [kept.file for kept in subject.kept if not kept.is_earlier]
-            earlier = tuple(kept.file for kept in subject.kept if kept.is_earlier)
+            kept = yield from keep_files(subject.kept, place, writer)
+            files += [one.file for one in kept.files if not one.is_earlier]
+            earlier = tuple(one.file for one in kept.files if one.is_earlier)
             title, cwd = (metadata.title, metadata.cwd) if metadata else ("", "")
             due = _due(subject, projects.last)
             names = tuple(dict.fromkeys((*projects.names, *subject.projects)))
             about = About(subject.key, terms.now, due, terms.day, title, cwd, tuple(files), names, earlier)
             writer.write_transcript(spool.pieces())
+            if not kept.is_whole:
+                folder.keep_aside(subject.key)
             writer.finish(about)
     folder.note(about)
     return about
@@ -247,17 +239,6 @@ def _write_files(
             exact = yield from _write_file(file, member, projects, cleans=terms.redacts)
         saved.append(SavedFile(file.path, file.name, file.seen.size, file.seen.mtime_ns, exact))
     return saved
-
-
-def _keep_files(subject: Subject, place: Path, writer: CopyWriter) -> Iterator[None]:
-    """Take over what is kept of the older copy."""
-    if subject.kept:
-        with members(place) as (_, archive):
-            for kept in subject.kept:
-                with writer.member(kept.file.name) as member:
-                    for piece in pieces(archive, kept.name):
-                        member.write(piece)
-                        yield
 
 
 def _write_file(

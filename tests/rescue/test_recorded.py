@@ -60,6 +60,36 @@ def test_a_transcript_that_is_gone_has_nothing(world: World, how: str, *, seen: 
     assert whole(world) == []
 
 
+def test_a_transcript_from_which_its_person_cut_most_has_not_all(world: World) -> None:
+    """Although it ends as katod left it."""
+    maker = Claude(world).say(user("hello"), says("yes"), user("::capture"))
+    maker.say(*(said for n in range(40) for said in (user(f"question {n}"), says(f"answer {n}"))))
+    world.once()
+    [path] = world.files()
+    path.write_bytes(path.read_bytes()[-1500:])
+    assert whole(world) == []
+
+
+@pytest.mark.parametrize("lines", [0, 1], ids=["all of it", "nothing else"])
+def test_what_is_noted_to_be_an_older_copy_has_nothing_until_it_is_verified(world: World, lines: int) -> None:
+    """Although katod wrote to it since, so that it ends as katod left it."""
+    maker = Claude(world).say(user("::capture notes.md"), says("words " * 600))
+    world.once()
+    [path] = world.files()
+    older = path.read_bytes()
+    maker.say(user("question"), says("answer " * 600))
+    world.once()
+    newer = path.read_bytes()
+    path.write_bytes(older)
+    maker.say(user("later"), says("fine"))
+    world.once()
+    assert whole(world) == []
+    if not lines:
+        path.write_bytes(newer + path.read_bytes()[len(older) :])
+    world.cli("verify", "--append-missing", "--yes")
+    assert whole(world) == [maker.session]
+
+
 def test_what_its_person_adds_takes_nothing_away(world: World) -> None:
     """An edited transcript still has all of a session."""
     maker = Claude(world).say(user("hello"), says("yes"), user("::capture"))

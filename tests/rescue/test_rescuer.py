@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 
 from katod import durable
 from katod.errors import SourceError
-from katod.rescue import copyfile, plan, rescuer, saving
+from katod.rescue import copyfile, keeping, plan, rescuer, saving
 from katod.rescue.copyfile import About, members, pieces, read_about
 from katod.rescue.names import place_of
 from katod.rescue.rescuer import Rescuer
@@ -63,6 +64,16 @@ def content(world: World, about: About) -> dict[str, bytes]:
     place = place_of(rescued(world), about.key)
     with members(place) as (_, archive):
         return {file.path: b"".join(pieces(archive, file.name)) for file in about.files}
+
+
+def say_of(place: Path, new: Path, **changed: Any) -> None:
+    """Write an archive again, as another one or in its place, in which `about.json` says something else."""
+    with zipfile.ZipFile(place) as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    found[copyfile.ABOUT] = json.dumps(json.loads(found[copyfile.ABOUT]) | changed).encode()
+    with zipfile.ZipFile(new, "w") as archive:
+        for name, data in found.items():
+            archive.writestr(name, data)
 
 
 @AGENTS
@@ -195,6 +206,23 @@ def test_days_are_counted_on_from_those_of_the_copies(world: World) -> None:
     world.process()
     assert {about.day for about in saved(world).values()} == {40}
     assert json.loads(path.read_text())["days"] == 40
+
+
+@pytest.mark.parametrize("days", [400, -400], ids=["more", "less"])
+def test_copies_of_another_machine_make_no_other_old(world: World, days: int) -> None:
+    """After a move to a new machine, those of both stay, on however many days each ran."""
+    maker = told(Claude(world), 40)
+    world.process()
+    [about] = saved(world).values()
+    maker.path.unlink()
+    world.process()
+    other = about.key._replace(id=OTHER)
+    place = place_of(rescued(world), about.key)
+    say_of(place, place_of(rescued(world), other), key=list(other), day=about.day + days)
+    told(Claude(world, f"{OTHER[:-1]}0"), 1)
+    for _ in range(2):
+        world.process()
+    assert sorted(saved(world)) == sorted([str(about.key), str(other)])
 
 
 def test_an_excluded_project_is_never_saved(world: World) -> None:
@@ -356,6 +384,8 @@ def test_copies_go_although_nothing_is_saved(world: World, how: str, reason: str
     elif reason == "too old":
         path = world.state / "rescue.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"days": 400}))
+        [place] = rescued(world).glob("*/*.zip")
+        say_of(place, place, saved="2025-01-01T00:00:00+00:00")
     told(Claude(world, f"{OTHER[:-1]}0"), 40)
     world.process()
     world.process()
@@ -849,9 +879,7 @@ def test_a_session_that_is_cut_loses_nothing_that_was_saved(world: World) -> Non
     world.process()
     [about] = saved(world).values()
     assert content(world, about) == {str(path): path.read_bytes() for path in (maker.path, child.path)}
-    assert earlier(world, about) == {
-        f"earlier/1{maker.path}": versions[0], f"earlier/2{maker.path}": versions[1], f"earlier/1{child.path}": task,
-    }  # fmt: skip
+    assert earlier(world, about) == {f"earlier/1{maker.path}": versions[0], f"earlier/1{child.path}": task}
     [row] = json.loads(world.cli("rescue", "--json"))
     assert (row["files"], row["earlier"]) == ([*content(world, about)], [*earlier(world, about)])
     maker.path.write_bytes(b"")
@@ -865,7 +893,116 @@ def test_a_session_that_is_cut_loses_nothing_that_was_saved(world: World) -> Non
     )
     world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
     [about] = saved(world).values()
-    assert sorted(earlier(world, about)) == [f"earlier/{number}{maker.path}" for number in (1, 2)]
+    assert list(earlier(world, about)) == [f"earlier/1{maker.path}"]
+
+
+def versions_of(maker: Maker, *texts: str) -> Iterator[bytes]:
+    """Write a session anew with each of the texts, a little later each time."""
+    begin = maker.path.read_bytes()
+    for number, text in enumerate(texts):
+        maker.path.write_bytes(begin)
+        told(maker, 29 - (number + 1) / 10, text)
+        yield maker.path.read_bytes()
+
+
+def test_what_is_in_no_other_version_is_kept_of_each(world: World) -> None:
+    """However often a session is written anew: only what begins another version is in the copy once."""
+    maker = told(Claude(world), 29)
+    found = []
+    for version in versions_of(maker, "a" * 900, "b" * 600, "c" * 300):
+        found.append(version)
+        world.process()
+    for lines in (3, 2):
+        maker.path.write_bytes(b"".join(found[0].splitlines(keepends=True)[:lines]))
+        age(maker.path, 28.5 - lines / 100)
+        world.process()
+    [about] = saved(world).values()
+    assert sorted(earlier(world, about).values(), key=len) == sorted(found, key=len)
+
+
+@pytest.mark.parametrize("bound", ["LARGEST", "MOST_FILES"])
+def test_what_a_session_had_before_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
+    """Or one that is written anew again and again would drive out all others: what has most stays, and it is saved."""
+    maker = told(Claude(world), 29)
+    found = []
+    for version in versions_of(maker, "a" * 900, "b" * 600, "c" * 300, "d"):
+        found.append(version)
+        monkeypatch.setattr(keeping, bound, len(found[0]) + 100 if bound == "LARGEST" else 1)
+        world.process()
+    [about] = saved(world).values()
+    assert list(earlier(world, about).values()) == found[:1]
+    assert content(world, about) == {str(maker.path): found[-1]}
+
+
+@AGENTS
+def test_what_was_put_back_without_its_secrets_is_not_saved_twice(world: World, make: type[Maker]) -> None:
+    """It is shorter than what was saved, and lacks nothing of the copy. If it is cut then, that is kept."""
+    told(make(world, OTHER), 1)
+    maker = told(make(world), 40, *(f"use {number} {TOKEN} " * 30 for number in range(9)))
+    size = maker.path.stat().st_size
+    world.process()
+    [about] = saved(world).values()
+    [before] = content(world, about).values()
+    maker.path.unlink()
+    world.cli("rescue", "--restore", str(about.key))
+    for _ in range(2):
+        assert maker.path.stat().st_size < size
+        age(maker.path, 40)
+        world.process()
+        [about] = saved(world).values()
+        assert content(world, about) == {str(maker.path): maker.path.read_bytes()}
+        assert not about.earlier
+        told(maker, 39, "more")
+    maker.path.write_bytes(before[: before.rindex(b"\n", 0, -1) + 1])
+    age(maker.path, 38)
+    world.process()
+    [about] = saved(world).values()
+    assert [data.startswith(before) for data in earlier(world, about).values()] == [True]
+
+
+def damage(place: Path, *numbers: int) -> None:
+    """Damage files in an archive, by their numbers; its list of files and `about.json` stay whole."""
+    data = bytearray(place.read_bytes())
+    with members(place) as (_, archive):
+        for file in (archive.infolist()[number] for number in numbers):
+            data[file.header_offset + 50 + len(file.filename) + file.compress_size // 2] ^= 0xFF
+    place.write_bytes(data)
+
+
+def test_a_session_whose_copy_is_damaged_in_part_is_saved_all_the_same(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all that is still whole. The damaged one stays beside it, once: also if the new one cannot be finished."""
+    maker = told(Claude(world), 40, "one", "two")
+    result = maker.path.with_suffix("") / "tool-results" / "r1.txt"
+    result.parent.mkdir(parents=True)
+    result.write_text("long result")
+    world.process()
+    result.unlink()
+    [place] = rescued(world).glob("*/*.zip")
+    damage(place, 0)
+    damaged = place.read_bytes()
+    maker.path.write_bytes(maker.path.read_bytes().splitlines(keepends=True)[0])
+    told(maker, 39, "new words")
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(copyfile.CopyWriter, "finish", full)
+        for _ in range(2):
+            world.process()
+    assert place.read_bytes() == damaged
+    world.process()
+    assert not world.status()["problems"]
+    [about] = saved(world).values()
+    assert content(world, about) == {str(maker.path): maker.path.read_bytes(), str(result): b"long result"}
+    assert not about.earlier
+    with zipfile.ZipFile(place) as archive:
+        assert archive.testzip() is None
+    assert [path.read_bytes() for path in place.parent.glob("*.damaged*")] == [damaged]
+    world.cli("forget", f"claude:{maker.session}", "--yes")
+    assert not list(place.parent.iterdir())
 
 
 def test_what_was_cut_is_still_of_its_project(world: World) -> None:
@@ -901,10 +1038,9 @@ def test_a_session_whose_project_was_renamed_is_saved_once(world: World, make: t
         (beside / name).write_text(name)
     world.process()
     (beside / "r2.txt").unlink()
-    before = maker.path.read_bytes()
     project = folder if make is Claude else folder.parent
     moved = project.rename(project.with_name("-home-me-shop"))
-    old, maker.path = maker.path, moved / maker.path.relative_to(project)
+    maker.path = moved / maker.path.relative_to(project)
     results = {moved / (beside / name).relative_to(project): name.encode() for name in ("r1.txt", "r2.txt")}
     if goes_on:
         told(maker, 28.9, "more")
@@ -912,7 +1048,7 @@ def test_a_session_whose_project_was_renamed_is_saved_once(world: World, make: t
     [about] = saved(world).values()
     expected = {str(path): data for path, data in results.items()} | {str(maker.path): maker.path.read_bytes()}
     assert content(world, about) == expected
-    assert earlier(world, about) == ({f"earlier/1{old}": before} if goes_on else {})
+    assert earlier(world, about) == {}
     shutil.rmtree(moved)
     world.cli("rescue", "--restore", str(about.key))
     assert {path: path.read_bytes() for path in results} == results
@@ -937,6 +1073,41 @@ def test_a_session_in_two_roots_of_which_one_is_moved_is_saved_from_both(world: 
     [about] = saved(world).values()
     assert content(world, about) == {str(path): path.read_bytes() for path in (moved, there, result)}
     assert not about.earlier
+
+
+def test_what_was_deleted_beside_a_session_in_two_roots_stays_of_its_root(world: World) -> None:
+    """Neither was moved: both are where they were."""
+    here = told(Claude(world), 29).path
+    there = world.home / ".config" / "claude" / here.relative_to(world.home / ".claude")
+    results = [path.with_suffix("") / "tool-results" / f"{path.parts[-4]}.txt" for path in (here, there)]
+    for result in results:
+        result.parent.mkdir(parents=True)
+        result.write_text("long result")
+    there.write_bytes(here.read_bytes())
+    age(there, 29)
+    world.process()
+    for path, result in zip((here, there), results, strict=True):
+        result.unlink()
+        age(path, 28.9)
+    world.process()
+    [about] = saved(world).values()
+    assert sorted(content(world, about)) == sorted(map(str, [here, there, *results]))
+
+
+def test_what_did_not_move_with_a_session_stays_where_it_is(world: World) -> None:
+    """Only its own file is in another folder now."""
+    maker = told(Claude(world), 29)
+    result = maker.path.with_suffix("") / "tool-results" / "r1.txt"
+    result.parent.mkdir(parents=True)
+    result.write_text("long result")
+    world.process()
+    moved = maker.path.parent.with_name("-home-me-shop") / maker.path.name
+    moved.parent.mkdir()
+    maker.path.rename(moved)
+    age(moved, 28.9)
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about) == {str(moved): moved.read_bytes(), str(result): b"long result"}
 
 
 def test_an_archive_that_is_encrypted_is_damaged_and_stops_no_other(world: World) -> None:
@@ -1109,10 +1280,6 @@ def test_a_damaged_copy_goes_with_a_forgotten_sub_agent(world: World) -> None:
     maker, _ = told(Claude(world), 40), told(Claude(world, subagent="a1b2c3"), 40, "the secret plan")
     world.process()
     [place] = rescued(world).glob("*/*.zip")
-    data = bytearray(place.read_bytes())
-    with members(place) as (_, archive):
-        file = archive.getinfo(archive.namelist()[0])
-    data[file.header_offset + 50 + len(file.filename) + file.compress_size // 2] ^= 0xFF
-    place.write_bytes(data)
+    damage(place, 0)
     world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
     assert not [path for path in rescued(world).rglob("*") if path.is_file()]

@@ -1,0 +1,108 @@
+"""What a new copy of a session takes over from the older one: no more than is needed for nothing to be lost."""
+
+from collections.abc import Collection, Generator, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+from zipfile import ZipFile
+
+from katod.errors import RescueError
+from katod.rescue.copyfile import BROKEN, CopyWriter, SavedFile, members, pieces
+from katod.rescue.folder import LARGEST, MOST_FILES
+
+
+class KeptFile(NamedTuple):
+    """What a new copy takes over from the older one: its name there, the file in the new one, whether it `is_earlier`.
+
+    The agent has deleted the file since, or has less of it (see `About`).
+    """
+
+    name: str
+    file: SavedFile
+    is_earlier: bool
+
+
+class TakenOver(NamedTuple):
+    """What was taken over, and whether the older copy had all of it undamaged."""
+
+    files: list[KeptFile]
+    is_whole: bool
+
+
+def keep_files(wanted: Collection[KeptFile], place: Path, writer: CopyWriter) -> Generator[None, None, TakenOver]:
+    """Take over what is wanted of the older copy, step by step, as far as it is not damaged.
+
+    What a file had earlier is left out if another file of its name begins with all of that: the new one, as it was put
+    back, or what is kept from before another cut. The rest is kept within bounds, what has most first. Raises
+    RescueError if the older copy is damaged meanwhile, OSError.
+    """
+    whole = yield from _undamaged(wanted, place)
+    there = [kept for kept in wanted if kept.name in whole]
+    files = [kept for kept in there if not kept.is_earlier]
+    if there:
+        with members(place) as (_, archive):
+            files += yield from _needed([kept for kept in there if kept.is_earlier], archive, writer.archive)
+            for kept in files:
+                with writer.member(kept.file.name) as member:
+                    for piece in pieces(archive, kept.name):
+                        member.write(piece)
+                        yield
+    return TakenOver(files, len(there) == len(wanted))
+
+
+def _undamaged(wanted: Collection[KeptFile], place: Path) -> Generator[None, None, set[str]]:
+    """Return the names of the files that can be read to their ends: so nothing is in the new copy by half."""
+    whole: set[str] = set()
+    if not wanted:
+        return whole
+    with suppress(RescueError, FileNotFoundError), members(place) as (_, archive):
+        for kept in wanted:
+            with suppress(*BROKEN):
+                for _ in pieces(archive, kept.name):
+                    yield
+                whole.add(kept.name)
+    return whole
+
+
+def _needed(earlier: Iterable[KeptFile], archive: ZipFile, new: ZipFile) -> Generator[None, None, list[KeptFile]]:
+    """Return those of which no other file has all, what has most first, until they are too many or too much."""
+    needed: list[KeptFile] = []
+    total = 0
+    for kept in sorted(earlier, key=lambda kept: _size(archive, kept.name), reverse=True):
+        yield
+        size = _size(archive, kept.name)
+        if total + size > LARGEST or len(needed) == MOST_FILES:
+            continue
+        if not (yield from _is_elsewhere(kept, archive, needed, new)):
+            needed.append(kept)
+            total += size
+    return needed
+
+
+def _is_elsewhere(
+    kept: KeptFile, archive: ZipFile, needed: Iterable[KeptFile], new: ZipFile
+) -> Generator[None, None, bool]:
+    """Return whether a file of the same name in the new copy, or one that is kept, begins with all that this one has.
+
+    Copies are compared with copies: in each, secrets are replaced.
+    """
+    end, size = f"/{Path(kept.file.name).name}", _size(archive, kept.name)
+    others = [(archive, other.name) for other in needed if other.file.name.endswith(end)]
+    others += [(new, name) for name in new.namelist() if name.endswith(end)]
+    for of, name in others:
+        if _size(of, name) >= size and (yield from _begins_with(pieces(of, name), pieces(archive, kept.name))):
+            return True
+    return False
+
+
+def _size(archive: ZipFile, name: str) -> int:
+    return archive.getinfo(name).file_size
+
+
+def _begins_with(longer: Iterator[bytes], shorter: Iterator[bytes]) -> Generator[None, None, bool]:
+    """Compare two files, whose pieces have the same size but for the last one."""
+    for piece in shorter:
+        if not next(longer, b"").startswith(piece):
+            return False
+        yield
+    return True
