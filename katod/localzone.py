@@ -14,7 +14,7 @@ from io import BytesIO
 from operator import ne
 from pathlib import Path
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 LOCALTIME: Final = Path("/etc/localtime")
 TIMEZONE: Final = Path("/etc/timezone")  # on Debian, Alpine and others; it may be older than the other one
@@ -22,7 +22,11 @@ _UTC: Final = dict.fromkeys(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", 
 _LARGEST: Final = 64 * 1024  # bytes of a file of the database; the largest one has 4 KB
 _DATABASE: Final = re.compile(r".*/zoneinfo[^/]*/(?:posix/)?(.+)")
 _ABBREVIATION: Final = r"(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)"
-_POSIX: Final = re.compile(rf"({_ABBREVIATION})([+-]?)([0-9]{{1,2}})((?::[0-9]{{2}}){{0,2}})({_ABBREVIATION}.*)?")
+_TIME: Final = r"[+-]?[0-9]{1,3}(?::[0-9]{2}){0,2}"
+_POSIX: Final = re.compile(
+    rf"({_ABBREVIATION})({_TIME})(?:({_ABBREVIATION})({_TIME})?((?:,[JM]?[0-9.]+(?:/{_TIME})?){{2}})?)?"
+)
+_CHANGED_AT: Final = "2"  # o'clock, if a rule does not say so
 _HEAD: Final = Struct(">20x6I")
 _RULE: Final = re.compile(rb"\n([!-~]+)\n")
 _YEARS: Final = range(1970, 2036)  # in which copies are compared
@@ -36,9 +40,8 @@ def machine_zone() -> str:
         return named
     if given.startswith("/"):
         return _zone_at(Path(given))
-    if _POSIX.fullmatch(given):
-        return _by_rule(given)
-    return _zone_at(LOCALTIME)
+    own = _zone_at(LOCALTIME)
+    return _by_rule(given, own) if _POSIX.fullmatch(given) else own
 
 
 def zone_called(name: str) -> str:
@@ -94,17 +97,61 @@ def _like(data: bytes, noted: str) -> str:
     return min(same, key=difference, default=("", b""))[0]
 
 
+class _Clocks(NamedTuple):
+    """What a rule says: seconds to add to the local time for UTC, in summer, and when that begins and ends."""
+
+    standard: int
+    summer: int | None
+    changes: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, rule: str) -> "_Clocks | None":
+        """Return what a rule says however it is spelled, None if it is none."""
+        if (found := _POSIX.fullmatch(rule)) is None:
+            return None
+        _, offset, name, summer, changes = found.groups()
+        standard = _seconds(offset)
+        if not name:
+            return cls(standard, None, ())
+        days = (change.partition("/")[::2] for change in (changes or "").split(",")[1:])
+        parts = tuple((day, _seconds(time or _CHANGED_AT)) for day, time in days)
+        return cls(standard, _seconds(summer) if summer else standard - 3600, parts)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a fixed offset of whole hours, which has a name."""
+        return self.summer is None and not self.standard % 3600
+
+    def fits(self, other: "_Clocks | None") -> bool:
+        """Return whether another rule has the same offsets, and changes when this one does, if this one says when."""
+        return other is not None and other._replace(changes=self.changes and other.changes) == self
+
+
+def _seconds(time: str) -> int:
+    hours, minutes, seconds = (*map(int, time.lstrip("+-").split(":")), 0, 0)[:3]
+    return (hours * 3600 + minutes * 60 + seconds) * (-1 if time.startswith("-") else 1)
+
+
+def _by_rule(rule: str, own: str) -> str:
+    """Return a zone with a rule as POSIX has it: of a fixed offset, the machine's own, or another one."""
+    wanted = _Clocks.of(rule)
+    if wanted is None:
+        return ""
+    if wanted.is_whole:
+        return zone_called(f"Etc/GMT{wanted.standard // 3600:+}" if wanted.standard else "UTC")
+    return own if own and wanted.fits(_Clocks.of(_rule_in(own))) else _with(rule, wanted)
+
+
 @cache
-def _by_rule(rule: str) -> str:
-    """Return a zone with a rule as POSIX has it: of a fixed offset, or one in which the clocks change by it."""
-    found = _POSIX.fullmatch(rule)
-    assert found is not None  # it was looked at before
-    abbreviation, sign, hours, minutes, summer = found.groups()
-    if not summer and not minutes.strip(":0"):
-        return zone_called(f"Etc/GMT{sign or '+'}{int(hours)}" if int(hours) else "UTC")
-    spelled = rule.encode()
-    rules = ((name, _rule_of(known)) for name, known in _known(zone_called(abbreviation)))
-    return next((name for name, known in rules if spelled in (known, known.partition(b",")[0])), "")
+def _with(rule: str, wanted: _Clocks) -> str:
+    """Return the zone with a rule, one in which it has these abbreviations first: they tell countries."""
+    rules = [(name, _rule_of(known).decode()) for name, known in _known(zone_called(rule[:3]))]
+    same = (name for name, known in rules if rule in (known, known.partition(",")[0]))
+    return next(same, "") or next((name for name, known in rules if _Clocks.of(known) == wanted), "")
+
+
+def _rule_in(zone: str) -> str:
+    return _rule_of(_in_database(zone)).decode()
 
 
 def _offsets(data: bytes) -> list[int]:

@@ -61,6 +61,9 @@ def test_machines_zone_is_found_by_name(monkeypatch, variable, link, zone):
         ("<+03>-03:00", "Etc/GMT-3"),
         ("JST-9", "Etc/GMT-9"),
         ("IST-5:30", "Asia/Kolkata"),
+        ("IST-05:30", "Asia/Kolkata"),
+        ("NZST-12NZDT-13,M9.5.0/02:00,M4.1.0/3", "Pacific/Auckland"),
+        ("BRAVO+5ALPHA,M3.2.0/2,M11.1.0/2", "America/Toronto"),
         ("UTC0", "UTC"),
         ("XYZ-1XYS", ""),
         ("XYZ-5:17", ""),
@@ -73,6 +76,24 @@ def test_a_rule_is_a_zone_whose_clocks_go_by_it(rule, zone):
         patch.setenv("TZ", rule)
         assert machine_zone() == zone
         assert local_zone() == (zone or "UTC")
+
+
+@each(
+    ("rule", "zone"),
+    [
+        ("MEZ-1MESZ", "Europe/Berlin"),
+        ("CET-1CEST,M3.5.0/2,M10.5.0/3", "Europe/Berlin"),
+        ("CET-01:00CEST-02:00", "Europe/Berlin"),
+        ("EST5EDT,M3.2.0/2,M11.1.0/2", "America/Toronto"),
+        ("MEZ-1MESZ,M3.1.0,M10.5.0/3", ""),
+    ],
+)
+def test_a_rule_that_the_machines_zone_has_is_that_zone(rule, zone):
+    """However it is spelled; what it leaves out, it does not contradict."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", rule)
+        patch.setattr(localzone, "LOCALTIME", Path("/usr/share/zoneinfo/Europe/Berlin"))
+        assert machine_zone() == zone
 
 
 def test_a_file_in_the_database_is_its_zone(monkeypatch, tmp_path):

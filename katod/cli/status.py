@@ -44,6 +44,7 @@ from katod.store.deliveries import Summary
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, MOST_REFUSALS, Ledger
 from katod.store.rows import OutputRow, PersonalRow, SessionRow
+from katod.store.statefolder import trouble_with
 
 _LAST: Final = 10  # refused commands, and near misses
 _OPTIONAL: Final = frozenset({"title", "since", "changed"})  # left out where they are not known
@@ -131,6 +132,8 @@ def collect(context: Context) -> dict[str, Any]:
     row |= {"refused": [], "problems": [], "nearMisses": [], "projects": []}
     row |= {"delivery": {"on": False}, "otlp": {"on": False}}
     row |= {"rescued": len(saved_keys(rescue_path())), "machines": []}
+    if (trouble := trouble_with(context.state)) is not None:
+        row["problems"].append({"path": str(trouble.path), "problem": f"{trouble.what}: {trouble.hint}"})
     row["problems"] += [_unsaved(name, what) for name, what in problems(context.state).items()]
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     if moved := home.moved(context.state):

@@ -7,7 +7,7 @@ from typing import Final
 
 from katod import __version__
 from katod.agents import AGENTS
-from katod.config import config_path, data_path, seal_key_path, state_path, written_directories
+from katod.config import config_path, data_path, local_zone, seal_key_path, state_path, written_directories
 from katod.doctor import state
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, ok, problem, warning
@@ -188,6 +188,8 @@ def _agents_variables() -> list[str]:
 def _leads_elsewhere(name: str, kept: dict[str, str]) -> bool:
     """Return whether a variable, which is not the same for katod, makes a difference: it may name the default."""
     agents = _agents_variables()
+    if name == "TZ":
+        return local_zone() != under(kept, [name], local_zone)
     if name not in (*_NAMES_DIRECTORY, *agents):
         return True
     ours, theirs = _places(name), under(kept, location_names(agents), lambda: _places(name))

@@ -47,7 +47,7 @@ def examine_state(case: Case) -> Iterator[Finding]:
     for path in quarantined(case.state, LEDGER_NAME):
         what = f"{path} was quarantined when katod could not use it, and all recordings ended"
         yield warning("ledger.quarantined", what, f"type ::start again, then rm {pasted(str(path))}", path=str(path))
-    if damaged := damaged_list(case.state):
+    if trouble_with(case.state) is None and (damaged := damaged_list(case.state)):
         what = f"{damaged} is damaged: `katod forget --outputs` does not know of all copies of `katod export --all`"
         advice = f"export to each of your directories once more, then rm {pasted(str(damaged.with_name(ASIDE)))}"
         yield warning("archives.damaged", what, advice, path=str(damaged))

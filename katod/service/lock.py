@@ -10,7 +10,7 @@ from typing import Final
 
 from katod import durable
 from katod.errors import AlreadyRunning, LedgerError
-from katod.store.statefolder import exposed, trouble_with
+from katod.store.statefolder import exposed, is_open, trouble_with
 
 LOCK_NAME: Final = "lock"
 _FLAGS: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -70,13 +70,16 @@ class Lock:
 
 
 def _prepare(directory: Path) -> None:
-    """Make the state directory, for its owner alone; one that is there stays as it is. Raises OSError, LedgerError."""
+    """Make the state directory, for its owner alone, also an empty one that others can write to.
+
+    Any other one that is there stays as it is. Raises OSError, LedgerError.
+    """
     is_new = not directory.exists()
     durable.make_folders(directory, _MODE)
-    if is_new:
-        os.chmod(directory, _MODE)  # whatever a umask took from it
-    elif (trouble := exposed(directory)) is not None:
+    if (trouble := exposed(directory)) is not None:
         raise LedgerError(f"the state directory {trouble.what}", path=trouble.path, hint=trouble.hint)
+    if is_new or is_open(directory):
+        os.chmod(directory, _MODE)  # whatever a umask took from it
 
 
 def _unusable(directory: Path, error: OSError) -> LedgerError:

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +107,7 @@ class Systemd(Manager):
         self._unit = f"{label}.service"
         folders = [Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"), Path.home() / ".config"]
         # A shell may have another directory than the manager, which then does not see what is in it.
-        self._places = [folder / "systemd" / "user" / self._unit for folder in dict.fromkeys(folders)]
+        self._places = [folder / "systemd" / "user" / self._unit for folder in _apart(folders)]
         self.path = next((path for path in self._places if path.exists()), self._places[0])
 
     @property
@@ -155,8 +156,8 @@ class Systemd(Manager):
     def install(self, launch: Launch, writable: list[str] | None) -> None:
         """Write the unit, and start it now and at each login."""
         _check_reachable()
-        seen = f" {_asked('show', '--property=UnitPath', '--value').strip()} "
-        self.path = next((path for path in self._places if f" {path.parent} " in seen), self.path)
+        seen = _asked("show", "--property=UnitPath", "--value").strip()
+        self.path = next((path for path in self._places if _is_among(path.parent, seen)), self.path)
         is_new = not self.path.exists()
         _write(self.path, unit(launch).encode())
         if writable is None:
@@ -363,6 +364,17 @@ def _without() -> str:
 
 def _systemctl(*arguments: str) -> str:
     return _run(["systemctl", "--user", *arguments])
+
+
+def _apart(folders: Iterable[Path]) -> list[Path]:
+    """Return the folders, each directory once, however it is spelled."""
+    return [*{os.path.realpath(folder): folder for folder in reversed([*folders])}.values()][::-1]
+
+
+def _is_among(folder: Path, paths: str) -> bool:
+    """Return whether a directory is in a list of paths with blanks between them, in whatever spelling."""
+    real = os.path.realpath(folder)
+    return f" {folder} " in f" {paths} " or real in map(os.path.realpath, paths.split())
 
 
 def _asked(*arguments: str) -> str:

@@ -17,6 +17,7 @@ _LEAST: Final = 1_000_000  # bytes: what the ledger, its log and its index need 
 _ROOT: Final = 0
 _OTHERS_WRITE: Final = 0o022
 _MOST: Final = 3  # names that are listed
+_OF_A_DISK: Final = "lost+found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,17 @@ def trouble_with(state: Path) -> Trouble | None:
         return _of_error(state, error)
 
 
+def is_open(state: Path) -> bool:
+    """Return whether others can write to a state directory. Raises OSError."""
+    return bool(stat.S_IMODE(state.stat().st_mode) & _OTHERS_WRITE)
+
+
 def exposed(state: Path) -> Trouble | None:
-    """Return what is wrong if others can write to a state directory: in it, katod would obey them. Raises OSError."""
-    if not stat.S_IMODE(state.stat().st_mode) & _OTHERS_WRITE:
+    """Return what is wrong if others can write to a state directory: in it, katod would obey them. Raises OSError.
+
+    An empty one is made private when katod starts: nobody else uses it.
+    """
+    if not is_open(state) or not os.listdir(state):
         return None
     hint = f"if nobody else uses it, run `chmod go-w {pasted(str(state))}`; else set `KATOD_STATE_DIR` to another one"
     return Trouble(state, "can be written to by others", hint)
@@ -100,8 +109,8 @@ def _of_contents(state: Path) -> Trouble | None:
 
 
 def _is_closed(entry: "os.DirEntry[str]") -> bool:
-    """Return whether an entry is there, and neither a link nor open to this user."""
-    if entry.is_symlink():
+    """Return whether an entry is there, and neither a link nor open to this user; a disk has a folder of its own."""
+    if entry.is_symlink() or entry.name == _OF_A_DISK:
         return False
     wanted = os.R_OK | os.W_OK | (os.X_OK if entry.is_dir() else 0)
     return not os.access(entry.path, wanted) and os.path.lexists(entry.path)
@@ -117,7 +126,7 @@ def _of_disk(path: Path) -> Trouble | None:
     if disk.f_flag & os.ST_RDONLY:
         return Trouble(path, "is on a read-only file system", advice_on(errno.EROFS))
     blocks, files = (disk.f_bfree, disk.f_ffree) if os.geteuid() == _ROOT else (disk.f_bavail, disk.f_favail)
-    if blocks * disk.f_frsize < _LEAST:
+    if disk.f_blocks and blocks * disk.f_frsize < _LEAST:  # a disk in memory may count none
         free = blocks * disk.f_frsize // 1000
         return Trouble(path, f"is on a full disk: {free} kB are free", advice_on(errno.ENOSPC))
     if disk.f_files and not files:

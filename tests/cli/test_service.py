@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 import time
 
@@ -264,6 +265,19 @@ def test_it_is_installed_where_the_manager_looks(world, programs, monkeypatch):
     assert "PID 42" in world.cli("service", "status")
     world.cli("service", "uninstall")
     assert list(world.unit.parent.iterdir()) == []
+
+
+def test_one_directory_of_two_names_has_one_unit(world, programs, monkeypatch):
+    """Such as of a person who keeps ~/.config elsewhere: what was written is not removed as another one."""
+    (world.home / "dotfiles").mkdir()
+    shutil.rmtree(world.home / ".config", ignore_errors=True)
+    (world.home / ".config").symlink_to(world.home / "dotfiles")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(world.home / "dotfiles"))
+    for _ in range(2):
+        world.cli("service", "install")
+        assert world.unit.exists()
+    world.cli("service", "uninstall")
+    assert not world.unit.exists()
 
 
 def test_one_that_cannot_be_enabled_leaves_no_file(world, programs):

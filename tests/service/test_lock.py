@@ -10,6 +10,7 @@ import pytest
 from katod import durable
 from katod.errors import AlreadyRunning, LedgerError
 from katod.service.lock import LOCK_NAME, Lock, holder
+from katod.store.statefolder import exposed
 
 
 @pytest.fixture
@@ -48,12 +49,23 @@ def test_a_directory_that_was_there_keeps_its_mode(state):
 def test_a_directory_that_others_can_write_to_is_refused(state, mode):
     """Such as /tmp: they could put their own files in place of katod's. It stays as it is."""
     state.mkdir(parents=True)
+    (state / "of others").touch()
     state.chmod(mode)
     with pytest.raises(LedgerError, match="the state directory can be written to by others") as caught:
         Lock.take(state)
     assert "KATOD_STATE_DIR" in caught.value.hint
     assert stat.S_IMODE(state.stat().st_mode) == mode
-    assert list(state.iterdir()) == []
+    assert [path.name for path in state.iterdir()] == ["of others"]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_an_empty_directory_becomes_private(state, mode):
+    """As a umask, or whoever set the machine up, made it for katod."""
+    state.mkdir(parents=True)
+    state.chmod(mode)
+    assert exposed(state) is None
+    Lock.take(state).release()
+    assert stat.S_IMODE(state.stat().st_mode) == 0o700
 
 
 def test_a_file_system_without_locks_is_named(state, monkeypatch):

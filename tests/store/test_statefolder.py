@@ -12,7 +12,16 @@ from katod.store import statefolder
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.statefolder import trouble_with
 
-DISK = {"f_flag": 0, "f_bfree": 10**6, "f_bavail": 10**6, "f_frsize": 4096, "f_files": 10, "f_ffree": 5, "f_favail": 5}
+DISK = {
+    "f_flag": 0,
+    "f_blocks": 10**7,
+    "f_bfree": 10**6,
+    "f_bavail": 10**6,
+    "f_frsize": 4096,
+    "f_files": 10,
+    "f_ffree": 5,
+    "f_favail": 5,
+}
 
 
 @pytest.fixture
@@ -145,3 +154,12 @@ def test_what_cannot_be_written_names_the_disk(state, monkeypatch):
         "is on a read-only file system: make its disk writable"
     )
     assert statefolder.advice_for("") == "is the disk full?"
+
+
+def test_what_a_disk_has_of_its_own_is_no_trouble(state, monkeypatch):
+    """A volume has a folder of root's; a disk in memory may count no blocks."""
+    (state / "lost+found").mkdir()
+    as_user(monkeypatch, os.getuid(), "lost+found")
+    assert trouble_with(state) is None
+    on(monkeypatch, f_blocks=0, f_bfree=0, f_bavail=0)
+    assert trouble_with(state) is None
