@@ -133,7 +133,9 @@ def collect(context: Context) -> dict[str, Any]:
     row |= {"delivery": {"on": False}, "otlp": {"on": False}}
     row |= {"rescued": len(saved_keys(rescue_path())), "machines": []}
     if (trouble := trouble_with(context.state)) is not None:
-        row["problems"].append({"path": str(trouble.path), "problem": f"{trouble.what}: {trouble.hint}"})
+        row["problems"].append(
+            {"path": str(trouble.path), "problem": ": ".join(filter(None, (trouble.what, trouble.hint)))}
+        )
     row["problems"] += [_unsaved(name, what) for name, what in problems(context.state).items()]
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     if moved := home.moved(context.state):

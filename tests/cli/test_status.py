@@ -177,3 +177,12 @@ def test_a_recording_begins_when_it_is_asked_for(world):
     world.once()
     assert [one["since"] for one in world.status()["recordings"]] == [again["timestamp"]]
     assert all(row[name].endswith("Z") and len(row[name]) == 24 for name in ("since", "changed"))
+
+
+def test_a_state_directory_that_katod_does_not_use_is_a_problem(world):
+    """Others can write to it: `katod run` refuses it, and status says the same."""
+    world.once()
+    world.state.chmod(0o777)
+    [problem] = world.status()["problems"]
+    assert problem["path"] == str(world.state)
+    assert problem["problem"].startswith("can be written to by others: if nobody else uses it, run `chmod go-w ")

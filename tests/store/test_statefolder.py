@@ -163,3 +163,12 @@ def test_what_a_disk_has_of_its_own_is_no_trouble(state, monkeypatch):
     assert trouble_with(state) is None
     on(monkeypatch, f_blocks=0, f_bfree=0, f_bavail=0)
     assert trouble_with(state) is None
+
+
+def test_a_link_that_leads_nowhere_is_named(tmp_path):
+    """Neither is the directory there, nor can it be created."""
+    link = tmp_path / "state"
+    link.symlink_to("nowhere")
+    trouble = trouble_with(link)
+    assert trouble.what == "is a link that leads nowhere"
+    assert trouble.hint == f"rm {link}"
