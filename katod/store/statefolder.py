@@ -37,9 +37,9 @@ def trouble_with(state: Path) -> Trouble | None:
         return _of_place(state)
     except OSError as error:
         return _of_error(state, error)
-    if not state.exists():
-        return Trouble(state, "is a link that leads nowhere", f"rm {pasted(str(state))}")
     try:
+        if not state.exists():
+            return Trouble(state, "is a link that leads nowhere", f"rm {pasted(str(state))}")
         return _of_folder(state) if state.is_dir() else None  # the error of the ledger says that it is no directory
     except OSError as error:
         return _of_error(state, error)
