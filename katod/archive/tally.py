@@ -113,13 +113,16 @@ def has_less(now: Entry, before: Entry) -> bool:
         if version != version_before:
             sizes = {row[0]: int(row[1]) for row in now.sources}
             return any(sizes.get(row[0], -1) < int(row[1]) for row in before.sources)
-        is_the_same = now.made == before.made and len(hashes) <= len(hashes_before)
-        if not lengths_before and is_the_same and now.size < before.size:
+        if not lengths_before and len(hashes) <= len(hashes_before) and _is_smaller(now, before):
             return True
         there, needed = _by_hash(hashes, *lengths), _by_hash(hashes_before, *lengths_before)
         return any(_are_shorter(there.get(one, []), needed[one]) for one in needed)
     except (ValueError, TypeError, IndexError):
         return True
+
+
+def _is_smaller(now: Entry, before: Entry) -> bool:
+    return now.made == before.made and now.size < before.size
 
 
 def _by_hash(hashes: str, lengths: str = "") -> dict[bytes, list[int]]:
