@@ -25,7 +25,7 @@ _UNSHOWN: Final = 256**_LENGTH - 1  # in place of the length of what is not prin
 _LONGEST: Final = _UNSHOWN - 1
 
 
-class Shown(NamedTuple):
+class PrintedParts(NamedTuple):
     """What a format prints of a session: whether what was said, and what of tools.
 
     With `tools="summary"`, the text of a result is printed only if the call failed or was refused.
@@ -35,7 +35,7 @@ class Shown(NamedTuple):
     tools: Tools = "full"
 
     @classmethod
-    def by(cls, form: str, options: Options) -> "Shown":
+    def by(cls, form: str, options: Options) -> "PrintedParts":
         """Return what a format prints with these options."""
         spec = FORMATS[form]
         words = spec.has_words or (spec.heeds_tools and options.span_content)
@@ -56,7 +56,7 @@ class Shown(NamedTuple):
 class TextTally:
     """Collects the messages and calls of a session while its events pass, and how much of them is printed."""
 
-    def __init__(self, key: SessionKey, shown: Shown = Shown()) -> None:  # noqa: B008 - never changed
+    def __init__(self, key: SessionKey, shown: PrintedParts = PrintedParts()) -> None:  # noqa: B008 - never changed
         spec = AGENTS[key.agent]
         self._version = spec.adapter.version
         self._has_ids = spec.nature.has_native_ids

@@ -5,7 +5,7 @@ import pytest
 from katod import events as ev
 from katod.archive import tally
 from katod.archive.manifest import Entry
-from katod.archive.tally import Shown, TextTally, has_less
+from katod.archive.tally import PrintedParts, TextTally, has_less
 from katod.events import Event, SessionRef
 from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
@@ -59,7 +59,7 @@ def test_a_message_is_known_by_its_id_if_it_has_one():
         assert not has_less(*pair)
 
 
-ALL = Shown()
+ALL = PrintedParts()
 
 
 def entry_of(*events, size=0, made="made", shown=ALL):
@@ -145,7 +145,7 @@ SHORTENED = {
 )
 def test_what_is_not_printed_may_become_shorter(form, tools, content, lost):
     """Agents shorten results while a session goes on: the export is replaced unless it had more of them."""
-    shown = Shown.by(form, Options(tools=tools, span_content=content))
+    shown = PrintedParts.by(form, Options(tools=tools, span_content=content))
     for what, event in SHORTENED.items():
         field = "input" if what == "input" else "text"
         longer = event._replace(payload=event.payload | {field: "all of it, at length"})
@@ -156,7 +156,7 @@ def test_what_is_not_printed_may_become_shorter(form, tools, content, lost):
 def test_other_options_are_no_loss():
     """What they print of tools is what was asked for, in either order."""
     event = SHORTENED["result"]
-    summary, full = (entry_of(event, shown=Shown(tools=tools)) for tools in ("summary", "full"))
+    summary, full = (entry_of(event, shown=PrintedParts(tools=tools)) for tools in ("summary", "full"))
     assert not has_less(summary, full)
     assert not has_less(full, summary)
 
