@@ -33,6 +33,7 @@ class FormatSpec(NamedTuple):
     shows_results: bool = False  # of tools, collapsed, unless the settings say something else
     is_document: bool = False  # made of a conversation as a whole, not event by event
     has_words: bool = True  # whether it says what was said, whatever the settings are
+    heeds_tools: bool = False  # whether `content.tools` says what it prints of tools; others always print the same
 
     @property
     def short(self) -> str:
@@ -47,7 +48,7 @@ class FormatSpec(NamedTuple):
 _ROWS: Final = (
     FormatSpec(
         "markdown", ".md", "transcript.markdown.Markdown", "a transcript to read",
-        rb"---\n(?:[a-z]+: [^\n]*\n)*tags: \[katod, ", in_chat=True, version=4,
+        rb"---\n(?:[a-z]+: [^\n]*\n)*tags: \[katod, ", in_chat=True, version=4, heeds_tools=True,
     ),
     FormatSpec(
         "jsonl", ".jsonl", "jsonl.Jsonl", "all events, one per line; katod reads it like a session",
@@ -57,7 +58,7 @@ _ROWS: Final = (
         "html", ".html", "transcript.html.Html", "the transcript as one page, with its pictures",
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
-        version=4, shows_results=True,
+        version=4, shows_results=True, heeds_tools=True,
     ),
     FormatSpec(
         "stream", ".stream.jsonl", "stream.printer.Stream", "the messages of CodingBridge, one per line",
@@ -69,11 +70,11 @@ _ROWS: Final = (
     ),
     FormatSpec(
         "matrix", ".matrix.jsonl", "matrix.printer.MatrixPrinter", "events for a Matrix room (OpenEarth), one per line",
-        rb'\{"txn_id":"[0-9a-f-]{36}","type":"', carries_pictures=True,
+        rb'\{"txn_id":"[0-9a-f-]{36}","type":"', carries_pictures=True, heeds_tools=True,
     ),
     FormatSpec(
         "otlp", ".otlp.jsonl", "otlp.printer.OtlpPrinter", "OpenTelemetry spans (OTLP/JSON), one per line",
-        rb'\{"resourceSpans":\[\{"resource":\{"attributes":', has_words=False,
+        rb'\{"resourceSpans":\[\{"resource":\{"attributes":', has_words=False, heeds_tools=True,
     ),
     FormatSpec(
         "agent-record", ".acr.json", "records.agentrecord.AgentRecord",
@@ -86,7 +87,7 @@ _ROWS: Final = (
     ),
     FormatSpec(
         "agent-trace", ".trace.json", "records.agenttrace.AgentTrace",
-        "which lines the agent wrote: Agent Trace 0.1.0", rb'\{"version":"0\.1\.', is_document=True,
+        "which lines the agent wrote: Agent Trace 0.1.0", rb'\{"version":"0\.1\.', is_document=True, has_words=False,
     ),
     FormatSpec(
         "atif", ".atif.json", "atif.document.Atif", "a trajectory for evaluations: ATIF 1.7",

@@ -1,7 +1,6 @@
 """Which sessions are not exported, because the user excluded their projects."""
 
-from katod.archive.folder import ExportFolder
-from katod.archive.manifest import Slot
+from katod.archive.manifest import Manifest, Slot
 from katod.model import SessionKey
 from katod.record.policy import Policy
 
@@ -9,9 +8,9 @@ from katod.record.policy import Policy
 class Exclusion:
     """Knows which projects are excluded; each is looked at once. `found` has those of the sessions that it covers."""
 
-    def __init__(self, folder: ExportFolder, policy: Policy) -> None:
+    def __init__(self, manifest: Manifest, policy: Policy) -> None:
         self.found: dict[str, str] = {}
-        self._entries = folder.manifest.entries
+        self._entries = manifest.entries
         self._policy = policy
         self._known = {"": False}
 

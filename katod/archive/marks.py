@@ -27,12 +27,13 @@ Holds = Callable[[Entry], bool]
 def holding(outputs: Iterable[tuple[SessionKey, OutputRow]]) -> Holds:
     """Return what says whether a mark holds, given the transcripts that are as katod wrote them.
 
-    Each of those that it is of has to be among them: what is gone from one may be what it marks.
+    Each of those that it is of has to be among them: what is gone from one may be what it marks. A list that an earlier
+    version of katod wrote does not say which they are: then the session needs one, until it is read again.
     """
     there: dict[SessionKey, set[str]] = defaultdict(set)
     for key, output in outputs:
         there[key].add(name_of(output))
-    return lambda entry: bool(entry.recorded.of) and there[entry.slot[0]].issuperset(entry.recorded.of)
+    return lambda entry: bool(there[entry.slot[0]]) and there[entry.slot[0]].issuperset(entry.recorded.of)
 
 
 def unmark(folder: ExportFolder, holds: Holds, policy: Policy | None = None) -> None:
@@ -40,10 +41,23 @@ def unmark(folder: ExportFolder, holds: Holds, policy: Policy | None = None) -> 
 
     Their sessions are read again, if they are there.
     """
-    exclusion = Exclusion(folder, policy) if policy is not None else None
-    for entry in list(folder.manifest.entries.values()):
+    for entry in list(_untrue(folder.manifest, holds, policy)):
+        folder.note(entry._replace(recorded=RecordedParts(), made=""))
+
+
+def has_untrue_marks(data: bytes, holds: Callable[[], Holds], policy: Policy) -> bool:
+    """Return whether `unmark` would take a mark away from a list with this content. Raises KatodError.
+
+    What says whether marks hold is asked for only if there are any.
+    """
+    return _MARK in data and any(_untrue(Manifest.read(data), holds(), policy))
+
+
+def _untrue(manifest: Manifest, holds: Holds, policy: Policy | None) -> Iterator[Entry]:
+    exclusion = Exclusion(manifest, policy) if policy is not None else None
+    for entry in manifest.entries.values():
         if entry.recorded.parts and (not holds(entry) or _is_excluded(entry, exclusion)):
-            folder.note(entry._replace(recorded=RecordedParts(), made=""))
+            yield entry
 
 
 def _is_excluded(entry: Entry, exclusion: Exclusion | None) -> bool:
@@ -55,23 +69,20 @@ def _is_excluded(entry: Entry, exclusion: Exclusion | None) -> bool:
         return True  # that is not known now: the next run marks it again
 
 
-def has_marks(root: Path) -> bool:
-    """Return whether the list in a folder may mark anything. Nothing is changed."""
-    with suppress(OSError):
-        return _MARK in read_small(root / MANIFEST, _LARGEST, own=True)
-    return False
+def own_lists(shared: Iterable[Path], state: Path, present: Path | None = None) -> Iterator[tuple[Path, bytes]]:
+    """Yield the folders to which this machine exported, and its parts of shared ones, whatever it was called then.
 
-
-def own_folders(shared: Iterable[Path], state: Path) -> Iterator[Path]:
-    """Yield the folders to which this machine exported, and its parts of shared ones, whatever it was called then."""
+    Each comes with the content of its list, which is read once; the present one does not come.
+    """
     own, written = known_id(state), known_folders(state)
     parts = list[Path]()
     for folder in shared:
         with suppress(OSError):  # it is not mounted
             parts += candidates(folder)
     for root in dict.fromkeys((*written, *parts)):
-        with suppress(OSError, KatodError):
-            head, _, _ = read_small(root / MANIFEST, _LARGEST, own=True).partition(b"\n")
-            name = Manifest.read(head + b"\n").machine.id
-            if name == own if name else root in written:
-                yield root
+        if root != present:
+            with suppress(OSError, KatodError):
+                data = read_small(root / MANIFEST, _LARGEST, own=True)
+                name = Manifest.read(data[: data.find(b"\n") + 1]).machine.id
+                if name == own if name else root in written:
+                    yield root, data

@@ -75,8 +75,12 @@ def _mark(made: str, sources: Sources) -> str:
 
 
 def is_current(entry: Entry, sources: Sources, made: str) -> bool:
-    """Return whether a session is as it was when the entry was noted, and would be exported in the same way."""
-    return entry.made == made and entry.sources == sources
+    """Return whether a session is as it was when the entry was noted, and would be exported in the same way.
+
+    An earlier version of katod did not note which recordings a mark is of: then it is to be read again.
+    """
+    is_named = bool(entry.recorded.of) or not entry.recorded.parts
+    return entry.made == made and entry.sources == sources and is_named
 
 
 def _is_rest(sources: Sources, before: Sources | tuple[()]) -> bool:

@@ -8,7 +8,7 @@ from typing import IO, Final, NamedTuple, Protocol
 from katod.archive.manifest import RecordedParts
 from katod.archive.plan import Task
 from katod.archive.recordedtally import RecordedTally
-from katod.archive.tally import TextTally
+from katod.archive.tally import PrintedParts, TextTally
 from katod.formats.text.linkbase import is_address
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
@@ -66,7 +66,8 @@ class Rendering:
 
     def begin(self, task: Task) -> "ReadTalk | None":
         """Begin to read a session; None if there is nothing in it. Raises KatodError or OSError."""
-        tally, said, recorded = Tally(), TextTally(task.found.key), RecordedTally(task.found.outputs)
+        shown = PrintedParts.by(self._form, self._options)
+        tally, said, recorded = Tally(), TextTally(task.found.key, shown), RecordedTally(task.found.outputs)
         stretches = [Stretch(path, identity) for path, identity, _ in task.found.files]
         events = replay(task.found.key, stretches, EventLog(), said=task.found.said)
         begun = look_ahead(recorded.over(said.over(tally.over(events))))

@@ -4,31 +4,63 @@ from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
+from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.base import fingerprint
 from katod.agents.fields import safe_repr
 from katod.archive.manifest import Entry
 from katod.events import Event
+from katod.formatspec import FORMATS
 from katod.metadata import Replay, SessionMetadata
-from katod.model import SessionKey
+from katod.model import Options, SessionKey, Tools
 from katod.record.stream import DISTINCTIVE
 
 _BYTES: Final = 4  # for each message: one that is lost goes unnoticed once in a million times in a session of thousands
 _LENGTH: Final = 3  # bytes for its length
-_LONGEST: Final = 256**_LENGTH - 1
+_UNSHOWN: Final = 256**_LENGTH - 1  # in place of the length of what is not printed
+_LONGEST: Final = _UNSHOWN - 1
+
+
+class PrintedParts(NamedTuple):
+    """What a format prints of a session: whether what was said, and what of tools.
+
+    With `tools="summary"`, the text of a result is printed only if the call failed or was refused.
+    """
+
+    words: bool = True
+    tools: Tools = "full"
+
+    @classmethod
+    def by(cls, form: str, options: Options) -> "PrintedParts":
+        """Return what a format prints with these options."""
+        spec = FORMATS[form]
+        words = spec.has_words or (spec.heeds_tools and options.span_content)
+        if spec.heeds_tools:
+            return cls(words, options.tools if words else "none")
+        return cls(words, "full" if words else "summary")
+
+    def has(self, event: Event) -> bool:
+        """Return whether the text of a message or a result, or the input of a call, is printed."""
+        if event.kind == ev.TOOL_CALL:
+            return self.tools != "none"
+        if event.kind != ev.TOOL_RESULT or self.tools == "full":
+            return self.words
+        failed = bool(event.payload.get("isError") or event.payload.get("denied"))
+        return failed and self.words and self.tools == "summary"
 
 
 class TextTally:
-    """Collects the messages and calls of a session while its events pass."""
+    """Collects the messages and calls of a session while its events pass, and how much of them is printed."""
 
-    def __init__(self, key: SessionKey) -> None:
+    def __init__(self, key: SessionKey, shown: PrintedParts = PrintedParts()) -> None:  # noqa: B008 - never changed
         spec = AGENTS[key.agent]
         self._version = spec.adapter.version
         self._has_ids = spec.nature.has_native_ids
+        self._shown = shown
         self._hashes: list[bytes] = []
         self._lengths: list[bytes] = []
 
@@ -38,7 +70,7 @@ class TextTally:
             if event.kind in DISTINCTIVE:
                 what = event.id if self._has_ids else fingerprint(event)
                 self._hashes.append(blake2b(what.encode("utf-8", "replace"), digest_size=_BYTES).digest())
-                self._lengths.append(min(_length(event), _LONGEST).to_bytes(_LENGTH))
+                self._lengths.append(self._length(event).to_bytes(_LENGTH))
             yield event, metadata
 
     @property
@@ -46,6 +78,9 @@ class TextTally:
         """All of it, in a form that `has_less` compares."""
         packed = (b64encode(b"".join(each)).decode() for each in (self._hashes, self._lengths))
         return ":".join((str(self._version), *packed))
+
+    def _length(self, event: Event) -> int:
+        return min(_length(event), _LONGEST) if self._shown.has(event) else _UNSHOWN
 
 
 def _length(event: Event) -> int:
@@ -67,7 +102,8 @@ def has_less(now: Entry, before: Entry) -> bool:
     """Return whether something that was said in a session before is not in it now, or not all of it.
 
     Another version of an adapter may give the same messages other ids: then what counts is whether a file is shorter.
-    Earlier versions of katod noted no lengths: then it is whether the export would be, if it is made in the same way.
+    Earlier versions of katod noted no lengths: then it is whether the export would be, if it is made in the same way
+    and nothing was said since: a result may make the line of its call shorter.
     What cannot be compared, as its line in the list is damaged, counts as lost.
     """
     try:
@@ -77,12 +113,16 @@ def has_less(now: Entry, before: Entry) -> bool:
         if version != version_before:
             sizes = {row[0]: int(row[1]) for row in now.sources}
             return any(sizes.get(row[0], -1) < int(row[1]) for row in before.sources)
-        if not lengths_before and now.made == before.made and now.size < before.size:
+        if not lengths_before and len(hashes) <= len(hashes_before) and _is_smaller(now, before):
             return True
         there, needed = _by_hash(hashes, *lengths), _by_hash(hashes_before, *lengths_before)
         return any(_are_shorter(there.get(one, []), needed[one]) for one in needed)
     except (ValueError, TypeError, IndexError):
         return True
+
+
+def _is_smaller(now: Entry, before: Entry) -> bool:
+    return now.made == before.made and now.size < before.size
 
 
 def _by_hash(hashes: str, lengths: str = "") -> dict[bytes, list[int]]:
@@ -100,4 +140,5 @@ def _by_hash(hashes: str, lengths: str = "") -> dict[bytes, list[int]]:
 
 
 def _are_shorter(now: list[int], before: list[int]) -> bool:
-    return len(now) < len(before) or any(size < old for size, old in zip(now, before, strict=False))
+    """Return whether something is missing or became shorter. What was not printed before cannot: options may differ."""
+    return len(now) < len(before) or any(size < old != _UNSHOWN for size, old in zip(now, before, strict=False))

@@ -60,7 +60,7 @@ def bring_up_to_date(
 
     It may end at any moment, and goes on where it was the next time.
     """
-    exclusion = Exclusion(folder, policy)
+    exclusion = Exclusion(folder.manifest, policy)
     result = Result(excluded=exclusion.found)
     tasks = _tasks(folder, sessions, form, options, exclusion, result)
     if tasks:

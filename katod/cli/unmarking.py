@@ -1,12 +1,12 @@
 """Takes marks away that do not hold any more, in all folders to which this machine has exported."""
 
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from katod.archive.commit import ArchiveRepository
 from katod.archive.folder import ExportFolder, opened
-from katod.archive.marks import Holds, has_marks, holding, own_folders, unmark
+from katod.archive.marks import Holds, has_untrue_marks, holding, own_lists, unmark
 from katod.archive.parts import real_path
 from katod.archive.update import line_of
 from katod.cli.context import Context
@@ -32,23 +32,23 @@ def unmark_elsewhere(
     `outputs` are the transcripts that are as katod wrote them, if they are known. With `commit`, what changed in
     earlier parts of this machine, beside the present one, is committed as well. What fails is said.
     """
-    for root, is_committed in list(_others(context, present, commit=commit)):
-        outputs = context.outputs() if outputs is None else outputs
+    holds = cache(lambda: holding(context.outputs() if outputs is None else outputs))
+    shared, here = map(real_path, context.settings.archive.folders), present.root if present is not None else None
+    parts = _committed_parts(present) if commit else None
+    for root, data in own_lists(shared, context.state, here):
+        is_committed = root.parent == parts
         try:
-            _unmark(root, holding(outputs), policy, commit=is_committed)
+            if is_committed or has_untrue_marks(data, holds, policy):
+                _unmark(root, holds(), policy, commit=is_committed)
         except AlreadyRunning:
             continue  # it does the same
         except (KatodError, OSError) as error:
             say(f"katod: {root}: {line_of(error)}: {_WHAT}", err=True)
 
 
-def _others(context: Context, present: ExportFolder | None, *, commit: bool) -> Iterator[tuple[Path, bool]]:
-    """Yield the folders that may have such marks, and whether what changed there is to be committed."""
-    parts = present.root.parent if present is not None and present.manifest.machine.id and commit else None
-    for root in own_folders(map(real_path, context.settings.archive.folders), context.state):
-        is_present = present is not None and root == present.root
-        if not is_present and (root.parent == parts or has_marks(root)):
-            yield root, root.parent == parts
+def _committed_parts(present: ExportFolder | None) -> Path | None:
+    """Return the shared folder in which earlier parts of this machine are committed as well."""
+    return present.root.parent if present is not None and present.manifest.machine.id else None
 
 
 def _unmark(root: Path, holds: Holds, policy: Policy, *, commit: bool) -> None:

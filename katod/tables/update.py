@@ -42,7 +42,7 @@ def bring_up_to_date(
 
     It may end at any moment, and goes on where it was the next time.
     """
-    exclusion, found = Exclusion(data.folder, run.policy), list(sessions)
+    exclusion, found = Exclusion(data.folder.manifest, run.policy), list(sessions)
     result = Result(excluded=exclusion.found)
     near = DirectoryPlace(where, data.machine) if isinstance(where, Path) else None
     plan = planned(data, near, found, run.options, exclusion, result)

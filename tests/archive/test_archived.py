@@ -3,9 +3,11 @@
 import orjson
 import pytest
 
+from katod.archive import marks
 from katod.archive.archived import calls_with, events_of, recorded_events, recorded_parts
 from katod.archive.manifest import MANIFEST
 from katod.archive.parts import shared_folders
+from katod.cli import unmarking
 from katod.errors import OutputUnreadable
 from tests.cli.test_why import edited, git, runs
 from tests.support.machines import Machine
@@ -194,17 +196,60 @@ def test_a_machine_takes_marks_away_that_it_made_under_another_name(twice):
     assert (other.part / MANIFEST).read_bytes() == before
 
 
-def test_a_list_that_does_not_name_the_recordings_marks_nothing_after_the_next_run(twice):
-    """An earlier version of katod wrote it. Of a session that is there, it is known again at once."""
+@pytest.fixture
+def unnamed(twice):
+    """Return a machine whose list does not name the recordings: an earlier version of katod wrote it."""
     path = twice.part / MANIFEST
     rows = [orjson.loads(line) for line in path.read_bytes().splitlines()]
     for row in rows:
         row.get("recorded", {}).pop("of", None)
     path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
-    twice.cli("export", "--all", "-f", "markdown", "-o", str(twice.shared))
-    assert shared(twice).recorded.parts == ()
-    twice.share()
-    assert len(shared(twice).recorded.parts) == 2
+    return twice
+
+
+def test_a_list_that_does_not_name_the_recordings_marks_what_has_one(unnamed, tmp_path):
+    """Until its session is read again, which the next export of it does; also of a session that is gone."""
+    unnamed.cli("export", "--all", "-f", "markdown", "-o", str(tmp_path / "elsewhere"))
+    assert (len(shared(unnamed).recorded.of), len(shared(unnamed).recorded.parts)) == (0, 2)
+    unnamed.talk.path.unlink()
+    unnamed.once()
+    unnamed.share()
+    assert len(shared(unnamed).recorded.parts) == 2
+    for row in unnamed.outputs():
+        row.path.unlink()
+    unnamed.cli("export", "--all", "-f", "markdown", "-o", str(tmp_path / "elsewhere"))
+    assert shared(unnamed).recorded.parts == ()
+
+
+def test_an_export_names_the_recordings_that_its_list_does_not_name(unnamed):
+    """So that one of them can be taken back. Once."""
+    before = file_of(unnamed).stat()
+    assert unnamed.share() == "unchanged 1\n"
+    assert (len(shared(unnamed).recorded.of), len(shared(unnamed).recorded.parts)) == (2, 2)
+    assert file_of(unnamed).stat() == before
+    take_back(unnamed)
+    unnamed.share()
+    assert len(shared(unnamed).recorded.parts) == 1
+
+
+@pytest.mark.parametrize("is_true", [True, False])
+def test_a_list_elsewhere_is_opened_only_if_a_mark_has_to_go(twice, tmp_path, monkeypatch, is_true):
+    """It may be on a disk that is read-only since. And each list is read once, however many there are."""
+    for name in ("backup", "other", "here"):
+        twice.cli("export", "--all", "-f", "jsonl", "-o", str(tmp_path / name))
+    if not is_true:
+        twice.talk.path.unlink()
+        twice.once()
+        take_back(twice)
+    opens, reads = [], []
+    original_open, original_read = unmarking.opened, marks.read_small
+    monkeypatch.setattr(unmarking, "opened", lambda root: (opens.append(root.name), original_open(root))[1])
+    monkeypatch.setattr(
+        marks, "read_small", lambda path, *rest, **named: (reads.append(path), original_read(path, *rest, **named))[1]
+    )
+    twice.cli("export", "--all", "-f", "jsonl", "-o", str(tmp_path / "here"))
+    assert sorted(opens) == ([] if is_true else sorted(["backup", "other", twice.part.name]))
+    assert sorted(reads) == sorted(root / MANIFEST for root in (tmp_path / "backup", tmp_path / "other", twice.part))
 
 
 def test_what_is_recorded_later_is_noted_with_the_next_export(tmp_path):

@@ -5,10 +5,11 @@ import pytest
 from katod import events as ev
 from katod.archive import tally
 from katod.archive.manifest import Entry
-from katod.archive.tally import TextTally, has_less
+from katod.archive.tally import PrintedParts, TextTally, has_less
 from katod.events import Event, SessionRef
+from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
-from katod.model import SessionKey
+from katod.model import Options, SessionKey
 from tests.looping import each
 
 NATIVE, PLACED = SessionKey("claude", "6f1c2c1e"), SessionKey("codex", "6f1c2c1e")
@@ -58,10 +59,13 @@ def test_a_message_is_known_by_its_id_if_it_has_one():
         assert not has_less(*pair)
 
 
-def entry_of(*events, size=0, made="made"):
+ALL = PrintedParts()
+
+
+def entry_of(*events, size=0, made="made", shown=ALL):
     """Return the entry of a session with these events, of which an export has this size."""
     key = SessionKey(*events[0].session[:3])
-    collected = TextTally(key)
+    collected = TextTally(key, shown)
     list(collected.over((event, SessionMetadata(key)) for event in events))
     return Entry((key, "markdown"), made, size=size, said=collected.text)
 
@@ -107,6 +111,54 @@ def test_a_list_without_lengths_is_compared_by_the_size_of_the_export():
     assert has_less(entry_of(event, size=8), before)
     assert not has_less(entry_of(event, size=9), before)
     assert not has_less(entry_of(event, size=8, made="otherwise"), before)
+    result = Event("2", ev.TOOL_RESULT, SessionRef(*NATIVE), {"toolCallId": "1", "text": ""}, {})
+    assert not has_less(entry_of(event, result, size=8), before)  # what came since made it shorter
+
+
+SHORTENED = {
+    "result": Event("1", ev.TOOL_RESULT, SessionRef(*NATIVE), {"toolCallId": "1", "text": "masked"}, {}),
+    "failure": Event("1", ev.TOOL_RESULT, SessionRef(*NATIVE), {"toolCallId": "1", "text": "x", "isError": True}, {}),
+    "input": Event("1", ev.TOOL_CALL, SessionRef(*NATIVE), {"toolCallId": "1", "input": "masked"}, {}),
+    "words": Event("1", ev.USER_MESSAGE, SessionRef(*NATIVE), {"text": "masked"}, {}),
+}
+
+
+@each(
+    ("form", "tools", "content", "lost"),
+    [
+        ("markdown", "none", False, "words"),
+        ("markdown", "summary", False, "words failure input"),
+        ("markdown", "full", False, "words failure input result"),
+        ("html", "summary", False, "words failure input"),
+        ("html", "full", False, "words failure input result"),
+        ("matrix", "summary", False, "words failure input"),
+        ("otlp", "full", False, ""),
+        ("otlp", "full", True, "words failure input result"),
+        ("lifecycle", "full", True, "input"),
+        ("agent-trace", "full", True, "input"),
+        *[
+            (form, "none", False, "words failure input result")
+            for form in FORMATS
+            if not FORMATS[form].heeds_tools and FORMATS[form].has_words
+        ],
+    ],
+)
+def test_what_is_not_printed_may_become_shorter(form, tools, content, lost):
+    """Agents shorten results while a session goes on: the export is replaced unless it had more of them."""
+    shown = PrintedParts.by(form, Options(tools=tools, span_content=content))
+    for what, event in SHORTENED.items():
+        field = "input" if what == "input" else "text"
+        longer = event._replace(payload=event.payload | {field: "all of it, at length"})
+        now, before = (entry_of(one, shown=shown) for one in (event, longer))
+        assert (what, has_less(now, before)) == (what, what in lost.split())
+
+
+def test_other_options_are_no_loss():
+    """What they print of tools is what was asked for, in either order."""
+    event = SHORTENED["result"]
+    summary, full = (entry_of(event, shown=PrintedParts(tools=tools)) for tools in ("summary", "full"))
+    assert not has_less(summary, full)
+    assert not has_less(full, summary)
 
 
 def test_another_version_of_the_adapter_is_compared_by_sizes(monkeypatch):

@@ -7,8 +7,10 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import stat
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -186,6 +188,21 @@ def test_a_result_whose_file_its_agent_deletes_stays(world, folder, export):
     one.say(user("more"), says("answer"))
     assert export("-f", "jsonl") == "wrote 1"
     assert sorted(text.count("all of it") for text in texts(folder).values()) == [0, 99]
+
+
+@pytest.mark.parametrize("form", ["markdown", "matrix", "otlp", "lifecycle", "agent-trace"])
+def test_a_shortened_result_that_is_not_printed_makes_no_copy(world, folder, export, form):
+    """Agents shorten old results again and again: the file is brought up to date in place."""
+    one = OpenCode(world)
+    one.say(user("words"), calls("c1", "ls"), result("c1", "a long output " * 40), says("answer"))
+    export("-f", form)
+    with closing(sqlite3.connect(one.path)) as database, database:
+        replaced = "update part set data = replace(data, ?, '[masked]'), time_updated = time_updated + 1000"
+        assert database.execute(replaced, ("a long output " * 40,)).rowcount
+        database.execute("update session set time_updated = time_updated + 1000")
+    one.say(says("more"))
+    assert export("-f", form) in ("updated 1", "unchanged 1")
+    assert len(files(folder)) == 1
 
 
 def test_a_signed_record_stays(folder, export, two):
