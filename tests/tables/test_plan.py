@@ -38,7 +38,7 @@ def plan(world):
     def run(place=None, *, note=True):
         policy, result = Policy.of(load(world.config), ()), Result()
         with opened_set(world.state, "/place", Machine("local", "a" * 32)) as data:
-            exclusion = Exclusion(data.folder, policy)
+            exclusion = Exclusion(data.folder.manifest, policy)
             plan = planned(data, place, Context(None).found().values(), policy.options("jsonl"), exclusion, result)
             for task in plan.tasks if note else ():
                 data.note(Entry(task.slot, task.made, task.sources, str(MONTH), said="1:", cwd="/home/me/app"))
