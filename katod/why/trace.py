@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from katod.edits.edits import Cause, Edit, LineChange
 from katod.edits.lines import HashedLine
 from katod.why.align import NOWHERE, align
-from katod.why.carry import MUCH, adopted, carried, surviving, without_lonely
-from katod.why.rows import Rows, TracedLine, applied, replaced, written
+from katod.why.carry import MUCH, adopted, carried, surviving, without_lonely, written
+from katod.why.rows import Rows, TracedLine, applied, replaced
 
 _MOST_WAITING: Final = 64
 _ARRIVED: Final = 3 / 4  # of the telling lines that were written in another work tree

@@ -86,13 +86,55 @@ def test_a_file_of_the_same_name_in_a_folder_called_like_the_repository_is_anoth
 def test_a_file_has_each_of_its_names_while_it_had_it(folder):
     """What is made later under an old name is another file; without a time, only the present name counts."""
     old, new = 1767225600, 1767312000
+    (folder / "src" / "old.py").touch()
+    git(folder, "add", ".", day=3)
+    git(folder, "commit", "-qm", "third", day=3)
+    git(folder, "rm", "-q", "src/old.py", day=4)
+    git(folder, "commit", "-qm", "fourth", day=4)
     file = file_on_disk(folder / "src" / "größe.py")
     cases = {"old.py": [(old - 9, True), (new, True), (new + 1, False), (0, False)],
-             "größe.py": [(old - 9, False), (old + 2, True), (new + 9, True), (0, True)]}  # fmt: skip
+             "größe.py": [(old - 9, True), (old + 2, True), (new + 9, True), (0, True)]}  # fmt: skip
     for name, times in cases.items():
         for time, found in times:
             assert bool(places(file, cwd=folder, path=folder / "src" / name, time=time)) == found, (name, time)
     assert places(file, cwd=folder, path=folder / "src" / "old.py")
+
+
+def test_a_name_that_no_other_file_had_counts_at_any_time(folder):
+    """After a rebase all commits are of its time, and a branch goes on under the old name; a deleted file is another."""
+    early, late = 1767225600 - 9, 1767312000 + 9
+
+    def found(name, time):
+        return bool(
+            places(file_on_disk(folder / "src" / "größe.py"), cwd=folder, path=folder / "src" / name, time=time)
+        )
+
+    assert found("größe.py", early)
+    assert found("old.py", late)
+    assert not found("old.py", 0)
+    (folder / "src" / "old.py").touch()  # not committed yet
+    assert not found("old.py", late)
+    (folder / "src" / "old.py").unlink()
+    assert found("old.py", late)
+
+
+def test_a_name_that_another_file_has_or_had_counts_only_while_it_was_this_ones(folder):
+    """Before it, or because it was copied and is still there; what a commit does not have yet is no other file."""
+    (folder / "two.py").write_text((folder / "src" / "größe.py").read_text())
+    git(folder, "add", ".", day=3)
+    git(folder, "commit", "-qm", "copied", day=3)
+    (folder / "src" / "old.py").touch()
+    git(folder, "add", ".", day=4)
+    git(folder, "commit", "-qm", "new", day=4)
+    repository = Repository(folder)
+    assert file_on_disk(folder / "src" / "größe.py").shared == {"src/old.py"}
+    assert file_in_commit(repository, "src/größe.py", git(folder, "rev-parse", "HEAD~1")).shared == set()
+    assert "src/größe.py" in file_on_disk(folder / "two.py").shared
+    git(folder, "rm", "-q", "src/old.py", "two.py", day=5)
+    git(folder, "commit", "-qm", "deleted", day=5)
+    git(folder, "mv", "src/größe.py", "two.py", day=6)
+    git(folder, "commit", "-qm", "renamed", day=6)
+    assert file_on_disk(folder / "two.py").shared == {"src/old.py", "two.py"}
 
 
 def test_a_link_is_asked_about_as_what_it_links_to(folder):
