@@ -4,7 +4,7 @@ import os
 import re
 import stat
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -120,15 +120,20 @@ def _with_shared_names(file: AskedFile) -> AskedFile:
     """Return a file of which it is known which of its names another file has, or had."""
     if file.repository is None or len(file.names) == 1:
         return file
-    own, seen, shared = {version.commit for version in file.versions}, {file.name}, set[str]()
-    for naming in file.repository.namings(file.names, file.commit or "HEAD"):
-        is_there = naming.name not in seen and naming.is_there  # the latest says so: under its old name is another one
-        if is_there or naming.commit not in own:
-            shared.add(naming.name)
-        seen.add(naming.name)
+    shared = set(_named_otherwise(file, file.repository.namings(file.names, file.commit or "HEAD")))
     if not file.commit:
         shared |= {name for name in file.names - {file.name} if os.path.lexists(file.repository.root / name)}
     return file._replace(shared=frozenset(shared))
+
+
+def _named_otherwise(file: AskedFile, namings: Iterable[FileVersion]) -> Iterator[str]:
+    """Yield the names of a file that another one has at the end, or got or lost; the latest commit is first."""
+    own, seen = {version.commit for version in file.versions}, {file.name}
+    for naming in namings:
+        is_there = naming.is_there and naming.name not in seen
+        seen.add(naming.name)
+        if is_there or naming.commit not in own:
+            yield naming.name
 
 
 class AskedLines(NamedTuple):

@@ -9,7 +9,7 @@ from katod.errors import SelectionError
 from katod.model import SessionKey
 from katod.why.git import Repository
 from katod.why.places import FilePlace, FilePlaces
-from katod.why.target import LineRange, file_in_commit, file_on_disk, parse_target
+from katod.why.target import AskedFile, LineRange, file_in_commit, file_on_disk, parse_target
 from tests.looping import each
 from tests.why.test_git import folder, git
 
@@ -151,12 +151,34 @@ def test_a_project_of_the_same_name_on_this_machine_is_another_one(folder, tmp_p
     cases = {
         "/home/else/a folder": True,
         r"C:\code\a folder": True,
+        "c:/code/a folder": True,
         str(tmp_path / "work" / "a folder"): False,
         "": False,
     }
     for cwd, found in cases.items():
         path = f"{cwd}/src/größe.py".replace("\\", "/")
         assert [place.is_certain for place in places(file, cwd=cwd, path=path)] == [True] * found, cwd
+
+
+def test_a_drive_is_the_same_however_its_letter_is_written(folder):
+    """Editors and shells write it otherwise; any other part of a path counts as it is."""
+    file = file_on_disk(folder / "src" / "größe.py")
+    for cwd, path in ((r"c:\code\a folder", "C:/code/a folder"), (r"C:\code\a folder", "c:/code/a folder")):
+        assert places(file, cwd=cwd, path=f"{path}/src/größe.py")
+        assert not places(file, cwd=cwd, path=f"{path.replace('code', 'Code')}/src/größe.py")
+    assert not places(file, cwd="/home/a folder", path="/Home/a folder/src/größe.py")
+
+
+def test_where_a_directory_is_seen_is_found_out_once(folder, monkeypatch):
+    """However many files a commit has, and sessions edited: links are followed on the disk."""
+    (folder / "more.py").touch()
+    repository, asked = Repository(folder), list[str]()
+    monkeypatch.setattr("katod.why.places._linked", lambda root, cwd: asked.append(cwd) or [])
+    files = [AskedFile(folder / name, name, [], repository, []) for name in ("a.py", "b.py", "c.py")]
+    found = FilePlaces(files)
+    for name in ("a.py", "b.py", "none.py"):
+        found.of(str(folder / name), str(folder))
+    assert asked == [str(folder)]
 
 
 def test_a_folder_of_the_same_name_that_is_gone_may_have_been_another_one(folder, tmp_path):
