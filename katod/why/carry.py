@@ -156,8 +156,6 @@ def adopted(part: Rows, rows: Rows, is_new: Sequence[bool], *, is_late: bool) ->
     What is there has to be together, and to be all of it, or so much that somebody else hardly wrote the same; of a
     part that is late, only much counts.
     """
-    if not _has_any(part, rows, is_new):
-        return None
     least = _SURE if is_late else min(MUCH, max(_LIKELY, _told(part)))
     pairs = align([row.line for row in part], [row.line for row in rows])
     runs = [run for run in _runs(pairs, rows, is_new) if _told(part[pairs[n]] for n in run) >= least]
@@ -170,12 +168,6 @@ def adopted(part: Rows, rows: Rows, is_new: Sequence[bool], *, is_late: bool) ->
 def _told(rows: Iterable[TracedLine]) -> int:
     """Return how many letters and digits the lines of edits have."""
     return sum(row.line.weight for row in rows if row.origin and row.line.is_telling)
-
-
-def _has_any(part: Rows, rows: Rows, is_new: Sequence[bool]) -> bool:
-    """Return whether a version has any of the lines of a part, which costs less than to say which."""
-    ours = {row.line.loose for row in part if row.line.is_telling and row.origin}
-    return any(row.line.loose in ours for row, new in zip(rows, is_new, strict=True) if new)
 
 
 def _runs(pairs: list[int], rows: Rows, is_new: Sequence[bool]) -> Iterator[list[int]]:
