@@ -40,6 +40,8 @@ def align(old: Lines, new: Lines, *, to_the_end: bool = False) -> list[int]:
         gap = _after_beginning(old, new, found, gaps.pop())
         if not to_the_end:
             gap = _before_end(old, new, found, gap)
+        if gap.a == gap.b or gap.c == gap.d:
+            continue
         anchors = _anchors(old, new, gap)
         gaps += _between(anchors, gap)
         if to_the_end and not anchors:

@@ -10,11 +10,12 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import Final
 
-from katod.edits.edits import Cause
+from katod.edits.edits import Cause, LineChange
 from katod.edits.lines import HashedLine
 from katod.why.align import NOWHERE, align
-from katod.why.rows import Rows, TracedLine
+from katod.why.rows import LineOrigin, Rows, TracedLine, replaced
 
+_KEPT: Final = 2 / 3  # of a file that is written as a whole: if fewer lines are kept, only a version's are not new
 _LEFT: Final = 1 / 2  # of the telling lines of an edit, or of a file
 # How many letters and digits lines have that are not together by chance: in a file that was replaced by another one, in
 # one that was not, where they were moved together, and where they are of an edit whose place is not known.
@@ -26,21 +27,44 @@ MUCH: Final = 60
 
 def carried(before: Rows, lines: Sequence[HashedLine]) -> list[TracedLine]:
     """Return the rows of the next version, each line with the origin that it had."""
-    pairs = align([row.line for row in before], lines)
-    _Moves(before, lines, pairs).pair()
+    pairs = _pairs(before, lines, _MOVED)
     return [
         TracedLine(line) if at == NOWHERE else before[at].in_version(line)
         for line, at in zip(lines, pairs, strict=True)
     ]
 
 
+def written(before: Rows, cause: Cause, new: Sequence[HashedLine], version: Rows = ()) -> list[TracedLine]:
+    """Return a file that is written as a whole, of which this edit wrote nothing that its last version had.
+
+    If most of the file stays, it wrote nothing of that, either.
+    """
+    rows = replaced(before, LineChange(tuple(row.line for row in before), tuple(new)), cause)
+    kept = sum(row.cause != cause for row in rows)
+    if kept < _KEPT * max(len(before), len(new)):
+        rows = [TracedLine(line, LineOrigin(cause, "exact")) for line in new]
+    had = _pairs(version, new, _LIKELY)
+    return [
+        row if at == NOWHERE or row.cause != cause else version[at].in_version(row.line)
+        for row, at in zip(rows, had, strict=True)
+    ]
+
+
+def _pairs(before: Rows, lines: Sequence[HashedLine], least: int) -> list[int]:
+    """Return for each line which one it was, or NOWHERE; what was moved has so many letters and digits at least."""
+    pairs = align([row.line for row in before], lines)
+    _Moves(before, lines, pairs, least).pair()
+    return pairs
+
+
 class _Moves:
     """Pairs the lines that were moved: those that occur once among the others, with the equal ones around them."""
 
-    def __init__(self, before: Rows, lines: Sequence[HashedLine], pairs: list[int]) -> None:
+    def __init__(self, before: Rows, lines: Sequence[HashedLine], pairs: list[int], least: int) -> None:
         self._before = before
         self._lines = lines
         self._pairs = pairs
+        self._least = least
         self._taken = set(pairs)
 
     def pair(self) -> None:
@@ -67,7 +91,7 @@ class _Moves:
         while self._is_same(n + last + 1, at + last + 1):
             last += 1
         steps = range(first, last + 1)
-        if sum(self._lines[n + step].weight for step in steps) >= _MOVED:
+        if sum(self._lines[n + step].weight for step in steps) >= self._least:
             for step in steps:
                 self._pairs[n + step] = at + step
                 self._taken.add(at + step)
@@ -132,8 +156,6 @@ def adopted(part: Rows, rows: Rows, is_new: Sequence[bool], *, is_late: bool) ->
     What is there has to be together, and to be all of it, or so much that somebody else hardly wrote the same; of a
     part that is late, only much counts.
     """
-    if not _has_any(part, rows, is_new):
-        return None
     least = _SURE if is_late else min(MUCH, max(_LIKELY, _told(part)))
     pairs = align([row.line for row in part], [row.line for row in rows])
     runs = [run for run in _runs(pairs, rows, is_new) if _told(part[pairs[n]] for n in run) >= least]
@@ -146,12 +168,6 @@ def adopted(part: Rows, rows: Rows, is_new: Sequence[bool], *, is_late: bool) ->
 def _told(rows: Iterable[TracedLine]) -> int:
     """Return how many letters and digits the lines of edits have."""
     return sum(row.line.weight for row in rows if row.origin and row.line.is_telling)
-
-
-def _has_any(part: Rows, rows: Rows, is_new: Sequence[bool]) -> bool:
-    """Return whether a version has any of the lines of a part, which costs less than to say which."""
-    ours = {row.line.loose for row in part if row.line.is_telling and row.origin}
-    return any(row.line.loose in ours for row, new in zip(rows, is_new, strict=True) if new)
 
 
 def _runs(pairs: list[int], rows: Rows, is_new: Sequence[bool]) -> Iterator[list[int]]:

@@ -95,6 +95,14 @@ class Repository:
         )  # fmt: skip
         return list(_versions(answer))[::-1]
 
+    def namings(self, names: Iterable[str], revision: str = "HEAD") -> list[FileVersion]:
+        """Return where files got or lost one of these names up to a revision, the latest first. Raises GitError."""
+        answer = run(
+            self.root, "log", "--no-renames", "--diff-filter=AD", *_PLAIN, f"--max-count={_VERSIONS}", "-z",
+            "--name-status", "--format=%H %ct", revision, "--", *names,
+        )  # fmt: skip
+        return list(_versions(answer))
+
     def has_commits(self, revision: str) -> bool:
         """Return whether there is such a revision."""
         return bool(self._name_of(revision))

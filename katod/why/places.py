@@ -31,13 +31,17 @@ class _Name(NamedTuple):
     is_certain: bool = True
 
 
+_Trees = tuple[tuple[str, _Name], ...]
+
+
 class FilePlaces:
     """The places of files, each as it is or as a hash of it."""
 
     def __init__(self, files: Sequence[AskedFile], form: Callable[[str], Any] = str) -> None:
         self._files = files
         self._form = form
-        self._known: dict[tuple[int, str], dict[Hashable, _Name]] = {}
+        self._trees: dict[tuple[Path, str], _Trees] = {}
+        self._known: dict[tuple[int, _Trees], dict[Hashable, _Name]] = {}
 
     def of(self, place: Hashable, cwd: str, time: float | None = None) -> list[FilePlace]:
         """Return the files that a whole path was of at a time (without one: ever); a session in `cwd` has it.
@@ -53,17 +57,21 @@ class FilePlaces:
 
     def _names(self, number: int, cwd: str) -> dict[Hashable, _Name]:
         """Return what a session in a directory may call a file."""
-        if (number, cwd) not in self._known:
-            file = self._files[number]
+        file = self._files[number]
+        trees = self._trees_of(file.repository, cwd) if file.repository else ()
+        if (number, trees) not in self._known:
             if file.repository is None:
                 paths = {path: _Name(file.name) for path in (str(file.path), os.path.realpath(file.path))}
             else:
-                trees = dict(_trees(file.repository, cwd))
-                paths = {
-                    f"{root}/{name}": tree._replace(name=name) for root, tree in trees.items() for name in file.names
-                }
-            self._known[number, cwd] = {self._form(path): name for path, name in paths.items()}
-        return self._known[number, cwd]
+                paths = {f"{root}/{name}": tree._replace(name=name) for root, tree in trees for name in file.names}
+            self._known[number, trees] = {self._form(path): name for path, name in paths.items()}
+        return self._known[number, trees]
+
+    def _trees_of(self, repository: Repository, cwd: str) -> "_Trees":
+        """Return the paths of work trees for a session in a directory: most directories have the same ones."""
+        if (repository.root, cwd) not in self._trees:
+            self._trees[repository.root, cwd] = tuple(dict(_trees(repository, cwd)).items())
+        return self._trees[repository.root, cwd]
 
 
 def _trees(repository: Repository, cwd: str) -> Iterator[tuple[str, _Name]]:
@@ -99,7 +107,13 @@ def _cloned(repository: Repository, cwd: str) -> Iterator[str]:
     if len(folders) > 1:
         folders = [folder for folder in folders if (repository.root / place.relative_to(folder)).is_dir()]
     if len(folders) == 1:
-        yield folders[0].as_posix()
+        yield from _spellings(folders[0])
+
+
+def _spellings(folder: PurePath) -> tuple[str, ...]:
+    """Return how a folder is called: the letter of a drive is written large or small."""
+    path = folder.as_posix()
+    return (path, path[0].swapcase() + path[1:]) if folder.drive[1:] == ":" else (path,)
 
 
 def _may_be_gone(cwd: str) -> bool:

@@ -8,7 +8,6 @@ from katod.edits.lines import HashedLine
 from katod.why.align import NOWHERE, align
 
 Status = Literal["exact", "followed"]
-_KEPT = 2 / 3  # of a file that is written as a whole: if fewer lines are kept, only a version's are not new
 
 
 class LineOrigin(NamedTuple):
@@ -102,19 +101,3 @@ def _common(change: LineChange) -> list[int]:
 def _exactly(line: HashedLine) -> HashedLine:
     """Return a line for which its indentation counts."""
     return line._replace(loose=line.exact)
-
-
-def written(before: Rows, cause: Cause, new: Sequence[HashedLine], version: Rows = ()) -> list[TracedLine]:
-    """Return a file that is written as a whole: if most of it stays, only what is new is of this edit.
-
-    Otherwise, all is that its last version did not have.
-    """
-    rows = replaced(before, LineChange(tuple(row.line for row in before), tuple(new)), cause)
-    kept = sum(row.cause != cause for row in rows)
-    if kept >= _KEPT * max(len(before), len(new)):
-        return rows
-    had = align([row.line for row in version], new)
-    return [
-        TracedLine(line, LineOrigin(cause, "exact")) if at == NOWHERE else version[at].in_version(line)
-        for line, at in zip(new, had, strict=True)
-    ]

@@ -4,7 +4,7 @@ import os
 import re
 import stat
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -53,6 +53,7 @@ class AskedFile(NamedTuple):
     repository: Repository | None
     versions: list[FileVersion]
     commit: str = ""  # without one, it is on the disk, where it may be newer than its last version
+    shared: frozenset[str] = frozenset()  # those of its names that another file has, or had before or after it
 
     @property
     def names(self) -> set[str]:
@@ -60,12 +61,16 @@ class AskedFile(NamedTuple):
         return {self.name, *(version.name for version in self.versions)}
 
     def had_name(self, name: str, time: float) -> bool:
-        """Return whether it may have been called so at a time: from the version before that name to the one after it.
+        """Return whether it may have been called so at a time.
 
-        If the time is unknown (0), only its present name counts.
+        A name that no other file had counts at any time: a rebase makes all commits anew, and a branch goes on under
+        the old name. Any other one counts from the version before that name to the one after it. If the time is
+        unknown (0), only its present name counts.
         """
         if not time or not self.versions:
             return name == self.name
+        if name not in self.shared:
+            return name in self.names
         ends = version_ends(self.versions)
         names = [version.name for version in self.versions]
         nearest = bisect_right(ends, time)  # the first version that is later
@@ -90,7 +95,7 @@ def file_on_disk(path: Path) -> AskedFile:
     versions = repository.versions(name)
     if not os.path.lexists(place) and (known := [version for version in versions if version.is_there]):
         return file_in_commit(repository, known[-1].name, known[-1].commit)
-    return AskedFile(place, name, _lines(place), repository, versions)
+    return _with_shared_names(AskedFile(place, name, _lines(place), repository, versions))
 
 
 def _lines(path: Path) -> list[str]:
@@ -106,7 +111,29 @@ def file_in_commit(repository: Repository, name: str, commit: str) -> AskedFile:
     content = next(iter(repository.contents([FileVersion(commit, 0, name)])))
     if content is None:
         raise SelectionError(f"is no file in {commit[:10]}, or larger than {LARGEST >> 20} MB", path=place)
-    return AskedFile(place, name, split_lines(text_of(content, place)), repository, versions, commit)
+    return _with_shared_names(
+        AskedFile(place, name, split_lines(text_of(content, place)), repository, versions, commit)
+    )
+
+
+def _with_shared_names(file: AskedFile) -> AskedFile:
+    """Return a file of which it is known which of its names another file has, or had."""
+    if file.repository is None or len(file.names) == 1:
+        return file
+    shared = set(_named_otherwise(file, file.repository.namings(file.names, file.commit or "HEAD")))
+    if not file.commit:
+        shared |= {name for name in file.names - {file.name} if os.path.lexists(file.repository.root / name)}
+    return file._replace(shared=frozenset(shared))
+
+
+def _named_otherwise(file: AskedFile, namings: Iterable[FileVersion]) -> Iterator[str]:
+    """Yield the names of a file that another one has at the end, or got or lost; the latest commit is first."""
+    own, seen = {version.commit for version in file.versions}, {file.name}
+    for naming in namings:
+        is_there = naming.is_there and naming.name not in seen
+        seen.add(naming.name)
+        if is_there or naming.commit not in own:
+            yield naming.name
 
 
 class AskedLines(NamedTuple):

@@ -6,23 +6,30 @@ on lines that are not known, until a version has what it wrote. The later that i
 """
 
 from collections.abc import Container, Sequence
-from typing import Final, NamedTuple
+from functools import cached_property
+from typing import Final
 
 from katod.edits.edits import Cause, Edit, LineChange
 from katod.edits.lines import HashedLine
 from katod.why.align import NOWHERE, align
-from katod.why.carry import MUCH, adopted, carried, surviving, without_lonely
-from katod.why.rows import Rows, TracedLine, applied, replaced, written
+from katod.why.carry import MUCH, adopted, carried, surviving, without_lonely, written
+from katod.why.rows import Rows, TracedLine, applied, replaced
 
 _MOST_WAITING: Final = 64
 _ARRIVED: Final = 3 / 4  # of the telling lines that were written in another work tree
 
 
-class _Part(NamedTuple):
+class _Part:
     """What an edit wrote that no version has yet; it is late if it was thrown away, or a version did not have it."""
 
-    rows: list[TracedLine]
-    is_late: bool = False
+    def __init__(self, rows: list[TracedLine], *, is_late: bool = False) -> None:
+        self.rows = rows
+        self.is_late = is_late
+
+    @cached_property
+    def telling(self) -> set[int]:
+        """The lines of the edit: whether a version has any of them costs less to say than which."""
+        return {row.line.loose for row in self.rows if row.origin and row.line.is_telling}
 
 
 class Trace:
@@ -75,13 +82,13 @@ class Trace:
         self._since, self._handed = [], 0
 
     def _wait(self, cause: Cause, change: LineChange, *, is_late: bool = False) -> None:
-        self._waiting.append(_Part(replaced(list(map(TracedLine, change.old)), change, cause), is_late))
+        self._waiting.append(_Part(replaced(list(map(TracedLine, change.old)), change, cause), is_late=is_late))
         del self._waiting[:-_MOST_WAITING]
 
     def _change_waiting(self, cause: Cause, change: LineChange) -> bool:
         for number, part in enumerate(self._waiting):
             if (rows := applied(part.rows, cause, change)) is not None:
-                self._waiting[number] = part._replace(rows=rows)
+                self._waiting[number] = _Part(rows, is_late=part.is_late)
                 return True
         return False
 
@@ -101,10 +108,13 @@ class Trace:
     ) -> list[TracedLine]:
         """Return a version with what it has of the parts that wait; what was lost in it waits from now on."""
         waiting, self._waiting = self._waiting, []
+        fresh = {row.line.loose for row, new in zip(rows, is_new, strict=True) if new}
         for part in [*waiting, *(_Part(one, is_late=True) for one in lost)]:
-            found = adopted(part.rows, rows, is_new, is_late=part.is_late)
+            is_any = not part.telling.isdisjoint(fresh)
+            found = adopted(part.rows, rows, is_new, is_late=part.is_late) if is_any else None
             if found is None:
-                self._waiting.append(part._replace(is_late=True))
+                part.is_late = True
+                self._waiting.append(part)
             else:
                 rows = found
         del self._waiting[:-_MOST_WAITING]
@@ -122,11 +132,16 @@ class Trace:
         It was if the file is just like that, or if most of what was written here is in it, and so much that somebody
         else hardly wrote the same.
         """
-        rows, causes = carried(self.rows, lines), {edit.cause for edit in self._since}
-        ours, theirs = _telling_of(causes, self.rows), _telling_of(causes, rows)
-        is_now = [row.line.exact for row in self.rows] == [line.exact for line in lines]
-        is_most = len(theirs) >= len(ours) * _ARRIVED and sum(row.line.weight for row in theirs) >= MUCH
-        return rows if is_now or is_most else []
+        if len(self.rows) == len(lines) and all(
+            row.line.exact == line.exact for row, line in zip(self.rows, lines, strict=True)
+        ):
+            return carried(self.rows, lines)
+        causes = {edit.cause for edit in self._since}
+        ours, there = _telling_of(causes, self.rows), {line.loose for line in lines}
+        if not _is_most(ours, [row for row in ours if row.line.loose in there]):
+            return []  # which costs less to say than where they are
+        rows = carried(self.rows, lines)
+        return rows if _is_most(ours, _telling_of(causes, rows)) else []
 
     def hand_over(self, other: "Trace") -> None:
         """Have what each edit wrote here wait for a version in another work tree, which it did not do before."""
@@ -153,6 +168,10 @@ def _filled(rows: Rows, others: Rows, wanted: Sequence[bool]) -> list[TracedLine
         other if is_wanted and row.origin is None else row
         for row, other, is_wanted in zip(rows, others, wanted, strict=True)
     ]
+
+
+def _is_most(ours: Rows, theirs: Rows) -> bool:
+    return len(theirs) >= len(ours) * _ARRIVED and sum(row.line.weight for row in theirs) >= MUCH
 
 
 def _telling_of(causes: Container[Cause | None], rows: Rows) -> list[TracedLine]:

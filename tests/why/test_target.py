@@ -9,7 +9,7 @@ from katod.errors import SelectionError
 from katod.model import SessionKey
 from katod.why.git import Repository
 from katod.why.places import FilePlace, FilePlaces
-from katod.why.target import LineRange, file_in_commit, file_on_disk, parse_target
+from katod.why.target import AskedFile, LineRange, file_in_commit, file_on_disk, parse_target
 from tests.looping import each
 from tests.why.test_git import folder, git
 
@@ -86,13 +86,55 @@ def test_a_file_of_the_same_name_in_a_folder_called_like_the_repository_is_anoth
 def test_a_file_has_each_of_its_names_while_it_had_it(folder):
     """What is made later under an old name is another file; without a time, only the present name counts."""
     old, new = 1767225600, 1767312000
+    (folder / "src" / "old.py").touch()
+    git(folder, "add", ".", day=3)
+    git(folder, "commit", "-qm", "third", day=3)
+    git(folder, "rm", "-q", "src/old.py", day=4)
+    git(folder, "commit", "-qm", "fourth", day=4)
     file = file_on_disk(folder / "src" / "größe.py")
     cases = {"old.py": [(old - 9, True), (new, True), (new + 1, False), (0, False)],
-             "größe.py": [(old - 9, False), (old + 2, True), (new + 9, True), (0, True)]}  # fmt: skip
+             "größe.py": [(old - 9, True), (old + 2, True), (new + 9, True), (0, True)]}  # fmt: skip
     for name, times in cases.items():
         for time, found in times:
             assert bool(places(file, cwd=folder, path=folder / "src" / name, time=time)) == found, (name, time)
     assert places(file, cwd=folder, path=folder / "src" / "old.py")
+
+
+def test_a_name_that_no_other_file_had_counts_at_any_time(folder):
+    """After a rebase all commits are of its time, and a branch goes on under the old name; a deleted file is another."""
+    early, late = 1767225600 - 9, 1767312000 + 9
+
+    def found(name, time):
+        return bool(
+            places(file_on_disk(folder / "src" / "größe.py"), cwd=folder, path=folder / "src" / name, time=time)
+        )
+
+    assert found("größe.py", early)
+    assert found("old.py", late)
+    assert not found("old.py", 0)
+    (folder / "src" / "old.py").touch()  # not committed yet
+    assert not found("old.py", late)
+    (folder / "src" / "old.py").unlink()
+    assert found("old.py", late)
+
+
+def test_a_name_that_another_file_has_or_had_counts_only_while_it_was_this_ones(folder):
+    """Before it, or because it was copied and is still there; what a commit does not have yet is no other file."""
+    (folder / "two.py").write_text((folder / "src" / "größe.py").read_text())
+    git(folder, "add", ".", day=3)
+    git(folder, "commit", "-qm", "copied", day=3)
+    (folder / "src" / "old.py").touch()
+    git(folder, "add", ".", day=4)
+    git(folder, "commit", "-qm", "new", day=4)
+    repository = Repository(folder)
+    assert file_on_disk(folder / "src" / "größe.py").shared == {"src/old.py"}
+    assert file_in_commit(repository, "src/größe.py", git(folder, "rev-parse", "HEAD~1")).shared == set()
+    assert "src/größe.py" in file_on_disk(folder / "two.py").shared
+    git(folder, "rm", "-q", "src/old.py", "two.py", day=5)
+    git(folder, "commit", "-qm", "deleted", day=5)
+    git(folder, "mv", "src/größe.py", "two.py", day=6)
+    git(folder, "commit", "-qm", "renamed", day=6)
+    assert file_on_disk(folder / "two.py").shared == {"src/old.py", "two.py"}
 
 
 def test_a_link_is_asked_about_as_what_it_links_to(folder):
@@ -109,12 +151,34 @@ def test_a_project_of_the_same_name_on_this_machine_is_another_one(folder, tmp_p
     cases = {
         "/home/else/a folder": True,
         r"C:\code\a folder": True,
+        "c:/code/a folder": True,
         str(tmp_path / "work" / "a folder"): False,
         "": False,
     }
     for cwd, found in cases.items():
         path = f"{cwd}/src/größe.py".replace("\\", "/")
         assert [place.is_certain for place in places(file, cwd=cwd, path=path)] == [True] * found, cwd
+
+
+def test_a_drive_is_the_same_however_its_letter_is_written(folder):
+    """Editors and shells write it otherwise; any other part of a path counts as it is."""
+    file = file_on_disk(folder / "src" / "größe.py")
+    for cwd, path in ((r"c:\code\a folder", "C:/code/a folder"), (r"C:\code\a folder", "c:/code/a folder")):
+        assert places(file, cwd=cwd, path=f"{path}/src/größe.py")
+        assert not places(file, cwd=cwd, path=f"{path.replace('code', 'Code')}/src/größe.py")
+    assert not places(file, cwd="/home/a folder", path="/Home/a folder/src/größe.py")
+
+
+def test_where_a_directory_is_seen_is_found_out_once(folder, monkeypatch):
+    """However many files a commit has, and sessions edited: links are followed on the disk."""
+    (folder / "more.py").touch()
+    repository, asked = Repository(folder), list[str]()
+    monkeypatch.setattr("katod.why.places._linked", lambda root, cwd: asked.append(cwd) or [])
+    files = [AskedFile(folder / name, name, [], repository, []) for name in ("a.py", "b.py", "c.py")]
+    found = FilePlaces(files)
+    for name in ("a.py", "b.py", "none.py"):
+        found.of(str(folder / name), str(folder))
+    assert asked == [str(folder)]
 
 
 def test_a_folder_of_the_same_name_that_is_gone_may_have_been_another_one(folder, tmp_path):

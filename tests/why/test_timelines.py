@@ -1,5 +1,7 @@
 """Edits of several work trees of a repository."""
 
+from katod.why import carry, trace
+from katod.why.align import align
 from katod.why.timelines import Timelines
 from tests.why.history import HASHER, edit
 
@@ -62,6 +64,22 @@ def test_an_edit_that_a_version_has_as_a_whole_is_here_without_the_others():
     assert set(
         played(_BASE, there(1, _LONG), _BASE, changed((_LONG[0], "    return sum(prices) + shipping(prices)\n")))
     ) == {""}
+
+
+def test_a_work_tree_that_is_never_merged_costs_little(monkeypatch):
+    """Versions that have nothing of it are not compared with it, nor with what it waits for."""
+    compared = list[int]()
+    for module in (carry, trace):
+        monkeypatch.setattr(module, "align", lambda *texts: compared.append(1) or align(*texts))
+
+    def count(*edits):
+        compared.clear()
+        played(_BASE, *edits, *(f"{_BASE}person = {number}\n" for number in range(20)))
+        return len(compared)
+
+    others = [there(number, _LONG)._replace(tree=f"/there/{number}") for number in range(15)]
+    assert count(*others) <= count() + 1
+    assert played(_BASE, *others, _BASE, changed(_LONG))[3] == "0"
 
 
 def test_nothing_comes_back_of_a_file_that_was_deleted():

@@ -145,6 +145,18 @@ def test_lines_that_a_version_had_are_not_of_a_call_that_writes_the_file_again()
     assert set(played(_BASE, edit(1, (None, _BASE + more)), _BASE)) == {""}
 
 
+def test_lines_that_a_version_had_are_not_of_a_call_that_moves_them_or_finds_them_again():
+    """Neither after the file was reset, nor where they are in another order, nor once that call is thrown away."""
+    lines = [f"    name_{number} = function_{number * 7919}(argument)\n" for number in range(12)]
+    base, added = "".join(lines), "    added_by_write = function_1(argument)\n"
+    reset = edit(1, ("".join(lines[1:3]), "    other_thing = 1\n"))
+    assert played(base, reset, edit(2, (None, base + added)), base + added) == [""] * 12 + ["2"]
+    new = [f"    new_{number} = thing_{number * 31}(argument)\n" for number in range(7)]
+    moved = "".join([*(lines[at] for at in (0, 9, 2, 8, 3, 1)), *new, *lines[10:]])
+    assert played(base, edit(1, (None, moved)), moved) == [""] * 6 + ["1"] * 7 + [""] * 2
+    assert set(played(base, edit(1, (None, moved)), base + added)) == {""}
+
+
 def test_a_line_that_is_back_in_a_version_is_of_the_edit_that_it_was_of():
     """What replaced it was thrown away, or is on another branch."""
     steps = (_BASE, edit(1, (_OLD, _MORE)), _BASE.replace(_OLD, _MORE))
