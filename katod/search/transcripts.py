@@ -26,7 +26,7 @@ from katod.search.hits import TranscriptHead
 from katod.text import slug
 
 _FIELD: Final = re.compile(r'^(title|date|agent|project|session|subagent): "?(.*?)"?$', re.MULTILINE)
-_ZONE: Final = re.compile(r"\(([A-Za-z]+(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE)
+_ZONE: Final = re.compile(r"\d\d:\d\d \(([A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE)
 _STAMPED: Final = r"(?: · ((?:\d{4}-\d\d-\d\d )?\d\d:\d\d))?"
 _PERSON: Final = re.compile(rf"## (You){_STAMPED}(?: · |$)", re.MULTILINE)
 _AGENT: Final = re.compile(rf"### (\w[\w ]*?)(?: · [^·\n]+)??{_STAMPED}$", re.MULTILINE)
@@ -276,28 +276,36 @@ def _without_heading(piece: str, end: int) -> str:
 
 
 def _dated(read: Iterable[tuple[_Heading, str, str]], zone_name: str) -> Iterator[Passage]:
-    """Yield passages with their times: each may have been said until the next heading."""
+    """Yield passages with their times: each may have been said until the next heading, or the hour after it.
+
+    The hour that comes twice where summer time ends is written alike both times.
+    """
     zone = zone_of(zone_name)
     waiting: list[Passage] = []
     current = _Heading()
     for heading, speaker, text in read:
         time = _moment(heading, zone)
         if heading is not current:
-            yield from (passage._replace(until=time) for passage in waiting)
+            until = _moment(heading, zone, fold=1)
+            yield from (passage._replace(until=until) for passage in waiting)
             waiting, current = [], heading
         if text:
             waiting.append(Passage(speaker, time, text))
     yield from waiting
 
 
-def _moment(heading: _Heading, zone: tzinfo) -> str:
-    """Return the time of a heading; before the first one, none is known."""
+def _moment(heading: _Heading, zone: tzinfo, fold: int = 0) -> str:
+    """Return the time of a heading, of a minute that comes twice the first or the second one.
+
+    Before the first heading, none is known.
+    """
     if not heading.speaker:
         return ""
     try:
-        return datetime.fromisoformat(f"{heading.day}T{heading.minute or '00:00'}").replace(tzinfo=zone).isoformat()
+        moment = datetime.fromisoformat(f"{heading.day}T{heading.minute or '00:00'}")
     except ValueError:
         return ""
+    return moment.replace(tzinfo=zone, fold=fold).isoformat()
 
 
 # -- pages of HTML, and JSONL -------------------------------------------------------------------------

@@ -39,6 +39,13 @@ def test_the_head_says_what_a_transcript_is_of():
     assert about("no front matter") == TranscriptHead()
 
 
+def test_the_zone_is_the_one_beside_the_time():
+    """Its name may have digits; what else is in brackets is none."""
+    for zone in ("EST5EDT", "Etc/GMT+5", "UTC", "America/Port-au-Prince"):
+        text = f'---\ntitle: "x"\n---\n\n# Look (v2)\n\nClaude Code · shop · 2026-06-24 20:20 ({zone})\n'
+        assert about(text).zone == zone
+
+
 def test_each_message_is_a_passage_with_its_speaker_and_time():
     """Headings say who speaks and when, also on another day; words that a heading cuts are taken from below it."""
     assert [(p.speaker, p.time, p.text.split("\n")[0]) for p in _passages("next-day.md")] == [
@@ -136,6 +143,15 @@ def test_a_passage_may_have_been_said_until_the_next_heading():
     """The last one has no end."""
     passages = _passages("next-day.md")
     assert [p.until[11:16] for p in passages] == ["23:58", "00:00", "01:00", "01:00", ""]
+
+
+def test_a_minute_that_comes_twice_is_either():
+    """Where summer time ends, a passage may have been said an hour later than its heading and the next one say."""
+    head = '---\ntitle: "x"\nagent: claude-code\ndate: 2026-10-25\n---\n\n# x\n\nClaude Code · 2026-10-25 01:00 '
+    text = f"{head}(Europe/Berlin)\n\n## You · 02:30 · Hello\n\n### Claude · 02:31\n\nHi.\n"
+    assert [(p.time, p.until) for p in markdown_passages([text])] == [
+        ("2026-10-25T02:30:00+02:00", "2026-10-25T02:31:00+01:00"), ("2026-10-25T02:31:00+02:00", ""),
+    ]  # fmt: skip
 
 
 def test_a_head_that_is_not_katods_says_nothing():
