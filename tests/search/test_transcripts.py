@@ -10,6 +10,7 @@ from katod.formats.text.mdtext import body, typed
 from katod.formats.transcript.html import Html
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
+from katod.search.spoken import is_said
 from katod.search.transcripts import TranscriptHead, about, jsonl_event, markdown_passages, page_passages, plain
 from tests.documents import ROOT
 from tests.examples import examples
@@ -125,6 +126,32 @@ def test_what_a_person_writes_above_the_first_heading_is_a_note():
     ]  # fmt: skip
     assert [(p.speaker, p.text) for p in markdown_passages(["# Notes\n\nmine\n"])] == [("Note", "# Notes\n\nmine")]
     assert [p.speaker for p in markdown_passages([text.replace("Mine.\n\n", "")])] == ["You"]
+
+
+def test_what_katod_notes_above_the_first_heading_is_said_by_nobody():
+    """An error or another model; what a person writes around it is said, its parts apart from katod's."""
+    notes = "*Error: Rate limit exceeded*\n\n*Model: auto → gpt-5-mini*"
+    text = f"Mine,\n\nand *more*.\n\n{notes}\n\n**Mine, too**\n\n## You · 10:01 · Hello\n\n*Mine*\n"
+    found = list(markdown_passages([text]))
+    assert [(p.speaker, p.text) for p in found] == [
+        ("Note", "Mine,\n\nand *more*."), ("▸ Note", notes), ("Note", "**Mine, too**"), ("You", "Hello\n*Mine*"),
+    ]  # fmt: skip
+    assert [is_said(p.speaker) for p in found] == [True, False, True, True]
+
+
+@pytest.mark.parametrize("sign", ["Open Settings ▸ **Billing**.", "▸ **Billing**", "▸ <b>Billing</b>", "- a ▸ **b**"])
+def test_an_answer_with_a_sign_is_no_tool(sign):
+    """After a fold or a line of a tool; only at the beginnings that katod prints is it one's."""
+    fold = "<details>\n<summary>▸ <b>Bash</b> <code>ls</code></summary>\n\n```text\n**x**\n```\n\n</details>"
+    for tool in (fold, "- ▸ **Bash** `ls`\n- ▸ **Bash** `ls`"):
+        speakers = [p.speaker for p in markdown_passages([f"### Claude\n\n{tool}\n\n## You\n\n{fold}\n\n{sign}\n"])]
+        assert speakers[-2:] == ["You ▸ Bash", "You"]
+
+
+def test_a_thought_is_not_said():
+    """Whatever is emphasised in it."""
+    text = "### Claude\n\n<details>\n<summary>▸ Thinking</summary>\n\n> **Planning**\n\n</details>\n\nDone.\n"
+    assert [p.speaker for p in markdown_passages([text])] == ["Claude ▸ Thinking", "Claude"]
 
 
 def test_what_katod_says_of_the_recording_is_no_passage():
