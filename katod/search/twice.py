@@ -16,7 +16,7 @@ class FoundPlace(NamedTuple):
     file: str
 
 
-class _Span(NamedTuple):
+class _SaidWithin(NamedTuple):
     """Between which times a hit may have been said; in order, what ends first comes first."""
 
     end: float
@@ -27,11 +27,11 @@ class _Alike:
     """The hits of a session that say the same and have none in the other form of it yet, each list in order."""
 
     def __init__(self) -> None:
-        self._events: list[_Span] = []
-        self._left: dict[str, list[_Span]] = {}  # by transcript: the events that stand for none of its passages
-        self._passages: defaultdict[str, list[_Span]] = defaultdict(list)  # by transcript: those without an event
+        self._events: list[_SaidWithin] = []
+        self._left: dict[str, list[_SaidWithin]] = {}  # by transcript: the events that stand for none of its passages
+        self._passages: defaultdict[str, list[_SaidWithin]] = defaultdict(list)  # by transcript: those without an event
 
-    def is_new_passage(self, file: str, span: _Span) -> bool:
+    def is_new_passage(self, file: str, span: _SaidWithin) -> bool:
         """Return whether no event stands for a passage of a transcript, and note it."""
         if file not in self._left:
             self._left[file] = self._events.copy()
@@ -40,7 +40,7 @@ class _Alike:
         insort(self._passages[file], span)
         return True
 
-    def is_new_event(self, span: _Span) -> bool:
+    def is_new_event(self, span: _SaidWithin) -> bool:
         """Return whether no passage stands for an event, and note it; there may be one in each transcript."""
         taken = [_take(passages, span) for passages in self._passages.values()]
         if any(taken):
@@ -64,14 +64,14 @@ class FoundBefore:
         """
         if name in self._ids:
             return False
-        alike, span = self._alike[place.session, gist], _Span(end + _PRECISION, begin - _PRECISION)
+        alike, span = self._alike[place.session, gist], _SaidWithin(end + _PRECISION, begin - _PRECISION)
         is_new = alike.is_new_passage(place.file, span) if place.file else alike.is_new_event(span)
         if is_new:
             self._ids.add(name)
         return is_new
 
 
-def _take(spans: list[_Span], span: _Span) -> bool:
+def _take(spans: list[_SaidWithin], span: _SaidWithin) -> bool:
     """Remove the first that may be of the same time, and return whether there is one.
 
     Of what begins later than the time in question, only what does so by little is looked at, and what has no end: a

@@ -135,4 +135,4 @@ def test_of_a_huge_message_little_is_kept():
     sections = Sections()
     for _ in range(1000):
         list(sections.take("some <b>words</b>\n\n" * 10))
-    assert len(sections._message._blocks._out) < 500
+    assert len(sections._message._blocks._blocks._out) < 500
