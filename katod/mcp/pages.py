@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from katod.formats.redact.redactor import redact
 from katod.search.query import Query
-from katod.search.sections import SPEAKERS, Section, place_in, sections_of
+from katod.search.sections import Section, place_in, sections_of
 from katod.text import clean
 
 MOST: Final = 20_000  # characters of a page; it may have a few more
@@ -53,7 +53,7 @@ def page_of(pieces: Iterable[str], begin: int = 0, query: Query | None = None) -
             return Page("", begin, number)
         text = shown(section.shown)
         if not taken:
-            first, under = number, "" if section.shown.startswith(SPEAKERS) else heading
+            first, under = number, "" if section.is_heading else heading
         elif size + len(text) > MOST:
             return Page("".join(taken), first, number, under)
         taken.append(text)
@@ -65,7 +65,7 @@ def _numbered(sections: Iterable[Section]) -> Iterator[_Numbered]:
     heading = ""
     for number, section in enumerate(sections):
         yield _Numbered(number, section, heading)
-        if section.shown.startswith(SPEAKERS):
+        if section.is_heading:
             heading = shown(section.shown.partition("\n")[0][:_LONGEST_HEADING])
 
 
@@ -88,7 +88,7 @@ def _messages(rest: Iterable[_Numbered]) -> Iterator[list[_Numbered]]:
     """Yield the sections of each message; of a huge one, several lists."""
     message, size = list[_Numbered](), 0
     for one in rest:
-        if message and (one.section.shown.startswith(SPEAKERS) or size > _TOGETHER):
+        if message and (one.section.is_heading or size > _TOGETHER):
             yield message
             message, size = [], 0
         message.append(one)

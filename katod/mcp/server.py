@@ -70,17 +70,22 @@ async def _pass_on(reading: Any, passing: Any, writing: Any) -> None:
 
 
 def refusal(error: Exception) -> types.JSONRPCError | None:
-    """Return the answer to a line that is no valid request but has its id, such as one with half a character."""
+    """Return the answer to a line that is no valid request but has its id, such as one with half a character.
+
+    Raises nothing: no line that a client sends ends the server.
+    """
     line = error.errors()[0]["input"] if isinstance(error, ValidationError) else ""
     try:
         row = json.loads(line)
         name = row["id"] if "method" in row else None
         str(name).encode()
-    except (ValueError, TypeError, KeyError):  # an id may be half a character itself
+        if type(name) not in (str, int):  # true is an `int`, but no id
+            return None
+        return types.JSONRPCError(
+            jsonrpc="2.0", id=name, error=types.ErrorData(code=types.INVALID_REQUEST, message=_NONE)
+        )
+    except Exception:  # noqa: BLE001 - no JSON, too deep, without an id, or one that is half a character itself
         return None
-    if not isinstance(name, str | int):
-        return None
-    return types.JSONRPCError(jsonrpc="2.0", id=name, error=types.ErrorData(code=types.INVALID_REQUEST, message=_NONE))
 
 
 def listed_tools() -> list[types.Tool]:

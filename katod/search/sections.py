@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
+from katod.formats.text.mdblocks import PrintedBlocks
 from katod.search.folding import fold
 from katod.search.query import Query
 from katod.search.transcripts import plain
@@ -31,10 +32,32 @@ MARK: Final = "▶"
 
 
 class Section(NamedTuple):
-    """A section as it is shown, and as it is written: without what was added where text was cut."""
+    """A section as it is shown, and as it is written: without what was added where text was cut.
+
+    It may begin with the heading of a message. A line of a message that reads like one is shown with a backslash.
+    """
 
     shown: str
     written: str
+    is_heading: bool = False
+
+
+class _Followed:
+    """Follows a message, to tell which of its lines are code or HTML."""
+
+    def __init__(self) -> None:
+        self._blocks = PrintedBlocks()
+        self._is_code = False  # in a block of code at the left margin
+
+    def take(self, line: str, *, is_fence: bool) -> None:
+        """Follow one more line; of a block of code, only its ends are parsed: that is faster."""
+        if is_fence or not self._is_code:
+            self._blocks.take(line)
+            self._is_code = is_fence and self._blocks.is_in_code
+
+    def holds(self, line: str) -> bool:
+        """Return whether the next line, one that begins like a heading with a speaker, is code or HTML."""
+        return self._blocks.holds(line)
 
 
 class Sections:
@@ -48,6 +71,8 @@ class Sections:
         self._size = 0
         self._is_cut = False  # within a line
         self._fence: re.Match[str] | None = None  # the opening of the block of code that is not closed yet
+        self._message = _Followed()
+        self._is_heading = False  # the first line is one with a speaker
 
     def take(self, piece: str) -> Iterator[Section]:
         """Yield the sections that are complete with one more piece of text."""
@@ -76,23 +101,43 @@ class Sections:
 
     def _take_part(self, part: str) -> Iterator[Section]:
         """Take a line, or a part of one that is too long; what goes on behind a cut is shown as a line of words."""
-        goes_on = self._is_cut
-        self._is_cut = not part.endswith("\n")
-        line = f"{part}\n" if self._is_cut else part
-        if goes_on and not _LETTER.match(line):
-            line = f"{_GOES_ON}{line}"
-        if self._fence is None and _HEADING.match(line):
-            yield from self._cut()
+        line = self._whole(part)
+        is_held = line.startswith(SPEAKERS) and self._message.holds(line)  # it is code or HTML
+        yield from self._before(line, is_held=is_held)
+        line = f"\\{line}" if is_held and self._fence is None else line
         self._lines.append(line)
         self._written.append(part)
         self._size += len(line)
-        self._note_fence(line)
+        self._follow(line)
         is_gap = self._fence is None and not line.strip()
         if self._size > self._most or (is_gap and self._size > _LONG):
             yield from self._cut()
 
-    def _note_fence(self, line: str) -> None:
+    def _whole(self, part: str) -> str:
+        """Return a part as a line."""
+        goes_on = self._is_cut
+        self._is_cut = not part.endswith("\n")
+        line = f"{part}\n" if self._is_cut else part
+        return f"{_GOES_ON}{line}" if goes_on and not _LETTER.match(line) else line
+
+    def _before(self, line: str, *, is_held: bool) -> Iterator[Section]:
+        """Cut before a heading."""
+        if line.startswith(SPEAKERS):
+            if not is_held:
+                yield from self._begin_message()
+        elif self._fence is None and _HEADING.match(line):
+            yield from self._cut()
+
+    def _begin_message(self) -> Iterator[Section]:
+        """Cut before a heading with a speaker: nothing of a message goes on behind it."""
+        yield from self._cut()
+        self._lines, self._fence = [], None
+        self._message, self._is_heading = _Followed(), True
+
+    def _follow(self, line: str) -> None:
+        """Note which blocks a line begins or ends."""
         found = _FENCE.match(line)
+        self._message.take(line[:-1], is_fence=found is not None)
         if found is None:
             return
         if self._fence is None:
@@ -107,7 +152,8 @@ class Sections:
             text += f"{self._fence[1]}\n"
             self._lines = [f"{self._fence[0]}\n"]
         if text.strip():
-            yield Section(text, written)
+            yield Section(text, written, self._is_heading)
+        self._is_heading = False
 
 
 def _end_of_part(line: str, begin: int) -> int:
@@ -120,7 +166,7 @@ def messages(sections: Iterable[Section]) -> Iterator[list[Section]]:
     """Yield the sections of each message, from one heading with a speaker to the next."""
     message: list[Section] = []
     for section in sections:
-        if message and section.shown.startswith(SPEAKERS):
+        if message and section.is_heading:
             yield message
             message = []
         message.append(section)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, tzinfo
 from html import unescape
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Final, NamedTuple
 
 import orjson
@@ -26,7 +26,7 @@ from katod.search.hits import TranscriptHead
 from katod.text import slug
 
 _FIELD: Final = re.compile(r'^(title|date|agent|project|session|subagent): "?(.*?)"?$', re.MULTILINE)
-_ZONE: Final = re.compile(r"\(([A-Za-z]+(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE)
+_ZONE: Final = re.compile(r"\d\d:\d\d \(([A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE)
 _STAMPED: Final = r"(?: · ((?:\d{4}-\d\d-\d\d )?\d\d:\d\d))?"
 _PERSON: Final = re.compile(rf"## (You){_STAMPED}(?: · |$)", re.MULTILINE)
 _AGENT: Final = re.compile(rf"### (\w[\w ]*?)(?: · [^·\n]+)??{_STAMPED}$", re.MULTILINE)
@@ -50,7 +50,7 @@ _PAGE_PROMPT_FOLD: Final = re.compile(rf"<details>\n<summary>{_IN_PROMPT}\n(.*?)
 _AFTER_ITEMS: Final = re.compile(r"\n+(?![- \n])")
 _BETWEEN: Final = re.compile(rf"<details>\n<summary>{SIGN} <b>([^<>\n]+)</b> ·")
 _PAGE_BETWEEN: Final = re.compile(r'<details class="between">\n<summary><b>([^<>\n]+)</b>')
-_NAME: Final = re.compile(r"(?:\*\*|<b>)(.+?)(?:\*\*|</b>)")
+_NAMED: Final = re.compile(rf"- {SIGN} \*\*(.+?)\*\*|<details>\n<summary>{SIGN} (?:<b>(.+?)</b>|(Thinking)</summary>)")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _TAG: Final = re.compile(r"(?<!\\)</?[a-z][^<>\n]*>")
 _PIECES: Final = re.compile(r'(?=<h[1-6][ >]|<details[ >]|</details>|<div class="(?:tool|typed|question)"|<nav>)')
@@ -66,6 +66,8 @@ _PROMPTS: Final = "<nav>"  # the list of prompts at the end of a page
 _MARKUP: Final = re.compile(r"<[^>]*>")
 _HEAD: Final = 4096  # characters
 _TITLE: Final = re.compile(r"\s*# [^\n]*\n")
+_EMPHASISED: Final = re.compile(r"\*(?!\*)[^\n]+(?<!\*)\*")  # so katod notes an error, or another model
+_OWN_NOTE: Final = f"{SIGN} Note"
 _NOTE: Final = "Note"  # the speaker of what a person wrote above the first heading
 _FRONT: Final = "---\ntitle:"
 
@@ -166,7 +168,8 @@ def _read_text(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, st
         elif found:
             yield heading, heading.speaker, _without_heading(piece, found.end() - begin)
         else:
-            yield from ((heading, speaker, words) for speaker, words in _pieces(piece, heading.speaker or _NOTE))
+            read = _pieces(piece, heading.speaker) if heading.speaker else _pieces_above(piece)
+            yield from ((heading, speaker, words) for speaker, words in read)
 
 
 def _named(name: str) -> str:
@@ -256,10 +259,19 @@ def _pieces(piece: str, speaker: str) -> Iterator[tuple[str, str]]:
     end = len(piece)
     if piece.startswith(f"- {SIGN}") and (found := _AFTER_ITEMS.search(piece)):
         end = found.start()
-    name = _NAME.search(piece, 0, end) if SIGN in piece[:64] else None
-    yield f"{speaker} {SIGN} {name[1]}" if name else speaker, piece[:end]
+    name = _NAMED.match(piece, 0, end)
+    yield f"{speaker} {SIGN} {name[name.lastindex or 0]}" if name else speaker, piece[:end]
     if words := piece[end:].strip("\n"):
         yield speaker, words
+
+
+def _pieces_above(piece: str) -> Iterator[tuple[str, str]]:
+    """Yield the same of what stands above the first heading: what katod notes there, no person has said."""
+    for speaker, words in _pieces(piece, _NOTE):
+        parts = words.split("\n\n") if speaker == _NOTE else [words]
+        for is_own, alike in groupby(parts, lambda part: _EMPHASISED.fullmatch(part.strip("\n")) is not None):
+            if text := "\n\n".join(alike).strip("\n"):
+                yield _OWN_NOTE if is_own else speaker, text
 
 
 def _next(before: _Heading, found: re.Match[str]) -> _Heading:
@@ -276,28 +288,36 @@ def _without_heading(piece: str, end: int) -> str:
 
 
 def _dated(read: Iterable[tuple[_Heading, str, str]], zone_name: str) -> Iterator[Passage]:
-    """Yield passages with their times: each may have been said until the next heading."""
+    """Yield passages with their times: each may have been said until the next heading, or the hour after it.
+
+    The hour that comes twice where summer time ends is written alike both times.
+    """
     zone = zone_of(zone_name)
     waiting: list[Passage] = []
     current = _Heading()
     for heading, speaker, text in read:
         time = _moment(heading, zone)
         if heading is not current:
-            yield from (passage._replace(until=time) for passage in waiting)
+            until = _moment(heading, zone, fold=1)
+            yield from (passage._replace(until=until) for passage in waiting)
             waiting, current = [], heading
         if text:
             waiting.append(Passage(speaker, time, text))
     yield from waiting
 
 
-def _moment(heading: _Heading, zone: tzinfo) -> str:
-    """Return the time of a heading; before the first one, none is known."""
+def _moment(heading: _Heading, zone: tzinfo, fold: int = 0) -> str:
+    """Return the time of a heading, of a minute that comes twice the first or the second one.
+
+    Before the first heading, none is known.
+    """
     if not heading.speaker:
         return ""
     try:
-        return datetime.fromisoformat(f"{heading.day}T{heading.minute or '00:00'}").replace(tzinfo=zone).isoformat()
+        moment = datetime.fromisoformat(f"{heading.day}T{heading.minute or '00:00'}")
     except ValueError:
         return ""
+    return moment.replace(tzinfo=zone, fold=fold).isoformat()
 
 
 # -- pages of HTML, and JSONL -------------------------------------------------------------------------

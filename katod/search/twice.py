@@ -1,11 +1,12 @@
 """What is found twice: an event of a session and its transcript, and what a fork copied. Pure."""
 
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from dataclasses import dataclass, field
 from math import inf
 from typing import Final, NamedTuple
 
 _PRECISION: Final = 60.0  # seconds: headings have minutes
+_DISORDER: Final = 7200.0  # seconds: where an hour comes twice, what begins earlier may end later
 
 
 class FoundPlace(NamedTuple):
@@ -15,14 +16,38 @@ class FoundPlace(NamedTuple):
     file: str
 
 
-@dataclass(slots=True)
-class _Counted:
-    """A hit that counts: when it may have been said, and the files of the hits that say the same."""
+class _SaidWithin(NamedTuple):
+    """Between which times a hit may have been said; in order, what ends first comes first."""
 
-    file: str
-    begin: float
     end: float
-    paired: set[str] = field(default_factory=set)
+    begin: float
+
+
+class _Alike:
+    """The hits of a session that say the same and have none in the other form of it yet, each list in order."""
+
+    def __init__(self) -> None:
+        self._events: list[_SaidWithin] = []
+        self._left: dict[str, list[_SaidWithin]] = {}  # by transcript: the events that stand for none of its passages
+        self._passages: defaultdict[str, list[_SaidWithin]] = defaultdict(list)  # by transcript: those without an event
+
+    def is_new_passage(self, file: str, span: _SaidWithin) -> bool:
+        """Return whether no event stands for a passage of a transcript, and note it."""
+        if file not in self._left:
+            self._left[file] = self._events.copy()
+        if _take(self._left[file], span):
+            return False
+        insort(self._passages[file], span)
+        return True
+
+    def is_new_event(self, span: _SaidWithin) -> bool:
+        """Return whether no passage stands for an event, and note it; there may be one in each transcript."""
+        taken = [_take(passages, span) for passages in self._passages.values()]
+        if any(taken):
+            return False
+        for events in (self._events, *self._left.values()):
+            insort(events, span)
+        return True
 
 
 class FoundBefore:
@@ -30,7 +55,7 @@ class FoundBefore:
 
     def __init__(self) -> None:
         self._ids: set[str] = set()
-        self._counted: defaultdict[tuple[str, str], list[_Counted]] = defaultdict(list)
+        self._alike: defaultdict[tuple[str, str], _Alike] = defaultdict(_Alike)
 
     def is_new(self, name: str, gist: str, place: FoundPlace, begin: float = -inf, end: float = inf) -> bool:
         """Return whether a hit was not found before, and note it.
@@ -39,22 +64,25 @@ class FoundBefore:
         """
         if name in self._ids:
             return False
-        said = self._counted[place.session, gist]
-        now = _Counted(place.file, begin - _PRECISION, end + _PRECISION)
-        same = [one for one in said if _may_pair(one, now)]
-        if same and place.file:
-            same[0].paired.add(place.file)
-        elif same:
-            # An event is in several transcripts of its session: it stands for one hit in each.
-            for one in {one.file: one for one in reversed(same)}.values():
-                one.paired.add("")
-        else:
+        alike, span = self._alike[place.session, gist], _SaidWithin(end + _PRECISION, begin - _PRECISION)
+        is_new = alike.is_new_passage(place.file, span) if place.file else alike.is_new_event(span)
+        if is_new:
             self._ids.add(name)
-            said.append(now)
-        return not same
+        return is_new
 
 
-def _may_pair(one: _Counted, now: _Counted) -> bool:
-    """Return whether one is in a session and the other in its transcript, at one time, and not paired yet."""
-    is_then = one.begin < now.end and now.begin < one.end
-    return is_then and bool(one.file) != bool(now.file) and now.file not in one.paired
+def _take(spans: list[_SaidWithin], span: _SaidWithin) -> bool:
+    """Remove the first that may be of the same time, and return whether there is one.
+
+    Of what begins later than the time in question, only what does so by little is looked at, and what has no end: a
+    search stays linear where one thing is said thousands of times.
+    """
+    number = bisect_right(spans, (span.begin, inf))
+    while number < len(spans) and span.end <= spans[number].begin <= span.end + _DISORDER:
+        number += 1
+    if number < len(spans) and spans[number].begin >= span.end:
+        number = bisect_left(spans, (inf, -inf), lo=number)
+    if number == len(spans) or spans[number].begin >= span.end:
+        return False
+    del spans[number]
+    return True

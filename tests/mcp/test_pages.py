@@ -85,6 +85,18 @@ def test_no_long_line_poses_as_a_heading():
             assert not page.under.startswith("## ")
 
 
+def test_no_line_of_a_message_poses_as_a_heading():
+    """HTML of a message may have any line: none is a speaker's, and a page goes on under the message's own heading."""
+    filled = "x\n\n" * 9000
+    text = (
+        f"### Claude · 11:01\n\nThe zebra:\n\n<div>\n## You · 12:00\nall giraffes\n</div>\n\n{filled}## You · 13:00\n"
+    )
+    found = pages(text)
+    assert re.findall(r"^## .*", "".join(page.text for page in found), re.MULTILINE) == ["## You · 13:00"]
+    assert {page.under for page in found[1:]} == {"### Claude · 11:01"}
+    assert page_of([text], 0, Query(["zebra", "giraffes"])) is not None
+
+
 def test_no_search_tells_a_secret():
     """Secrets that a person wrote into a transcript are removed, and found by no word."""
     text = f"## You\n\nmy token is {TOKEN}\n"

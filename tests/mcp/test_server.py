@@ -224,6 +224,29 @@ def test_half_a_character_is_refused_by_id(talked):
     assert "result" in answers[2]
 
 
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"method":"x","id":true}', '{"method":"x","id":' + "9" * 5000 + "}"])
+def test_no_line_ends_the_server(talked, line):
+    """Neither one that is too deep to be read nor one whose id is none: the next request is answered."""
+    started = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    rows = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": started}),
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        line,
+        json.dumps({"jsonrpc": "2.0", "id": 2, "method": "ping"}),
+    ]
+    program = [sys.executable, "-m", "katod", "mcp"]
+    sent = "".join(f"{row}\n" for row in rows).encode()
+    with subprocess.Popen(
+        program, env=talked.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as server:
+        server.stdin.write(sent)
+        server.stdin.flush()
+        answered = iter(server.stdout.readline, b"")
+        assert any(json.loads(answer).get("id") == 2 for answer in answered)
+        server.stdin.close()
+        assert server.wait(30) == 0
+
+
 def test_it_ends_with_its_input_and_says_nothing_else(talked):
     """Lines that are no requests are answered or ignored; standard output has messages only."""
     hello = {

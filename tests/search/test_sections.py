@@ -3,8 +3,10 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from katod.formats.text.mdblocks import neutral
 from katod.search.query import Query
 from katod.search.sections import SPEAKERS, Sections, messages, place_in, sections_of, without_matter
+from katod.search.transcripts import markdown_passages
 from tests.examples import texts
 from tests.looping import each
 
@@ -103,3 +105,34 @@ def test_words_are_looked_for_in_whole_messages():
     assert far_apart[1:] == [None, None]
     assert [place is not None for place in straddling] == [False, True, False]
     assert everywhere == [0, None, 0]
+
+
+PAGE = "Here is the zebra page:\n\n<div>\n## You · 12:00\nyes, all giraffes\n</div>\n\nDone.\n"
+
+
+def test_a_line_of_a_message_is_no_heading():
+    """In HTML it is shown with a backslash; nothing ends the message before the next speaker."""
+    text = f"## You · 11:00\n\nHi.\n\n### Claude · 11:01\n\n{PAGE}\n## You · 11:02\n\n- ```\n  x\n  ```\n\n### Claude\n"
+    sections = _sections(text)
+    assert [section.is_heading for section in sections] == [True] * 4
+    assert "".join(section.written for section in sections) == text
+    assert "\n\\## You · 12:00\n" in sections[1].shown
+    assert [place_in(message, Query(["zebra", "giraffes"])) for message in messages(sections)] == [None, 0, None, None]
+
+
+@each("piece", ["<div>\n", "<pre>\n", "- ```\n  a\n", "> <div>\n", "```\na\n```\n<!--\n", "~~~\n```\n~~~\n", "a\n"])
+def test_messages_begin_where_passages_do(piece):
+    """A search, and what shows its hits, agree on where a message is."""
+    said = neutral(f"{piece}## You · 12:00\n```\n## You · 12:01\n")
+    text = f"## You · 11:00\n\n{said}\n\n### Claude · 11:01\n\n{said}\n\n## You · 11:02\n\n{said}\n"
+    headings = [section.shown.partition("\n")[0] for section in _sections(text) if section.is_heading]
+    assert headings == ["## You · 11:00", "### Claude · 11:01", "## You · 11:02"]
+    assert [passage.time[11:16] for passage in markdown_passages([text])] == [""] * 3
+
+
+def test_of_a_huge_message_little_is_kept():
+    """However many lines it has."""
+    sections = Sections()
+    for _ in range(1000):
+        list(sections.take("some <b>words</b>\n\n" * 10))
+    assert len(sections._message._blocks._blocks._out) < 500

@@ -10,6 +10,7 @@ from katod.formats.text.mdtext import body, typed
 from katod.formats.transcript.html import Html
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
+from katod.search.spoken import is_said
 from katod.search.transcripts import TranscriptHead, about, jsonl_event, markdown_passages, page_passages, plain
 from tests.documents import ROOT
 from tests.examples import examples
@@ -37,6 +38,13 @@ def test_the_head_says_what_a_transcript_is_of():
         "2026-03-02", "Europe/Berlin",
     )  # fmt: skip
     assert about("no front matter") == TranscriptHead()
+
+
+def test_the_zone_is_the_one_beside_the_time():
+    """Its name may have digits; what else is in brackets is none."""
+    for zone in ("EST5EDT", "Etc/GMT+5", "UTC", "America/Port-au-Prince"):
+        text = f'---\ntitle: "x"\n---\n\n# Look (v2)\n\nClaude Code · shop · 2026-06-24 20:20 ({zone})\n'
+        assert about(text).zone == zone
 
 
 def test_each_message_is_a_passage_with_its_speaker_and_time():
@@ -120,6 +128,32 @@ def test_what_a_person_writes_above_the_first_heading_is_a_note():
     assert [p.speaker for p in markdown_passages([text.replace("Mine.\n\n", "")])] == ["You"]
 
 
+def test_what_katod_notes_above_the_first_heading_is_said_by_nobody():
+    """An error or another model; what a person writes around it is said, its parts apart from katod's."""
+    notes = "*Error: Rate limit exceeded*\n\n*Model: auto → gpt-5-mini*"
+    text = f"Mine,\n\nand *more*.\n\n{notes}\n\n**Mine, too**\n\n## You · 10:01 · Hello\n\n*Mine*\n"
+    found = list(markdown_passages([text]))
+    assert [(p.speaker, p.text) for p in found] == [
+        ("Note", "Mine,\n\nand *more*."), ("▸ Note", notes), ("Note", "**Mine, too**"), ("You", "Hello\n*Mine*"),
+    ]  # fmt: skip
+    assert [is_said(p.speaker) for p in found] == [True, False, True, True]
+
+
+@pytest.mark.parametrize("sign", ["Open Settings ▸ **Billing**.", "▸ **Billing**", "▸ <b>Billing</b>", "- a ▸ **b**"])
+def test_an_answer_with_a_sign_is_no_tool(sign):
+    """After a fold or a line of a tool; only at the beginnings that katod prints is it one's."""
+    fold = "<details>\n<summary>▸ <b>Bash</b> <code>ls</code></summary>\n\n```text\n**x**\n```\n\n</details>"
+    for tool in (fold, "- ▸ **Bash** `ls`\n- ▸ **Bash** `ls`"):
+        speakers = [p.speaker for p in markdown_passages([f"### Claude\n\n{tool}\n\n## You\n\n{fold}\n\n{sign}\n"])]
+        assert speakers[-2:] == ["You ▸ Bash", "You"]
+
+
+def test_a_thought_is_not_said():
+    """Whatever is emphasised in it."""
+    text = "### Claude\n\n<details>\n<summary>▸ Thinking</summary>\n\n> **Planning**\n\n</details>\n\nDone.\n"
+    assert [p.speaker for p in markdown_passages([text])] == ["Claude ▸ Thinking", "Claude"]
+
+
 def test_what_katod_says_of_the_recording_is_no_passage():
     """Marks and footers are left out; emphasis of a message stays."""
     text = "## You · Look\n\n*at this*\n\n*Recording stopped 03:44*\n"
@@ -136,6 +170,15 @@ def test_a_passage_may_have_been_said_until_the_next_heading():
     """The last one has no end."""
     passages = _passages("next-day.md")
     assert [p.until[11:16] for p in passages] == ["23:58", "00:00", "01:00", "01:00", ""]
+
+
+def test_a_minute_that_comes_twice_is_either():
+    """Where summer time ends, a passage may have been said an hour later than its heading and the next one say."""
+    head = '---\ntitle: "x"\nagent: claude-code\ndate: 2026-10-25\n---\n\n# x\n\nClaude Code · 2026-10-25 01:00 '
+    text = f"{head}(Europe/Berlin)\n\n## You · 02:30 · Hello\n\n### Claude · 02:31\n\nHi.\n"
+    assert [(p.time, p.until) for p in markdown_passages([text])] == [
+        ("2026-10-25T02:30:00+02:00", "2026-10-25T02:31:00+01:00"), ("2026-10-25T02:31:00+02:00", ""),
+    ]  # fmt: skip
 
 
 def test_a_head_that_is_not_katods_says_nothing():

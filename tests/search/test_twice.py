@@ -1,6 +1,9 @@
 """What is found twice, and what is only alike."""
 
+import time
 from math import inf
+
+import pytest
 
 from katod.search.twice import FoundBefore, FoundPlace
 
@@ -43,3 +46,24 @@ def test_an_event_is_in_each_transcript_of_its_session_once():
     assert _shown(passage, copy, event, again) == [True, True, False, True]
     assert _shown(event, passage, copy) == [True, False, False]
     assert _shown((FoundPlace("t", ""), 1000.0, 1000.0), passage) == [True, True]
+
+
+def test_what_is_said_where_an_hour_comes_twice_is_found_by_its_event():
+    """What begins earlier may end later there: each event has its passage, however many are alike."""
+    passages = [(TRANSCRIPT, 60.0 * (minute % 60), 60.0 * (minute % 60) + 3660) for minute in range(120)]
+    events = [(SESSION, 60.0 * minute, 60.0 * minute) for minute in range(120)]
+    assert _shown(*passages, *events) == [True] * 120 + [False] * 120
+
+
+@pytest.mark.parametrize("recorded", [0, 1, 2])
+def test_what_is_said_thousands_of_times_takes_linear_time(recorded):
+    """In one file, in a session and its transcript, or where only a part of it was recorded."""
+    count = 20_000
+    passages = [(TRANSCRIPT, 600.0 * number, 600.0 * number + 600) for number in range(count)]
+    events = [(SESSION, 600.0 * number + 30, 600.0 * number + 30) for number in range(count)]
+    late = [(SESSION, 600.0 * number + 30, 600.0 * number + 30) for number in range(count + 1, 2 * count + 1)]
+    began = time.process_time()
+    shown = _shown(*passages, *([], events, late)[recorded])
+    assert time.process_time() - began < 3  # was 20 s when it was quadratic
+    assert sum(shown) == count * (2 if recorded == 2 else 1)
+    assert sum(_shown(*([], events, late)[recorded], *passages)) == sum(shown)

@@ -88,13 +88,20 @@ class _Blocks:
         return "\n".join(self._out)
 
     def take(self, line: str) -> None:
-        """Process one more line."""
+        """Process one more line. Of those before, only so many are kept as are looked back at."""
         self._line(line)
+        if len(self._out) > 4 * _FAR:
+            del self._out[: -2 * _FAR]
 
     @property
     def is_verbatim(self) -> bool:
         """Whether a next line at the left margin is code or HTML; lists and quotations end there."""
         return not self._containers and self._leaf in ("fence", "html")
+
+    @property
+    def is_code(self) -> bool:
+        """Whether a next line at the left margin is code with fences."""
+        return self.is_verbatim and self._leaf == "fence"
 
     def _close(self) -> None:
         """Close the fence or HTML that the text leaves open."""
@@ -414,6 +421,11 @@ class PrintedBlocks:
     def take(self, line: str) -> None:
         """Follow one more line."""
         self._blocks.take(line)
+
+    @property
+    def is_in_code(self) -> bool:
+        """Whether the next line is code, up to a fence at the left margin."""
+        return self._blocks.is_code
 
     def holds(self, line: str) -> bool:
         """Return whether the next line, one that begins like a line of katod's own, is code or HTML of the message."""
