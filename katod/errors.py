@@ -101,10 +101,6 @@ class SourceChanged(SourceError):
     """The bytes before the cursor changed: the file was truncated, rewritten or replaced."""
 
 
-class Unanswered(KatodError):
-    """The daemon did not answer in time: what it was asked for stays queued, and it may still do it."""
-
-
 class TargetRefused(KatodError):
     """katod does not write to this path."""
 

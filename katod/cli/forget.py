@@ -25,7 +25,7 @@ from katod.cli.printing import say
 from katod.cli.record import ask
 from katod.cli.selection import select_known
 from katod.config import rescue_path
-from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused, Unanswered
+from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused
 from katod.model import SessionKey
 from katod.record.family import family
 from katod.record.forget import Remains
@@ -273,12 +273,13 @@ def _fate_of_copy(file: ListedFile, others: set[str]) -> str:
 
 def _ask(context: Context, key: SessionKey, name: str) -> None:
     """Have the session forgotten. Raises KatodError, also if it is, but a part of it is still in the ledger's log."""
+    was_known = _is_known(context, key)
     try:
         ask(context, key, "forget", name)
-    except (TargetRefused, Unanswered):
+    except TargetRefused:
         raise
     except KatodError as error:
-        if _is_known(context, key):
+        if not was_known or _is_known(context, key):  # one that only copies know of is not known to be forgotten
             raise
         what = f"{key} is forgotten, but another program keeps the ledger open, and with it the deleted data"
         raise KatodError(what, hint="katod keeps trying while it runs") from error

@@ -13,7 +13,7 @@ from katod.cli.parameters import RECORDED, SESSION
 from katod.cli.printing import say
 from katod.cli.selection import recorded_sessions, select_recorded
 from katod.command.grammar import parse_line
-from katod.errors import AlreadyRunning, ConfigError, SelectionError, TargetRefused, Unanswered
+from katod.errors import AlreadyRunning, ConfigError, KatodError, SelectionError, TargetRefused
 from katod.model import MOST_EXCHANGES, SessionKey, Word
 from katod.project.allowed import Allowed, CheckedFile, look, places
 from katod.service import control
@@ -163,7 +163,7 @@ def _answered(context: Context, answer: Path) -> str:
             if answer.exists():
                 break
         if time.monotonic() > deadline:
-            raise Unanswered("timed out waiting for the daemon; the request stays queued", hint="see `katod status`")
+            raise KatodError("timed out waiting for the daemon; the request stays queued", hint="see `katod status`")
         time.sleep(0.02)
     text = answer.read_text("utf-8")
     answer.unlink(missing_ok=True)

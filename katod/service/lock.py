@@ -70,15 +70,15 @@ class Lock:
 
 
 def _prepare(directory: Path) -> None:
-    """Make the state directory, for its owner alone, also an empty one that others can write to.
+    """Make the state directory, for its owner alone; so becomes one that its owner cannot write to, or an empty one.
 
-    Any other one that is there stays as it is. Raises OSError, LedgerError.
+    An empty one does if others can write to it. Any other one stays as it is. Raises OSError, LedgerError.
     """
     is_new = not directory.exists()
     durable.make_folders(directory, _MODE)
     if (trouble := exposed(directory)) is not None:
         raise LedgerError(f"the state directory {trouble.what}", path=trouble.path, hint=trouble.hint)
-    if is_new or is_open(directory):
+    if is_new or is_open(directory) or directory.stat().st_mode & _MODE != _MODE:
         os.chmod(directory, _MODE)  # whatever a umask took from it
 
 

@@ -333,7 +333,7 @@ def test_a_ledger_that_may_not_be_written_is_made_private_and_goes_on(world):
 @pytest.mark.fault("ledger on a read-only disk")
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("", "cannot be used"), ("ledger.db", "cannot be written")],
+    [("", "is on a read-only file system"), ("ledger.db", "cannot be written")],
 )
 def test_a_ledger_on_a_read_only_disk_waits(world, name, problem):
     """A read-only disk is not damage: katod exits with one line, and continues once it can write."""
