@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Any
 
 import click
 import orjson
 
 from katod.cli.config import data_file
+from katod.cli.ending import ENDING, handled
 from katod.cli.layout import TextSpan, cut, show
 from katod.cli.printing import say
 from katod.errors import KatodError
@@ -26,7 +27,6 @@ _SESSION = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11.jsonl"
 _PATIENCE = 8.0
 _BEAT = 0.12
 _WIDTH = 76
-_ENDING: Final = (signal.SIGHUP, signal.SIGTERM)
 
 
 @click.command()
@@ -36,7 +36,7 @@ def demo(keep: bool) -> None:
 
     Runs in a temporary home directory and does not touch your files.
     """
-    with _ended_by_signals():
+    with handled(_leave):
         _play_in(Path(tempfile.mkdtemp(prefix="katod-demo-")), keep=keep)
 
 
@@ -64,23 +64,9 @@ def _play_in(home: Path, *, keep: bool) -> None:
             shutil.rmtree(home, ignore_errors=True)
 
 
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Leave the block if the terminal is closed, or the process is to end: nothing is to stay behind then, either."""
-    before = {number: signal.getsignal(number) for number in _ENDING}
-    for number, handler in before.items():
-        if handler != signal.SIG_IGN:  # as `nohup` has it
-            signal.signal(number, _leave)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _leave(number: int, _: FrameType | None) -> None:
-    """Leave; a second signal, which a closed terminal sends as well, does not keep the demo from tidying up."""
-    for other in _ENDING:
+    """Leave, so that nothing stays behind; a closed terminal sends a second signal, which may not interrupt that."""
+    for other in ENDING:
         signal.signal(other, signal.SIG_IGN)
     sys.exit(128 + number)
 

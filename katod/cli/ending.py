@@ -1,4 +1,4 @@
-"""Clears up if this process is ended, as by a terminal that is closed or a system that shuts down."""
+"""What is done before this process is ended, as by a terminal that is closed or a system that shuts down."""
 
 import os
 import signal
@@ -7,7 +7,21 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
-_ENDING: Final = (signal.SIGHUP, signal.SIGTERM)
+ENDING: Final = (signal.SIGHUP, signal.SIGTERM)
+
+
+@contextmanager
+def handled(handle: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Have signals that end this process handled within the block, but for those that it ignores, as below nohup."""
+    before = {number: signal.getsignal(number) for number in ENDING}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -19,12 +33,5 @@ def cleared_at_signals(clear: Callable[[], object]) -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    before = {number: signal.getsignal(number) for number in _ENDING}
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:  # as with nohup
-            signal.signal(number, end)
-    try:
+    with handled(end):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

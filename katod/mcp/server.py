@@ -61,7 +61,7 @@ async def _serve(library: Library) -> None:
 
 async def _pass_on(reading: Any, passing: Any, writing: Any) -> None:
     """Pass on what is read, and refuse requests that are none to the library, which would leave them unanswered."""
-    # Whoever has ended is told nothing more.
+    # The client or the server may have ended in the meantime.
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async with passing:
             async for item in reading:

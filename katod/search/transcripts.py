@@ -196,8 +196,8 @@ def _boundaries(text: str) -> Iterator[int]:
 def _next_boundary(text: str, begin: int) -> int | None:
     """Return where the passage after one begins, None if there is none.
 
-    What is plain is told by its fences, which are at the left margin; where there may be HTML, or a fence in a list, a
-    message is read as katod's writer does, which takes longer.
+    In plain text, fences are at the left margin, and a search for them is enough; a message that may have HTML, or a
+    fence in a list, is read as katod's writer does, which takes longer.
     """
     is_fold = _IS_FOLD.match(text, begin) is not None
     for found in _outside_fences(text, _behind_own(text, begin)):

@@ -63,8 +63,8 @@ class AskedFile(NamedTuple):
     def had_name(self, name: str, time: float) -> bool:
         """Return whether it may have been called so at a time.
 
-        A name that no other file had counts at any time: a rebase makes all commits anew, and a branch goes on under
-        the old name. Any other one counts from the version before that name to the one after it. If the time is
+        A name that no other file had counts at any time: a rebase gives all commits new times, and a branch may go on
+        under the old name. Any other one counts from the version before that name to the one after it. If the time is
         unknown (0), only its present name counts.
         """
         if not time or not self.versions:

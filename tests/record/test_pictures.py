@@ -71,17 +71,22 @@ def test_pictures_come_later_with_the_text_that_links_to_them(world, hinder, beg
     assert world.assert_live_is_batch() == 1
 
 
-@pytest.mark.whole
-@pytest.mark.parametrize("killed", [False, True])
-def test_a_process_has_the_pictures_that_wait_and_the_next_one_reads_them_again(world, killed):
-    """Until then, a running one needs no session file for them; neither is the text there before them."""
-    make, source = Claude(), world.claude()
-    katod = InProcess(world)
+def waiting(world):
+    """Return a running katod whose pictures wait for their folder, the session, and what makes way for the folder."""
+    make, source, katod = Claude(), world.claude(), InProcess(world)
     source.append(make.user("::start notes\nhello"), make.says("hello, too"))
     katod.turn()
     mend = a_file_for_the_folder(world)
     source.append(shown(make, *PICTURES), make.says("I see them"))
     katod.turn(LATER)
+    return katod, source, mend
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_process_has_the_pictures_that_wait_and_the_next_one_reads_them_again(world, killed):
+    """Until then, a running one needs no session file for them; neither is the text there before them."""
+    katod, source, mend = waiting(world)
     assert "look" not in world.written()["notes.md"]
     if killed:
         katod.vanish()
@@ -140,13 +145,7 @@ def test_what_links_to_no_picture_waits_for_none(world):
 
 def test_what_a_running_process_has_is_not_looked_for(world, monkeypatch):
     """A session that cannot be read, or is large, holds up nothing for pictures that are in memory."""
-    make, source = Claude(), world.claude()
-    katod = InProcess(world)
-    source.append(make.user("::start notes\nhello"), make.says("hello, too"))
-    katod.turn()
-    mend = a_file_for_the_folder(world)
-    source.append(shown(make, *PICTURES), make.says("I see them"))
-    katod.turn(LATER)
+    katod, _, mend = waiting(world)
     monkeypatch.setattr("katod.record.delivery.pictures_again", lambda *_: pytest.fail("the session is read"))
     mend()
     katod.turn(LATER)
