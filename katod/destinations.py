@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 _SERVER: Final = r"https?://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
 _URL: Final = re.compile(_SERVER + "/?")
@@ -18,8 +17,7 @@ _RELATIVE: Final = "must be an absolute path, or start with ~/"
 Problem = tuple[str, str]  # a key, and what is wrong with it
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixSettings:
+class MatrixSettings(NamedTuple):
     """`[matrix]`: the room that recordings are delivered to, if all three are set."""
 
     homeserver: str = ""
@@ -59,8 +57,7 @@ class MatrixSettings:
             yield "room", "must be the id of a room, which starts with `!`, not an alias or a name"
 
 
-@dataclass(frozen=True, slots=True)
-class OtlpSettings:
+class OtlpSettings(NamedTuple):
     """`[otlp]`: the collector that spans of recordings are sent to, if there is an endpoint."""
 
     endpoint: str = ""

@@ -189,9 +189,9 @@ class Pipeline:
         session = self._session(source)
         self._verify(source, file, session)
         if session is None:
-            sample(source, file, self._ledger)
             batch = source.next_batch(file, budget)
             if not self._has_command(source, file, batch):
+                sample(source, file, self._ledger)
                 self.controller.successors.look(source, file, self.recorded())
                 source.scanned_to(batch.cursor)
                 return batch.more

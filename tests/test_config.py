@@ -4,7 +4,7 @@ import ast
 import os
 import re
 import tomllib
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -81,14 +81,13 @@ def mistake(text):
 
 def leaves(settings):
     """Yield every setting with its dotted name."""
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if is_dataclass(value):
-            yield from ((f"{field.name}.{name}", inner) for name, inner in leaves(value))
-        elif isinstance(value, dict):
-            yield from ((f"{field.name}.{key}.{n}", v) for key, one in value.items() for n, v in leaves(one))
+    for name, value in settings._asdict().items():
+        if hasattr(value, "_fields"):
+            yield from ((f"{name}.{key}", inner) for key, inner in leaves(value))
+        elif isinstance(value, Mapping):
+            yield from ((f"{name}.{key}.{n}", v) for key, one in value.items() for n, v in leaves(one))
         else:
-            yield field.name, value
+            yield name, value
 
 
 # -- values ------------------------------------------------------------------------------------------
@@ -332,16 +331,16 @@ def test_state_directory_can_be_moved(monkeypatch):
     assert config.state_path().name == "katod"
 
 
-SECTIONS = {section.name for section in fields(Settings)}
+SECTIONS = set(Settings._fields)
 DEFINING = {"katod.config", "katod.destinations"}  # the classes of sections
-CLASSES = {section.name: type(getattr(Settings(), section.name)).__name__ for section in fields(Settings)}
+CLASSES = {section: type(value).__name__ for section, value in Settings()._asdict().items()}
 
 
 def every_key():
     """Yield each section with each of its keys."""
-    for section in fields(Settings):
-        keys = fields(AgentSettings) if section.name == "agents" else fields(getattr(Settings(), section.name))
-        yield from ((section.name, key.name) for key in keys)
+    for section, value in Settings()._asdict().items():
+        keys = AgentSettings._fields if section == "agents" else value._fields
+        yield from ((section, key) for key in keys)
 
 
 def section_of(node):

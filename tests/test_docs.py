@@ -7,7 +7,6 @@ import runpy
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 
 import click
@@ -29,11 +28,11 @@ MOST_LINES = 150
 
 def keys() -> Iterator[str]:
     """Yield every configuration key."""
-    for table in fields(Settings):
-        if table.name == "agents":
-            yield from (f"agents.{agent}.{key.name}" for agent in AGENTS for key in fields(AgentSettings))
+    for table, value in Settings()._asdict().items():
+        if table == "agents":
+            yield from (f"agents.{agent}.{key}" for agent in AGENTS for key in AgentSettings._fields)
         else:
-            yield from (f"{table.name}.{key.name}" for key in fields(getattr(Settings(), table.name)))
+            yield from (f"{table}.{key}" for key in value._fields)
 
 
 def payload_keys() -> dict[str, set[str]]:

@@ -3,9 +3,9 @@
 Both are in the name of its folder, so that no two machines ever write to one, whether they have met or not.
 """
 
+import os
 import re
 from pathlib import Path
-from secrets import token_hex
 from typing import Final, NamedTuple
 
 from katod import durable
@@ -65,7 +65,7 @@ def _made(state: Path) -> str:
     durable.make_folders(state, 0o700)
     durable.remove(state / NAME, missing_ok=True)  # a damaged one
     try:
-        create_small(state / NAME, f"{token_hex(_BYTES)}\n".encode(), _PRIVATE)
+        create_small(state / NAME, f"{os.urandom(_BYTES).hex()}\n".encode(), _PRIVATE)
     except FileExistsError:
         pass  # of another process, which needed it at the same time
     else:

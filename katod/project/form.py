@@ -1,7 +1,7 @@
 """A project's file, and which of its settings take effect: it may place a transcript there, and show less. Pure."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,10 +50,9 @@ class ProjectFile:
         wanted: ToolsSetting = self.tools or content.tools
         tools = min(content.tools, wanted, key=_LEAST_FIRST.index)
         thinking = content.thinking and not self.hides_thinking
-        return replace(
-            settings,
-            content=replace(content, thinking=thinking, tools=tools),
-            output=replace(output, format=self.format or output.format),
+        return settings._replace(
+            content=content._replace(thinking=thinking, tools=tools),
+            output=output._replace(format=self.format or output.format),
         )
 
     def changes(self) -> list[str]:

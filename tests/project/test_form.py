@@ -189,7 +189,7 @@ def test_whatever_it_says_no_more_is_shown_than_configured(tables, content):
     after = file.reduced(before)
     assert after.content.thinking <= content.thinking
     assert LEAST_FIRST.index(after.content.tools) <= LEAST_FIRST.index(content.tools)
-    same = ContentSettings(after.content.thinking, after.content.tools, redact=content.redact, usage=content.usage)
+    same = content._replace(thinking=after.content.thinking, tools=after.content.tools)
     assert after == Settings(OutputSettings(format=after.output.format), content=same)
     assert after.output.format in ("markdown", "jsonl")
     assert not any(part in ("", ".", "..") or part.startswith((".", "~")) or "/" in part for part in file.directory)

@@ -75,10 +75,8 @@ class Chat:
 
 
 def in_room(settings):
-    return replace(
-        settings,
-        matrix=replace(settings.matrix, room="!room:example.org", homeserver="https://example.org", token_file="/t"),
-    )
+    matrix = settings.matrix._replace(room="!room:example.org", homeserver="https://example.org", token_file="/t")
+    return settings._replace(matrix=matrix)
 
 
 def _state(row):

@@ -21,8 +21,9 @@ from katod.serve.page import listwatch as watch
 from katod.serve.page import pages, recording, streams
 from katod.serve.page import sessionlist as board
 from katod.serve.page.changedfiles import EditedFile, FileEdit, _patched, files_of, files_page
+from katod.serve.page.frame import moment
 from katod.serve.page.listfilter import ListFilter
-from katod.serve.page.listview import list_row, moment
+from katod.serve.page.listview import list_row
 from katod.serve.page.reader import PageReader
 from katod.serve.page.sessionlist import ListRow, SessionList
 from katod.serve.page.sessionview import Beside, session_head

@@ -9,7 +9,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 from unittest import mock
@@ -41,10 +40,10 @@ _REMOVED: Final = {*re.findall(r"\$([A-Z_]+)", default_config().decode()), "NOTI
 _LACKING: Final = ("KATOD_WITHOUT", "PYTHONPATH")
 _LEFT: Final[list[tuple[Path, dict[str, bytes]]]] = []  # the first world of this process, and what its first run left
 _SECTIONS: Final = {  # the section of every setting whose name is unique
-    setting.name: section.name
-    for section in fields(Settings)
-    if section.name != "agents"
-    for setting in fields(getattr(Settings(), section.name))
+    setting: section
+    for section in Settings._fields
+    if section != "agents"
+    for setting in getattr(Settings(), section)._fields
 }
 
 

@@ -15,8 +15,7 @@ from katod.formats.transcript.calls import diff, edit_size
 from katod.formats.transcript.html import coloured_code
 from katod.formats.transcript.toolview import View
 from katod.metadata import Replay
-from katod.serve.page.frame import framed
-from katod.serve.page.listview import name_of
+from katod.serve.page.frame import framed, name_of
 from katod.serve.page.reader import reachable
 from katod.serve.page.sessionlist import ListRow
 

@@ -8,7 +8,7 @@ from katod.formats.stream.bridge import event_uuid
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.text.when import When
 from katod.search.run import Order, ShownHit
-from katod.serve.page.frame import closing, find_in, framed, opening
+from katod.serve.page.frame import closing, find_in, framed, moment, name_of, opening, recorded_mark, where
 from katod.serve.page.listfilter import ListChoices
 from katod.serve.page.listview import (
     ALL,
@@ -17,10 +17,6 @@ from katod.serve.page.listview import (
     chip,
     filters,
     list_row,
-    moment,
-    name_of,
-    recorded_mark,
-    where,
 )
 from katod.serve.page.searchquery import MOST_FOUND, SearchQuery
 from katod.serve.page.sessionlist import ListRow

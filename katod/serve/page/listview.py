@@ -6,15 +6,13 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
-from katod.formats.text.when import ago, utc
-from katod.serve.page.frame import framed
+from katod.serve.page.frame import framed, moment, name_of, pill, recorded_mark, star, where
 from katod.serve.page.listfilter import BY_PROJECT, DAYS, STATES, ListChoices, ListFilter
 from katod.serve.page.sessionlist import ListRow
 
 GROUPS: Final = (*STATES.items(), ("recent", "Recent"))
 ALL: Final = ListFilter()
 _MOST: Final = 60  # choices of one kind
-_LONG_AGO: Final = 30 * 86400  # seconds
 _HINT: Final = (
     '<p class="hint">'
     "There is nothing here yet. Type <code>::start</code> in a session of your agent, or <code>katod start</code> "
@@ -158,52 +156,6 @@ def list_row(row: ListRow, now: float, chosen: ListFilter = ALL) -> Markup:
         star=star(row), title=escape(name_of(row)), where=where(row), pill=pill(row), recording=recorded_mark(row),
         moment=moment(row.since, now),
     )  # fmt: skip
-
-
-def name_of(row: ListRow) -> str:
-    """Return the title of a session, as text."""
-    return row.title or "Untitled"
-
-
-def star(row: ListRow) -> Markup:
-    """Return the star of a session, if it has one."""
-    return fill('<span class="star" role="img" aria-label="Starred">★</span> ') if row.is_starred else NOTHING
-
-
-def where(row: ListRow) -> Markup:
-    """Return the agent and the project of a session, and its labels."""
-    labels = " ".join(f"#{label}" for label in row.labels)
-    branch = "" if row.branch == "HEAD" else row.branch  # so Claude Code says that there is none
-    return join((escape(part) for part in (row.agent, row.folder, branch, labels) if part), fill(" · "))
-
-
-def pill(row: ListRow) -> Markup:
-    """Return the state of a session."""
-    return fill('<span class="state {}">{}</span>', escape(row.state), escape(row.need or row.state))
-
-
-def recorded_mark(row: ListRow) -> Markup:
-    """Return the mark of a session that is or was recorded, nothing for any other one: most are not."""
-    return recording(row) if row.is_recorded or row.is_recording else NOTHING
-
-
-def recording(row: ListRow) -> Markup:
-    """Return whether a session is recorded."""
-    if row.halt:
-        return fill('<span class="rec halt">{}</span>', escape(row.halt))
-    if row.is_recording:
-        words = "recording" if row.is_recorded else "recording from your next words on"
-        return fill('<span class="rec on">{}</span>', escape(words))
-    return fill('<span class="rec">{}</span>', escape("recorded" if row.is_recorded else "not recorded"))
-
-
-def moment(seconds: float, now: float) -> Markup:
-    """Return a time, as far away as it is; a script keeps that up to date."""
-    if not seconds:
-        return fill("<time></time>")
-    iso = utc(seconds, "seconds")
-    words = ago(now - seconds) if now - seconds < _LONG_AGO else iso[:10]
-    return fill('<time datetime="{}" data-ago>{}</time>', escape(iso), escape(words))
 
 
 def _rest(older: str, chosen: ListFilter) -> Markup:

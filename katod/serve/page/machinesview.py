@@ -8,8 +8,7 @@ from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.text.when import When
 from katod.search.run import ShownHit
 from katod.serve.page.findview import hit_rows, problem_lines
-from katod.serve.page.frame import closing, framed, opening
-from katod.serve.page.listview import moment
+from katod.serve.page.frame import closing, framed, moment, opening
 
 _HINT: Final = (
     '<p class="hint">Nothing is shared yet. The directories that machines share are named by '

@@ -5,8 +5,7 @@ from typing import Final, NamedTuple
 
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.record.personal import LONGEST_NAME
-from katod.serve.page.frame import closing, find_in, opening
-from katod.serve.page.listview import moment, name_of, pill, recording, star, where
+from katod.serve.page.frame import closing, find_in, moment, name_of, opening, pill, recording, star, where
 from katod.serve.page.sessionlist import ListRow
 
 FOR_PULL_REQUEST: Final = "pr"
