@@ -6,10 +6,14 @@ from katod.record.policy import Policy
 
 
 class Exclusion:
-    """Knows which projects are excluded; each is looked at once. `found` has those of the sessions that it covers."""
+    """Knows which projects are excluded; each is looked at once. `found` has those of the sessions that it covers.
+
+    A shared folder lists nothing of an excluded session: what its sub-agents belong to is known as it was asked about.
+    """
 
     def __init__(self, manifest: Manifest, policy: Policy) -> None:
         self.found: dict[str, str] = {}
+        self._asked: dict[SessionKey, str] = {}
         self._entries = manifest.entries
         self._policy = policy
         self._known = {"": False}
@@ -17,18 +21,24 @@ class Exclusion:
     def covers(self, slot: Slot, cwd: str) -> bool:
         """Return whether the project of a session or its parent's is excluded. Raises OSError if busy.
 
-        Of a session that names none any more, it is the one that it had.
+        Of a session that names none any more, it is the one that it had. Parents are asked about before their
+        sub-agents.
         """
         key, form = slot
         above = key._replace(subagent="")
-        parent = self._entries.get((above, form))
+        if cwd and key == above:
+            self._asked[key] = cwd
         if self.excludes(cwd):
             self.found[str(key)] = cwd
             return True
-        place = parent.cwd if parent is not None else ""
+        place = self._asked.get(above) or self._listed(above, form)
         had = "" if cwd else self._had(key)
         had_above = self._had(above) if key.subagent and not place else ""
         return any(map(self.excludes, (place, had, had_above)))
+
+    def _listed(self, key: SessionKey, form: str) -> str:
+        entry = self._entries.get((key, form))
+        return entry.cwd if entry is not None else ""
 
     def _had(self, key: SessionKey) -> str:
         return self._policy.projects.get(str(key), "")

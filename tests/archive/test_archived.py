@@ -11,7 +11,7 @@ from katod.cli import unmarking
 from katod.errors import OutputUnreadable
 from tests.cli.test_why import edited, git, runs
 from tests.support.machines import Machine
-from tests.support.records import MAKERS, OTHER, SESSION, CodexFlat, Cursor, says, user
+from tests.support.records import MAKERS, OTHER, SESSION, Claude, CodexFlat, Cursor, says, user
 from tests.support.records.edits import NEW, OLD
 
 FIRST, INSIDE, AFTER = "the lantern", "the basket", "the umbrella"
@@ -288,6 +288,19 @@ def test_an_excluded_project_leaves_no_trace_in_a_shared_folder(tmp_path):
     left = b"".join(path.read_bytes() for path in laptop.shared.rglob("*") if path.is_file())
     assert not any(word in left for word in (b"/home/me", b"home-me", SESSION.encode(), FIRST.encode()))
     assert laptop.share() == "empty 1, excluded 1\n"
+
+
+def test_what_an_excluded_session_started_leaves_no_trace_in_a_shared_folder(tmp_path):
+    """Its sub-agent may work in another directory; the list has nothing of the session to which it belongs."""
+    laptop = Machine("laptop", tmp_path)
+    laptop.claude().say(user(FIRST), says("It is blue."))
+    child = Claude(laptop, SESSION, subagent="a1b2")
+    child.cwd = "/home/me/elsewhere"
+    child.say(user(INSIDE), says("It is red."))
+    laptop.configure(exclude=["/home/me/app"])
+    for form in ("jsonl", "jsonl", "markdown"):
+        assert laptop.share(form) == "excluded 2\n"
+    assert [path.name for path in laptop.shared.rglob("*") if path.is_file()] == [MANIFEST]
 
 
 @pytest.mark.parametrize(
