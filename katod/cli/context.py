@@ -18,8 +18,7 @@ from katod.discover.roots import Root, find_roots
 from katod.errors import ConfigError, LedgerError
 from katod.log import EventLog
 from katod.model import SessionKey
-from katod.record.outputfile import is_as_written
-from katod.record.reading import located
+from katod.record.untouched import untouched
 from katod.store.collections import Tombstones
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, PersonalRow
@@ -106,9 +105,7 @@ class Context:
         What a person took out of a transcript, or deleted as a whole, is for nobody else.
         """
         with suppress(LedgerError), self.reading() as ledger:
-            keys = {row.id: row.key for row in ledger.sessions()} if ledger else {}
-            rows = [row for row in located(ledger.outputs()) if row.made and row.held is None] if ledger else []
-            return [(keys[row.session], row) for row in rows if is_as_written(row)]
+            return untouched(ledger) if ledger else []
         return []
 
     def said(self) -> dict[SessionKey, PersonalRow]:

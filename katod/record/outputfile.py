@@ -7,7 +7,7 @@ from katod.errors import OutputError
 from katod.model import SessionKey
 from katod.record.whose import is_in_front_matter, is_of
 from katod.store.rows import UNMARKED, OutputRow
-from katod.write.output import Comparison, FileFingerprint, OutputPath, detect_change
+from katod.write.output import Comparison, FileFingerprint, OutputPath, detect_change, has_nothing_else
 
 
 def is_reverted(row: OutputRow) -> bool:
@@ -21,12 +21,13 @@ def is_reverted(row: OutputRow) -> bool:
 def is_as_written(row: OutputRow) -> bool:
     """Return whether an output is there, and as katod left it: nobody has added to it, or taken anything away.
 
-    Only the size and the end of a file are compared, so another file with the same end does not count. What was
-    overwritten in place further up, with as many bytes, is not noticed.
+    An intent that is still open in the ledger may be in it already, or a part of it. Only the size and the end of what
+    was written before are compared, so another file with the same end does not count. What was overwritten in place
+    further up, with as many bytes, is not noticed.
     """
     try:
-        return compared(row) == ("same", last_fingerprint(row))
-    except OutputError:
+        return has_nothing_else(output_path(row), last_fingerprint(row), row.intent or b"")
+    except (OutputError, FileNotFoundError):
         return False
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from katod.model import Options
 from katod.record.output import Output
-from katod.record.outputfile import is_as_written, is_reverted, output_path, without_names
+from katod.record.outputfile import compared, is_as_written, is_reverted, output_path, without_names
 from katod.store.rows import UNMARKED, OutputRow
 from katod.write.output import append, make, owner_number
 from tests.looping import each
@@ -36,7 +36,11 @@ def test_names_are_left_out(problem, shown):
 @pytest.fixture
 def written(tmp_path):
     """Return an output to which something was written twice."""
-    output = Output(ROW._replace(root=tmp_path, path=tmp_path / "login-page.md"))
+    return written_to(tmp_path)
+
+
+def written_to(folder):
+    output = Output(ROW._replace(root=folder, path=folder / "login-page.md"))
     for words in (b"## User\n\nfirst\n", b"\n## User\n\nthen\n"):
         output.adopt(append(output.place, words) if output.row.ino else _begun(output.row, words))
     return output.row
@@ -78,3 +82,34 @@ def test_an_output_in_an_unmarked_folder_needs_no_marker(written):
     """An output may be in a folder in which katod leaves no file of its own: it is found there all the same."""
     assert output_path(written._replace(marker=UNMARKED)).marker == ""
     assert output_path(written._replace(marker=".katod-1")).marker == ".katod-1"
+
+
+@each(
+    ("following", "intent", "expected"),
+    [
+        (b"\n## User\n\nmore\n", b"\n## User\n\nmore\n", True),
+        (b"\n## Us", b"\n## User\n\nmore\n", True),
+        (b"", b"\n## User\n\nmore\n", True),
+        (b"\n## User\n\nmore\nmine\n", b"\n## User\n\nmore\n", False),
+        (b"mine\n", b"\n## User\n\nmore\n", False),
+        (b"\n\n## User\n\nmore\n", b"\n## User\n\nmore\n", False),
+        (b"mine\n", None, False),
+    ],
+)
+def test_what_katod_is_writing_may_be_in_an_output(tmp_path_factory, following, intent, expected):
+    """All of it or a part, and no more: its row says that it is written a little later."""
+    row = written_to(tmp_path_factory.mktemp("out"))
+    row.path.write_bytes(row.path.read_bytes() + following)
+    assert is_as_written(row._replace(intent=intent)) == expected
+
+
+def test_katod_may_have_ended_a_line_of_others_first(tmp_path):
+    """In an output that ends within a line, which its person wrote and katod has seen."""
+    output = Output(written_to(tmp_path))
+    output.row.path.write_bytes(output.row.path.read_bytes() + b"mine")
+    output.adopt_change(compared(output.row))
+    row = output.row._replace(intent=b"## User\n\nmore\n")
+    append(output_path(row), row.intent)
+    assert row.path.read_bytes().endswith(b"mine\n## User\n\nmore\n")
+    assert is_as_written(row)
+    assert not is_as_written(row._replace(intent=b"other\n"))
