@@ -65,16 +65,21 @@ class ArchiveRepository:
         there = next(folder for folder in (root, *root.parents) if folder.is_dir())
         self._tree = _found(there, root)
 
-    def commit(self, manifest: Manifest, message: str) -> Commit | None:
+    def has_list(self) -> bool:
+        """Return whether the last commit has the list of the folder. Raises GitError."""
+        return MANIFEST in self._committed()
+
+    def commit(self, manifest: Manifest, message: str, *, again: bool = False) -> Commit | None:
         """Commit the files of a manifest as katod wrote them, and that others are gone; None if nothing has changed.
 
-        Raises GitError.
+        With `again`, only what the last commit has. Raises GitError.
         """
         branch = self._branch()
         self._drop_draft()  # of a run that was killed
         before = self._committed()
         known = self._known(before)
-        new = dict(self._contents(manifest, before, known))
+        found = self._contents(manifest, before, known)
+        new = {name: path for name, path in found if name in before or not again}
         gone = self._gone(known.keys() & before.keys() - new.keys(), manifest)
         new, ignored = self._not_ignored(new)
         changed = {name: path for name, path in new.items() if path is not None}

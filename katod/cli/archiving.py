@@ -63,13 +63,15 @@ def export_everything(
         outputs = context.outputs()
         sessions = context.found(with_words=True, outputs=outputs).values()
         unmark(folder, holding(outputs), policy)
-        unmark_elsewhere(context, policy, outputs, folder, commit=commit)
+        earlier = unmark_elsewhere(context, policy, outputs, folder, commit=commit)
         result = bring_up_to_date(folder, sessions, policy, form, options, progress)
         committed = _committed(repository, folder, result) if repository else None
     remember_excluded(context, result)
     for path, problem in context.problems.items():
         say(f"katod: {path}: {problem}", err=True)
     _print(result, root)
+    for name, made in earlier:
+        _print_commit(made, f" of {name}")
     _print_commit(committed)
     _require_complete(result, len(sessions))
 
@@ -105,13 +107,13 @@ def _require_complete(result: Result, count: int) -> None:
         raise KatodError("the index could not be written")
 
 
-def _print_commit(committed: Commit | GitError | None) -> None:
-    """Say what was committed. Raises GitError if nothing was although it should have been."""
+def _print_commit(committed: Commit | GitError | None, whose: str = "") -> None:
+    """Say what was committed, and of which part. Raises GitError if nothing was although it should have been."""
     if isinstance(committed, GitError):
         raise committed
     if committed is not None:
         files = "1 file" if committed.files == 1 else f"{committed.files:,} files"
-        say(f"committed {files} to {committed.branch}: {committed.name}")
+        say(f"committed {files}{whose} to {committed.branch}: {committed.name}")
         if committed.ignored:
             say(f"not committed, because the repository ignores them: {committed.ignored:,}")
 

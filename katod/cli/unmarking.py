@@ -4,14 +4,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from katod.archive.commit import ArchiveRepository
+from katod.archive.commit import ArchiveRepository, Commit
 from katod.archive.folder import ExportFolder, opened
 from katod.archive.marks import Holds, has_untrue_marks, holding, own_lists, unmark
 from katod.archive.parts import real_path
 from katod.archive.update import line_of
 from katod.cli.context import Context
 from katod.cli.printing import say
-from katod.errors import AlreadyRunning, KatodError
+from katod.errors import AlreadyRunning, GitError, KatodError
 from katod.model import SessionKey
 from katod.record.policy import Policy
 from katod.store.rows import OutputRow
@@ -26,24 +26,27 @@ def unmark_elsewhere(
     present: ExportFolder | None = None,
     *,
     commit: bool = False,
-) -> None:
+) -> list[tuple[str, Commit]]:
     """Take marks away in all folders but the present one: they may not be exported to any more.
 
     `outputs` are the transcripts that are as katod wrote them, if they are known. With `commit`, what changed in
-    earlier parts of this machine, beside the present one, is committed as well. What fails is said.
+    earlier parts of this machine, beside the present one, is committed as well, of the files that were committed
+    before; return these commits with the names of the parts. What fails is said.
     """
     holds = cache(lambda: holding(context.outputs() if outputs is None else outputs))
     shared, here = map(real_path, context.settings.archive.folders), present.root if present is not None else None
     parts = _committed_parts(present) if commit else None
+    commits = list[tuple[str, Commit]]()
     for root, data in own_lists(shared, context.state, here):
-        is_committed = root.parent == parts
         try:
-            if is_committed or has_untrue_marks(data, holds, policy):
-                _unmark(root, holds(), policy, commit=is_committed)
+            repository = _repository(root, parts)
+            if repository is not None or has_untrue_marks(data, holds, policy):
+                commits += _unmark(root, holds(), policy, repository)
         except AlreadyRunning:
             continue  # it does the same
         except (KatodError, OSError) as error:
-            say(f"katod: {root}: {line_of(error)}: {_WHAT}", err=True)
+            _say_failed(root, error)
+    return commits
 
 
 def _committed_parts(present: ExportFolder | None) -> Path | None:
@@ -51,10 +54,28 @@ def _committed_parts(present: ExportFolder | None) -> Path | None:
     return present.root.parent if present is not None and present.manifest.machine.id else None
 
 
-def _unmark(root: Path, holds: Holds, policy: Policy, *, commit: bool) -> None:
-    """Take marks away in a folder. Raises KatodError or OSError."""
+def _repository(root: Path, parts: Path | None) -> ArchiveRepository | None:
+    """Return the repository of an earlier part, None if its list was never committed: then nothing of it is."""
+    if root.parent != parts:
+        return None
+    try:
+        repository = ArchiveRepository(root)
+        return repository if repository.has_list() else None
+    except GitError as error:
+        _say_failed(root, error)
+        return None
+
+
+def _say_failed(root: Path, error: KatodError | OSError) -> None:
+    say(f"katod: {root}: {line_of(error)}: {_WHAT}", err=True)
+
+
+def _unmark(root: Path, holds: Holds, policy: Policy, repository: ArchiveRepository | None) -> list[tuple[str, Commit]]:
+    """Take marks away in a folder; return the commit of that, if there is one. Raises KatodError or OSError."""
     with opened(root) as folder:
         unmark(folder, holds, policy)
         folder.compact()
-        if commit:
-            ArchiveRepository(root).commit(folder.manifest, f"katod: {folder.manifest.machine.name}: update")
+        if repository is None:
+            return []
+        made = repository.commit(folder.manifest, f"katod: {folder.manifest.machine.name}: update", again=True)
+        return [(root.name, made)] if made is not None else []

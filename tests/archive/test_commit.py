@@ -75,13 +75,40 @@ def test_what_is_taken_back_is_committed_under_the_earlier_name_of_a_machine(lap
     laptop.configure()
     [row] = laptop.outputs()
     row.path.unlink()
-    commit(laptop)
+    said = commit(laptop).splitlines()
+    assert [line.partition(":")[0] for line in said[1:]] == [
+        f"committed 1 file of {earlier.partition('/')[0]} to main", "committed 2 files to main",
+    ]  # fmt: skip
     assert git(laptop.shared, "status", "--porcelain") == ""
     assert "recorded" not in git(laptop.shared, "show", f"HEAD:{earlier}")
     assert commit(laptop) == "unchanged 1\n"
     assert git(laptop.shared, "log", "--format=%s").splitlines() == [
         "katod: notebook: wrote 1", "katod: laptop: update", "katod: laptop: wrote 1",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_of_an_earlier_name_only_what_was_committed_before_is_committed(laptop, before):
+    """A file that was exported without `--commit` is not, nor is a whole part of which nothing was."""
+    laptop.talk.say(user("::start\nit is private"), says("I see."))
+    laptop.once()
+    commit(laptop) if before else laptop.share()
+    laptop.session(2).say(user("words"), says("more"))
+    laptop.share()
+    earlier = laptop.part.name
+    laptop.name = "notebook"
+    laptop.configure()
+    [row] = laptop.outputs()
+    row.path.unlink()
+    said = commit(laptop)
+    assert said.count("committed") == 1 + before
+    assert sum(name.startswith(earlier) for name in committed_in(laptop)) == 2 * before
+    assert b'"recorded"' not in (laptop.shared / earlier / MANIFEST).read_bytes()
+
+
+def committed_in(machine):
+    """Return the names of all files in the last commit, whichever part they are in."""
+    return git(machine.shared, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
 
 
 def test_nothing_else_is_committed_whatever_is_staged(laptop):
