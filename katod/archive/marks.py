@@ -16,6 +16,7 @@ from katod.archive.recordedtally import name_of
 from katod.errors import KatodError
 from katod.model import SessionKey
 from katod.record.policy import Policy
+from katod.record.untouched import UntouchedOutputs
 from katod.smallfile import read_small
 from katod.store.rows import OutputRow
 
@@ -25,7 +26,7 @@ Holds = Callable[[Entry], bool]
 
 
 def holding(outputs: Iterable[tuple[SessionKey, OutputRow]]) -> Holds:
-    """Return what says whether a mark holds, given the transcripts that are as katod wrote them.
+    """Return what says whether a mark holds, given the transcripts that nobody has changed, as far as is known.
 
     Each of those that it is of has to be among them: what is gone from one may be what it marks. A list that an earlier
     version of katod wrote does not say which they are: then the session needs one, until it is read again.
@@ -34,6 +35,18 @@ def holding(outputs: Iterable[tuple[SessionKey, OutputRow]]) -> Holds:
     for key, output in outputs:
         there[key].add(name_of(output))
     return lambda entry: bool(there[entry.slot[0]]) and there[entry.slot[0]].issuperset(entry.recorded.of)
+
+
+def noted(outputs: UntouchedOutputs, manifest: Manifest, form: str) -> Iterator[tuple[SessionKey, OutputRow]]:
+    """Yield the transcripts that make marks: those that are as katod wrote them, and go on to mark what they marked.
+
+    One that cannot be read now marks nothing anew: it may have been changed before that.
+    """
+    unknown = {row.id for _, row in outputs.unknown}
+    for key, row in outputs.all:
+        entry = manifest.entries.get((key, form))
+        if row.id not in unknown or (entry is not None and name_of(row) in entry.recorded.of):
+            yield key, row
 
 
 def unmark(folder: ExportFolder, holds: Holds, policy: Policy | None = None) -> None:

@@ -15,7 +15,7 @@ from katod.archive.folders import NAME as FOLDERS
 from katod.archive.folders import remember
 from katod.archive.machine import Machine, this_machine
 from katod.archive.manifest import INDEX
-from katod.archive.marks import holding, unmark
+from katod.archive.marks import holding, noted, unmark
 from katod.archive.parts import real_path
 from katod.archive.plan import Outcome, Task
 from katod.archive.update import Result, bring_up_to_date
@@ -61,8 +61,9 @@ def export_everything(
         _remember(context, root)
         _say_aside(folder)
         outputs = context.outputs()
-        sessions = context.found(with_words=True, outputs=outputs).values()
-        unmark(folder, holding(outputs), policy)
+        marking = noted(outputs, folder.manifest, form)
+        sessions = context.found(with_words=True, outputs=marking).values()
+        unmark(folder, holding(outputs.all), policy)
         earlier = unmark_elsewhere(context, policy, outputs, folder, commit=commit)
         result = bring_up_to_date(folder, sessions, policy, form, options, progress)
         committed = _committed(repository, folder, result) if repository else None

@@ -18,7 +18,7 @@ from katod.discover.roots import Root, find_roots
 from katod.errors import ConfigError, LedgerError
 from katod.log import EventLog
 from katod.model import SessionKey
-from katod.record.untouched import untouched
+from katod.record.untouched import UntouchedOutputs, untouched
 from katod.store.collections import Tombstones
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, PersonalRow
@@ -99,14 +99,13 @@ class Context:
                 found[key].note(output)
         return found
 
-    def outputs(self) -> list[tuple[SessionKey, OutputRow]]:
-        """Return the recordings and copies whose files are as katod wrote them, none if the ledger cannot be read.
+    def outputs(self) -> UntouchedOutputs:
+        """Return the recordings and copies that nobody has changed. Raises LedgerError.
 
         What a person took out of a transcript, or deleted as a whole, is for nobody else.
         """
-        with suppress(LedgerError), self.reading() as ledger:
-            return untouched(ledger) if ledger else []
-        return []
+        with self.reading() as ledger:
+            return untouched(ledger) if ledger else UntouchedOutputs()
 
     def said(self) -> dict[SessionKey, PersonalRow]:
         """Return what people say of sessions, nothing if the ledger cannot be read."""

@@ -12,9 +12,8 @@ from katod.archive.update import line_of
 from katod.cli.context import Context
 from katod.cli.printing import say
 from katod.errors import AlreadyRunning, GitError, KatodError
-from katod.model import SessionKey
 from katod.record.policy import Policy
-from katod.store.rows import OutputRow
+from katod.record.untouched import UntouchedOutputs
 
 _WHAT: Final = "it may say that something was recorded that you took back since"
 
@@ -22,18 +21,18 @@ _WHAT: Final = "it may say that something was recorded that you took back since"
 def unmark_elsewhere(
     context: Context,
     policy: Policy,
-    outputs: list[tuple[SessionKey, OutputRow]] | None = None,
+    outputs: UntouchedOutputs | None = None,
     present: ExportFolder | None = None,
     *,
     commit: bool = False,
 ) -> list[tuple[str, Commit]]:
     """Take marks away in all folders but the present one: they may not be exported to any more.
 
-    `outputs` are the transcripts that are as katod wrote them, if they are known. With `commit`, what changed in
+    `outputs` are the transcripts that nobody has changed, if they are known. With `commit`, what changed in
     earlier parts of this machine, beside the present one, is committed as well, of the files that were committed
     before; return these commits with the names of the parts. What fails is said.
     """
-    holds = cache(lambda: holding(context.outputs() if outputs is None else outputs))
+    holds = cache(lambda: holding((context.outputs() if outputs is None else outputs).all))
     shared, here = map(real_path, context.settings.archive.folders), present.root if present is not None else None
     parts = _committed_parts(present) if commit else None
     commits = list[tuple[str, Commit]]()

@@ -2,12 +2,16 @@
 
 import re
 from functools import partial
+from typing import Literal
 
-from katod.errors import OutputError
+from katod.errors import OutputError, TargetRefused
 from katod.model import SessionKey
 from katod.record.whose import is_in_front_matter, is_of
 from katod.store.rows import UNMARKED, OutputRow
 from katod.write.output import Comparison, FileFingerprint, OutputPath, detect_change, has_nothing_else
+from katod.write.root import was_deleted
+
+Integrity = Literal["whole", "changed", "unknown"]
 
 
 def is_reverted(row: OutputRow) -> bool:
@@ -18,17 +22,21 @@ def is_reverted(row: OutputRow) -> bool:
         return False
 
 
-def is_as_written(row: OutputRow) -> bool:
+def integrity(row: OutputRow) -> Integrity:
     """Return whether an output is there, and as katod left it: nobody has added to it, or taken anything away.
 
     An intent that is still open in the ledger may be in it already, or a part of it. Only the size and the end of what
     was written before are compared, so another file with the same end does not count. What was overwritten in place
-    further up, with as many bytes, is not noticed.
+    further up, with as many bytes, is not noticed. If its disk is not mounted, or cannot be read, that is unknown: the
+    output directory may be on one that is away, but a project's directory that is gone was deleted.
     """
+    place = output_path(row)
     try:
-        return has_nothing_else(output_path(row), last_fingerprint(row), row.intent or b"")
-    except (OutputError, FileNotFoundError):
-        return False
+        return "whole" if has_nothing_else(place, last_fingerprint(row), row.intent or b"") else "changed"
+    except OutputError as error:
+        if isinstance(error.__cause__, (TargetRefused, NotADirectoryError)):
+            return "changed"
+        return "changed" if not place.marker and was_deleted(place.root, row.dev) else "unknown"
 
 
 def compared(row: OutputRow) -> Comparison:

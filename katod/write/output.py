@@ -196,17 +196,25 @@ def has_nothing_else(place: OutputPath, known: FileFingerprint, intent: bytes) -
     """Return whether an output has what katod wrote to it, as far as it got with an intent, and no more.
 
     Only the size and the end of what it wrote before are compared. Another file with the same bytes does not count.
-    Raises OutputError if it cannot be opened; FileNotFoundError.
+    Raises OutputError if it cannot be opened, or its disk is not mounted.
     """
-    with _opened(place, create=False) as fd:
-        status = os.fstat(fd)
-        more = status.st_size - known.size
-        if signed(status.st_ino) != known.ino or not 0 <= more <= len(intent) + 1:
-            return False
-        following = os.pread(fd, more, known.size)
-        if following[:1] == b"\n" and _is_mid_line(fd, known.size):
-            intent = b"\n" + intent  # as `append` does
-        return intent.startswith(following) and _is_tail(fd, known.size, known.tail)
+    try:
+        with _opened(place, create=False) as fd:
+            return _has_nothing_else(fd, known, intent)
+    except FileNotFoundError:
+        require_root(place.path, place.root, place.marker, dev=known.dev)
+        return False
+
+
+def _has_nothing_else(fd: int, known: FileFingerprint, intent: bytes) -> bool:
+    status = os.fstat(fd)
+    more = status.st_size - known.size
+    if signed(status.st_ino) != known.ino or not 0 <= more <= len(intent) + 1:
+        return False
+    following = os.pread(fd, more, known.size)
+    if following[:1] == b"\n" and _is_mid_line(fd, known.size):
+        intent = b"\n" + intent  # as `append` does
+    return intent.startswith(following) and _is_tail(fd, known.size, known.tail)
 
 
 def is_output(fd: int, known: FileFingerprint, names_session: Named) -> bool:

@@ -72,6 +72,12 @@ def require_root(path: Path, root: Path, marker: str, *, dev: int | None = None)
         raise OutputError(f"{root} is empty and on another disk than before", path=path, hint=IS_IT_MOUNTED)
 
 
+def was_deleted(root: Path, dev: int) -> bool:
+    """Return whether a root that is not there was on the disk on which it would be: none is missing then."""
+    there = next(folder for folder in root.parents if os.path.isdir(folder))
+    return not os.path.lexists(root) and signed(os.stat(there).st_dev) == dev
+
+
 def _is_empty_elsewhere(path: Path, root: Path, dev: int) -> bool:
     try:
         return signed(root.stat().st_dev) != dev and not os.listdir(root)

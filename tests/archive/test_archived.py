@@ -179,6 +179,33 @@ def test_what_is_not_taken_back_stays(twice, tmp_path):
     assert len(shared(twice).recorded.parts) == 2
 
 
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_what_is_on_a_disk_that_is_away_is_not_taken_back(twice, tmp_path, is_gone):
+    """Whatever is exported while the output directory is not mounted, and although the session goes on."""
+    if is_gone:
+        twice.talk.path.unlink()
+        twice.once()
+    away = twice.out.rename(tmp_path / "away")
+    if not is_gone:
+        twice.talk.say(user("more"), says("I see."))
+    twice.cli("export", "--all", "-f", "markdown", "-o", str(tmp_path / "elsewhere"))
+    twice.share()
+    assert len(shared(twice).recorded.parts) == 2
+    away.rename(twice.out)
+    twice.share()
+    assert len(shared(twice).recorded.parts) == 2
+
+
+def test_what_was_taken_back_stays_so_while_its_disk_is_away(twice, tmp_path):
+    """Nobody knows what is in a transcript that cannot be read: it marks nothing anew."""
+    take_back(twice)
+    twice.share()
+    twice.out.rename(tmp_path / "away")
+    twice.talk.say(user("more"), says("I see."))
+    assert twice.share() == "updated 1\n"
+    assert len(shared(twice).recorded.parts) == 1
+
+
 def test_a_machine_takes_marks_away_that_it_made_under_another_name(twice):
     """Its earlier part stays readable, and may be read by programs of other machines. Those of others stay."""
     other = Machine("server", twice.shared.parent)

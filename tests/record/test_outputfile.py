@@ -1,12 +1,13 @@
 """Where outputs are: what was done to them, and their problems as the log has them."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from katod.model import Options
 from katod.record.output import Output
-from katod.record.outputfile import compared, is_as_written, is_reverted, output_path, without_names
+from katod.record.outputfile import compared, integrity, is_reverted, output_path, without_names
 from katod.store.rows import UNMARKED, OutputRow
 from katod.write.output import append, make, owner_number
 from tests.looping import each
@@ -39,8 +40,10 @@ def written(tmp_path):
     return written_to(tmp_path)
 
 
-def written_to(folder):
-    output = Output(ROW._replace(root=folder, path=folder / "login-page.md"))
+def written_to(folder, marker=""):
+    if marker:
+        (folder / marker).touch()
+    output = Output(ROW._replace(root=folder, path=folder / "login-page.md", marker=marker))
     for words in (b"## User\n\nfirst\n", b"\n## User\n\nthen\n"):
         output.adopt(append(output.place, words) if output.row.ino else _begun(output.row, words))
     return output.row
@@ -63,11 +66,11 @@ def test_an_older_copy_is_told_from_other_edits(written):
 
 def test_an_output_that_was_saved_anew_is_not_as_it_was_written(written):
     """Only its end is compared: something may have been taken out of it, by as many other characters."""
-    assert is_as_written(written)
+    assert integrity(written) == "whole"
     text = written.path.read_bytes()
     written.path.rename(written.path.with_name("older"))
     written.path.write_bytes(text)
-    assert not is_as_written(written)
+    assert integrity(written) == "changed"
 
 
 def test_an_output_that_cannot_be_opened_is_not_said_to_be_reverted(written):
@@ -100,7 +103,7 @@ def test_what_katod_is_writing_may_be_in_an_output(tmp_path_factory, following, 
     """All of it or a part, and no more: its row says that it is written a little later."""
     row = written_to(tmp_path_factory.mktemp("out"))
     row.path.write_bytes(row.path.read_bytes() + following)
-    assert is_as_written(row._replace(intent=intent)) == expected
+    assert (integrity(row._replace(intent=intent)) == "whole") == expected
 
 
 def test_katod_may_have_ended_a_line_of_others_first(tmp_path):
@@ -111,5 +114,41 @@ def test_katod_may_have_ended_a_line_of_others_first(tmp_path):
     row = output.row._replace(intent=b"## User\n\nmore\n")
     append(output_path(row), row.intent)
     assert row.path.read_bytes().endswith(b"mine\n## User\n\nmore\n")
-    assert is_as_written(row)
-    assert not is_as_written(row._replace(intent=b"other\n"))
+    assert integrity(row) == "whole"
+    assert integrity(row._replace(intent=b"other\n")) == "changed"
+
+
+@each(
+    ("change", "marker", "expected"),
+    [
+        ("deleted", "", "changed"),
+        ("linked", "", "changed"),
+        ("a directory", "", "changed"),
+        ("a file above", "", "changed"),
+        ("without marker", ".katod-0123456789abcdef", "unknown"),
+        ("without root", ".katod-0123456789abcdef", "unknown"),
+        ("without root", "", "changed"),
+        ("without its disk", "", "unknown"),
+    ],
+)
+def test_a_disk_that_is_away_says_nothing(tmp_path_factory, change, marker, expected):
+    """The output directory may be on one; a project that is gone was deleted, if it was on the disk that is there."""
+    root = tmp_path_factory.mktemp("out") / "root"
+    root.mkdir()
+    row = written_to(root, marker)
+    if change in ("deleted", "linked", "a directory"):
+        row.path.unlink()
+    if change == "linked":
+        row.path.symlink_to(root.parent)
+    elif change == "a directory":
+        row.path.mkdir()
+    elif change == "without marker":
+        row.path.unlink()
+        (root / marker).unlink()
+    elif change != "deleted":
+        shutil.rmtree(root)
+    if change == "a file above":
+        root.write_bytes(b"")
+    elif change == "without its disk":
+        row = row._replace(dev=row.dev + 1)
+    assert integrity(row) == expected

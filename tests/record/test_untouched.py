@@ -31,7 +31,7 @@ def running(world):
 def names(world):
     ledger = Ledger.read(world.state)
     try:
-        return [row.path.name for _, row in untouched(ledger)]
+        return [row.path.name for _, row in untouched(ledger).whole]
     finally:
         ledger.close()
 
