@@ -23,7 +23,7 @@ from katod.cli.context import Context
 from katod.cli.excluding import policy_of, remember_excluded
 from katod.cli.formatchoice import TABLES, require_page
 from katod.cli.printing import say
-from katod.cli.unmarking import unmark_elsewhere
+from katod.cli.unmarking import say_aside, unmark_elsewhere
 from katod.config import with_home
 from katod.errors import GitError, KatodError
 from katod.formatspec import MARKDOWN
@@ -59,7 +59,7 @@ def export_everything(
     repository = ArchiveRepository(root) if commit else None
     with opened(root, machine) as folder:
         _remember(context, root)
-        _say_aside(folder)
+        say_aside(folder)
         outputs = context.outputs()
         marking = noted(outputs, folder.manifest, form)
         sessions = context.found(with_words=True, outputs=marking).values()
@@ -92,12 +92,6 @@ def _place(context: Context, output: Path) -> tuple[Machine, Path]:
     is_shared = output in map(real_path, archive.folders)
     machine = this_machine(archive.machine if is_shared else "", context.state)
     return machine, output / machine.folder
-
-
-def _say_aside(folder: ExportFolder) -> None:
-    if folder.aside:
-        what = f"the list of exports was damaged and was renamed to {folder.aside}; no files were lost"
-        say(f"katod: {folder.root}: {what}", err=True)
 
 
 def _require_complete(result: Result, count: int) -> None:

@@ -24,6 +24,7 @@ from katod.cli.parameters import SESSION
 from katod.cli.printing import say
 from katod.cli.record import ask
 from katod.cli.selection import select_known
+from katod.cli.unmarking import say_aside
 from katod.config import rescue_path
 from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused
 from katod.model import SessionKey
@@ -164,6 +165,7 @@ class Copies:
         """Mark nothing of the session as recorded any more: other machines give it to no program then."""
         for root in (root for root, entries in self._found.items() if entries):
             with suppress(KatodError, OSError), opened(root) as folder:  # the next export does it
+                say_aside(folder)
                 unmark(folder, lambda entry: not self._sessions.has(entry.slot[0]))
                 folder.compact()
 

@@ -48,6 +48,13 @@ def unmark_elsewhere(
     return commits
 
 
+def say_aside(folder: ExportFolder) -> None:
+    """Say that the list of a folder was damaged, if it was."""
+    if folder.aside:
+        what = f"the list of exports was damaged and was renamed to {folder.aside}; no files were lost"
+        say(f"katod: {folder.root}: {what}", err=True)
+
+
 def _committed_parts(present: ExportFolder | None) -> Path | None:
     """Return the shared folder in which earlier parts of this machine are committed as well."""
     return present.root.parent if present is not None and present.manifest.machine.id else None
@@ -72,6 +79,7 @@ def _say_failed(root: Path, error: KatodError | OSError) -> None:
 def _unmark(root: Path, holds: Holds, policy: Policy, repository: ArchiveRepository | None) -> list[tuple[str, Commit]]:
     """Take marks away in a folder; return the commit of that, if there is one. Raises KatodError or OSError."""
     with opened(root) as folder:
+        say_aside(folder)
         unmark(folder, holds, policy)
         folder.compact()
         if repository is None:

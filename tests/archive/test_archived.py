@@ -279,6 +279,22 @@ def test_a_list_elsewhere_is_opened_only_if_a_mark_has_to_go(twice, tmp_path, mo
     assert sorted(reads) == sorted(root / MANIFEST for root in (tmp_path / "backup", tmp_path / "other", twice.part))
 
 
+def test_a_damaged_list_elsewhere_is_kept_and_said(twice, tmp_path):
+    """As one in the directory to which one exports: its sessions are not listed until that is exported to again."""
+    twice.session(2).say(user("words"), says("more"))
+    twice.share()
+    path = twice.part / MANIFEST
+    path.write_bytes(path.read_bytes() + b'{"session": garbage\n')
+    take_back(twice)
+    twice.cli("export", "--all", "-f", "markdown", "-o", str(tmp_path / "elsewhere"))
+    aside = ".katod-export.damaged-1.jsonl"
+    assert twice.said == (
+        f"katod: {twice.part}: the list of exports was damaged and was renamed to {aside}; no files were lost\n"
+    )
+    assert b"garbage" in (twice.part / aside).read_bytes()
+    assert b"garbage" not in path.read_bytes()
+
+
 def test_what_is_recorded_later_is_noted_with_the_next_export(tmp_path):
     """Although nothing in the session has changed."""
     laptop = Machine("laptop", tmp_path)

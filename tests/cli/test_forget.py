@@ -31,6 +31,17 @@ def maker(world):
 
 
 @pytest.mark.usefixtures("maker")
+def test_a_damaged_list_that_is_set_aside_is_named(world):
+    """Although the copies in its folder stay."""
+    folder = world.home / "all"
+    world.cli("export", "--all", "-o", str(folder))
+    with (folder / MANIFEST).open("a") as file:
+        file.write("damaged\n")
+    world.cli("forget", "1", "--yes")
+    assert world.said.startswith(f"katod: {folder}: the list of exports was damaged and was renamed to .katod-export.")
+
+
+@pytest.mark.usefixtures("maker")
 def test_without_a_terminal_it_has_to_be_sure(world):
     """What would be dropped is shown; without --yes, and nobody to ask, nothing is."""
     shown = world.cli("forget", "1", code=1)
