@@ -18,11 +18,11 @@ class Exclusion:
         self._policy = policy
         self._known = {"": False}
 
-    def covers(self, slot: Slot, cwd: str) -> bool:
+    def covers(self, slot: Slot, cwd: str, *, looking: bool = False) -> bool:
         """Return whether the project of a session or its parent's is excluded. Raises OSError if busy.
 
-        Of a session that names none any more, it is the one that it had. Parents are asked about before their
-        sub-agents.
+        Of a session that names none any more, it is the one that it had, also as lists of other exports say, if they
+        are to be read for that: `looking`. Parents are asked about before their sub-agents.
         """
         key, form = slot
         above = key._replace(subagent="")
@@ -32,16 +32,20 @@ class Exclusion:
             self.found[str(key)] = cwd
             return True
         place = self._asked.get(above) or self._listed(above, form)
-        had = "" if cwd else self._had(key)
-        had_above = self._had(above) if key.subagent and not place else ""
-        return any(map(self.excludes, (place, had, had_above)))
+        if self.excludes(place) or (not cwd and self._had_excluded(key, looking=looking)):
+            return True
+        return bool(key.subagent) and not place and self._had_excluded(above, looking=looking)
 
     def _listed(self, key: SessionKey, form: str) -> str:
         entry = self._entries.get((key, form))
         return entry.cwd if entry is not None else ""
 
-    def _had(self, key: SessionKey) -> str:
-        return self._policy.projects.get(str(key), "")
+    def _had_excluded(self, key: SessionKey, *, looking: bool) -> bool:
+        had = self._policy.projects.of(key, looking=looking)
+        if had and self.excludes(had):
+            self.found[str(key)] = had
+            return True
+        return had is None
 
     def excludes(self, cwd: str) -> bool:
         """Return whether a project is excluded. Raises OSError if busy."""

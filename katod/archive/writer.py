@@ -70,7 +70,7 @@ class Writer:
     def _write(self, task: Task, talk: Talk | None) -> Outcome:
         if talk is None:
             return self._nothing(task)
-        if self._exclusion.covers(task.slot, talk.metadata.cwd):
+        if self._exclusion.covers(task.slot, talk.metadata.cwd, looking=True):
             return self._excluded(task, talk)
         return self._renew(task, talk) if task.name else self._create(task, talk)
 

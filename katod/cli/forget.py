@@ -11,7 +11,7 @@ import click
 
 from katod.archive.claims import ClaimedSessions, Witnesses
 from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, names_of_others
-from katod.archive.excludedonce import forget_excluded
+from katod.archive.excludedonce import forget_excluded, sessions_excluded
 from katod.archive.folder import DRAFT, opened
 from katod.archive.folders import damaged_list, known_folders
 from katod.archive.machine import this_machine
@@ -19,6 +19,7 @@ from katod.archive.manifest import MANIFEST, Entry
 from katod.archive.marks import unmark
 from katod.archive.update import line_of
 from katod.cli.context import Context
+from katod.cli.excluding import excluded_among
 from katod.cli.opening import clear as clear_pages
 from katod.cli.parameters import SESSION
 from katod.cli.printing import say
@@ -62,7 +63,7 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     executed again, but a new `::start` records it again. katod shows what it will delete, and asks first.
     """
     claims = ClaimedSessions(listed_copies(context.state), known_sessions(context.state))
-    key = select_known(context, session, [*claims.sessions()])
+    key = select_known(context, session, [*claims.sessions(), *sessions_excluded(context.state)])
     sessions = ForgottenFamily.of(context, key, claims)
     copies, rows = Copies(context.state, claims.copies, sessions), TableRows(context, sessions)
     elsewhere = (*copies.described(outputs=outputs), *rows.described(outputs=outputs))
@@ -71,12 +72,13 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     if not yes and not _agreed():
         say("Nothing was changed.")
         return
+    excluded = excluded_among(context, sessions.keys)
     if outputs:
         rows.ask()
     for one in (*sessions.others, key):  # whatever is forgotten last can be named again after a kill
         _ask(context, one, WITH_OUTPUTS if outputs else "")
     clear_pages(0)
-    forget_excluded(context.state, sessions.keys)
+    forget_excluded(context.state, sessions.keys, excluded)
     say(f"{key} is forgotten")
     if outputs:
         _delete([path for path, _ in sessions.transcripts.values()], copies, rows)

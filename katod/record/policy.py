@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from katod import __version__
 from katod.command.target import check_folder, require_outside_agents
@@ -19,7 +19,7 @@ from katod.discover.roots import Root
 from katod.errors import TargetRefused
 from katod.formats.redact.version import RULES_VERSION
 from katod.formatspec import FORMATS, MARKDOWN
-from katod.model import Options, Tools
+from katod.model import Options, SessionKey, Tools
 from katod.project.allowed import Allowed, in_effect, may_exclude
 from katod.project.form import NAME, ProjectFile
 from katod.record.projectglobs import is_matched, real_path
@@ -104,7 +104,26 @@ class Project(NamedTuple):
     refused: str = ""
 
 
+class KnownProjects(Protocol):
+    """What is known of the projects of sessions that do not name them any more."""
+
+    def of(self, key: SessionKey, *, looking: bool) -> str | None:
+        """Return a session's project, empty if none is known; None if only that is known that it was excluded.
+
+        `looking` reads also what is not at hand.
+        """
+
+
+class _NoProjects:
+    """Nothing is known of any."""
+
+    def of(self, key: SessionKey, *, looking: bool) -> str:  # noqa: ARG002 - it is the same of each
+        """Return nothing."""
+        return ""
+
+
 _NO_PROJECT: Final = Project()
+_NO_PROJECTS: Final = _NoProjects()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +138,7 @@ class Policy:
     allowed: Allowed | None = None  # the projects' files that count
     project: Project = _NO_PROJECT
     worktrees: Mapping[str, str] = field(default_factory=dict)  # those of the ledger: they may be gone
-    projects: Mapping[str, str] = field(default_factory=dict)  # of sessions that may not name them any more
+    projects: KnownProjects = _NO_PROJECTS  # of sessions that may not name them any more
 
     @classmethod
     def of(cls, settings: Settings, protected: tuple[Path, ...], paused: str = "") -> "Policy":

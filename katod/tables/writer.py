@@ -188,7 +188,7 @@ class TablesWriter:
         self._new[partition][str(key)] = NewRows(entry, self._spool.take(read))
 
     def _is_excluded(self, key: SessionKey, said: StagedSession) -> bool:
-        if self._exclusion.covers(self._data.slot(key), said.cwd):
+        if self._exclusion.covers(self._data.slot(key), said.cwd, looking=True):
             return True
         return self._exclusion.excludes(self._cwds.get(key._replace(subagent=""), ""))
 
