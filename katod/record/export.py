@@ -72,7 +72,7 @@ def replay(
             if not skip_missing:
                 raise
     if last is not None and last.limit is None:
-        for event in stream.settle(last):
+        for event in stream.settle(last, provisional):
             yield event, stream.metadata
 
 

@@ -131,10 +131,16 @@ class SessionStream:
             provisional.update(event.id for message in messages for event in message)
         yield from self._new(messages, source, self.seen)
 
-    def settle(self, source: Readable) -> Iterator[Event]:
-        """Yield the events that wait for a later record, of a session that is complete; `source` is its last one."""
+    def settle(self, source: Readable, provisional: set[str] | None = None) -> Iterator[Event]:
+        """Yield the events that wait for a later record, of a session that is complete; `source` is its last one.
+
+        The set gets the ids of those that such a record may show to be an echo.
+        """
         if self._echoes:
-            yield from self._passed(self._echoes.settle(), source, self.seen)
+            passed = self._echoes.settle()
+            if provisional is not None:
+                provisional.update(one.event.id for one in passed)
+            yield from self._passed(passed, source, self.seen)
         if self._order:
             for one in self._order.settle():
                 self._admit(one, source, self.seen)

@@ -219,6 +219,22 @@ def test_a_prompt_that_waits_makes_no_copy_once_it_is_said(world, folder, export
     assert [text.count(f"and a basket {number}") for number in range(2)] == [1, 1]
 
 
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_what_may_be_an_echo_makes_no_copy_once_it_is_one(world, folder, export, agent):
+    """A client writes its history again, and an export comes after its first words."""
+    said = [user("one"), says("first"), user("two"), says("second")]
+    one = world.session(1, agent).say(*said)
+    export()
+    one.say(said[0])
+    export()
+    one.say(*said[1:])
+    export()
+    one.say(user("three"), says("third"))
+    assert export() == "updated 1"
+    [text] = texts(folder).values()
+    assert [text.count(words) for words in ("first", "second", "third")] == [1, 1, 1]
+
+
 def test_what_is_under_way_is_not_lost(world, folder, export):
     """An answer that OpenCode has not completed has the id already under which it is told then."""
     one = OpenCode(world).say(user("words"), says("answer"))
