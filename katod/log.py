@@ -1,7 +1,8 @@
 """Every log event by name. Log lines contain ids, numbers, offsets and counts, never conversation text.
 
 Nor do they contain a path of a session or of an output, as that may have a title or the name of a project in it: a
-session is named by its key, an output by the number of its recording. `katod status` says which file that is.
+session is named by its key, an output by the number of its recording, a folder of sessions by the agent's root.
+`katod status` says which file that is.
 """
 
 import os
@@ -69,11 +70,11 @@ class EventLog:
         self._emit("error", "settings.rejected", path=path, problem=problem)
 
     def watch_lost(self, path: str, problem: str) -> None:
-        """The file watcher cannot watch this path; the sweep still finds changes."""
+        """A directory in this root (`path`) cannot be watched; the sweep still finds changes."""
         self._emit("warning", "watch.lost", path=path, problem=problem)
 
     def watch_missed(self, path: str) -> None:
-        """A file in this directory changed without a hint; from now on, all sweeps look at all files."""
+        """A file in this root (`path`) changed without a hint; from now on, all sweeps look at all files."""
         self._emit("warning", "watch.missed", path=path)
 
     def signs_failed(self, path: str, problem: str) -> None:

@@ -64,7 +64,7 @@ _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 @click.option(
     "--clear",
     is_flag=True,
-    help="Clear the lists of interrupted recordings, refused commands, misread lines and project files.",
+    help="Clear the lists of interrupted recordings, refused commands, lines that resemble commands and project files.",
 )
 @click.pass_obj
 def status(context: Context, as_json: bool, watch: bool, everything: bool, clear: bool) -> None:

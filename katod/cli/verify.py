@@ -69,8 +69,8 @@ def verify(
     over a transcript.
 
     With --chain, no session file is needed: the events in each recording in JSONL are compared with the head of the
-    chain over what katod wrote to it. That finds accidents; whoever can change both finds nothing wrong. A head that
-    you published with `katod seal --head` finds every change.
+    chain over what katod wrote to it. That finds accidents; someone who can change both can hide a change. A head that
+    you published with `katod seal --head` reveals every change.
     """
     if chain:
         exclude("--chain goes with no other option", append_missing, yes, strict, as_json)

@@ -66,10 +66,10 @@ def examine(case: Case) -> Iterator[Finding]:
 
 def _silent(reason: str, *, wanted: bool) -> Finding:
     """Return what it means that no desktop takes notifications: only a warning if it was asked for."""
-    what = f"desktop notifications cannot be shown: {reason}"
     if wanted:
+        what = f"desktop notifications cannot be shown: {reason}"
         return warning("daemon.notifications", what, "start a notification server, or set `recording.notify` to false")
-    return ok("daemon.notifications", f"{what}; use `katod status` instead")
+    return ok("daemon.notifications", f"news is in `katod status`, not in desktop notifications ({reason})")
 
 
 def _alone(pid: int | None, why: str, start: str, change: str) -> Finding:
