@@ -162,7 +162,7 @@ class DeliveryRefused(DeliveryError):
 
 
 class DeliveryStopped(DeliveryError):
-    """Nothing can be sent to a destination, or katod does not send to it, until this changes there or here."""
+    """Nothing can be sent to a destination, until this changes there or in the settings."""
 
     def __init__(self, what: str, *, hint: str = "") -> None:
         super().__init__(what)
