@@ -295,11 +295,11 @@ def _described(context: Context, sessions: ForgottenFamily, *, outputs: bool) ->
     key, remains = sessions.key, sessions.remains
     yield from _named(context, key)
     if key in saved_keys(rescue_path()):
-        yield "  and deletes what was saved of it from deletion (`katod rescue`)"
+        yield "  and deletes its rescued copy (`katod rescue`)"
     elif key._replace(subagent="") in saved_keys(rescue_path()):
-        yield "  and leaves nothing of it in what was saved of its session from deletion (`katod rescue`)"
+        yield "  and removes it from the rescued copy of its parent session (`katod rescue`)"
     if context.settings.recording.rescue:
-        yield "  and saves it from deletion no more, whatever is said in it from now on"
+        yield "  and never rescues it again"
     for one in sorted(sessions.keys - {key}):
         yield f"  and its sub-agent {one}"
     if outputs and not remains.outputs:

@@ -84,7 +84,7 @@ def seal(
     events so far. `katod seal --verify NAME.head.json` checks the recording against it.
     """
     if new_key:
-        exclude("--new-key goes with no other option than --key", record, verify, checkpoint, signature, head)
+        exclude("--new-key can be combined only with --key", record, verify, checkpoint, signature, head)
         require_extra()
         _make(key or seal_key_path())
         return
@@ -92,7 +92,7 @@ def seal(
         raise click.UsageError("Missing argument 'RECORD'.")
     require_extra()
     if head:
-        exclude("--head goes with no other option than --key", verify, checkpoint, signature, recording)
+        exclude("--head can be combined only with --key", verify, checkpoint, signature, recording)
         publish(context, str(record), _private(key))
     elif verify:
         exclude("--verify says itself whether it is a checkpoint: leave out --checkpoint", checkpoint)
@@ -250,7 +250,7 @@ def _told(record: SignedRecord, verified: Verified, name: str) -> Iterator[tuple
     """Yield what the signature and the record say, with what it is called."""
     yield "signed by", name
     if verified.claims.issuer != name:
-        yield "calling", f"itself {verified.claims.issuer!r}: who that is, only you can know of this key"
+        yield "issuer", f"{verified.claims.issuer!r} (not derived from the key, so katod cannot check it)"
     yield "session", record.session
     yield "agent", f"{record.agent or 'unknown'}, model {record.model} of {record.provider}"
     yield "began", _shown(record.start)

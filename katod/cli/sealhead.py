@@ -21,7 +21,7 @@ from katod.smallfile import create_small, read_small
 from katod.store.rows import OutputRow
 
 HEAD: Final = ".head.json"
-_SHARED: Final = 0o644  # less what the umask takes: it is to be passed on
+_SHARED: Final = 0o644  # less what the umask takes: it is to be published
 _MEANING: Final = (
     "This proves that these events are as they were when the head was signed, not that what was said is true."
 )
@@ -40,7 +40,7 @@ def publish(context: Context, recording: str, key: PrivateKey) -> None:
     _create(beside, sign(claims, {}, head.data(), key.sign))  # first: a head without a signature looks like one
     _create(path, head.data())
     say(f"wrote {path}: the head after {head.chain.events:,} events")
-    say(f"wrote {beside}: its signature; give away both")
+    say(f"wrote {beside}: its signature; publish both")
     if doubt := head.chain.doubt():
         say(doubt, err=True)
 
@@ -67,7 +67,9 @@ def _create(path: Path, data: bytes) -> None:
     except FileExistsError:
         if read_small(path, LARGEST) != data:
             hint = "move it away, if it is of another recording"
-            raise SealError("another head after as many events was published there", path=path, hint=hint) from None
+            raise SealError(
+                "a different head for the same number of events is already there", path=path, hint=hint
+            ) from None
 
 
 def _head_of(row: OutputRow) -> PublishedHead:

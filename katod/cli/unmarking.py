@@ -16,7 +16,7 @@ from katod.model import SessionKey
 from katod.record.policy import Policy
 from katod.store.rows import OutputRow
 
-_WHAT: Final = "it may say that something was recorded that you took back since"
+_WHAT: Final = "it may still mark parts that you have since removed as recorded"
 
 
 def unmark_elsewhere(

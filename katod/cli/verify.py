@@ -65,7 +65,8 @@ def verify(
     RECORDING is the number or the file of a recording, or its session. Without it, all recordings are checked. katod
     renders each recording again and compares it with the file; text that you added is ignored, and so are front matter,
     the title and line ends. The exit code is 1 if anything is missing or changed. A second line says what became of the
-    agent's records: told, left out by name, or not understood. Use `--append-missing` if an editor saved an older copy
+    agent's records: translated, left out by name, or not
+    understood. Use `--append-missing` if an editor saved an older copy
     over a transcript.
 
     With --chain, no session file is needed: the events in each recording in JSONL are compared with the head of the
@@ -73,7 +74,7 @@ def verify(
     you published with `katod seal --head` reveals every change.
     """
     if chain:
-        exclude("--chain goes with no other option", append_missing, yes, strict, as_json)
+        exclude("--chain cannot be combined with other options", append_missing, yes, strict, as_json)
         check_chains(context, recording)
         return
     rows, results = select_recordings(context, recording), Counter[bool | None]()
@@ -124,7 +125,7 @@ def chain_verdict(row: OutputRow) -> tuple[bool, str]:
     if found.whole.after(waiting).is_at(kept):
         if doubt := kept.doubt():
             about = f", but {doubt}{about}"
-        return True, f"all {kept.events:,} events as they were written{about}"
+        return True, f"all {kept.events:,} events are intact{about}"
     if found.whole.events != kept.events:
         return False, f"has {found.whole.events:,} of {kept.events:,} events{about}"
     return False, f"an event was changed or moved{about}"
@@ -164,7 +165,7 @@ def _as_json(row: OutputRow, key: str, verdict: Verdict) -> dict[str, Any]:
 def receipt_in_words(receipt: dict[str, Any]) -> str:
     """Return what became of the records of a session, in a line for people."""
     left, unknown = receipt["leftOut"], receipt["notUnderstood"]
-    parts = [f"{receipt['told']:,} of {receipt['records']:,} told"]
+    parts = [f"{receipt['told']:,} of {receipt['records']:,} translated"]
     parts += [f"{receipt['repeated']:,} written again"] if receipt["repeated"] else []
     parts += [f"{sum(left.values()):,} left out ({_names(left)})"] if left else []
     parts += [f"{sum(unknown.values()):,} not understood ({_names(unknown)})"] if unknown else []
@@ -258,5 +259,5 @@ def _compare(missing: Missing) -> Verdict:
     if missing.has_other_receipts:
         return Verdict(good=True, text=f"all {len(pieces)} parts found; the agent's records were counted differently")
     if missing.has_other_session:
-        return Verdict(good=True, text=f"all {len(pieces)} parts as they were written, and their session was changed")
+        return Verdict(good=True, text=f"all {len(pieces)} parts are intact, but the session has changed since")
     return Verdict(good=True, text=f"all {len(pieces)} parts found, in a file that was edited")

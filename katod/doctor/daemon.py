@@ -29,7 +29,7 @@ _NAMES_DIRECTORY: Final[dict[str, tuple[Callable[[], Path], ...]]] = {
     "KATOD_DATA_DIR": (data_path,), "XDG_DATA_HOME": (data_path,),
     "XDG_CONFIG_HOME": (config_path, seal_key_path),
 }  # fmt: skip
-_FIRST: Final = "first, mend the state directory; then "
+_FIRST: Final = "first, repair the state directory; then "
 _INSTALL: Final = "run `katod service install`"
 _CHANGE: Final = "to start it at login, stop it, then run `katod service install`"
 

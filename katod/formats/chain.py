@@ -51,7 +51,7 @@ class ChainHead(NamedTuple):
         events, head, unchecked = row["events"], bytes.fromhex(row["head"]), row.get("unchecked", 0)
         counts = type(events) is int and type(unchecked) is int and 0 <= unchecked <= events
         if not counts or len(head) != len(_START):
-            raise ValueError("this is no head of a chain")
+            raise ValueError("this is not the head of a chain")
         return cls(events, head, unchecked)
 
 

@@ -29,7 +29,9 @@ from katod.store.rows import OutputRow, PersonalRow, SourceRow
 
 _PIECE: Final = 64 * 1024  # characters
 _SOME: Final = 5  # sessions that are named if several are meant
-_GONE: Final = "this recording is kept in a form that is not given out, and the agent has deleted its session file"
+_GONE: Final = (
+    "this recording is stored in a format that is not available here, and the agent has deleted its session file"
+)
 _LIST: Final = "`list_sessions` lists them; only what a person recorded can be read"
 
 
@@ -54,7 +56,7 @@ class GivenRecording(Protocol):
 
     @property
     def size(self) -> int:
-        """The size of its transcript, in bytes; 0 if it is not given out."""
+        """The size of its transcript, in bytes; 0 if it is not available."""
 
     @property
     def changed_ns(self) -> int:

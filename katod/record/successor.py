@@ -66,7 +66,7 @@ class Successors:
         output.set_successor(str(successor))
         with self._ledger.transaction():
             output.save(self._ledger)
-        self._log.recording_left(str(session.row.key), output.id)
+        self._log.recording_abandoned(str(session.row.key), output.id)
         self._tell(News.of("left", output.row, f"it {NOT_RECORDED}")._replace(says="katod: a new session began"))
 
 

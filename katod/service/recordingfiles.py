@@ -55,7 +55,7 @@ class RecordingFiles:
         except OSError as error:
             self._seen = self._shown = None  # some may be written
             if not self._failed:
-                self._log.signs_failed(str(self._folder), safe_message(error))
+                self._log.statusfiles_failed(str(self._folder), safe_message(error))
             self._failed, self._retry = True, time.monotonic() + _PAUSE
         else:
             self._failed, self._seen, self._shown = False, seen, wanted

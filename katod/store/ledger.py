@@ -147,7 +147,7 @@ class Ledger:
             ledger = cls(connection)
             ledger.check()
         except LedgerDamaged as error:
-            raise LedgerDamaged(f"damaged: {error.what}", path=path, hint=integrity.HOW_TO_MEND) from error
+            raise LedgerDamaged(f"damaged: {error.what}", path=path, hint=integrity.HOW_TO_REPAIR) from error
         except OSError as error:
             raise LedgerError(
                 f"cannot be read: {error.strerror}", path=path, hint="check its owner and mode"

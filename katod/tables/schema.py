@@ -64,7 +64,7 @@ MESSAGES: Final = TableSpec("messages", "a message of the user or the assistant"
     TableColumn("id", "text", "the id of its event"),
     TableColumn("role", "text", "`user` or `assistant`", repeats=True),
     TableColumn("typed", "flag", "whether a person is known to have typed it"),
-    TableColumn("subtype", "text", "what it is beside that, such as `slash-command` or `task`", repeats=True),
+    TableColumn("subtype", "text", "what it is besides that, such as `slash-command` or `task`", repeats=True),
     TableColumn("speaker", "text", "which agent said it, if it is between agents", repeats=True),
     TableColumn("text", "text", "what was said"),
     _TIME, _TURN, _MODEL,
@@ -87,7 +87,7 @@ CALLS: Final = TableSpec("calls", "a call of a tool, with its result", (
     TableColumn("result", "text", "the text of the result"),
     _TURN, _MODEL,
 ))  # fmt: skip
-USAGE: Final = TableSpec("usage", "what a session used on one day of one model, as `katod usage` counts", (
+USAGE: Final = TableSpec("usage", "a session's usage per day and model, as `katod usage` counts", (
     _SESSION,
     TableColumn("project", "text", "the directory that it counts for", repeats=True),
     TableColumn("day", "day", "the day, in the time zone of the machine; null if it is unknown"),

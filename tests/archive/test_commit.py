@@ -344,7 +344,7 @@ def test_who_commits_has_to_be_known(laptop, monkeypatch):
 def test_commit_is_for_all(laptop):
     """One session is no archive."""
     laptop.cli("export", "latest", "--commit", code=2)
-    assert "--commit goes with --all" in laptop.said
+    assert "--commit requires --all" in laptop.said
 
 
 @pytest.mark.parametrize("merges", [1, pytest.param(60, marks=pytest.mark.slow)])

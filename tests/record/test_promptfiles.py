@@ -177,7 +177,7 @@ def test_too_many_files_are_said(tmp_path: Any, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / ".x/commands").mkdir(parents=True)
     for number in range(20):
         (tmp_path / f".x/commands/{number}.md").write_text("hello")
-    assert "give the command alone" in why_not_typed(command(), str(tmp_path))
+    assert "send the command in a message of its own" in why_not_typed(command(), str(tmp_path))
     assert not why_not_typed(command(beside=""), str(tmp_path))
 
 

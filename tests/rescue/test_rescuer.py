@@ -451,7 +451,7 @@ def test_forgetting_a_session_deletes_its_copy(world: World, ledger: str) -> Non
     world.process()
     for path in world.state.glob("ledger*") if ledger == "lost" else ():
         path.unlink()
-    assert "deletes what was saved of it from deletion" in world.cli("forget", maker.session, "--yes")
+    assert "deletes its rescued copy" in world.cli("forget", maker.session, "--yes")
     assert not [path for path in rescued(world).rglob("*") if path.is_file()]
 
 
@@ -1198,7 +1198,7 @@ def test_a_forgotten_session_is_not_saved_again(world: World, make: type[Maker],
     maker, other = told(make(world), 3, "the secret plan"), told(make(world, OTHER), 40, "something else")
     world.process()
     said = world.cli("forget", f"{maker.agent}:{maker.session[:8]}", "--yes")
-    assert "saves it from deletion no more" in said
+    assert "never rescues it again" in said
     if then != "touched":
         told(maker, 0, "::start again\nmore" if then == "recorded again" else "more")
     age(maker.path, 40)
@@ -1241,7 +1241,7 @@ def test_a_forgotten_sub_agent_leaves_the_copy_of_its_session(world: World, *, a
         maker.path.unlink()
         world.process()
     said = world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
-    assert "leaves nothing of it in what was saved of its session from deletion" in said
+    assert "removes it from the rescued copy of its parent session" in said
     [about] = saved(world).values()
     assert content(world, about) == wanted
     assert b"secret plan" not in b"".join(path.read_bytes() for path in place.parent.iterdir())

@@ -57,7 +57,7 @@ class Refusal(NamedTuple):
 
 _HOST: Final = Refusal(421, "WRONG_HOST", "this server is not reached by that name")
 _ORIGIN: Final = Refusal(403, "WRONG_ORIGIN", "requests of other pages are refused")
-LINK: Final = Refusal(403, "FROM_ELSEWHERE", "a page of another site led here")
+LINK: Final = Refusal(403, "FROM_ELSEWHERE", "this link is on a page of another site")
 _TOKEN: Final = Refusal(401, "UNAUTHORIZED", "a token is needed: `katod serve` printed where it is")
 
 
