@@ -250,7 +250,7 @@ class Daemon:
             sd_notify("WATCHDOG=1")
 
     def tell_states(self) -> None:
-        """Tell of recorded sessions that wait for their person, or are done after a while."""
+        """Tell of recorded sessions that wait for the user, or are done after a while."""
         heard = self._discovery.heard()
         for session in self._pipeline.recorded():
             if session.is_read:
@@ -328,7 +328,7 @@ class Daemon:
         return "" if expected else f"{path} is no session file that can be expected"
 
     def _keep_words(self, request: Request, word: Saying) -> str:
-        """Keep what the person says of a session, whether it is followed or not."""
+        """Keep what the user says of a session, whether it is followed or not."""
         with self._ledger.transaction():
             self._ledger.personal.save(said_of(self._ledger.personal.of(request.key), word, request.name))
         return ""

@@ -93,7 +93,7 @@ class Context:
     def found(
         self, *, with_words: bool = False, outputs: Iterable[tuple[SessionKey, OutputRow]] = ()
     ) -> dict[SessionKey, FoundSession]:
-        """Return every session on disk; `with_words`, also with what its person says of it; each with its outputs."""
+        """Return every session on disk; `with_words`, also with what the user says of it; each with its outputs."""
         found = find_sessions(self._roots_to_read(), self.problems, self.said() if with_words else {})
         for key, output in outputs:
             if key in found:

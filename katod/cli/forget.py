@@ -321,7 +321,7 @@ def _delivered(remains: Remains) -> Iterator[str]:
 
 
 def _named(context: Context, key: SessionKey) -> Iterator[str]:
-    """Yield which session it is, as lists name it, and that what its person said of it goes as well."""
+    """Yield which session it is, as lists name it, and that what the user said of it goes as well."""
     from katod.cli.sessionrow import called  # noqa: PLC0415 - it loads the translation
 
     yield f"katod forgets {called(context, key)}"
@@ -349,7 +349,7 @@ def _fate(row: OutputRow, transcript: tuple[Path, str] | None, *, outputs: bool)
 
 
 def _agreed() -> bool:
-    """Return whether the person agrees. Raises SelectionError where nobody can be asked."""
+    """Return whether the user agrees. Raises SelectionError where nobody can be asked."""
     if not _can_ask():
         raise SelectionError("nothing was changed: confirmation needs a terminal", hint="use --yes to confirm")
     return click.confirm("Go on?")

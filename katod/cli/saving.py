@@ -44,7 +44,7 @@ def offer_rescue(context: Context, files: Files) -> None:
 
 
 def _write(context: Context, files: Files, *, wanted: bool) -> None:
-    """Write the answer to the configuration. Raises SetupError with what its person can write."""
+    """Write the answer to the configuration. Raises SetupError with what the user can write."""
     hint = f"set `{_TABLE}.{_KEY} = {str(wanted).lower()}` in it yourself"
     try:
         found = files.read(context.config_path)

@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is missing; what its person changed is there."""
+        """Whether nothing is missing; what the user changed is there."""
         return bool(self.good) or (self.missing is not None and not self.missing.absent)
 
 
@@ -207,7 +207,7 @@ def _append(context: Context, row: OutputRow, missing: Missing, *, yes: bool) ->
 
 
 def _note_complete(context: Context, row: OutputRow) -> None:
-    """Note that an output lacks nothing over which an older copy was saved: its person has put the newer one back.
+    """Note that an output lacks nothing over which an older copy was saved: the user has put the newer one back.
 
     What cannot be noted now is noted the next time.
     """

@@ -81,7 +81,7 @@ def chain_of(lines: Iterable[bytes], wanted: int | None = None) -> Chained:
 
 
 def _what_is_strange(number: int, line: bytes) -> str:
-    if is_event(line) and line.endswith(b"\r\n"):  # a note may end as its person's editor ends lines
+    if is_event(line) and line.endswith(b"\r\n"):  # a note may end as the user's editor ends lines
         return f"line {number} ends like a line of Windows: a program converted the file"
     if not is_event(line) and not is_note(line):
         return f"line {number} looks like an event, and is none that katod wrote"

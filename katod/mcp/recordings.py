@@ -68,7 +68,7 @@ class GivenRecording(Protocol):
 
     @property
     def own(self) -> str:
-        """What its person calls it, without secrets; empty if nothing is known of that."""
+        """What the user calls it, without secrets; empty if nothing is known of that."""
 
     @property
     def project(self) -> str:
@@ -124,7 +124,7 @@ class RecordedSession(NamedTuple):
 
     @property
     def own(self) -> str:
-        """What its person calls it, without secrets."""
+        """What the user calls it, without secrets."""
         return shown(self.said.title)
 
     @property

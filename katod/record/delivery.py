@@ -114,7 +114,7 @@ class Delivery:
         output.saved_assets()
 
     def _save_asset(self, output: Output, place: OutputPath, name: str, content: bytes) -> None:
-        """Write an attachment; where its person put a link in its place, it stays. Raises OutputError.
+        """Write an attachment; where the user put a link in its place, it stays. Raises OutputError.
 
         No text of other formats than Markdown links to it, and none waits for it.
         """

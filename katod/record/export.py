@@ -56,7 +56,7 @@ def replay(
 ) -> Iterator[tuple[Event, SessionMetadata]]:
     """Yield each event of a session once, in order, with the metadata at that point. Raises SourceError.
 
-    What is `said` of the session by its person is a part of the metadata; with `counts`, what became of the records is,
+    What is `said` of the session by the user is a part of the metadata; with `counts`, what became of the records is,
     too: a recording says that at its end.
     """
     seen = LocalDedup() if AGENTS[key.agent].nature.has_native_ids else NoDedup()

@@ -1,6 +1,6 @@
 """Files of a project of which a client may have made a prompt: commands, prompt templates, workflows, skills.
 
-Many clients record the prompt that such a file becomes as if its person had typed it. So a command of a message that
+Many clients record the prompt that such a file becomes as if the user had typed it. So a command of a message that
 also stands in such a file, below or above a line that is in the message, too, is not obeyed.
 """
 

@@ -39,7 +39,7 @@ Answer = TypeVar("Answer")
 class CallOrder:
     """Follows the events of one session. A result waits for its call, for a few events at most.
 
-    It also stops waiting when the person says something, the turn ends, or the context is compacted: there is no call.
+    It also stops waiting when the user says something, the turn ends, or the context is compacted: there is no call.
     """
 
     __slots__ = ("_ended", "_held", "_here", "_open", "_waited")

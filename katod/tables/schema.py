@@ -82,7 +82,7 @@ CALLS: Final = TableSpec("calls", "a call of a tool, with its result", (
     TableColumn("status", "text", "its outcome in the agent's words", repeats=True),
     TableColumn("exit_code", "count", "of a command"),
     TableColumn("is_error", "flag", "whether the result is an error; null without a result"),
-    TableColumn("denied", "flag", "whether the person refused it; null without a result"),
+    TableColumn("denied", "flag", "whether the user refused it; null without a result"),
     TableColumn("succeeded", "flag", "whether it did what it was asked to; null without a result"),
     TableColumn("result", "text", "the text of the result"),
     _TURN, _MODEL,

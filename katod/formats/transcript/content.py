@@ -126,7 +126,7 @@ class AskedQuestion(NamedTuple):
 
 
 class ChosenAnswer(NamedTuple):
-    """What the person chose or said; `key` names the question if several are open."""
+    """What the user chose or said; `key` names the question if several are open."""
 
     key: str
     text: str

@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from typing import Final, NamedTuple
 
 COOKIE: Final = "katod_serve"
-SHORTEST_TOKEN: Final = 32  # characters of a token that the person chose
+SHORTEST_TOKEN: Final = 32  # characters of a token that the user chose
 _HTTP: Final = 80  # the port that browsers leave out
 TLS: Final = "https://"
 _SCHEME: Final = b"bearer "

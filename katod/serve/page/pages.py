@@ -296,7 +296,7 @@ class Pages:
         return RedirectResponse(f"{back}/transcripts/{outputs[-1].id}" if outputs else back, 303)
 
     async def _keep_words(self, request: Request) -> Response:
-        """Have what the person says of a session kept, and show the session again."""
+        """Have what the user says of a session kept, and show the session again."""
         given = fields(await request.body(), blank=True)
         entry, word = await self._entry(request), next((word for word in get_args(Saying) if word in given), None)
         if entry is None or word is None:

@@ -94,7 +94,7 @@ def _resume(command: str) -> Markup:
 
 
 def own(row: ListRow) -> Markup:
-    """Return the fields in which the person calls a session by a title, marks it with a star, and labels it."""
+    """Return the fields in which the user calls a session by a title, marks it with a star, and labels it."""
     gone = join(
         fill('<button name="unlabel" value="{0}" aria-label="Take the label {0} away">#{0} ✕</button>', escape(label))
         for label in row.labels
