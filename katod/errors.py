@@ -46,7 +46,7 @@ _WHAT_TO_DO: Final = {
     errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EROFS: "make its disk writable",
     errno.EACCES: "check its owner and mode, and those of its folder", errno.EIO: "check its disk",
     errno.EPERM: "check its owner, mode and attributes, and those of its folder",
-    errno.EFBIG: "its disk, or the limit of the process, takes no larger file: record to another one",
+    errno.EFBIG: "its disk, or the limit of the process, does not allow a larger file: record to another one",
     errno.ENAMETOOLONG: "choose a shorter name", errno.ENFILE: "close some programs",
     errno.EMFILE: "raise the limit of open files (ulimit -n)", **dict.fromkeys(_LOST, IS_IT_MOUNTED),
 }  # fmt: skip

@@ -43,7 +43,7 @@ _UNKNOWN: Final = (
     "  katod's log, the heads that you published and all other copies stay; `katod export --all` writes the session"
     " again while its agent has it"
 )
-_MISSING: Final = "is not there now: if you moved it, delete it yourself"
+_MISSING: Final = "is no longer there: if you moved it, delete it yourself"
 
 
 @click.command()
@@ -156,9 +156,9 @@ class Copies:
             for root in filter(has_lost_lines, self._found):
                 yield f"  copies may be left in {root}: its list was damaged, and may not name all of them"
         if damaged := damaged_list(self._state):
-            yield f"  copies may be left elsewhere: {damaged} said where, and is damaged"
+            yield f"  copies may be left elsewhere: {damaged}, which lists where, is damaged"
         for root in self._gone:
-            yield f"  copies in {root} stay: `katod export --all` wrote there, but its list is not there now"
+            yield f"  copies in {root} stay: `katod export --all` wrote there, but its list no longer exists"
 
     def unmark(self) -> None:
         """Mark nothing of the session as recorded any more: other machines give it to no program then."""
@@ -171,7 +171,7 @@ class Copies:
         """Yield what to say of copies in folders of which katod does not know any more."""
         if damaged := damaged_list(self._state):
             what = f"copies may be left: {damaged}, which said to which directories you exported, is damaged"
-            hint = "`katod export --all` makes one known again: then remove that file, and repeat this"
+            hint = "`katod export --all` lists its directory again: after that, remove that file, and repeat this"
             yield KatodError(what, hint=hint)
 
     def delete(self, left: list[Path]) -> Iterator[KatodError]:
@@ -213,10 +213,12 @@ class TableRows:
         """Yield what becomes of the rows in each data set."""
         for address in self._found:
             is_there = address.startswith(S3) or os.path.isdir(address)
-            deleted = "are deleted" if is_there else "are not there now: if you moved the tables, delete them yourself"
+            deleted = (
+                "are deleted" if is_there else "are no longer there: if you moved the tables, delete them yourself"
+            )
             yield f"  its rows in {address} {deleted if outputs else 'stay'}"
         if outputs and (incomplete := incomplete_sets(self._context.state)):
-            yield f"  rows may be left in {', '.join(incomplete)}: the next export there takes them out"
+            yield f"  rows may be left in {', '.join(incomplete)}: the next export there removes them"
 
     def ask(self) -> None:
         """Have the rows go, before anything else forgets the session: whatever ends katod, that stays asked for.
@@ -247,9 +249,9 @@ class TableRows:
                 left.append(address)
         if busy:
             what = f"rows of it may be written in {', '.join(busy)}, where another `katod export --all` is running"
-            yield KatodError(what, hint="it takes them out when it ends, or else the next one does")
+            yield KatodError(what, hint="it removes them when it ends, or else the next one does")
         if left:
-            hint = "the next `katod export --all -f parquet` there takes them out"
+            hint = "the next `katod export --all -f parquet` there removes them"
             yield KatodError(f"its rows stay for now in {', '.join(left)}", hint=hint)
 
 
@@ -341,7 +343,7 @@ def _fate(row: OutputRow, transcript: tuple[Path, str] | None, *, outputs: bool)
     """Return what becomes of a transcript."""
     if transcript is None:
         is_made = row.held is None and row.ino
-        return f"{row.path} {_MISSING if outputs else 'is not there now'}" if is_made else "there is no file yet"
+        return f"{row.path} {_MISSING if outputs else 'is no longer there'}" if is_made else "there is no file yet"
     path, why = transcript
     if outputs and why:
         return f"{path} stays: {why}"

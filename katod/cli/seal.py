@@ -95,7 +95,7 @@ def seal(
         exclude("--head can be combined only with --key", verify, checkpoint, signature, recording)
         publish(context, str(record), _private(key))
     elif verify:
-        exclude("--verify says itself whether it is a checkpoint: leave out --checkpoint", checkpoint)
+        exclude("--verify reports by itself whether it is a checkpoint: leave out --checkpoint", checkpoint)
         _check(record, signature, recording, _public_path(key))
     else:
         _sign(context, record, signature or _beside(record), key or seal_key_path(), checkpoint=checkpoint)
@@ -260,7 +260,10 @@ def _told(record: SignedRecord, verified: Verified, name: str) -> Iterator[tuple
     if verified.unknown:
         yield "also signed", f"{', '.join(map(str, verified.unknown))}, which katod does not know and did not check"
     if verified.unsigned:
-        yield "beside", f"header {', '.join(map(str, verified.unsigned))}, which nobody signed and katod did not check"
+        yield (
+            "beside",
+            f"header {', '.join(map(str, verified.unsigned))}, which is not signed, and which katod did not check",
+        )
 
 
 def _line(text: str) -> str:

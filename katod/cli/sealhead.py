@@ -56,7 +56,7 @@ def _require_no_other_key(path: Path, signature: Path, head: PublishedHead, key:
     if not is_same or signer == key.urn:
         return
     what = "this head is published already" if is_published else "there is a signature without its head"
-    hint = "move that signature away to sign the head with this key, too; --verify takes it with --signature"
+    hint = "move that signature away to sign the head with this key, too; --verify accepts it with --signature"
     raise SealError(f"{what}, signed by another key: {signer}", path=signature, hint=hint)
 
 
@@ -109,8 +109,8 @@ def verify_head(path: Path, signature: Path, recording: Path | None, key: Public
     say(f"  signed by  {key.urn}")
     say(f"  session    {head.session}")
     if more := there.whole.events - head.chain.events:
-        say(f"  after it   {more:,} more events, which this head says nothing of")
+        say(f"  after it   {more:,} more events, which this head does not cover")
     if there.notes:
         count = "1 note" if there.notes == 1 else f"{there.notes:,} notes"
-        say(f"  beside     {count} in the file, which nobody signed")
+        say(f"  beside     {count} in the file, not signed")
     say(_MEANING)

@@ -102,7 +102,7 @@ def check_chains(context: Context, recording: str) -> None:
         failed += not good
         say(f"{now.id}  {now.path}: {text}")
     if not rows:
-        raise KatodError("only recordings in JSONL have a chain, and there is none")
+        raise KatodError("only recordings in JSONL have a chain, and there are none")
     if failed:
         raise KatodError(f"{failed} recordings do not match their chain")
 
@@ -111,7 +111,7 @@ def chain_verdict(row: OutputRow) -> tuple[bool, str]:
     """Return whether the file of a recording has the events that katod wrote, and a line about it."""
     kept = chain_kept(row)
     if kept is None:
-        return True, "was begun without a chain"
+        return True, "began without a chain"
     try:
         with opened(row) as lines:
             found = chain_of(lines, kept.events)
@@ -121,7 +121,7 @@ def chain_verdict(row: OutputRow) -> tuple[bool, str]:
     if found.strange:
         return False, f"{found.strange}{about}"
     if waiting := missing_events(row, found.whole):
-        about = f", but for those that wait to be written{about}"
+        about = f", except those that wait to be written{about}"
     if found.whole.after(waiting).is_at(kept):
         if doubt := kept.doubt():
             about = f", but {doubt}{about}"

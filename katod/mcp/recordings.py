@@ -208,7 +208,7 @@ def of_session(found: Iterable[GivenRecording], session: str) -> list[GivenRecor
         raise SelectionError(f"no recorded session has the id {session!r}", hint=_LIST)
     if len(names) > 1:
         some = ", ".join(names[:_SOME]) + (", …" if len(names) > _SOME else "")
-        raise SelectionError(f"{len(names)} recorded sessions match {session!r}: {some}", hint="give a whole id")
+        raise SelectionError(f"{len(names)} recorded sessions match {session!r}: {some}", hint="give a full id")
     return best
 
 

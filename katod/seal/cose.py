@@ -126,5 +126,5 @@ def _is_checkpoint(headers: dict[Label, Any]) -> bool:
         return False
     stated = headers[CHECKPOINT]
     if not isinstance(stated, dict) or set(stated) != {"checkpoint"} or stated["checkpoint"] is not True:
-        raise SealError(f"its header {CHECKPOINT} says what katod does not understand")
+        raise SealError(f"its header {CHECKPOINT} has a value that katod does not understand")
     return True

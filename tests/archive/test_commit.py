@@ -337,7 +337,7 @@ def test_who_commits_has_to_be_known(laptop, monkeypatch):
     for name in WHO:
         monkeypatch.delenv(name)
     commit(laptop, code=1)
-    assert "who commits is not known" in laptop.said
+    assert "git does not know your name and e-mail address" in laptop.said
     assert list(laptop.part.rglob("*.md"))
 
 

@@ -56,7 +56,7 @@ def test_a_head_is_signed_and_stays_true_while_the_recording_goes_on(world: Worl
     Claude(world).say(user("later"))
     world.once()
     shown = world.cli("seal", "--verify", str(head))
-    assert "more events, which this head says nothing of" in shown
+    assert "more events, which this head does not cover" in shown
     assert "1 note in the file" in shown
 
 
@@ -137,7 +137,7 @@ def test_a_line_that_poses_as_an_event_is_found(world: World, published):
         assert "FORGED" not in world.cli("export", str(path), code=1)
     path.write_bytes(data.replace(b"\n", b"\r\n"))
     world.cli("seal", "--verify", str(head), code=1)
-    assert "ends like a line of Windows" in world.said
+    assert "has a Windows line end" in world.said
 
 
 def test_what_was_appended_again_is_not_certified(world: World, published):
@@ -162,7 +162,7 @@ def test_events_that_wait_to_be_written_are_not_missing(world: World, published)
     with closing(sqlite3.connect(world.state / LEDGER_NAME)) as ledger, ledger:
         ledger.execute("UPDATE outputs SET intent = ?", (lines[-1],))
     shown = world.cli("verify", "--chain")
-    assert "but for those that wait to be written" in shown
+    assert "except those that wait to be written" in shown
     world.cli("seal", "--head", "1")
     [new] = [found for found in path.parent.glob("notes.*.head.json") if found != head]
     assert json.loads(new.read_bytes())["events"] == len(lines) - 1

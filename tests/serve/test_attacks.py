@@ -1122,7 +1122,7 @@ def test_a_hostile_page_in_a_real_browser(world, host):
         assert browser.program.title == "read []"
         assert not world.files()
         browser.program.get(f"http://rebound.example:{server.port}/s/{SESSION}")
-        assert "not reached by that name" in browser.program.page_source
+        assert "does not answer to that name" in browser.program.page_source
         browser.open(f"/s/{SESSION}").sees("with pleasure")
         browser.sees("not recorded", "#about")
 

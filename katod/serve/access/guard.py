@@ -20,7 +20,7 @@ OPEN: Final = frozenset({
     LOGIN, "/static/icon.svg", "/static/page.css", "/static/page.js", "/static/transcript.css",
 })  # fmt: skip
 BRIDGE: Final = ("/ws", "/health", "/metrics", "/projects", "/sessions", "/search")  # and what is below these
-_TWO_LENGTHS: Final = Refusal(400, "TWO_LENGTHS", "the request says twice how long it is")
+_TWO_LENGTHS: Final = Refusal(400, "TWO_LENGTHS", "the request has two lengths")
 _TOO_LARGE: Final = Refusal(413, "TOO_LARGE", "the request is too large")
 _TOO_LONG: Final = Refusal(431, "TOO_LARGE", "the headers are too large")
 _TOO_FAST: Final = Refusal(429, "RATE_LIMITED", "too many requests")

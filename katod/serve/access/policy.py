@@ -55,8 +55,8 @@ class Refusal(NamedTuple):
     message: str
 
 
-_HOST: Final = Refusal(421, "WRONG_HOST", "this server is not reached by that name")
-_ORIGIN: Final = Refusal(403, "WRONG_ORIGIN", "requests of other pages are refused")
+_HOST: Final = Refusal(421, "WRONG_HOST", "this server does not answer to that name")
+_ORIGIN: Final = Refusal(403, "WRONG_ORIGIN", "requests from other pages are refused")
 LINK: Final = Refusal(403, "FROM_ELSEWHERE", "this link is on a page of another site")
 _TOKEN: Final = Refusal(401, "UNAUTHORIZED", "a token is needed: `katod serve` printed where it is")
 

@@ -63,7 +63,7 @@ _NO_RECORD: Final = (
     "No record with these words was found: the agent may keep the session as one document, the file may have changed, "
     "or katod put the words together from several records."
 )
-_NO_QUESTION: Final = "This message is not in the agent's file any more."
+_NO_QUESTION: Final = "This message is no longer in the agent's file."
 _PATIENCE: Final = 10.0  # seconds for katod's answer
 _FOR_ALL: Final = 60.0  # seconds that a choice waits until all sessions were read once,
 _FOR_FAMILY: Final = 1.0  # and a session, to know which others its agent started
