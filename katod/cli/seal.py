@@ -80,7 +80,7 @@ def seal(
     files and your public key, anyone can check who signed the record, using katod or any COSE library. A session that
     may still change is refused, unless you use --checkpoint. Existing files are never overwritten.
 
-    With --head, RECORD is a recording in JSONL, which may go on: what is signed is the head of the chain over its
+    With --head, RECORD is a recording in JSONL, which may continue: katod signs the head of the chain over its
     events so far. `katod seal --verify NAME.head.json` checks the recording against it.
     """
     if new_key:

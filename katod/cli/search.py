@@ -89,7 +89,7 @@ def search(
     katod searches the transcripts that it wrote, those that other machines share (`archive.folders`) among them; with
     --all, also the agents' own session files, but it stores nothing of them.
 
-    Of --agent, --project and --state, several may be given: a session has to match one of each kind.
+    --agent, --project and --state can each be given several times: a session has to match one of each kind.
     """
     query = _query(words, whole=whole)
     width = _terminal(as_json=as_json)

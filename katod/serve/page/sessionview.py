@@ -99,7 +99,7 @@ def own(row: ListRow) -> Markup:
         fill('<button name="unlabel" value="{0}" aria-label="Take the label {0} away">#{0} ✕</button>', escape(label))
         for label in row.labels
     )
-    word, what = ("unstar", "Take the star away") if row.is_starred else ("star", "Star")
+    word, what = ("unstar", "Remove the star") if row.is_starred else ("star", "Star")
     return fill(
         '<h2>Title and labels</h2><form method="post" action="/s/{0}/own">'
         '<input name="rename" value="{1}" maxlength="{2}" placeholder="Your title" aria-label="Your title">'
