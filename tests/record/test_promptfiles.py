@@ -105,6 +105,7 @@ NOT_MADE = [
     ("::stop", "::stop", "something else"),
     ("::stop", "::stop", ""),
     ("```\n::stop\n```\nThen rest.", "::stop", "```"),
+    ("::sing\n::stop", "::stop", "::sing"),  # what looks like a command is typed in its own right
     ("Type\n::start\nIf $1 is given, add $2 and then stop.", "::start", "Tidy up and then stop."),
 ]
 
