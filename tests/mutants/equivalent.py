@@ -49,6 +49,8 @@ REASONS: Final[dict[str, str]] = {
         "no letter follows a string"
     ),
     "Hub.__init__: self.reading = WorkerThread([\"katod-reading\" → 'katod-readingX'])": "the name of a thread",
+    ": _BYTES: Final = [32 → 33]": "a token may be longer",
+    ": _READ_BYTES: Final = [512 * 1024 → 1]": "how much is read at a time changes nothing that is found",
     "run: [gc.collect() → pass]": "what is not collected now takes memory, and nothing else",
 }
 
