@@ -43,7 +43,7 @@ _NAME_OF_ANOTHER: Final = "was given the name of another recording"
 
 
 class Delivery:
-    """Knows how each output was left, and when a parked one is retried."""
+    """Appends to the files of recordings; knows how each was left, and when a parked one is retried."""
 
     def __init__(self, ledger: Ledger, log: EventLog, tell: Tell = tell_nobody) -> None:
         self._ledger = ledger

@@ -221,9 +221,11 @@ def test_no_token_or_a_wrong_one(world):
             for number, (name, given) in enumerate(CREDENTIALS.items())
             if number < 9
         }
-        return found, await app.ask(f"{ONE}/recording", "POST", ORIGIN, b"do=start")
+        without = {path: (await app.ask(path, headers=CREDENTIALS["none"])).status for path in paths}
+        return found, without, await app.ask(f"{ONE}/recording", "POST", ORIGIN, b"do=start")
 
-    found, recording = run(world, work)
+    found, without, recording = run(world, work)
+    assert set(without.values()) == {401}, without
     assert {
         name: (one.status, socket) for name, (one, socket) in found.items() if (one.status, socket) != (401, 401)
     } == {}
