@@ -38,7 +38,7 @@ SESSIONS: Final = TableSpec("sessions", "a session, or a sub-agent with a sessio
     TableColumn("session", "text", "`agent:id`, or `agent:id/sub-agent`: the key of all tables"),
     TableColumn("id", "text", "its id, as its agent knows it"),
     TableColumn("subagent", "text", "the id of the sub-agent, if it is one"),
-    TableColumn("parent", "text", "the session whose sub-agent it is, or that it goes on from"),
+    TableColumn("parent", "text", "the session whose sub-agent it is, or that it continues"),
     TableColumn("project", "text", "the directory in which it began", repeats=True),
     TableColumn("title", "text", "what lists call it"),
     TableColumn("started", "time", "when its first message was sent"),
