@@ -1,4 +1,4 @@
-"""The three tools: what they take, and what they answer. They only read, and whatever they return has a bound."""
+"""The three tools: what they take, and what they answer. They only read, and their answers are bounded."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

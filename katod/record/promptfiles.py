@@ -1,4 +1,4 @@
-"""Files of a project of which a client may have made a prompt: commands, prompt templates, workflows, skills.
+"""Files of a project that a client may have turned into a prompt: commands, prompt templates, workflows, skills.
 
 Many clients record the prompt that such a file becomes as if the user had typed it. So a command of a message that
 also stands in such a file, below or above a line that is in the message, too, is not obeyed.

@@ -1,4 +1,4 @@
-"""Claude Code: which text blocks of `user` records a person typed, and what of it was pasted.
+"""Claude Code: which text blocks of `user` records were typed, and what of them was pasted.
 
 The client marks pastes from 2.1.330 on: one of more than 800 characters, or with three line breaks or more, becomes a
 `<pasted_content id="9e96">` element inside the typed text. The id is the same for all pastes of a session, and no page

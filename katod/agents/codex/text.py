@@ -1,4 +1,4 @@
-"""Codex: which texts a person typed."""
+"""Codex: which texts were typed."""
 
 import re
 from typing import Any, Final, NamedTuple

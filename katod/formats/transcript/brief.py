@@ -1,4 +1,4 @@
-"""A bounded brief of a conversation, for another agent that goes on with it. Pure."""
+"""A bounded brief of a conversation, for another agent that continues it. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator

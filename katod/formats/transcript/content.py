@@ -1,4 +1,4 @@
-"""What a transcript consists of, whatever it is printed as. Texts are redacted; a printer escapes them."""
+"""What a transcript consists of, in any format. Texts are redacted; a printer escapes them."""
 
 from typing import Literal, NamedTuple
 
