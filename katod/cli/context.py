@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from katod import config
+from katod import config, durable
 from katod.agents import AGENTS
 from katod.agents.guard import failures
 from katod.archive.parts import ArchivedSession, SharedFolders, shared_folders
@@ -71,6 +71,14 @@ class Context:
     def state(self) -> Path:
         """The state directory."""
         return config.state_path()
+
+    def claim_state(self) -> None:
+        """Before anything is written there, make an empty state directory private, if there is one and it is possible.
+
+        Otherwise, whoever writes there says what is wrong with it.
+        """
+        with suppress(OSError):
+            durable.claim_folder(self.state)
 
     def roots(self) -> list[Root]:
         """Return the agents' roots."""

@@ -30,6 +30,7 @@ def export_tables(context: Context, *, output: str, redact: bool) -> None:
     """Bring the data set `output` up to date: a directory or a bucket. Raises KatodError."""
     policy = policy_of(context)
     where = _where(output, policy)
+    context.claim_state()
     machine = this_machine(context.settings.archive.machine or LOCAL, context.state)
     run = TablesRun(policy, policy.export_options(redact=redact), local_zone(), context.state)
     with opened_set(context.state, str(where), machine) as data:

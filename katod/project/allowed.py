@@ -106,7 +106,7 @@ class Allowed:
     def allow(self, path: Path, data: bytes) -> None:
         """Allow a file as long as this is its content. Raises ConfigError, OSError."""
         allowance = Allowance.of(data, path)
-        durable.make_folders(self.path.parent, 0o700)
+        durable.make_own_folder(self.path.parent)
         self._change(lambda known: known | {str(path): allowance})
 
     def remove(self, path: Path) -> bool:

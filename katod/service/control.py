@@ -69,6 +69,7 @@ class Request:
 def enqueue(state: Path, request: Request) -> Path:
     """Leave a request for the daemon; return the path where the answer will appear."""
     folder = state / FOLDER
+    durable.make_own_folder(state)
     durable.make_folders(folder, 0o700)
     name = uuid4().hex
     hidden = folder / f"{name}.{os.getpid()}.part"

@@ -1110,6 +1110,56 @@ def test_what_did_not_move_with_a_session_stays_where_it_is(world: World) -> Non
     assert content(world, about) == {str(moved): moved.read_bytes(), str(result): b"long result"}
 
 
+@pytest.mark.parametrize("where", ["another folder", "another root", "a folder that is new"])
+def test_a_file_that_is_deleted_while_its_session_goes_on_elsewhere_stays_a_file(world: World, where: str) -> None:
+    """With what was beside it, also under a name that the other one has: all is put back where it was."""
+    old, new = told(Claude(world), 29.5, "first half"), Claude(world, start=100)
+    project = old.path.parent
+    if where == "another root":
+        project = world.home / ".config" / "claude" / project.relative_to(world.home / ".claude")
+    else:
+        project = project.with_name("-home-me-other")
+    new.path = project / old.path.name
+    if where != "a folder that is new":
+        told(new, 28.5, "second half")
+    for path in filter(Path.exists, (old.path, new.path)):
+        result = path.with_suffix("") / "tool-results" / "1.txt"
+        result.parent.mkdir(parents=True)
+        result.write_text(f"result in {path.parent}")
+        age(result, 29)
+    world.process()
+    expected = content(world, *saved(world).values())
+    assert len(expected) == (2 if where == "a folder that is new" else 4)
+    shutil.rmtree(old.path.parent)
+    for number in range(2):
+        told(new, 28.4 - number / 10, "third part, which is longer than the others by these words" * 9)
+        world.process()
+    expected[str(new.path)] = new.path.read_bytes()
+    [about] = saved(world).values()
+    assert (content(world, about), earlier(world, about)) == (expected, {})
+    shutil.rmtree(new.path.parent)
+    world.cli("rescue", "--restore", old.session)
+    assert all(Path(path).read_bytes().startswith(data) for path, data in expected.items())
+
+
+def test_what_has_the_name_of_a_moved_file_does_not_take_its_place(world: World) -> None:
+    """A result that is another one in the renamed folder is kept beside what was saved."""
+    maker = told(Claude(world), 29)
+    result = maker.path.with_suffix("") / "tool-results" / "1.txt"
+    result.parent.mkdir(parents=True)
+    result.write_text("the result that was saved")
+    world.process()
+    moved = maker.path.parent.rename(maker.path.parent.with_name("-home-me-shop"))
+    new = moved / result.relative_to(maker.path.parent)
+    new.write_text("something else")
+    maker.path = moved / maker.path.name
+    told(maker, 28.9, "more")
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about) == {str(maker.path): maker.path.read_bytes(), str(new): b"something else"}
+    assert earlier(world, about) == {f"earlier/1{result}": b"the result that was saved"}
+
+
 def test_an_archive_that_is_encrypted_is_damaged_and_stops_no_other(world: World) -> None:
     """It is named, and the others are listed."""
     told(Claude(world), 40)
