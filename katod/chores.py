@@ -1,4 +1,4 @@
-"""What katod does beside recording, between the steps: delivering recordings, and saving sessions from deletion."""
+"""What katod does besides recording, between the steps: delivering recordings, and saving sessions from deletion."""
 
 import time
 from collections.abc import Callable

@@ -166,7 +166,7 @@ def state_path() -> Path:
 
 
 def data_path() -> Path:
-    """Return the directory of what katod keeps for its person: `$KATOD_DATA_DIR`, or the platform's default."""
+    """Return the directory of what katod keeps for the user: `$KATOD_DATA_DIR`, or the platform's default."""
     return _named_directory("KATOD_DATA_DIR") or platformdirs.user_data_path("katod")
 
 

@@ -250,7 +250,7 @@ class Daemon:
             sd_notify("WATCHDOG=1")
 
     def tell_states(self) -> None:
-        """Tell of recorded sessions that wait for their person, or are done after a while."""
+        """Tell of recorded sessions that wait for the user, or are done after a while."""
         heard = self._discovery.heard()
         for session in self._pipeline.recorded():
             if session.is_read:
@@ -325,10 +325,10 @@ class Daemon:
             return f"{request.key} is still being recorded: `katod stop {request.key.id}` ends that"
         self._chores.rescuer.expect(request.key)
         expected = size.isdecimal() and self._discovery.catalog.expect(self._discovery.roots, path, int(size))
-        return "" if expected else f"{path} is no session file that can be expected"
+        return "" if expected else f"{path} is not a session file that katod can wait for"
 
     def _keep_words(self, request: Request, word: Saying) -> str:
-        """Keep what the person says of a session, whether it is followed or not."""
+        """Keep what the user says of a session, whether it is followed or not."""
         with self._ledger.transaction():
             self._ledger.personal.save(said_of(self._ledger.personal.of(request.key), word, request.name))
         return ""
@@ -336,7 +336,7 @@ class Daemon:
     def _carry_out_in_session(self, request: Request, dedup_key: str) -> str:
         session = self._ledger.find_session(request.key)
         if session is None or not self._discovery.catalog.of_session(session.id):
-            return f"the katod that runs does not follow {request.key}: {_ELSEWHERE}"
+            return f"the running katod does not follow {request.key}: {_ELSEWHERE}"
         command = request.command
         try:
             if command is None:

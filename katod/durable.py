@@ -26,6 +26,8 @@ from typing import Final
 Name = str | Path
 _FULL: Final = getattr(fcntl, "F_FULLFSYNC", None)
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_PRIVATE: Final = 0o700
+_OTHERS_WRITE: Final = 0o022
 _NEW: Final = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -145,3 +147,22 @@ def make_folders(path: Path, mode: int) -> None:
             if not folder.is_dir():
                 raise
         sync_names(folder.parent)
+
+
+def make_own_folder(path: Path) -> None:
+    """Make a folder for its owner alone, with its missing parents; `claim_folder` one that is there. Raises OSError.
+
+    So whatever katod writes first into its state directory makes it private, not only `katod run`.
+    """
+    make_folders(path, _PRIVATE)
+    claim_folder(path)
+
+
+def claim_folder(path: Path) -> None:
+    """Take from others the right to write to a folder of this user that is empty: nobody uses it. Raises OSError.
+
+    Any other one stays as it is.
+    """
+    status = path.stat()
+    if status.st_mode & _OTHERS_WRITE and status.st_uid == os.geteuid() and not os.listdir(path):
+        path.chmod(_PRIVATE)

@@ -18,13 +18,15 @@ KatodError
 │   ├── LedgerDamaged    the ledger contains data that katod did not write
 │   └── LedgerUnreleased the ledger was written by a version of katod that was never released
 ├── StateLost            the state directory was removed or replaced while katod was running
-├── DeliveryError        a homeserver cannot be reached, or takes events later
-│   ├── DeliveryRefused  it never takes this event
-│   └── DeliveryStopped  it takes nothing until the settings change
-├── ServiceError         the service manager is not there, or refuses
+├── DeliveryError        a destination (a homeserver or a collector) cannot be reached, or accepts data only later
+│   ├── DeliveryRefused  it never accepts this request
+│   └── DeliveryStopped  it accepts nothing until the settings change
+├── ServiceError         the service manager is missing, or refuses
 ├── SealError            a record, a signature or a key cannot be used, or they do not belong together
 ├── GitError             a repository cannot be read
+│   └── GitFailed        `git` reports an error
 ├── ServeError           sessions cannot be served like this
+├── PricesError          a table of prices cannot be read
 ├── SetupError           a file of an agent cannot be changed safely
 ├── TablesError          a data set cannot be used: its extra, its address, its bucket
 ├── RescueError          a session cannot be saved from deletion, or what was saved of it cannot be used
@@ -44,7 +46,7 @@ _WHAT_TO_DO: Final = {
     errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EROFS: "make its disk writable",
     errno.EACCES: "check its owner and mode, and those of its folder", errno.EIO: "check its disk",
     errno.EPERM: "check its owner, mode and attributes, and those of its folder",
-    errno.EFBIG: "its disk, or the limit of the process, takes no larger file: record to another one",
+    errno.EFBIG: "its disk, or the limit of the process, does not allow a larger file: record to another one",
     errno.ENAMETOOLONG: "choose a shorter name", errno.ENFILE: "close some programs",
     errno.EMFILE: "raise the limit of open files (ulimit -n)", **dict.fromkeys(_LOST, IS_IT_MOUNTED),
 }  # fmt: skip
@@ -141,7 +143,7 @@ class StateLost(KatodError):
 
 
 class DeliveryError(KatodError):
-    """A homeserver cannot be reached, or does not take an event now; the same request is made again.
+    """A homeserver or a collector cannot be reached, or accepts nothing now; the same request is made again.
 
     `wait` is how many seconds the server asked to wait, None if it did not say.
     """
@@ -152,7 +154,7 @@ class DeliveryError(KatodError):
 
 
 class DeliveryRefused(DeliveryError):
-    """A homeserver refuses this event or upload, and would refuse it again; `status` is that of its answer."""
+    """The destination refuses this request, and would refuse it again; `status` is that of its answer."""
 
     def __init__(self, what: str, *, status: int) -> None:
         super().__init__(what)
@@ -160,7 +162,7 @@ class DeliveryRefused(DeliveryError):
 
 
 class DeliveryStopped(DeliveryError):
-    """Nothing can be sent to a room, or katod does not send to it, until that is changed there or in the settings."""
+    """Nothing can be sent to a destination, until this changes there or in the settings."""
 
     def __init__(self, what: str, *, hint: str = "") -> None:
         super().__init__(what)
@@ -180,7 +182,7 @@ class GitError(KatodError):
 
 
 class GitFailed(GitError):
-    """`git` says that it cannot do what it was asked for."""
+    """`git` reports that it cannot do what it was asked for."""
 
 
 class ServeError(KatodError):

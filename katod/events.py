@@ -144,11 +144,11 @@ class Event(NamedTuple):
 class Between:
     """Subtypes of messages that are words between agents: what one tells another, or a summary for the model.
 
-    Neither the person said them nor the assistant. `speaker` names who did, if that is known.
+    Neither the user said them nor the assistant. `speaker` names who did, if that is known.
     """
 
     TASK: Final = "task"  # what an agent that another one started was given
-    DELEGATED: Final = "delegated"  # a task of another session's agent, in a session of the person's
+    DELEGATED: Final = "delegated"  # a task of another session's agent, in a session of the user's
     PEER: Final = "agent-message"
     TEAMMATE: Final = "teammate-message"
     SUMMARY: Final = "compact-summary"
@@ -177,7 +177,7 @@ def is_printed(event: Event) -> bool:
 
 
 def is_plan(event: Event) -> bool:
-    """Return whether a message is a plan that the person accepted."""
+    """Return whether a message is a plan that the user accepted."""
     return event.kind == ASSISTANT_MESSAGE and event.payload.get("phase") == "plan"
 
 

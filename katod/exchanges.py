@@ -1,4 +1,4 @@
-"""Where the last exchanges of a session begin: a question of the person, with everything up to the next one. Pure."""
+"""Where the last exchanges of a session begin: a question of the user, with everything up to the next one. Pure."""
 
 from collections import deque
 from typing import Any, Final, Literal, NamedTuple

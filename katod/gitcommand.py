@@ -57,7 +57,7 @@ class GitUse(NamedTuple):
     patience: float = 0.0
     named: bool = False  # who makes a commit, as the environment says
     literal: bool = True  # names of files are not patterns; some commands do not know that
-    attributes: bool = False  # what the person says of files in all repositories
+    attributes: bool = False  # what the user says of files in all repositories
 
 
 AS_USUAL: Final = GitUse()

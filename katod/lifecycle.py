@@ -22,7 +22,7 @@ PERMISSION_COMPLETED: Final = "permission-completed"
 COMPACTING: Final = "compaction-started"  # the client sums up the conversation, until its `context.compaction`
 PLAN: Final = "plan"  # the key of a decision about what was planned
 STEP: Final = "lifecycle"  # the agent says the step itself: `data` has its type, and what it is about
-# Text in the person's name that the model does not answer, or not for certain: commands of the client, and context.
+# Text in the user's name that the model does not answer, or not for certain: commands of the client, and context.
 NO_PROMPTS: Final = frozenset({"shell", "slash-command", "context"})
 _MOST: Final = 256  # open calls, or open questions
 _LONGEST: Final = 200  # characters of an id
@@ -141,7 +141,7 @@ class Lifecycle:
 
     @property
     def _asked(self) -> "_Asked | None":
-        """What the person was asked last, and has not answered."""
+        """What the user was asked last, and has not answered."""
         return next(reversed(self._waiting.values()), None)
 
     def take(self, event: Event) -> list[Line]:
@@ -171,7 +171,7 @@ class Lifecycle:
             yield from self._asks()
 
     def _asks(self) -> Iterator[Line]:
-        """Say what the person is asked; about all of a turn, once that has ended."""
+        """Say what the user is asked; about all of a turn, once that has ended."""
         asked = self._asked
         if asked and (asked.call or self._ran is None):
             about = {"toolCallId": asked.call} | Need(asked.what, asked.tool).row()

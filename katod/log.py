@@ -1,7 +1,8 @@
 """Every log event by name. Log lines contain ids, numbers, offsets and counts, never conversation text.
 
 Nor do they contain a path of a session or of an output, as that may have a title or the name of a project in it: a
-session is named by its key, an output by the number of its recording. `katod status` says which file that is.
+session is named by its key, an output by the number of its recording, a folder of sessions by the agent's root.
+`katod status` says which file that is.
 """
 
 import os
@@ -69,16 +70,16 @@ class EventLog:
         self._emit("error", "settings.rejected", path=path, problem=problem)
 
     def watch_lost(self, path: str, problem: str) -> None:
-        """The file watcher cannot watch this path; the sweep still finds changes."""
+        """A directory in this root (`path`) cannot be watched; the sweep still finds changes."""
         self._emit("warning", "watch.lost", path=path, problem=problem)
 
     def watch_missed(self, path: str) -> None:
-        """A file in this directory changed without a hint; from now on, all sweeps look at all files."""
+        """A file in this root (`path`) changed without a hint; from now on, all sweeps look at all files."""
         self._emit("warning", "watch.missed", path=path)
 
-    def signs_failed(self, path: str, problem: str) -> None:
-        """What status lines show cannot be written; recordings are not affected, and katod tries again."""
-        self._emit("warning", "signs.failed", path=path, problem=problem)
+    def statusfiles_failed(self, path: str, problem: str) -> None:
+        """The files that status lines show cannot be written; recordings are not affected, and katod tries again."""
+        self._emit("warning", "statusfiles.failed", path=path, problem=problem)
 
     def serve_failed(self, session: str, problem: str, where: str) -> None:
         """`katod serve` failed at `where` (a bug, or a problem of the machine); without `session`, for all of them."""
@@ -136,9 +137,9 @@ class EventLog:
         """A recording ended."""
         self._emit("info", "recording.ended", session=session, output=output)
 
-    def recording_left(self, session: str, output: int) -> None:
-        """The person of a recording went on in a new session, which is not recorded; said once."""
-        self._emit("info", "recording.left", session=session, output=output)
+    def recording_abandoned(self, session: str, output: int) -> None:
+        """The user continued in a new, unrecorded session; logged once."""
+        self._emit("info", "recording.abandoned", session=session, output=output)
 
     def output_edited(self, output: int, change: str) -> None:
         """An output was changed by another program; the change is kept."""
@@ -187,7 +188,7 @@ class EventLog:
         self._emit("error", "rescue.failed", session=session, problem=problem)
 
     def rescue_deleted(self, session: str, reason: str) -> None:
-        """A saved session was deleted: its person deleted it in the agent, or it was too old or too much."""
+        """A rescued copy was deleted: it expired or is over the size limit, or `reason` is about its session."""
         self._emit("info", "rescue.deleted", session=session, reason=reason)
 
     # -- deliveries -------------------------------------------------------------------------------
@@ -219,11 +220,11 @@ class EventLog:
         self._emit("warning", "delivery.refused", to=to, output=output, txn=txn, problem=problem)
 
     def delivery_rejected(self, to: str, output: int, count: int, first: str, last: str) -> None:
-        """The collector took a batch, from `first` to `last`, but for so many spans, which it does not name."""
+        """The collector accepted the batch `first` to `last`, except for `count` spans that it did not identify."""
         self._emit("warning", "delivery.rejected", to=to, output=output, count=count, first=first, last=last)
 
     def delivery_postponed(self, to: str, output: int, problem: str, retry: float) -> None:
-        """What is next of a recording cannot be read or is rejected; the other recordings are sent meanwhile."""
+        """The next item of a recording cannot be read, or was rejected; the other recordings are sent meanwhile."""
         wait = round(retry, 1)
         self._emit("warning", "delivery.postponed", to=to, output=output, problem=problem, retry_seconds=wait)
 

@@ -124,11 +124,11 @@ class SessionStart(NamedTuple):
 
 
 class SessionNames(NamedTuple):
-    """What a session is called, and what its person says of it."""
+    """What a session is called, and what the user says of it."""
 
     title: str = ""  # the first words that say something, or the name of a recording
     named: str = ""  # by the person or the agent, in the agent, of the whole session: for lists alone
-    own: str = ""  # by the person, in katod
+    own: str = ""  # by the user, in katod
     labels: tuple[str, ...] = ()
     starred: bool = False
 

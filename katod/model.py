@@ -189,7 +189,7 @@ class TypedText(NamedTuple):
 
     @classmethod
     def by_agent(cls, text: str) -> "TypedText":
-        """Return text that another session's agent sent in the person's name."""
+        """Return text that another session's agent sent in the user's name."""
         return cls(text, ((0, len(text)),), "delegated")
 
     def part(self, start: int, end: int) -> "TypedText":

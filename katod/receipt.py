@@ -1,6 +1,6 @@
 """What became of the native records of a session: counted as they are read, summed over a range of a recording. Pure.
 
-Each record is counted once: as told, repeated, left out, or not understood.
+Each record is counted once: as translated, repeated, left out, or not understood.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from katod import events as ev
 from katod.events import Event
 
-TOLD: Final = "told"
+TRANSLATED: Final = "told"
 _REPEATED: Final = "repeated"
 _LEFT_OUT: Final = "leftOut"
 _NOT_UNDERSTOOD: Final = "notUnderstood"
@@ -24,7 +24,7 @@ Counts = dict[str, int]  # by what became of a record, and its name if it has on
 Became = tuple[str, ...]  # the keys of the counts to which one record adds
 
 
-def told(events: Iterable[Event]) -> Became:
+def translated(events: Iterable[Event]) -> Became:
     """Return what became of a record with these events: if katod keeps a part of it raw, it is not understood."""
     gaps: Became = ()
     for event in events:
@@ -32,10 +32,10 @@ def told(events: Iterable[Event]) -> Became:
             return (_key(_NOT_UNDERSTOOD, event.payload["rawType"]),)
         if event.kind == ev.ASSISTANT_THINKING and "encrypted" in event.payload:
             gaps = (_ENCRYPTED,)
-    return (TOLD, *gaps)
+    return (TRANSLATED, *gaps)
 
 
-def told_later(event: Event) -> Became:
+def translated_later(event: Event) -> Became:
     """Return what an event adds that a message of a document has later: the message is counted by its first event."""
     return (_UNKNOWN_PART,) if event.kind == ev.PROVIDER_RAW else ()
 
@@ -309,7 +309,7 @@ def _between(since: Counts, until: Counts) -> Counts:
 def receipt(found: Counts) -> dict[str, Any]:
     """Return the payload of a receipt, empty if there are no records."""
     groups = {name: _of_group(found, name) for name in (_LEFT_OUT, _NOT_UNDERSTOOD, _GAPS)}
-    numbers = {name: found.get(name, 0) for name in (TOLD, _REPEATED)}
+    numbers = {name: found.get(name, 0) for name in (TRANSLATED, _REPEATED)}
     records = sum(numbers.values()) + sum(groups[_LEFT_OUT].values()) + sum(groups[_NOT_UNDERSTOOD].values())
     return {"records": records, **numbers, **groups} if records else {}
 

@@ -21,7 +21,7 @@ class State(StrEnum):
 
     IDLE = "idle"
     WORKING = "working"
-    BLOCKED = "blocked"  # on a permission or an answer of its person
+    BLOCKED = "blocked"  # on a permission or an answer of the user
     DONE = "done"
     ERROR = "error"
 
@@ -80,7 +80,7 @@ class JudgedEvents(NamedTuple):
     need: Need = Need()
     tools: tuple[str, ...] = ()  # the tools of the open calls
     may_be_over: bool = False  # the last answer called nothing, but the agent does not record that a turn ends
-    prompted: float = 0.0  # when the person wrote, in seconds since 1970; 0: not known
+    prompted: float = 0.0  # when the user wrote, in seconds since 1970; 0: not known
 
 
 class Doing(NamedTuple):

@@ -4,6 +4,7 @@ A generated part is between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Its s
 texts, the default configuration, the registry of agents, the redaction rules and the log events.
 """
 
+import ast
 import inspect
 import json
 import re
@@ -47,6 +48,7 @@ from tests.support.world import World
 ROOT: Final = Path(__file__).parents[1]
 README: Final = "README.md"
 ARCHITECTURE: Final = "katod/README.md"
+MODULES: Final = "katod/modules.md"
 AGENTS_README: Final = "katod/agents/README.md"
 CLI: Final = "katod/cli/README.md"
 FORMATS: Final = "katod/formats/README.md"
@@ -69,7 +71,7 @@ TABLES_README: Final = "katod/tables/README.md"
 TESTS: Final = "tests/README.md"
 FAULTS: Final = "tests/faults/README.md"
 DOCUMENTS: Final = (
-    README, "CHANGELOG.md", ARCHITECTURE, AGENTS_README, TOOLS, CLI, FORMATS, AGENT_RECORD, ATIF, FIELDS, JSONL, LIFECYCLE, MATRIX_FORMAT, REDACTION, STREAM, DELIVERY, SERVE, TABLES_README, SEAL, CONFIG, PACKAGING, TESTS, FAULTS,
+    README, "CHANGELOG.md", ARCHITECTURE, MODULES, AGENTS_README, TOOLS, CLI, FORMATS, AGENT_RECORD, ATIF, FIELDS, JSONL, LIFECYCLE, MATRIX_FORMAT, REDACTION, STREAM, DELIVERY, SERVE, TABLES_README, SEAL, CONFIG, PACKAGING, TESTS, FAULTS,
     "fixtures/README.md",
 )  # fmt: skip
 
@@ -323,9 +325,27 @@ def tables() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def modules() -> str:
+    """Return a table of the modules of each package, with what the first paragraph of each says."""
+    parts: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "katod").rglob("*.py"), key=lambda path: (path.parent.parts, path.name)):
+        about = ast.get_docstring(ast.parse(path.read_text()))
+        assert about, path
+        first, package = " ".join(about.split("\n\n")[0].split()).replace("|", "\\|"), path.parent.relative_to(ROOT)
+        if path.name == "__init__.py":
+            parts[f"## {package}\n\n{first}"] = []
+        elif path.name != "__main__.py":
+            parts[[*parts][-1]].append(f"| `{path.stem}` | {first} |")
+    return "\n".join(
+        "\n".join([head, "", "| module | contents |", "|---|---|", *rows, ""] if rows else [head, ""])
+        for head, rows in parts.items()
+    )
+
+
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (README, "agents"): known_agents,
     (README, "status"): status,
+    (MODULES, "modules"): modules,
     (TOOLS, "tools"): tooldocument.text,
     (CLI, "reference"): reference,
     (CONFIG, "keys"): keys,

@@ -59,7 +59,7 @@ ARROWS = {
     "service": "durable errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
     "archive": "agents command discover durable errors events formats formatspec gitcommand log metadata model paths processes record text smallfile store write",
-    # all sessions as tables for engines
+    # all sessions as tables for query engines
     "tables": (
         "agents archive discover durable edits errors events formats log metadata model processes record smallfile store usage write"
     ),

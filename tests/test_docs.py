@@ -150,6 +150,17 @@ def test_links_lead_to_files_and_headings() -> None:
     assert broken == []
 
 
+def test_tables_of_modules_are_complete() -> None:
+    """The README of a package that has a table of its modules has all of them."""
+    unnamed = [
+        str(path.relative_to(ROOT))
+        for package in ("serve", "delivery")
+        for path in (ROOT / "katod" / package).rglob("*.py")
+        if path.stem != "__init__" and f"`{path.stem}`" not in text(f"katod/{package}/README.md")
+    ]
+    assert unnamed == []
+
+
 def test_every_document_can_be_reached_from_the_readme() -> None:
     """Every document is linked, directly or through others."""
     reached, waiting = {README}, [README]

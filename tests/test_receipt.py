@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.events import Event, SessionRef
-from katod.receipt import RangeReceipts, RecordTally, left_out, receipt, told, told_later
+from katod.receipt import RangeReceipts, RecordTally, left_out, receipt, translated, translated_later
 from tests.support.tallies import PATH, count_record, pass_record, read_in_all, skip_record
 
 REF = SessionRef("claude", "s")
@@ -36,14 +36,14 @@ RECORDS = st.lists(st.sampled_from(["told", "progress", "hook"]), max_size=12)
 
 def test_a_record_with_a_raw_part_is_not_understood():
     """It counts by the type of that part, whatever else is in it."""
-    assert told([event(), event(ev.PROVIDER_RAW, rawType="new"), event()]) == ("notUnderstood/new",)
+    assert translated([event(), event(ev.PROVIDER_RAW, rawType="new"), event()]) == ("notUnderstood/new",)
 
 
 def test_encrypted_thinking_is_a_gap():
     """The record is told, once, and so is the gap."""
     thought = event(ev.ASSISTANT_THINKING, text="", encrypted=True)
-    assert told([thought, thought, event()]) == ("told", "gaps/encryptedThinking")
-    assert told([event(ev.ASSISTANT_THINKING, text="Hm.")]) == ("told",)
+    assert translated([thought, thought, event()]) == ("told", "gaps/encryptedThinking")
+    assert translated([event(ev.ASSISTANT_THINKING, text="Hm.")]) == ("told",)
 
 
 def test_a_long_name_is_cut():
@@ -145,7 +145,7 @@ def test_the_record_of_an_echo_repeats():
 def test_an_event_of_another_source_says_nothing_of_a_place():
     """Two files of one session have records at the same places."""
     tally = RecordTally()
-    tally.source(PATH).hold(told(()), "@0")
+    tally.source(PATH).hold(translated(()), "@0")
     tally.pass_event(event(), "/other.jsonl")
     assert tally.up_to() == {}
     tally.pass_event(event(), PATH)
@@ -169,15 +169,15 @@ def counted(*steps, is_past=False):
         elif step == "-":
             skip_record(tally, "x")
         elif step == "held":
-            source.hold(told(()), "@held")
+            source.hold(translated(()), "@held")
         elif step == "unread":
-            source.begin(told(()))
+            source.begin(translated(()))
             source.leave()
             source.end()
         elif step == "new":
             pass_record(tally, one)
         else:
-            source.begin(told(()), "@waits" if step == "waits" else "")
+            source.begin(translated(()), "@waits" if step == "waits" else "")
             for _ in range(2 * (step == "waits" or is_past)):
                 source.confirm(one.id, is_past=is_past)
             source.end()
@@ -221,11 +221,11 @@ def test_what_a_message_has_besides_is_no_record():
     """Also if it waits while its document is read again."""
     tally = played(["told"])
     source = tally.source(PATH)
-    source.begin_more(told_later(event(ev.PROVIDER_RAW, rawType="new")))
+    source.begin_more(translated_later(event(ev.PROVIDER_RAW, rawType="new")))
     source.confirm("more")
     source.end()
     source.begin_reading()
-    source.begin(told(()))
+    source.begin(translated(()))
     source.end()
     assert read_in_all(tally)["records"] == 1
 

@@ -94,7 +94,7 @@ class Branches:
 
 
 def rewound() -> dict[str, str]:
-    """Return the payload of a note that the person went back."""
+    """Return the payload of a note that the user went back."""
     return {"text": "Conversation rewound", "subtype": "rollback"}
 
 

@@ -1,4 +1,4 @@
-"""Claude Cowork: Claude Code's records, whose folder is one of the client's own; the person's is beside them."""
+"""Claude Cowork: Claude Code's records, whose folder is one of the client's own; the user's is beside them."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +21,7 @@ class CoworkAdapter(ClaudeAdapter):
         self._folder = _folder_of(origin.path)
 
     def feed(self, record: Record) -> list[Event]:
-        """Translate one record, as written in the folder that the person selected."""
+        """Translate one record, as written in the folder that the user selected."""
         if self._folder and record.value is not None and "cwd" in record.value:
             record = record._replace(value=record.value | {"cwd": self._folder})
         return super().feed(record)
@@ -33,7 +33,7 @@ def name_of(path: Path, _session: str) -> str:
 
 
 def _folder_of(path: Path) -> str:
-    """Return the first folder that the person selected."""
+    """Return the first folder that the user selected."""
     return text_of(next(iter(list_of(_described(path).get("userSelectedFolders"))), ""))
 
 

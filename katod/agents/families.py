@@ -1,4 +1,4 @@
-"""Agents that write the form of another one: a name, a label, places, and what differs, in one row each.
+"""Agents that use another agent's format: a name, a label, places, and what differs, in one row each.
 
 What an agent of this table says of its state beside its records, deletes, or reads as instructions is not known of it.
 Its sessions are resumed in programs of its own.

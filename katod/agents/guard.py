@@ -1,4 +1,4 @@
-"""The guard around the code of all agents: whatever it raises costs the session it was called for, and nothing else.
+"""The guard around the code of all agents: any error in it affects the session it was called for, and nothing else.
 
 Agents change weekly, and what their files hold is beyond katod's control. So nothing outside this package calls a
 function of an agent directly: the registry has each agent `guarded`, and `Adapter` guards its subclasses. Any error

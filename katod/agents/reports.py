@@ -37,6 +37,6 @@ def heard(path: str, key: SessionKey, start: SessionStart, seen: JudgedEvents, s
 
 
 def is_said_to_go_on(path: str, key: SessionKey) -> bool:
-    """Return whether an agent says of a session that it works, or waits for its person."""
+    """Return whether an agent says of a session that it works, or waits for the user."""
     report = reported(path, key, SessionStart())
     return report is not None and report.state is not State.IDLE

@@ -15,7 +15,7 @@ LONGEST_DESCRIPTION: Final = 1000
 _REFUSALS: Final = (
     "the user said:", "the following reason for the rejection:", "User feedback:", "with the following feedback:",
 )  # fmt: skip
-# Claude Code, in the person's place: its instructions follow.
+# Claude Code, in the user's place: its instructions follow.
 _CLARIFY: Final = "The user wants to clarify these questions."
 _MOST_OPEN: Final = 256
 _MOST_REMEMBERED: Final = 16_384  # characters of the questions of one call, until it is answered
@@ -126,7 +126,7 @@ def remembered(asked: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def answer_of(question: dict[str, Any], chosen: list[str]) -> dict[str, Any]:
-    """Return the payload of an answer: the selected labels, and the person's own text."""
+    """Return the payload of an answer: the selected labels, and the user's own text."""
     labels = {option["label"] for option in question["options"]}
     words = ", ".join(part for part in chosen if part not in labels)
     row = {"decisionId": question["decisionId"], "selections": [part for part in chosen if part in labels]}
@@ -143,13 +143,13 @@ def one_line(text: str, longest: int = LONGEST_DESCRIPTION) -> str:
 
 
 def words_of_refusal(text: str) -> str:
-    """Return what the person said when refusing a call, empty if nothing."""
+    """Return what the user said when refusing a call, empty if nothing."""
     said = next((text.partition(mark)[2].strip() for mark in _REFUSALS if mark in text), "")
     return _CLARIFY if said.startswith(_CLARIFY) else said
 
 
 def verdict_of(question: dict[str, Any], result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the person's answer to a plan, given the result of its call: none if the call failed, or was left."""
+    """Return the user's answer to a plan, given the result of its call: none if the call failed, or was left."""
     if not (result.get("denied") or ev.went_well(result)):
         return []
     chosen = "rejected" if result.get("denied") else "approved"

@@ -92,8 +92,8 @@ def _require_same(file: BufferedReader, found: ArchivedSession) -> None:
     while data := file.read(_AT_ONCE):
         hashed.update(data)
     if hashed.hexdigest() != found.digest:
-        what = "is not the file that the list describes: what was recorded of it is not known yet"
-        raise OutputUnreadable(what, path=found.events_path, hint="wait until the list has arrived, too")
+        what = "is not the file that the list describes: the export list has not been synced yet"
+        raise OutputUnreadable(what, path=found.events_path, hint="try again when it has")
 
 
 def _id(line: bytes, found: ArchivedSession) -> str:

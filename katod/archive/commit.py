@@ -246,7 +246,9 @@ class ArchiveRepository:
         try:
             return run(self._root, "var", role, use=GitUse(named=True)).strip()
         except GitFailed as error:
-            raise self._refusal("who commits is not known", "set user.name and user.email in git") from error
+            raise self._refusal(
+                "git does not know your name and e-mail address", "set user.name and user.email in git"
+            ) from error
 
     def _rows(self, commit: str, names: Iterable[str], length: int) -> bytes:
         """Return what git's index is given to have these files as a commit has them, given the length of a hash."""

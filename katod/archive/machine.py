@@ -1,6 +1,6 @@
-"""Which machine a part of a shared folder is of: a name that its person gives, and an id, as two may have one name.
+"""Which machine a part of a shared folder is of: a name that the user gives, and an id, as two may have one name.
 
-Both are in the name of its folder, so that no two machines ever write to one, whether they have met or not.
+Both are in the name of its folder, so that no two machines ever write to one, whether or not they know of each other.
 """
 
 import os

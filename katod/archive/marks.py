@@ -1,4 +1,4 @@
-"""Takes marks away: what a list of exports says was recorded, and its person has taken back since."""
+"""Removes marks: what a list of exports says was recorded, and the user has taken back since."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator

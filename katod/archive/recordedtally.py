@@ -1,4 +1,4 @@
-"""Which parts of a session its person had recorded: so much of it, and no more, is for other agents. Pure."""
+"""Which parts of a session the user had recorded: other agents get these, and nothing else. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b

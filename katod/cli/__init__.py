@@ -188,12 +188,12 @@ def _is_nowhere() -> bool:
 def _reason(error: Exception) -> str:
     """Return the line that says what went wrong; empty for a bug in katod, which shows a traceback."""
     from katod.config import state_path  # noqa: PLC0415 - already imported, if anything ran at all
-    from katod.store.integrity import HOW_TO_MEND, DatabaseError, safe_database_message  # noqa: PLC0415
+    from katod.store.integrity import HOW_TO_REPAIR, DatabaseError, safe_database_message  # noqa: PLC0415
 
     if isinstance(error, KatodError):
         return f"{error}{f' ({error.hint})' if error.hint else ''}"
     if isinstance(error, DatabaseError):  # its pages were damaged after it was opened
-        return f"the ledger in {state_path()} cannot be read: {safe_database_message(error)} ({HOW_TO_MEND})"
+        return f"the ledger in {state_path()} cannot be read: {safe_database_message(error)} ({HOW_TO_REPAIR})"
     if isinstance(error, RuntimeError) and "home directory" in str(error):  # of `pathlib`, or of `platformdirs`
         return "the home directory is not known (set the variable HOME)"
     return _reason_of_system(error) if isinstance(error, OSError) else ""

@@ -1,4 +1,4 @@
-"""`katod allow`: what a project's own `.katod.toml` may change, with the person's consent."""
+"""`katod allow`: what a project's own `.katod.toml` may change, with the user's consent."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -54,6 +54,7 @@ def export_everything(
     form = format_name or MARKDOWN
     require_page(form, base)
     options = replace(policy.export_options(form, thinking=thinking, tools=tools, redact=redact), base=base)
+    context.claim_state()
     machine, root = _place(context, Path(os.path.realpath(with_home(output))))
     require_allowed(root, policy.output_directory, policy.protected)
     repository = ArchiveRepository(root) if commit else None

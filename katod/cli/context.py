@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from katod import config
+from katod import config, durable
 from katod.agents import AGENTS
 from katod.agents.guard import failures
 from katod.archive.parts import ArchivedSession, SharedFolders, shared_folders
@@ -71,6 +71,14 @@ class Context:
         """The state directory."""
         return config.state_path()
 
+    def claim_state(self) -> None:
+        """Before anything is written there, make an empty state directory private, if there is one and it is possible.
+
+        Otherwise, whoever writes there says what is wrong with it.
+        """
+        with suppress(OSError):
+            durable.claim_folder(self.state)
+
     def roots(self) -> list[Root]:
         """Return the agents' roots."""
         return find_roots(self.settings, AGENTS)
@@ -92,7 +100,7 @@ class Context:
     def found(
         self, *, with_words: bool = False, outputs: Iterable[tuple[SessionKey, OutputRow]] = ()
     ) -> dict[SessionKey, FoundSession]:
-        """Return every session on disk; `with_words`, also with what its person says of it; each with its outputs."""
+        """Return every session on disk; `with_words`, also with what the user says of it; each with its outputs."""
         found = find_sessions(self._roots_to_read(), self.problems, self.said() if with_words else {})
         for key, output in outputs:
             if key in found:

@@ -93,8 +93,8 @@ def export(context: Context, /, what: str | None, everything: bool, commit: bool
     directory lists what was written from which session. With -f html, `index.html` there leads to all pages. In a
     directory that machines share (`archive.folders`), each of them writes to a subdirectory of its own. With --commit,
     katod commits what it wrote to the branch that is checked out, and nothing else. With -f parquet, katod writes
-    tables for engines instead (DuckDB, Polars, ClickHouse, …), to a directory or a bucket: -o s3://BUCKET/PREFIX. That
-    needs the extra `tables`.
+    tables for query engines instead (DuckDB, Polars, ClickHouse, …), to a directory or a bucket: -o s3://BUCKET/PREFIX.
+    That needs the extra `tables`.
     """
     if sum((what is not None, options["recording"] is not None, everything)) > 1:
         raise click.UsageError("give at most one of SESSION, FILE, --recording and --all")
@@ -102,7 +102,7 @@ def export(context: Context, /, what: str | None, everything: bool, commit: bool
         _everything(context, commit=commit, **options)
         return
     if commit:
-        raise click.UsageError("--commit goes with --all")
+        raise click.UsageError("--commit requires --all")
     if options["format_name"] == TABLES:
         raise click.UsageError(f"-f {TABLES} is for all sessions: add --all")
     if options["output"].startswith(S3):
@@ -127,7 +127,7 @@ def _everything(context: Context, *, recording: None, purpose: str | None, **opt
 
     require_page(TABLES, options["base"])
     if options["commit"]:
-        raise click.UsageError(f"--commit goes with files, not with -f {TABLES}")
+        raise click.UsageError(f"--commit commits files: it cannot be combined with -f {TABLES}")
     if options["thinking"] or options["tools"]:
         raise click.UsageError(f"-f {TABLES} has all events: omit --thinking and --tools")
     export_tables(context, output=options["output"], redact=options["redact"])

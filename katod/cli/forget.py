@@ -45,7 +45,7 @@ _UNKNOWN: Final = (
     "  katod's log, the heads that you published and all other copies stay; `katod export --all` writes the session"
     " again while its agent has it"
 )
-_MISSING: Final = "is not there now: if you moved it, delete it yourself"
+_MISSING: Final = "is no longer there: if you moved it, delete it yourself"
 
 
 @click.command()
@@ -159,9 +159,9 @@ class Copies:
             for root in filter(has_lost_lines, self._found):
                 yield f"  copies may be left in {root}: its list was damaged, and may not name all of them"
         if damaged := damaged_list(self._state):
-            yield f"  copies may be left elsewhere: {damaged} said where, and is damaged"
+            yield f"  copies may be left elsewhere: {damaged}, which lists where, is damaged"
         for root in self._gone:
-            yield f"  copies in {root} stay: `katod export --all` wrote there, but its list is not there now"
+            yield f"  copies in {root} stay: `katod export --all` wrote there, but its list no longer exists"
 
     def unmark(self) -> None:
         """Mark nothing of the session as recorded any more: other machines give it to no program then."""
@@ -175,7 +175,7 @@ class Copies:
         """Yield what to say of copies in folders of which katod does not know any more."""
         if damaged := damaged_list(self._state):
             what = f"copies may be left: {damaged}, which said to which directories you exported, is damaged"
-            hint = "`katod export --all` makes one known again: then remove that file, and repeat this"
+            hint = "`katod export --all` lists its directory again: after that, remove that file, and repeat this"
             yield KatodError(what, hint=hint)
 
     def delete(self, left: list[Path]) -> Iterator[KatodError]:
@@ -217,10 +217,12 @@ class TableRows:
         """Yield what becomes of the rows in each data set."""
         for address in self._found:
             is_there = address.startswith(S3) or os.path.isdir(address)
-            deleted = "are deleted" if is_there else "are not there now: if you moved the tables, delete them yourself"
+            deleted = (
+                "are deleted" if is_there else "are no longer there: if you moved the tables, delete them yourself"
+            )
             yield f"  its rows in {address} {deleted if outputs else 'stay'}"
         if outputs and (incomplete := incomplete_sets(self._context.state)):
-            yield f"  rows may be left in {', '.join(incomplete)}: the next export there takes them out"
+            yield f"  rows may be left in {', '.join(incomplete)}: the next export there removes them"
 
     def ask(self) -> None:
         """Have the rows go, before anything else forgets the session: whatever ends katod, that stays asked for.
@@ -251,9 +253,9 @@ class TableRows:
                 left.append(address)
         if busy:
             what = f"rows of it may be written in {', '.join(busy)}, where another `katod export --all` is running"
-            yield KatodError(what, hint="it takes them out when it ends, or else the next one does")
+            yield KatodError(what, hint="it removes them when it ends, or else the next one does")
         if left:
-            hint = "the next `katod export --all -f parquet` there takes them out"
+            hint = "the next `katod export --all -f parquet` there removes them"
             yield KatodError(f"its rows stay for now in {', '.join(left)}", hint=hint)
 
 
@@ -299,11 +301,11 @@ def _described(context: Context, sessions: ForgottenFamily, *, outputs: bool) ->
     key, remains = sessions.key, sessions.remains
     yield from _named(context, key)
     if key in saved_keys(rescue_path()):
-        yield "  and deletes what was saved of it from deletion (`katod rescue`)"
+        yield "  and deletes its rescued copy (`katod rescue`)"
     elif key._replace(subagent="") in saved_keys(rescue_path()):
-        yield "  and leaves nothing of it in what was saved of its session from deletion (`katod rescue`)"
+        yield "  and removes it from the rescued copy of its parent session (`katod rescue`)"
     if context.settings.recording.rescue:
-        yield "  and saves it from deletion no more, whatever is said in it from now on"
+        yield "  and never rescues it again"
     for one in sorted(sessions.keys - {key}):
         yield f"  and its sub-agent {one}"
     if outputs and not remains.outputs:
@@ -325,7 +327,7 @@ def _delivered(remains: Remains) -> Iterator[str]:
 
 
 def _named(context: Context, key: SessionKey) -> Iterator[str]:
-    """Yield which session it is, as lists name it, and that what its person said of it goes as well."""
+    """Yield which session it is, as lists name it, and that what the user said of it goes as well."""
     from katod.cli.sessionrow import called  # noqa: PLC0415 - it loads the translation
 
     yield f"katod forgets {called(context, key)}"
@@ -345,7 +347,7 @@ def _fate(row: OutputRow, transcript: tuple[Path, str] | None, *, outputs: bool)
     """Return what becomes of a transcript."""
     if transcript is None:
         is_made = row.held is None and row.ino
-        return f"{row.path} {_MISSING if outputs else 'is not there now'}" if is_made else "there is no file yet"
+        return f"{row.path} {_MISSING if outputs else 'is no longer there'}" if is_made else "there is no file yet"
     path, why = transcript
     if outputs and why:
         return f"{path} stays: {why}"
@@ -353,7 +355,7 @@ def _fate(row: OutputRow, transcript: tuple[Path, str] | None, *, outputs: bool)
 
 
 def _agreed() -> bool:
-    """Return whether the person agrees. Raises SelectionError where nobody can be asked."""
+    """Return whether the user agrees. Raises SelectionError where nobody can be asked."""
     if not _can_ask():
         raise SelectionError("nothing was changed: confirmation needs a terminal", hint="use --yes to confirm")
     return click.confirm("Go on?")

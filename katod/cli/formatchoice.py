@@ -13,7 +13,7 @@ from katod.formatspec import FORMATS, SHORT_FORMATS, FormatSpec
 _LIST: Final = "list"
 TABLES: Final = "parquet"  # no format of one session: with --all, tables of all of them
 _ABOUT_TABLES: Final = FormatSpec(
-    TABLES, ".parquet", "", "with --all: tables for engines, in a directory or a bucket", b""
+    TABLES, ".parquet", "", "with --all: tables for query engines, in a directory or a bucket", b""
 )
 F = TypeVar("F", bound=Callable[..., Any])
 

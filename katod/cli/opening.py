@@ -1,4 +1,4 @@
-"""Opens files in the person's programs, and keeps the temporary ones private.
+"""Opens files in the user's programs, and keeps the temporary ones private.
 
 A temporary file is in a folder of its own, with the number of this process in its name: it is removed once the program
 that it was opened in has ended, or katod itself, and if that cannot be known, by a later `katod open`.
@@ -65,7 +65,7 @@ def _words(command: str) -> list[str]:
 
 def _run(command: list[str]) -> int:
     try:
-        return subprocess.run(command, check=False).returncode  # noqa: S603 - the person's own program, without a shell
+        return subprocess.run(command, check=False).returncode  # noqa: S603 - the user's own program, without a shell
     except OSError as error:
         hint = "set VISUAL or EDITOR to your editor, BROWSER to your browser"
         raise KatodError(f"{command[0]} cannot be started: {error.strerror}", hint=hint) from error

@@ -139,7 +139,7 @@ def waiting(one: Row) -> list[str]:
 
 
 def _left(one: Row) -> list[str]:
-    """Return a note that the person of a recording went on in a new session, if they did."""
+    """Return a note that the user of a recording went on in a new session, if they did."""
     return [f"your new session {_short(one['successor'])} {NOT_RECORDED}"] if one.get("successor") else []
 
 
@@ -148,7 +148,7 @@ def _need(one: Row) -> Need:
 
 
 def _blocked(one: Row) -> list[Line]:
-    """Return which session waits for its person, and what for."""
+    """Return which session waits for the user, and what for."""
     title = f' · "{cut(one_text(one["title"]), _WIDEST)}"' if one.get("title") else ""
     where = f" in {name_of(one['project'])}" if one.get("project") else ""
     named = _short(f"{one['agent']}:{one['session']}")

@@ -26,7 +26,7 @@ def rename(context: Context, session: str, title: tuple[str, ...]) -> None:
 
     SESSION is a session id or the beginning of one, `agent:id`, the number or the file of a recording, or `latest`.
     Lists, searches, the page and exports call the session by TITLE, and so does a recording that you start later
-    without a name. A file that exists keeps its name and its content. Without TITLE, katod takes your title away.
+    without a name. A file that exists keeps its name and its content. Without TITLE, katod removes your title.
     Secrets in it are redacted.
     """
     key = select_known(context, session)
@@ -36,13 +36,13 @@ def rename(context: Context, session: str, title: tuple[str, ...]) -> None:
 
 @click.command()
 @click.argument("session", type=SESSION)
-@click.option("--remove", is_flag=True, help="Take the star away.")
+@click.option("--remove", is_flag=True, help="Remove the star.")
 @click.pass_obj
 def star(context: Context, session: str, remove: bool) -> None:
     """Mark a session with a star.
 
     SESSION is a session id or the beginning of one, `agent:id`, the number or the file of a recording, or `latest`.
-    `katod sessions --starred` lists what has a star.
+    `katod sessions --starred` lists the sessions with a star.
     """
     key = select_known(context, session)
     said = _said(context, key, "unstar" if remove else "star", "")
@@ -52,7 +52,7 @@ def star(context: Context, session: str, remove: bool) -> None:
 @click.command()
 @click.argument("session", type=SESSION)
 @click.argument("words", nargs=-1, required=True, metavar="LABEL...")
-@click.option("--remove", is_flag=True, help="Take these labels away.")
+@click.option("--remove", is_flag=True, help="Remove these labels.")
 @click.pass_obj
 def label(context: Context, session: str, words: tuple[str, ...], remove: bool) -> None:
     """Label a session with words of your own.
@@ -69,7 +69,7 @@ def label(context: Context, session: str, words: tuple[str, ...], remove: bool) 
     say(f"{_called(context, key)} {f'has the labels {labels}' if labels else 'has no labels'}")
     if not remove and (left := [one for one in wanted if one not in said.labels]):
         what = f"a session has at most {MOST_LABELS} labels, so these were left out: {', '.join(left)}"
-        raise SelectionError(what, hint="take one away with `katod label --remove`")
+        raise SelectionError(what, hint="remove one with `katod label --remove`")
 
 
 def _said(context: Context, key: SessionKey, word: Saying, words: str) -> PersonalRow:

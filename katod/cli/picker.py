@@ -41,7 +41,7 @@ _MOVES: Final = {
 
 
 def pick(context: Context, sessions: Sequence[FoundSession], marked: FoundSession | None) -> FoundSession:
-    """Return the session that the person chooses; `marked` is it from the beginning. Raises Abort if it is none."""
+    """Return the session that the user chooses; `marked` is it from the beginning. Raises Abort if it is none."""
     recorded = recorded_by_session(context)
     choices = Choices(sessions, lambda one: describe_session(one, recorded.get(one.key), empty=False), marked)
     output = Vt100_Output.from_pty(sys.stdout, os.environ.get("TERM"))

@@ -75,7 +75,7 @@ def keep(context: Context, session: str, words: tuple[str, ...]) -> None:
     """Write the last exchange of a session to a file, like `::keep` in the chat.
 
     An exchange is what you asked, with everything up to the answer. N is how many are written, 1 to 99; 1 if you leave
-    it out. Nothing is recorded, and a recording that runs goes on. SESSION and NAME are as for `katod start`.
+    it out. This starts no recording, and does not affect a running one. SESSION and NAME are as for `katod start`.
     """
     if session.isdecimal() and not words:
         most = int(session) <= MOST_EXCHANGES

@@ -69,7 +69,7 @@ def rescue(context: Context, as_list: bool, restore: str | None, as_json: bool) 
 
 
 def _called(about: About, said: Mapping[SessionKey, PersonalRow]) -> About:
-    """Return what is known of a copy, with the title that its person gave the session, if there is one."""
+    """Return what is known of a copy, with the title that the user gave the session, if there is one."""
     own = said.get(about.key)
     return about._replace(title=own.title) if own and own.title else about
 

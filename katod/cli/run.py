@@ -20,13 +20,13 @@ from katod.record.news import News, Tell, tell_nobody
 from katod.service.signals import Signals
 from katod.store.ledger import LEDGER_NAME
 
-# What the log calls otherwise.
+# The words for some events of the log.
 _SAID: Final = {
-    "settings.rejected": "the configuration is wrong, the settings before it stay in effect",
-    "root.unreadable": "a directory cannot be read now, katod tries again",
-    "source.unreadable": "a session cannot be read now, katod tries again",
-    "watch.lost": "a directory cannot be watched, its changes are found within a minute",
-    "watch.missed": "changes in a directory are not reported, they are found within a minute",
+    "settings.rejected": "the configuration is invalid; the previous settings stay in effect",
+    "root.unreadable": "a directory cannot be read now; katod tries again",
+    "source.unreadable": "a session cannot be read now; katod tries again",
+    "watch.lost": "a directory cannot be watched; its changes are found within a minute",
+    "watch.missed": "changes in a directory are not reported; they are found within a minute",
 }
 _TOLD: Final = frozenset({"command.refused", "output.parked", "state.lost"})
 # What is only in the log: agents rewrite what they wrote, as when a prompt is withdrawn, and katod reads it again.
@@ -56,7 +56,7 @@ def run(context: Context, once: bool) -> None:
         log, tell = EventLog(partial(_to_people, context), settings.log.level), _tell
     run_daemon(settings, context.config_path, context.state, log, signals, tell)
     if sys.stdout.isatty() and not once:
-        say("katod has stopped. What is said until it runs again is recorded then.")
+        say("katod has stopped. Anything said meanwhile is recorded at the next start.")
 
 
 def _name_others(context: Context) -> None:

@@ -31,7 +31,7 @@ def offer_rescue(context: Context, files: Files) -> None:
     if not _can_ask() or asked.exists() or context.settings.recording.rescue or not (deleting := _deleting(context)):
         return
     wanted = click.confirm(_QUESTION.format(" or ".join(deleting), rescue_path()))
-    durable.make_folders(context.state, 0o700)
+    durable.make_own_folder(context.state)
     asked.touch(mode=0o600)
     try:
         _write(context, files, wanted=wanted)
@@ -44,7 +44,7 @@ def offer_rescue(context: Context, files: Files) -> None:
 
 
 def _write(context: Context, files: Files, *, wanted: bool) -> None:
-    """Write the answer to the configuration. Raises SetupError with what its person can write."""
+    """Write the answer to the configuration. Raises SetupError with what the user can write."""
     hint = f"set `{_TABLE}.{_KEY} = {str(wanted).lower()}` in it yourself"
     try:
         found = files.read(context.config_path)

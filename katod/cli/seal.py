@@ -80,11 +80,11 @@ def seal(
     files and your public key, anyone can check who signed the record, using katod or any COSE library. A session that
     may still change is refused, unless you use --checkpoint. Existing files are never overwritten.
 
-    With --head, RECORD is a recording in JSONL, which may go on: what is signed is the head of the chain over its
+    With --head, RECORD is a recording in JSONL, which may continue: katod signs the head of the chain over its
     events so far. `katod seal --verify NAME.head.json` checks the recording against it.
     """
     if new_key:
-        exclude("--new-key goes with no other option than --key", record, verify, checkpoint, signature, head)
+        exclude("--new-key can be combined only with --key", record, verify, checkpoint, signature, head)
         require_extra()
         _make(key or seal_key_path())
         return
@@ -92,10 +92,10 @@ def seal(
         raise click.UsageError("Missing argument 'RECORD'.")
     require_extra()
     if head:
-        exclude("--head goes with no other option than --key", verify, checkpoint, signature, recording)
+        exclude("--head can be combined only with --key", verify, checkpoint, signature, recording)
         publish(context, str(record), _private(key))
     elif verify:
-        exclude("--verify says itself whether it is a checkpoint: leave out --checkpoint", checkpoint)
+        exclude("--verify reports by itself whether it is a checkpoint: leave out --checkpoint", checkpoint)
         _check(record, signature, recording, _public_path(key))
     else:
         _sign(context, record, signature or _beside(record), key or seal_key_path(), checkpoint=checkpoint)
@@ -250,7 +250,7 @@ def _told(record: SignedRecord, verified: Verified, name: str) -> Iterator[tuple
     """Yield what the signature and the record say, with what it is called."""
     yield "signed by", name
     if verified.claims.issuer != name:
-        yield "calling", f"itself {verified.claims.issuer!r}: who that is, only you can know of this key"
+        yield "issuer", f"{verified.claims.issuer!r} (not derived from the key, so katod cannot check it)"
     yield "session", record.session
     yield "agent", f"{record.agent or 'unknown'}, model {record.model} of {record.provider}"
     yield "began", _shown(record.start)
@@ -260,7 +260,10 @@ def _told(record: SignedRecord, verified: Verified, name: str) -> Iterator[tuple
     if verified.unknown:
         yield "also signed", f"{', '.join(map(str, verified.unknown))}, which katod does not know and did not check"
     if verified.unsigned:
-        yield "beside", f"header {', '.join(map(str, verified.unsigned))}, which nobody signed and katod did not check"
+        yield (
+            "beside",
+            f"header {', '.join(map(str, verified.unsigned))}, which is not signed, and which katod did not check",
+        )
 
 
 def _line(text: str) -> str:

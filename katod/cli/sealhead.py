@@ -21,7 +21,7 @@ from katod.smallfile import create_small, read_small
 from katod.store.rows import OutputRow
 
 HEAD: Final = ".head.json"
-_SHARED: Final = 0o644  # less what the umask takes: it is to be passed on
+_SHARED: Final = 0o644  # less what the umask takes: it is to be published
 _MEANING: Final = (
     "This proves that these events are as they were when the head was signed, not that what was said is true."
 )
@@ -40,7 +40,7 @@ def publish(context: Context, recording: str, key: PrivateKey) -> None:
     _create(beside, sign(claims, {}, head.data(), key.sign))  # first: a head without a signature looks like one
     _create(path, head.data())
     say(f"wrote {path}: the head after {head.chain.events:,} events")
-    say(f"wrote {beside}: its signature; give away both")
+    say(f"wrote {beside}: its signature; publish both")
     if doubt := head.chain.doubt():
         say(doubt, err=True)
 
@@ -56,7 +56,7 @@ def _require_no_other_key(path: Path, signature: Path, head: PublishedHead, key:
     if not is_same or signer == key.urn:
         return
     what = "this head is published already" if is_published else "there is a signature without its head"
-    hint = "move that signature away to sign the head with this key, too; --verify takes it with --signature"
+    hint = "move that signature away to sign the head with this key, too; --verify accepts it with --signature"
     raise SealError(f"{what}, signed by another key: {signer}", path=signature, hint=hint)
 
 
@@ -67,7 +67,9 @@ def _create(path: Path, data: bytes) -> None:
     except FileExistsError:
         if read_small(path, LARGEST) != data:
             hint = "move it away, if it is of another recording"
-            raise SealError("another head after as many events was published there", path=path, hint=hint) from None
+            raise SealError(
+                "a different head for the same number of events is already there", path=path, hint=hint
+            ) from None
 
 
 def _head_of(row: OutputRow) -> PublishedHead:
@@ -107,8 +109,8 @@ def verify_head(path: Path, signature: Path, recording: Path | None, key: Public
     say(f"  signed by  {key.urn}")
     say(f"  session    {head.session}")
     if more := there.whole.events - head.chain.events:
-        say(f"  after it   {more:,} more events, which this head says nothing of")
+        say(f"  after it   {more:,} more events, which this head does not cover")
     if there.notes:
         count = "1 note" if there.notes == 1 else f"{there.notes:,} notes"
-        say(f"  beside     {count} in the file, which nobody signed")
+        say(f"  beside     {count} in the file, not signed")
     say(_MEANING)

@@ -84,12 +84,12 @@ def search(
 ) -> None:  # fmt: skip
     """Search messages, tool calls and results.
 
-    Finds messages, commands, files and results that contain all WORDS, in upper or lower case; quote words to find them
+    Finds messages, commands, files and results that contain all WORDS, ignoring case; quote words to find them
     as a phrase. OR between two words means one or the other. Your own titles and labels of sessions are found, too.
     katod searches the transcripts that it wrote, those that other machines share (`archive.folders`) among them; with
     --all, also the agents' own session files, but it stores nothing of them.
 
-    Of --agent, --project and --state, several may be given: a session has to match one of each kind.
+    --agent, --project and --state can each be given several times: a session has to match one of each kind.
     """
     query = _query(words, whole=whole)
     width = _terminal(as_json=as_json)

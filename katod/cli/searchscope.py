@@ -173,7 +173,7 @@ class SearchScope:
         return self._transcript(place, about) if archived is None else _archived(archived, about)
 
     def _called(self, session: str, otherwise: str) -> str:
-        """Return the title that its person gave a session, else another one."""
+        """Return the title that the user gave a session, else another one."""
         said = self._said.get(session)
         return said.title if said and said.title else otherwise
 

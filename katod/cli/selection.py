@@ -34,8 +34,8 @@ def select(context: Context, text: str) -> FoundSession:
 
     An id, `agent:id`, a prefix of either that is unique among the sessions that are there, or else among those that
     are gone, the number or the file of a recording, `latest` (of this directory, else of all), or an empty string: the
-    only recording, else the one that the person chooses on a terminal, and elsewhere this directory's latest session.
-    Raises SelectionError if it selects none or more than one, Abort if the person chooses none.
+    only recording, else the one that the user chooses on a terminal, and elsewhere this directory's latest session.
+    Raises SelectionError if it selects none or more than one, Abort if the user chooses none.
     """
     sessions = context.found()
     if text == LATEST:
@@ -123,7 +123,7 @@ def select_known(context: Context, text: str, known: Iterable[SessionKey] = ()) 
 
     `known` are those of which only something from elsewhere knows: one of them is meant if no other session is.
 
-    For an empty string, the person chooses on a terminal, also if only one session is recorded.
+    For an empty string, the user chooses on a terminal, also if only one session is recorded.
     """
     if not text:
         if not is_terminal():
@@ -272,9 +272,9 @@ def _newest(sessions: Iterable[FoundSession]) -> FoundSession:
 
 
 def _chosen(context: Context, sessions: Iterable[FoundSession]) -> FoundSession:
-    """Return the session that the person chooses on a terminal, this directory's latest one elsewhere.
+    """Return the session that the user chooses on a terminal, this directory's latest one elsewhere.
 
-    Raises NothingHere if there is none, Abort if the person chooses none.
+    Raises NothingHere if there is none, Abort if the user chooses none.
     """
     main = sorted((one for one in sessions if not one.key.subagent), key=lambda one: -one.changed_ns)
     here = _latest(main)

@@ -41,8 +41,8 @@ def serve(
 
     Prints the address, and serves until Ctrl-C. Only programs on this machine that know the token have access, unless
     you configure more. By default, every session is served, recorded or not; `serve.sessions` changes that. katod
-    writes nothing but the token, the address, and the numbers of `katod usage`, in its state directory. The daemon does
-    not have to be running.
+    writes only to its state directory: the token, the address, the numbers of `katod usage`, and requests to the daemon
+    when you press a button on the page. Without the daemon, everything else works.
     """
     require_extra()
     given = context.usable_settings().serve

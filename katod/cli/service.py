@@ -106,7 +106,7 @@ def start() -> None:
 
 @service.command()
 def stop() -> None:
-    """Stop katod until the next login. What is said until then is recorded when katod starts again."""
+    """Stop katod until the next login. Anything said meanwhile is recorded at the next start."""
     for found in [_installed(), *_server()]:
         found.stop()
     say("katod is stopped until you log in again, or run `katod service start`")

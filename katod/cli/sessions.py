@@ -82,8 +82,8 @@ def sessions(
     if no cost is known, its tokens. Sub-agents count as a part of their session. With --all, the numbers add up
     to those of `katod usage`. The first time, all sessions are read.
 
-    With --machine, the sessions of another one are listed, which `katod status` names (`archive.folders`), with the
-    files that it shares.
+    With --machine, the sessions of another machine are listed, with the files that it shares (`archive.folders`);
+    `katod status` names the machines.
 
     In a pipe, the columns are separated by tabs: last, state, agent, session, project, title, with --usage tokens and
     cost, transcript.

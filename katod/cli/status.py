@@ -64,7 +64,7 @@ _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 @click.option(
     "--clear",
     is_flag=True,
-    help="Clear the lists of interrupted recordings, refused commands, misread lines and project files.",
+    help="Clear the lists of interrupted recordings, refused commands, lines that resemble commands and project files.",
 )
 @click.pass_obj
 def status(context: Context, as_json: bool, watch: bool, everything: bool, clear: bool) -> None:
@@ -211,7 +211,7 @@ def _summary(found: Summary) -> dict[str, Any]:
 
 
 def _blocked(found: Mapping[SessionKey, FoundSession]) -> list[dict[str, Any]]:
-    """Return the sessions that wait for their person, of those that changed within a day."""
+    """Return the sessions that wait for the user, of those that changed within a day."""
     now = time.time()
     recent = [one for key, one in found.items() if not key.subagent and not is_over(one.changed_ns / 1e9, now)]
     if not recent:
@@ -287,7 +287,7 @@ def _state(session: int, ledger: Ledger, now: float) -> dict[str, Any]:
 
 
 def _successor(output: OutputRow, recorded: set[str]) -> dict[str, str]:
-    """Return the session in which the person of a recording went on, unless it is recorded, too."""
+    """Return the session in which the user of a recording went on, unless it is recorded, too."""
     return {"successor": output.successor} if output.successor and output.successor not in recorded else {}
 
 

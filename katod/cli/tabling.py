@@ -30,11 +30,12 @@ def export_tables(context: Context, *, output: str, redact: bool) -> None:
     """Bring the data set `output` up to date: a directory or a bucket. Raises KatodError."""
     policy = policy_of(context)
     where = _where(output, policy)
+    context.claim_state()
     machine = this_machine(context.settings.archive.machine or LOCAL, context.state)
     run = TablesRun(policy, policy.export_options(redact=redact), local_zone(), context.state)
     with opened_set(context.state, str(where), machine) as data:
         if data.is_damaged:
-            say(f"katod: {where}: what katod knew of it was lost or damaged, and is taken from its files", err=True)
+            say(f"katod: {where}: katod's list of it was lost or damaged, and is rebuilt from its files", err=True)
         for request in data.damaged_requests:
             say(f"katod: {request}: {DAMAGED_REQUEST}", err=True)
         sessions = context.found(with_words=True).values()

@@ -26,7 +26,7 @@ DEFAULT: Final[dict[str, Any]] = {"thinking": False, "tools": None, "redact": Tr
 class ReadTranscript(NamedTuple):
     """What is read: `source` is what `events_of` takes (empty: nothing); `file` is a file of its own, if it has one.
 
-    `row` is the recording that it is; without one, `file` is any file that the person named. `archived` is a session of
+    `row` is the recording that it is; without one, `file` is any file that the user named. `archived` is a session of
     another machine.
     """
 

@@ -15,7 +15,7 @@ from katod.errors import AlreadyRunning, GitError, KatodError
 from katod.record.policy import Policy
 from katod.record.untouched import UntouchedOutputs
 
-_WHAT: Final = "it may say that something was recorded that you took back since"
+_WHAT: Final = "it may still mark parts that you have since removed as recorded"
 
 
 def unmark_elsewhere(

@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is missing; what its person changed is there."""
+        """Whether nothing is missing; what the user changed is there."""
         return bool(self.good) or (self.missing is not None and not self.missing.absent)
 
 
@@ -65,15 +65,16 @@ def verify(
     RECORDING is the number or the file of a recording, or its session. Without it, all recordings are checked. katod
     renders each recording again and compares it with the file; text that you added is ignored, and so are front matter,
     the title and line ends. The exit code is 1 if anything is missing or changed. A second line says what became of the
-    agent's records: told, left out by name, or not understood. Use `--append-missing` if an editor saved an older copy
+    agent's records: translated, left out by name, or not
+    understood. Use `--append-missing` if an editor saved an older copy
     over a transcript.
 
     With --chain, no session file is needed: the events in each recording in JSONL are compared with the head of the
-    chain over what katod wrote to it. That finds accidents; whoever can change both finds nothing wrong. A head that
-    you published with `katod seal --head` finds every change.
+    chain over what katod wrote to it. That finds accidents; someone who can change both can hide a change. A head that
+    you published with `katod seal --head` reveals every change.
     """
     if chain:
-        exclude("--chain goes with no other option", append_missing, yes, strict, as_json)
+        exclude("--chain cannot be combined with other options", append_missing, yes, strict, as_json)
         check_chains(context, recording)
         return
     rows, results = select_recordings(context, recording), Counter[bool | None]()
@@ -101,7 +102,7 @@ def check_chains(context: Context, recording: str) -> None:
         failed += not good
         say(f"{now.id}  {now.path}: {text}")
     if not rows:
-        raise KatodError("only recordings in JSONL have a chain, and there is none")
+        raise KatodError("only recordings in JSONL have a chain, and there are none")
     if failed:
         raise KatodError(f"{failed} recordings do not match their chain")
 
@@ -110,7 +111,7 @@ def chain_verdict(row: OutputRow) -> tuple[bool, str]:
     """Return whether the file of a recording has the events that katod wrote, and a line about it."""
     kept = chain_kept(row)
     if kept is None:
-        return True, "was begun without a chain"
+        return True, "began without a chain"
     try:
         with opened(row) as lines:
             found = chain_of(lines, kept.events)
@@ -120,11 +121,11 @@ def chain_verdict(row: OutputRow) -> tuple[bool, str]:
     if found.strange:
         return False, f"{found.strange}{about}"
     if waiting := missing_events(row, found.whole):
-        about = f", but for those that wait to be written{about}"
+        about = f", except those that wait to be written{about}"
     if found.whole.after(waiting).is_at(kept):
         if doubt := kept.doubt():
             about = f", but {doubt}{about}"
-        return True, f"all {kept.events:,} events as they were written{about}"
+        return True, f"all {kept.events:,} events are intact{about}"
     if found.whole.events != kept.events:
         return False, f"has {found.whole.events:,} of {kept.events:,} events{about}"
     return False, f"an event was changed or moved{about}"
@@ -164,7 +165,7 @@ def _as_json(row: OutputRow, key: str, verdict: Verdict) -> dict[str, Any]:
 def receipt_in_words(receipt: dict[str, Any]) -> str:
     """Return what became of the records of a session, in a line for people."""
     left, unknown = receipt["leftOut"], receipt["notUnderstood"]
-    parts = [f"{receipt['told']:,} of {receipt['records']:,} told"]
+    parts = [f"{receipt['told']:,} of {receipt['records']:,} translated"]
     parts += [f"{receipt['repeated']:,} written again"] if receipt["repeated"] else []
     parts += [f"{sum(left.values()):,} left out ({_names(left)})"] if left else []
     parts += [f"{sum(unknown.values()):,} not understood ({_names(unknown)})"] if unknown else []
@@ -206,7 +207,7 @@ def _append(context: Context, row: OutputRow, missing: Missing, *, yes: bool) ->
 
 
 def _note_complete(context: Context, row: OutputRow) -> None:
-    """Note that an output lacks nothing over which an older copy was saved: its person has put the newer one back.
+    """Note that an output lacks nothing over which an older copy was saved: the user has put the newer one back.
 
     What cannot be noted now is noted the next time.
     """
@@ -258,5 +259,5 @@ def _compare(missing: Missing) -> Verdict:
     if missing.has_other_receipts:
         return Verdict(good=True, text=f"all {len(pieces)} parts found; the agent's records were counted differently")
     if missing.has_other_session:
-        return Verdict(good=True, text=f"all {len(pieces)} parts as they were written, and their session was changed")
+        return Verdict(good=True, text=f"all {len(pieces)} parts are intact, but the session has changed since")
     return Verdict(good=True, text=f"all {len(pieces)} parts found, in a file that was edited")

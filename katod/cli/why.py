@@ -54,7 +54,10 @@ _ELSEWHERE: Final = "`--all` also looks into sessions that are not recorded"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each run of lines of the same origin.")
 @click.option(
-    "--porcelain", "as_blame", is_flag=True, help="Print what `git blame --porcelain` does, with calls for commits."
+    "--porcelain",
+    "as_blame",
+    is_flag=True,
+    help="Print in the format of `git blame --porcelain`, with call ids in place of commit ids.",
 )
 @click.option("--agent-trace", "as_trace", is_flag=True, help="Print an Agent Trace record.")
 @click.pass_obj
@@ -119,7 +122,7 @@ def _added(what: str, revision: str) -> list[AskedLines]:
     """Return the lines that a commit added: of a file, of those in a folder, or of all. Raises KatodError."""
     path, lines = parse_target(what) if what else (Path(), LineRange())
     if lines != LineRange():
-        raise click.UsageError("lines do not go with --commit")
+        raise click.UsageError("a line range cannot be combined with --commit")
     place = Path(os.path.realpath(path))
     repository = Repository.around(place if place.is_dir() else place.parent)
     if repository is None:

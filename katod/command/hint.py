@@ -1,4 +1,4 @@
-"""What to tell a person about the command lines of a prompt that is about to be sent."""
+"""What to tell the user about the command lines of a prompt that is about to be sent."""
 
 from typing import Final, NamedTuple
 

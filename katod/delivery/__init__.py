@@ -1,1 +1,1 @@
-"""Recordings delivered elsewhere as they are made: what all destinations share. Only this part opens connections."""
+"""Recordings delivered elsewhere as they are made: what all destinations share."""

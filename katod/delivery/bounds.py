@@ -1,4 +1,4 @@
-"""What one request may take, in time and in bytes, whatever arrives in whatever pieces.
+"""Limits of one request, in time and in bytes, however the answer arrives.
 
 httpx starts its timeout again with each read, and the head of an answer may have any number of parts: a server that
 sends a byte now and then, or one `102 Processing` after the other, would keep a thread for ever.

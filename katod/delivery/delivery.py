@@ -44,13 +44,13 @@ class DeliveryKind(NamedTuple, Generic[L]):
     """One kind of destination: the section of the settings that names it, what is sent, and what connects to it.
 
     Connecting raises DeliveryStopped, without the extra that it needs or with settings that cannot be used.
-    `follows`: a recording of which nothing was sent goes where the settings say now, not where they did at its start.
+    `retargets_unsent`: a recording of which nothing was sent goes to the current destination, not to its first.
     """
 
     name: str
     form: SentFormat[L]
     connect: Callable[[Settings, Exchange, ProgressReporter, EventLog], Destination[L]]
-    follows: bool
+    retargets_unsent: bool
 
 
 class _Unfinished(NamedTuple):
@@ -181,7 +181,7 @@ class RecordingDelivery:
             self._to, exchange = found, Exchange(self._wake)
             with self._ledger.transaction():
                 self._ledger.deliveries.try_again(found.destination)
-                if kind.follows:
+                if kind.retargets_unsent:
                     content = isinstance(found, OtlpSettings) and found.content
                     self._ledger.deliveries.follow(kind.name, found.destination, with_content=content)
             progress = ProgressReporter(kind.name, found.destination, exchange, self._log)

@@ -41,7 +41,7 @@ class Discovery:
         self._presence = _Presence(roots)
         self.hints = Hints(AGENTS.values())
         self._also = also  # a folder outside the roots that is watched as well
-        self._watcher = Watcher(self.hints, log)
+        self._watcher = Watcher(self.hints, log, self._root_of)
         self._active: dict[tuple[Root, str], float] = {}
         self._clock = _Clock(full_every)
         self._reports = _Reports()
@@ -128,6 +128,10 @@ class Discovery:
                 if wall - source.seen.mtime_ns / 1e9 < ACTIVE_FOR:
                     self._active[root, os.path.dirname(source.path)] = now
         return found
+
+    def _root_of(self, folder: str) -> str:
+        """Return the root of a folder, or the folder itself if it is in none: the log names no folder of a project."""
+        return next((str(root.path) for root in self._roots_of(folder)), folder)
 
     def _roots_of(self, path: str) -> list[Root]:
         """Return the innermost root of a path, and others in the same folder: each may name a database in it."""

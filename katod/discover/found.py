@@ -17,7 +17,7 @@ _TOO_OLD: Final = "{} ({}), but none that katod knows: katod may be too old for 
 
 
 class FoundSession:
-    """One session as found on disk: its files, oldest change first, and what is `said` of it by its person.
+    """One session as found on disk: its files, oldest change first, and what is `said` of it by the user.
 
     `outputs` are its recordings, if somebody noted them.
     """
@@ -52,7 +52,7 @@ class FoundSession:
 def find_sessions(
     roots: Iterable[Root], problems: dict[str, str], said: Mapping[SessionKey, PersonalRow] = MappingProxyType({})
 ) -> dict[SessionKey, FoundSession]:
-    """Return every session below these roots, with what is `said` of it by its person.
+    """Return every session below these roots, with what is `said` of it by the user.
 
     What cannot be read or is not understood is added to `problems`.
     """

@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -105,11 +105,15 @@ class Hints(FileSystemEventHandler):
 
 
 class Watcher:
-    """Watches every folder that exists, and renews the watch when a folder is recreated."""
+    """Watches every folder that exists, and renews the watch when a folder is recreated.
 
-    def __init__(self, hints: Hints, log: EventLog) -> None:
+    `name` returns what the log calls a folder: an agent may name a folder after a project.
+    """
+
+    def __init__(self, hints: Hints, log: EventLog, name: Callable[[str], str] = str) -> None:
         self._hints = hints
         self._log = log
+        self._name = name
         self._watches: dict[Path, tuple[ObservedWatch, FolderIdentity]] = {}
         self._lost: set[Path] = set()
         self._observer: BaseObserver | None = None
@@ -158,7 +162,7 @@ class Watcher:
         """Rely on hints no more, if there are any folders in which they missed a change: as on network file systems."""
         for folder in folders:
             self._missed = True
-            self._log.watch_missed(folder)
+            self._log.watch_missed(self._name(folder))
             break
 
     def trust(self) -> None:
@@ -182,7 +186,7 @@ class Watcher:
         except OSError as error:
             if folder not in self._lost:
                 self._lost.add(folder)
-                self._log.watch_lost(str(folder), error.strerror or str(error))
+                self._log.watch_lost(self._name(str(folder)), error.strerror or str(error))
             return False
         self._lost.discard(folder)
         self._watches[folder] = (watch, identity)
@@ -194,7 +198,7 @@ class Watcher:
             try:
                 self._observer.unschedule(known[0])
             except (KeyError, OSError):
-                self._log.watch_lost(str(folder), "the watch was already gone")
+                self._log.watch_lost(self._name(str(folder)), "the watch was already gone")
 
 
 class _Losses(logging.Handler):

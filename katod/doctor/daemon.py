@@ -29,7 +29,7 @@ _NAMES_DIRECTORY: Final[dict[str, tuple[Callable[[], Path], ...]]] = {
     "KATOD_DATA_DIR": (data_path,), "XDG_DATA_HOME": (data_path,),
     "XDG_CONFIG_HOME": (config_path, seal_key_path),
 }  # fmt: skip
-_FIRST: Final = "first, mend the state directory; then "
+_FIRST: Final = "first, repair the state directory; then "
 _INSTALL: Final = "run `katod service install`"
 _CHANGE: Final = "to start it at login, stop it, then run `katod service install`"
 
@@ -66,10 +66,10 @@ def examine(case: Case) -> Iterator[Finding]:
 
 def _silent(reason: str, *, wanted: bool) -> Finding:
     """Return what it means that no desktop takes notifications: only a warning if it was asked for."""
-    what = f"desktop notifications cannot be shown: {reason}"
     if wanted:
+        what = f"desktop notifications cannot be shown: {reason}"
         return warning("daemon.notifications", what, "start a notification server, or set `recording.notify` to false")
-    return ok("daemon.notifications", f"{what}; use `katod status` instead")
+    return ok("daemon.notifications", f"news is in `katod status`, not in desktop notifications ({reason})")
 
 
 def _alone(pid: int | None, why: str, start: str, change: str) -> Finding:

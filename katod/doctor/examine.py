@@ -1,4 +1,4 @@
-"""All examinations, one after the other; one that fails is a finding, and the others go on."""
+"""All examinations, one after the other; a failure of one is a finding, and the others still run."""
 
 from collections.abc import Callable, Iterator
 from typing import Final

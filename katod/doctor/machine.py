@@ -41,7 +41,7 @@ def _remote(roots: Iterable[Root]) -> Iterator[Finding]:
     for root in roots:
         kind = _kind_of(root.path, mounts)
         if kind in _NETWORK:
-            what = f"{root.path} is on a network file system ({kind}), which may not report changes: {_SWEPT}"
+            what = f"{root.path} is on a network file system ({kind}), where sweeps find what is not reported"
             yield ok("watching.remote", what, path=str(root.path), filesystem=kind)
 
 

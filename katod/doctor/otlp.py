@@ -29,7 +29,9 @@ def _with_content(case: Case) -> Iterator[Finding]:
     if case.ledger is None or settings.content:
         return
     if outputs := case.ledger.deliveries.with_content(settings.destination):
-        what = f"spans of {count(len(outputs), 'recording')} say what is said: `otlp.content` was on when they began"
+        what = (
+            f"spans of {count(len(outputs), 'recording')} contain what is said: `otlp.content` was on when they began"
+        )
         yield warning("otlp.content", what, "type `::stop` and `::start` in their sessions to change that", ids=outputs)
 
 

@@ -57,5 +57,5 @@ def _of_file(found: CheckedFile, policy: Policy) -> Iterator[Finding]:
     refused = list(filter(None, (policy.in_project(folder).project.refused, *found.refused)))
     if refused:
         more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
-        advice = f"its other settings have effect; `katod allow {pasted(folder)}` lists those that have none"
+        advice = f"its other settings are in effect; `katod allow {pasted(folder)}` lists those that are not"
         yield warning(_CHECK, f"{path}: {refused[0]}{more}", advice, path=path)

@@ -51,7 +51,7 @@ class ChainHead(NamedTuple):
         events, head, unchecked = row["events"], bytes.fromhex(row["head"]), row.get("unchecked", 0)
         counts = type(events) is int and type(unchecked) is int and 0 <= unchecked <= events
         if not counts or len(head) != len(_START):
-            raise ValueError("this is no head of a chain")
+            raise ValueError("this is not the head of a chain")
         return cls(events, head, unchecked)
 
 
@@ -81,8 +81,8 @@ def chain_of(lines: Iterable[bytes], wanted: int | None = None) -> Chained:
 
 
 def _what_is_strange(number: int, line: bytes) -> str:
-    if is_event(line) and line.endswith(b"\r\n"):  # a note may end as its person's editor ends lines
-        return f"line {number} ends like a line of Windows: a program converted the file"
+    if is_event(line) and line.endswith(b"\r\n"):  # a note may end as the user's editor ends lines
+        return f"line {number} has a Windows line end: a program converted the file"
     if not is_event(line) and not is_note(line):
-        return f"line {number} looks like an event, and is none that katod wrote"
+        return f"line {number} looks like an event, but katod did not write it"
     return ""

@@ -1,4 +1,4 @@
-"""Which lines of a recording in JSONL are events, and which are notes of a person. Pure.
+"""Which lines of a recording in JSONL are events, and which are the user's notes. Pure.
 
 An event is a line that begins as katod writes one. A note is what no program takes for an event. What is neither (an
 event in another form, or a part of one) may have been put there so that some programs read it as one.

@@ -19,4 +19,6 @@ def _room(settings: Settings, exchange: Exchange, progress: ProgressReporter, lo
 
 # An answer waits up to a minute for its usage: one that will never come holds nothing back. Who is in a room may read
 # it: a recording is sent to the one that was known at its start, or not at all.
-MATRIX_DELIVERY: Final = DeliveryKind(MATRIX, SentFormat(MATRIX, lines_of, releases=True), _room, follows=False)
+MATRIX_DELIVERY: Final = DeliveryKind(
+    MATRIX, SentFormat(MATRIX, lines_of, releases=True), _room, retargets_unsent=False
+)

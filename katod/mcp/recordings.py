@@ -29,7 +29,9 @@ from katod.store.rows import OutputRow, PersonalRow, SourceRow
 
 _PIECE: Final = 64 * 1024  # characters
 _SOME: Final = 5  # sessions that are named if several are meant
-_GONE: Final = "this recording is kept in a form that is not given out, and the agent has deleted its session file"
+_GONE: Final = (
+    "this recording is stored in a format that is not available here, and the agent has deleted its session file"
+)
 _LIST: Final = "`list_sessions` lists them; only what a person recorded can be read"
 
 
@@ -54,7 +56,7 @@ class GivenRecording(Protocol):
 
     @property
     def size(self) -> int:
-        """The size of its transcript, in bytes; 0 if it is not given out."""
+        """The size of its transcript, in bytes; 0 if it is not available."""
 
     @property
     def changed_ns(self) -> int:
@@ -66,7 +68,7 @@ class GivenRecording(Protocol):
 
     @property
     def own(self) -> str:
-        """What its person calls it, without secrets; empty if nothing is known of that."""
+        """What the user calls it, without secrets; empty if nothing is known of that."""
 
     @property
     def project(self) -> str:
@@ -122,7 +124,7 @@ class RecordedSession(NamedTuple):
 
     @property
     def own(self) -> str:
-        """What its person calls it, without secrets."""
+        """What the user calls it, without secrets."""
         return shown(self.said.title)
 
     @property
@@ -206,7 +208,7 @@ def of_session(found: Iterable[GivenRecording], session: str) -> list[GivenRecor
         raise SelectionError(f"no recorded session has the id {session!r}", hint=_LIST)
     if len(names) > 1:
         some = ", ".join(names[:_SOME]) + (", …" if len(names) > _SOME else "")
-        raise SelectionError(f"{len(names)} recorded sessions match {session!r}: {some}", hint="give a whole id")
+        raise SelectionError(f"{len(names)} recorded sessions match {session!r}: {some}", hint="give a full id")
     return best
 
 

@@ -20,11 +20,11 @@ from katod.errors import KatodError, safe_message
 from katod.mcp.pages import cut
 from katod.mcp.recordings import Library
 from katod.mcp.tools import INSTRUCTIONS, TOOLS, McpTool
-from katod.store.integrity import HOW_TO_MEND, DatabaseError
+from katod.store.integrity import HOW_TO_REPAIR, DatabaseError
 
 _LONGEST: Final = 1000  # characters of an error
 _GIVEN: Final = 80  # characters of an argument that is repeated in one
-_NONE: Final = "this is no valid request: each part of it has to be as the protocol says, and its text whole characters"
+_NONE: Final = "invalid request: it does not match the protocol, or contains invalid Unicode"
 _HINTS: Final = types.ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
@@ -60,7 +60,7 @@ async def _serve(library: Library) -> None:
 
 
 async def _pass_on(reading: Any, passing: Any, writing: Any) -> None:
-    """Pass on what is read, and refuse requests that are none to the library, which would leave them unanswered."""
+    """Pass on what is read, and answer invalid requests here: the library would leave them unanswered."""
     # The client or the server may have ended in the meantime.
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async with passing:
@@ -70,7 +70,7 @@ async def _pass_on(reading: Any, passing: Any, writing: Any) -> None:
 
 
 def refusal(error: Exception) -> types.JSONRPCError | None:
-    """Return the answer to a line that is no valid request but has its id, such as one with half a character.
+    """Return the answer to an invalid request that has an id, such as one with an unpaired surrogate.
 
     Raises nothing: no line that a client sends ends the server.
     """
@@ -84,7 +84,7 @@ def refusal(error: Exception) -> types.JSONRPCError | None:
         return types.JSONRPCError(
             jsonrpc="2.0", id=name, error=types.ErrorData(code=types.INVALID_REQUEST, message=_NONE)
         )
-    except Exception:  # noqa: BLE001 - no JSON, too deep, without an id, or one that is half a character itself
+    except Exception:  # noqa: BLE001 - not JSON, too deep, without an id, or with one that is an unpaired surrogate
         return None
 
 
@@ -116,7 +116,7 @@ def call(library: Library, name: str, arguments: dict[str, Any]) -> types.CallTo
     except KatodError as error:  # without its path: tools take ids, and answer with ids
         reason = f"{error.what}{f' ({error.hint})' if error.hint else ''}"
     except DatabaseError:
-        reason = f"katod's ledger cannot be read ({HOW_TO_MEND})"
+        reason = f"katod's ledger cannot be read ({HOW_TO_REPAIR})"
     except Exception as error:  # noqa: BLE001 - the server goes on, and says nothing of what it read
         reason = f"katod failed: {safe_message(error)}"
     return _result([cut(reason, _LONGEST)], is_error=True)

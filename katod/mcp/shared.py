@@ -64,7 +64,7 @@ class SharedRecording:
 
     @property
     def own(self) -> str:
-        """Nothing: what the person of that machine calls it is not shared."""
+        """Nothing: what the user of that machine calls it is not shared."""
         return ""
 
     @property

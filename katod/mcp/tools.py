@@ -1,4 +1,4 @@
-"""The three tools: what they take, and what they answer. They only read, and whatever they return has a bound."""
+"""The three tools: what they take, and what they answer. They only read, and their answers are bounded."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -139,7 +139,7 @@ def _places(chosen: list[GivenRecording], words: Query) -> Iterator[tuple[Transc
 
 
 def _named(chosen: list[GivenRecording], words: Query, oldest: float) -> dict[str, Any]:
-    """Return the sessions that their person has called so, if there are any."""
+    """Return the sessions that the user has called so, if there are any."""
     named = (one for one in chosen if words.matches(one.own) and one.changed_ns >= oldest * 1e9)
     found = [_described(some) for some in _by_session(named)[:FOUND]]
     return {"named": found} if found else {}
@@ -325,7 +325,7 @@ TOOLS: Final = {
             search_sessions,
             {
                 "found": _rows(_ROW | {"hits": _rows(_HIT), "total_hits": {"type": "integer"}}),
-                "named": _rows(_ROW) | {"description": "Sessions that their person has called so."},
+                "named": _rows(_ROW) | {"description": "Sessions that the user has called so."},
                 "not_searched": {
                     "type": "array",
                     "items": {"type": "integer"},

@@ -81,13 +81,13 @@ class CollectorClient:
         raise DeliveryRefused(problem, status=answer.status)
 
     def _rejected(self, answer: HttpAnswer) -> int:
-        """Return how many spans were rejected; an answer that is none of a collector says nothing of that.
+        """Return how many spans were rejected; an answer that is not from a collector says nothing of that.
 
         Some answer in JSON, whatever they are asked in. Raises DeliveryRefused for a page, as one where people log in:
         no collector answers with that.
         """
         if answer.kind == _PAGE and answer.body:
-            what = f"{_WHO} answers {answer.status} with a web page, so it is no collector"
+            what = f"{_WHO} answers {answer.status} with a web page, so it is not a collector"
             raise DeliveryRefused(what, status=answer.status)
         response = self._protobuf.messages.ExportTraceServiceResponse()
         try:

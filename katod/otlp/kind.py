@@ -18,4 +18,4 @@ def _collector(settings: Settings, exchange: Exchange, progress: ProgressReporte
 
 
 # What is sent twice has to be the same span: it is sent once it is final, however long that takes.
-OTLP_DELIVERY: Final = DeliveryKind(OTLP, SentFormat(OTLP, lines_of, releases=False), _collector, follows=True)
+OTLP_DELIVERY: Final = DeliveryKind(OTLP, SentFormat(OTLP, lines_of, releases=False), _collector, retargets_unsent=True)

@@ -1,1 +1,1 @@
-"""What a project's own `.katod.toml` may change, once the person has allowed it."""
+"""What a project's own `.katod.toml` may change, once the user has allowed it."""

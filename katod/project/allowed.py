@@ -1,4 +1,4 @@
-"""The projects' files: where they are, which of them the person allowed, and what those say now."""
+"""The projects' files: where they are, which of them the user allowed, and what those say now."""
 
 import json
 import os
@@ -25,7 +25,7 @@ _MOST: Final = 4 * 1024 * 1024  # bytes of the store
 
 
 class Allowance(NamedTuple):
-    """What the person allowed of a file: its content, by its hash, and what that leaves out of transcripts."""
+    """What the user allowed of a file: its content, by its hash, and what that leaves out of transcripts."""
 
     digest: str
     exclude: bool = False
@@ -55,7 +55,7 @@ class CheckedFile(NamedTuple):
     """A project's file as it is now: what counts of it, and why that is not all of it.
 
     Of one that is no longer what was allowed, what it left out goes on counting: agents may write to the project, and
-    must not get recorded what the person excluded.
+    must not get recorded what the user excluded.
     """
 
     path: Path
@@ -83,7 +83,7 @@ class CheckedFile(NamedTuple):
 
 
 class Allowed:
-    """What the person allowed, by the path of each file, in a private file."""
+    """What the user allowed, by the path of each file, in a private file."""
 
     def __init__(self, state: Path) -> None:
         self.path = state / STORE
@@ -106,7 +106,7 @@ class Allowed:
     def allow(self, path: Path, data: bytes) -> None:
         """Allow a file as long as this is its content. Raises ConfigError, OSError."""
         allowance = Allowance.of(data, path)
-        durable.make_folders(self.path.parent, 0o700)
+        durable.make_own_folder(self.path.parent)
         self._change(lambda known: known | {str(path): allowance})
 
     def remove(self, path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Finds the text of a recording in its output, which a person may have edited. Pure.
+"""Finds the text of a recording in its output, which the user may have edited. Pure.
 
 Each piece, the text of one event, is looked for in order, between the pieces around it that can be recognised by a line
 that is nowhere else: so a missing one is not taken for an equal one further down.

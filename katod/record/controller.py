@@ -440,7 +440,7 @@ class _Act:
     def _titled(self, command: Command, target: Target | None, *, whole: bool) -> SessionMetadata | None:
         """Return the metadata with the title of a new output, None if the words for it are still to be typed.
 
-        It is the name as it was typed, without folder and suffix, or the title that the person gave the session. A
+        It is the name as it was typed, without folder and suffix, or the title that the user gave the session. A
         recording of the `whole` session has its title, and exchanges that are kept that of their first question.
         """
         metadata, naming = self._session.metadata, self._naming

@@ -43,7 +43,7 @@ _NAME_OF_ANOTHER: Final = "was given the name of another recording"
 
 
 class Delivery:
-    """Knows how each output was left, and when a parked one is retried."""
+    """Appends to the files of recordings; knows how each was left, and when a parked one is retried."""
 
     def __init__(self, ledger: Ledger, log: EventLog, tell: Tell = tell_nobody) -> None:
         self._ledger = ledger
@@ -114,15 +114,18 @@ class Delivery:
         output.saved_assets()
 
     def _save_asset(self, output: Output, place: OutputPath, name: str, content: bytes) -> None:
-        """Write an attachment; where its person put a link in its place, it stays. Raises OutputError.
+        """Write an attachment; where the user put a link in its place, or its folder's, it stays. Raises OutputError.
 
-        No text of other formats than Markdown links to it, and none waits for it.
+        Nothing is written through such a folder, and no text waits for it: the user may never remove it. No text of
+        other formats than Markdown links to an attachment, and none waits for it.
         """
-        folder = output.row.options.assets
         try:
-            save_asset(place, folder, name, content)
+            save_asset(place, output.row.options.assets, name, content)
         except OutputError as error:
-            is_own = isinstance(error.__cause__, TargetRefused) and os.path.lexists(place.path.parent / folder / name)
+            folder = place.path.parent / output.row.options.assets
+            is_own = isinstance(error.__cause__, TargetRefused) and (
+                folder.is_symlink() or os.path.lexists(folder / name)
+            )
             if output.row.format == MARKDOWN and not is_own:
                 raise
             self._log.attachment_failed(output.id, without_names(error.what, output.row))

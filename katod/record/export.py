@@ -57,7 +57,7 @@ def replay(
 ) -> Iterator[tuple[Event, SessionMetadata]]:
     """Yield each event of a session once, in order, with the metadata at that point. Raises SourceError.
 
-    What is `said` of the session by its person is a part of the metadata; with `counts`, what became of the records is,
+    What is `said` of the session by the user is a part of the metadata; with `counts`, what became of the records is,
     too: a recording says that at its end. The set gets the ids of `provisional` events before they come: a later record
     will say them under another id, or show that they were not said.
     """

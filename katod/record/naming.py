@@ -104,7 +104,7 @@ class OutputNaming:
         return _with_title(metadata, title) if title else None
 
     def titled_by_person(self, metadata: SessionMetadata) -> SessionMetadata | None:
-        """Return the metadata with the title that the person gave the session, None if there is none."""
+        """Return the metadata with the title that the user gave the session, None if there is none."""
         title = self._ledger.personal.of(metadata.key).title
         return _with_title(metadata, title) if title else None
 

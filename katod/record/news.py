@@ -1,6 +1,6 @@
 """Changes that are reported at once, on the desktop or in the terminal: of recordings, and of recorded sessions. Pure.
 
-`StateNews` finds those of a session: that it waits for the person, or is done.
+`StateNews` finds those of a session: that it waits for the user, or is done.
 """
 
 from collections.abc import Callable, Mapping

@@ -128,7 +128,7 @@ class Output:
         return self._printer
 
     def take(self, event: Event, metadata: SessionMetadata) -> None:
-        """Print one event; words of the person in it say that they did not leave the session."""
+        """Print one event; words of the user in it say that they did not leave the session."""
         if event.kind == ev.USER_MESSAGE and event.typed and self.row.successor:
             self._set(successor="")
         before = self.printer.headed
@@ -340,7 +340,7 @@ class Output:
         self._set(behind=None)
 
     def set_successor(self, session: str) -> None:
-        """Note in which session its person went on."""
+        """Note in which session the user went on."""
         self._set(successor=session)
 
 

@@ -1,4 +1,4 @@
-"""What the person says of a session, as it is kept: cleaned, redacted and cut. Pure."""
+"""What the user says of a session, as it is kept: cleaned, redacted and cut. Pure."""
 
 import re
 from typing import Final

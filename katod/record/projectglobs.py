@@ -1,7 +1,7 @@
 """Globs of projects, such as those of `recording.exclude`: they name directories, not spellings of directories.
 
 A directory has many spellings: through a link, with `..`, with an accent as one character or as two, in upper or lower
-case on some file systems. The person writes one in the configuration, and the agent another one in its records. Every
+case on some file systems. The user writes one in the configuration, and the agent another one in its records. Every
 one of them matches, and as far as that can be known, also once the directory is gone.
 """
 

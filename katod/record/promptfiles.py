@@ -1,6 +1,6 @@
-"""Files of a project of which a client may have made a prompt: commands, prompt templates, workflows, skills.
+"""Files of a project that a client may have turned into a prompt: commands, prompt templates, workflows, skills.
 
-Many clients record the prompt that such a file becomes as if its person had typed it. So a command of a message that
+Many clients record the prompt that such a file becomes as if the user had typed it. So a command of a message that
 also stands in such a file, below or above a line that is in the message, too, is not obeyed.
 """
 
@@ -27,7 +27,10 @@ _WORD: Final = re.compile(r"\w")
 _LARGEST: Final = 4 * 1024 * 1024  # bytes: no model takes a longer prompt
 _ENTRIES: Final = 20_000  # of folders of prompts,
 _BYTES: Final = 64 * 1024 * 1024  # and of files, that are looked at for one command
-_TOO_MANY: Final = "it cannot be told from a prompt file, as the project has too many of them: give the command alone"
+_TOO_MANY: Final = (
+    "katod cannot rule out that it came from a prompt file (the project has too many): send the command in a message of"
+    " its own"
+)
 
 
 class _TooMany(Exception):

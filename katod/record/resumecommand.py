@@ -40,7 +40,7 @@ def _command(main: FoundSession, session: str, cwd: str) -> ResumeCommand:
     """Return the command that goes on with the session of this id in this directory. Raises SelectionError."""
     spec = AGENTS[main.key.agent]
     if spec.resume is None:
-        raise SelectionError(f"{spec.product} has no command that goes on with a session")
+        raise SelectionError(f"{spec.product} has no command that resumes a session")
     if session.startswith("-") or not session.isprintable():  # it would be an option, or worse
         raise SelectionError("its id is not one that can be typed", path=str(main.key))
     return ResumeCommand(spec.resume(session, main.files[-1][0]), cwd)

@@ -1,8 +1,8 @@
 """Notices that the conversation continues in a new session, after `/clear` or `/new`, which is not recorded.
 
 Agents begin a new session then, in a file of its own, and none of them records which one it follows. So it is the
-first new session of the same agent in the same project in which the person types while the recorded one is at rest.
-What is said there is not recorded; the person is notified once.
+first new session of the same agent in the same project in which the user types while the recorded one is at rest.
+What is said there is not recorded; the user is notified once.
 """
 
 from collections.abc import Iterable
@@ -22,11 +22,11 @@ from katod.store.ledger import Ledger
 from katod.tail.reader import SourceFile
 
 _HEAD_BYTES: Final = 64 * 1024
-_TYPED: Final = ("slash-command", "shell")  # by the person, though not to the model
+_TYPED: Final = ("slash-command", "shell")  # by the user, though not to the model
 
 
 class _NewSession(NamedTuple):
-    """How a session begins, and when the person first typed in it."""
+    """How a session begins, and when the user first typed in it."""
 
     metadata: SessionMetadata
     time: str
@@ -49,7 +49,7 @@ class Successors:
         self._known: set[int] = set()  # sources that were looked at, once something was said in them
 
     def look(self, source: Source, file: SourceFile, recorded: Iterable[ActiveSession]) -> None:
-        """Look at a source that is not recorded: it may be where the person of one of these sessions went on."""
+        """Look at a source that is not recorded: it may be where the user of one of these sessions went on."""
         if source.id in self._known or source.history or source.identity.key.subagent:
             return
         left = [one for one in recorded if _may_be_left(one, source)]
@@ -66,12 +66,12 @@ class Successors:
         output.set_successor(str(successor))
         with self._ledger.transaction():
             output.save(self._ledger)
-        self._log.recording_left(str(session.row.key), output.id)
+        self._log.recording_abandoned(str(session.row.key), output.id)
         self._tell(News.of("left", output.row, f"it {NOT_RECORDED}")._replace(says="katod: a new session began"))
 
 
 def _may_be_left(session: ActiveSession, source: Source) -> bool:
-    """Return whether the person of a recorded session may have gone on in a source that appeared later."""
+    """Return whether the user of a recorded session may have gone on in a source that appeared later."""
     output = session.recording
     is_other = session.row.id != source.session and session.row.key.agent == source.identity.key.agent
     return is_other and output is not None and not output.row.successor and session.state_news.is_at_rest

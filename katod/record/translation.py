@@ -20,7 +20,7 @@ from katod.formats.redact.redactor import redact
 from katod.log import EventLog
 from katod.metadata import Counts, SessionMetadata, title_of
 from katod.model import LONGEST_NAME, Identity, Line, NearMiss, Record
-from katod.receipt import MISSING_PARENT, Became, SourceCount, left_out, place_at, told, told_later
+from katod.receipt import MISSING_PARENT, Became, SourceCount, left_out, place_at, translated, translated_later
 from katod.record.echo import Message, Passed
 from katod.tail.decode import decode
 from katod.text import clean
@@ -39,7 +39,7 @@ Answer = TypeVar("Answer")
 class CallOrder:
     """Follows the events of one session. A result waits for its call, for a few events at most.
 
-    It also stops waiting when the person says something, the turn ends, or the context is compacted: there is no call.
+    It also stops waiting when the user says something, the turn ends, or the context is compacted: there is no call.
     """
 
     __slots__ = ("_ended", "_held", "_here", "_open", "_waited")
@@ -246,7 +246,7 @@ class Translation:
         if own:
             self.records.begin(self._became(record, own), place)
         elif self._call(self._adapter.holds, record):
-            self.records.hold(told(()), place)
+            self.records.hold(translated(()), place)
         else:
             self.records.skip(self._left_out(record))
 
@@ -263,8 +263,8 @@ class Translation:
                     self.records.begin(self._became(record, own[:1]))
                 else:
                     holds = self._call(self._adapter.holds, record)
-                    self.records.skip(told(()) if holds else self._left_out(record))
-            if number < counted and (later := told_later(event)):
+                    self.records.skip(translated(()) if holds else self._left_out(record))
+            if number < counted and (later := translated_later(event)):
                 self.records.begin_more(later)
             counted = max(counted, number + 1)
             yield event
@@ -273,7 +273,7 @@ class Translation:
     def _became(self, record: Record, events: list[Event]) -> Became:
         """Return what became of a record with these events."""
         is_cut = events[0].kind == ev.SESSION_START and self._call(self._adapter.lacks_parent, record)
-        return (*told(events), MISSING_PARENT) if is_cut else told(events)
+        return (*translated(events), MISSING_PARENT) if is_cut else translated(events)
 
     def _left_out(self, record: Record) -> Became:
         name = self._call(self._adapter.name, record)

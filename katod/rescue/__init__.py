@@ -1,1 +1,1 @@
-"""Saves sessions that their agents are about to delete, if the person asked for it (`recording.rescue`)."""
+"""Saves sessions that their agents are about to delete, if the user asked for it (`recording.rescue`)."""

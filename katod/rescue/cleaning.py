@@ -47,7 +47,7 @@ _SEALED: Final = re.compile(
     + rb"|" + _DATA + _BASE64 + rb'(?="\s*+,\s*+' + _KIND + rb")"
 )  # fmt: skip
 _WIDE: Final = {BOM_UTF16_LE: "utf-16-le", BOM_UTF16_BE: "utf-16-be"}  # as PowerShell writes its output
-_ANY: Final = "surrogatepass"  # half a character, too
+_ANY: Final = "surrogatepass"  # unpaired surrogates, too
 Cleaning = Generator[None, None, bytes]
 Changed = tuple[Any, Any, bool]  # a container as it was, as it is, and whether any name may stand for anything there
 

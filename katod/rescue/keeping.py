@@ -22,11 +22,40 @@ class KeptFile(NamedTuple):
     is_earlier: bool
 
 
+class Move(NamedTuple):
+    """A folder that may have been renamed: its old and new path, and the names of a file of the session in both copies.
+
+    It was if that file has all in the new copy that it has in the older one.
+    """
+
+    old: str
+    new: str
+    name: str
+    new_name: str
+
+
 class TakenOver(NamedTuple):
     """What was taken over, and whether the older copy had all of it undamaged."""
 
     files: list[KeptFile]
     is_whole: bool
+
+
+def moved_folders(moves: Collection[Move], place: Path, writer: CopyWriter) -> Generator[None, None, dict[str, str]]:
+    """Return the folders that were renamed, by their old paths. Of a damaged older copy, none may be known.
+
+    Raises OSError.
+    """
+    found: dict[str, str] = {}
+    if not moves:
+        return found
+    with suppress(RescueError, FileNotFoundError), members(place) as (_, archive):
+        for move in moves:
+            with suppress(*BROKEN):
+                new = pieces(writer.archive, move.new_name)
+                if move.old not in found and (yield from _begins_with(new, pieces(archive, move.name))):
+                    found[move.old] = move.new
+    return found
 
 
 def keep_files(wanted: Collection[KeptFile], place: Path, writer: CopyWriter) -> Generator[None, None, TakenOver]:

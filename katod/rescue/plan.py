@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,7 +17,7 @@ from katod.model import SessionKey, Stat, changed_ns, signed
 from katod.rescue.copyfile import About, SavedFile
 from katod.rescue.due import DAY_NS, Deletable, age_left, days_left
 from katod.rescue.folder import MOST_FILES
-from katod.rescue.keeping import KeptFile
+from katod.rescue.keeping import KeptFile, Move
 from katod.rescue.names import owner_of
 from katod.rescue.recorded import RecordedSessions
 from katod.rescue.saving import NativeFile, Subject
@@ -107,7 +108,8 @@ def _subject(look: RescueLook, family: Family, about: About | None, days: float)
     by_events = retention.days if retention.by_events else None
     if about is None:
         return Subject(family.key, due, tuple(files), by_events)
-    return Subject(family.key, due, tuple(files), by_events, tuple(_kept(look, about, files)), about.projects)
+    kept = partial(_kept, look, about, files)
+    return Subject(family.key, due, tuple(files), by_events, about.projects, tuple(_moves(about, files)), kept)
 
 
 def due_time(days: float, now_ns: int) -> str:
@@ -165,33 +167,45 @@ def _aged(files: Iterable[NativeFile], retention: Retention, now_ns: int) -> Ite
         yield from (file for file in files if age_left(file.seen.mtime_ns, days, now_ns) <= SOON_DAYS)
 
 
-def _kept(look: RescueLook, about: About, files: Collection[NativeFile]) -> Iterator[KeptFile]:
-    """Yield what of an older copy belongs into the new one: files that are gone, and what others had that were cut."""
+def _kept(
+    look: RescueLook, about: About, files: Collection[NativeFile], moved: Mapping[str, str]
+) -> Iterator[KeptFile]:
+    """Yield what of an older copy belongs into the new one: files that are gone, and what others had that were cut.
+
+    `moved` has the new names of folders that were renamed. What is beside a session is taken to have only grown, unless
+    it is found in a new place: there, it may be another file of that name.
+    """
     here = {file.path: (file.seen.size, file.seen.mtime_ns) for file in files}
-    moved = dict(_moved(about, files))
     taken = {file.name for file in about.earlier}
     for file in about.files:
-        path = _path_now(file.path, moved)
         if look.leaves_out(file.path):
             continue
+        path = _path_now(file.path, moved)
+        was_moved = path != file.path
         if (seen := here.get(path)) is None:
             here[path] = file.size, file.mtime_ns
             yield KeptFile(file.name, file._replace(path=path, name=_name(path)), is_earlier=False)
-        elif look.root.spec.identify(Path(path)) and _may_lack(seen, file, was_moved=path != file.path):
+        elif (was_moved or look.root.spec.identify(Path(path))) and _may_lack(seen, file, was_moved=was_moved):
             yield KeptFile(file.name, file._replace(name=_name_of_earlier(file, taken)), is_earlier=True)
     yield from (KeptFile(file.name, file, is_earlier=True) for file in about.earlier if not look.leaves_out(file.path))
 
 
-def _moved(about: About, files: Iterable[NativeFile]) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new name of a folder above a session's own files, such as that of its project."""
-    own = (Path(file.path) for file in files if file.identity and not file.identity.key.subagent)
-    places = {path.name: path for path in own}
-    for old in (Path(file.path) for file in about.own_files):
-        new = places.get(old.name, old)
-        if new != old and not os.path.lexists(old):
-            ends = zip(reversed(old.parts), reversed(new.parts), strict=False)
-            same = len(list(takewhile(lambda pair: pair[0] == pair[1], ends)))
-            yield str(old.parents[same - 1]), str(new.parents[same - 1])
+def _moves(about: About, files: Iterable[NativeFile]) -> Iterator[Move]:
+    """Yield the folders above a session's own files that may have been renamed, such as that of its project.
+
+    A file that is gone may also have been deleted, while the session went on in another folder. So one that is in the
+    copy by itself is never the new place of another one, and of the rest, `moved_folders` finds out by what they have.
+    """
+    saved = {file.path for file in about.files}
+    own = (file for file in files if file.identity and not file.identity.key.subagent)
+    new = [(Path(file.path), file.name) for file in own if file.path not in saved]
+    for file in about.own_files:
+        old = Path(file.path)
+        for path, name in new:
+            if path.name == old.name and not os.path.lexists(old):
+                ends = zip(reversed(old.parts), reversed(path.parts), strict=False)
+                same = len(list(takewhile(lambda pair: pair[0] == pair[1], ends)))
+                yield Move(str(old.parents[same - 1]), str(path.parents[same - 1]), file.name, name)
 
 
 def _path_now(path: str, moved: Mapping[str, str]) -> str:

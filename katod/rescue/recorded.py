@@ -1,4 +1,4 @@
-"""Which sessions lose nothing when their agents delete them: those of which all is recorded."""
+"""Which sessions lose nothing when their agents delete them: those that are recorded completely."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -190,7 +190,7 @@ class Rescuer:
             self._clock.next = min(self._clock.next, time.monotonic() + PATIENCE)
 
     def _prune(self, now_ns: int) -> None:
-        """Delete copies that are too old or too much, and those of projects that are excluded by now."""
+        """Delete copies that expired or are over the size limit, and those of projects that are excluded by now."""
         policy = self._policy
         projects = {name for about in self._folder.all().values() for name in about.projects}
         excluded = {one for one in projects if policy is not None and policy.in_project(one).excludes(one)}
@@ -199,7 +199,7 @@ class Rescuer:
         now = due_time(0.0, now_ns)
         self._notes.begin_at(*self._folder.last_day)
         for key in self._folder.beyond_bounds(self._notes.count_day(now[:10]), now):
-            self._delete(key, "too old or too much")
+            self._delete(key, "expired, or over the size limit")
 
     def _delete(self, key: SessionKey, reason: str) -> None:
         with suppress(OSError):  # it is tried again with the next look

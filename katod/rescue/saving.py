@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ from katod.rescue.cleaning import (
 )
 from katod.rescue.copyfile import About, CopyWriter, SavedFile
 from katod.rescue.folder import LARGEST, MOST_FILES, RescueFolder
-from katod.rescue.keeping import KeptFile, keep_files
+from katod.rescue.keeping import KeptFile, Move, keep_files, moved_folders
 from katod.rescue.names import place_of
 from katod.smallfile import open_regular
 
@@ -52,14 +52,19 @@ class NativeFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A session to be saved with all its files, and what is kept of its older copy."""
+    """A session to be saved with all its files.
+
+    Of its older copy, `moves` are the folders that may have been renamed since, and `kept` returns what is taken over,
+    given the new names of those that were.
+    """
 
     key: SessionKey
     due: str  # see `About`
     files: tuple[NativeFile, ...]
     days: float | None = None  # after its last event it is deleted, if that counts, not the time of its file
-    kept: tuple[KeptFile, ...] = ()
     projects: tuple[str, ...] = ()  # in which it worked, as far as that is known from the older copy
+    moves: tuple[Move, ...] = ()
+    kept: Callable[[Mapping[str, str]], Iterable[KeptFile]] = lambda _moved: ()
 
     def stretches(self) -> list[Stretch]:
         """Return its own sources, oldest first."""
@@ -95,7 +100,8 @@ def save(subject: Subject, folder: RescueFolder, terms: SavingTerms, log: EventL
             files = yield from _write_files(subject, writer, projects, terms)
             if projects.is_left_out(metadata):
                 return None
-            kept = yield from keep_files(subject.kept, place, writer)
+            moved = yield from moved_folders(subject.moves, place, writer)
+            kept = yield from keep_files([*subject.kept(moved)], place, writer)
             files += [one.file for one in kept.files if not one.is_earlier]
             earlier = tuple(one.file for one in kept.files if one.is_earlier)
             title, cwd = (metadata.title, metadata.cwd) if metadata else ("", "")

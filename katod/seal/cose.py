@@ -60,7 +60,7 @@ def read_signature(data: bytes) -> Signature:
     if twice := headers.keys() & unprotected.keys():
         raise SealError(f"it has the header {min(map(str, twice))} twice")
     if CRITICAL in unprotected:  # RFC 9052: what must be understood has to be signed, or else anyone can take it out
-        raise SealError("what it says that a reader must understand is not protected")
+        raise SealError("its `crit` header is not in the protected headers")
     return Signature(protected, _claims(headers), unprotected, value, _unknown(headers))
 
 
@@ -126,5 +126,5 @@ def _is_checkpoint(headers: dict[Label, Any]) -> bool:
         return False
     stated = headers[CHECKPOINT]
     if not isinstance(stated, dict) or set(stated) != {"checkpoint"} or stated["checkpoint"] is not True:
-        raise SealError(f"its header {CHECKPOINT} says what katod does not understand")
+        raise SealError(f"its header {CHECKPOINT} has a value that katod does not understand")
     return True

@@ -34,7 +34,7 @@ class PublishedHead(NamedTuple):
         if found.strange:
             raise SealError(found.strange)
         if found.wanted is None:
-            raise SealError(f"has {found.whole.events:,} events, of which there were {self.chain.events:,}")
+            raise SealError(f"has only {found.whole.events:,} events; the head was made after {self.chain.events:,}")
         if not found.wanted.is_at(self.chain):
             raise SealError("an event was changed, removed, added or moved since the head was published")
         return found
@@ -45,10 +45,10 @@ def parse_head(data: bytes) -> PublishedHead:
     try:
         row = json.loads(data)
         if set(row) != _NAMES or (row["chain"], row["hash"]) != (KIND, _HASH) or not isinstance(row["session"], str):
-            raise SealError("is no head of a chain that katod knows")
+            raise SealError("is not the head of a chain that katod knows")
         found = PublishedHead(row["session"], ChainHead.of_row(row))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise SealError("is no head of a chain") from error
+        raise SealError("is not the head of a chain") from error
     if found.data() != data:
         raise SealError("is not in the form that is signed: it was edited or formatted since")
     return found

@@ -81,7 +81,7 @@ def parse_record(data: bytes) -> SignedRecord:
         is_canonical = canonical(value).encode() == data
     except RecursionError:
         raise SealError("is not an agent record: it is nested too deeply") from None
-    except ValueError as error:  # not UTF-8, not JSON, half a character, or a number with thousands of digits
+    except ValueError as error:  # not UTF-8, not JSON, an unpaired surrogate, or a number with thousands of digits
         raise SealError("is not an agent record: it is not valid JSON in UTF-8", hint=_AGAIN) from error
     record = _Fields("the record", value).record(data)
     if not is_canonical:

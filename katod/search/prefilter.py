@@ -221,7 +221,7 @@ def _earlier(one: Place, other: Place) -> Place:
 
 
 def utf8(text: str) -> bytes:
-    """Return a text as its writers do, also one with half a character, which no file has."""
+    """Return a text as its writers do, also one with an unpaired surrogate, which no file has."""
     return text.encode("utf-8", "surrogatepass")
 
 

@@ -1,4 +1,4 @@
-"""Finds the transcripts that are searched: of recordings, in a folder of the person, and of other machines."""
+"""Finds the transcripts that are searched: of recordings, in a folder of the user, and of other machines."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator

@@ -1,1 +1,1 @@
-"""`katod serve`: sessions live for clients of CodingBridge and for browsers, read-only."""
+"""`katod serve`: sessions live for clients of CodingBridge and for browsers. Session files are only read."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from katod import durable
 from katod.smallfile import locked, read_small, write_small
 
 NAME: Final = "serve-address"
@@ -45,6 +46,7 @@ def _replace(state: Path, *, add: Iterable[Address] = (), without: Address | Non
     with suppress(OSError), locked(state):
         left = [one for one in _read(path) if one != without and _is_own_process(one.pid)]
         if left := [*left, *add]:
+            durable.claim_folder(state)
             write_small(path, "".join(f"{one.host} {one.port} {one.pid}\n" for one in left).encode())
         else:
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Unexpected failures in the log: the session, the kind of error and the line of katod, no content."""
+"""Unexpected failures in the log: the session, the error type and the line in katod's source, no content."""
 
 import traceback
 from typing import Final

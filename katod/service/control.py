@@ -19,7 +19,7 @@ from katod.smallfile import create_small, read_small
 
 FOLDER: Final = "requests"
 # What is requested, but cannot be typed in a chat: to append what is missing of an output, to forget a session, to keep
-# what the person says of one, to take for history what a file has that is about to appear; for no session, to pause and
+# what the user says of one, to take for history what a file has that is about to appear; for no session, to pause and
 # to resume.
 Errand = Literal["restore", "forget", "expect", "pause", "resume"] | Saying
 RESTORE: Final = "restore"
@@ -62,13 +62,14 @@ class Request:
 
     @property
     def saying(self) -> Saying | None:
-        """What the person says of the session, None for anything else."""
+        """What the user says of the session, None for anything else."""
         return cast("Saying", self.word) if self.word in get_args(Saying) else None
 
 
 def enqueue(state: Path, request: Request) -> Path:
     """Leave a request for the daemon; return the path where the answer will appear."""
     folder = state / FOLDER
+    durable.make_own_folder(state)
     durable.make_folders(folder, 0o700)
     name = uuid4().hex
     hidden = folder / f"{name}.{os.getpid()}.part"

@@ -35,7 +35,7 @@ def leave(state: Path, ended: Iterable[Interrupted]) -> None:
     """Add recordings to the note; nothing else in the directory is touched. Raises OSError."""
     rows = [*read(state), *ended][-_MOST:]
     if rows:
-        durable.make_folders(state, 0o700)
+        durable.make_own_folder(state)
         _write(state, rows)
 
 

@@ -75,7 +75,7 @@ def _prepare(directory: Path) -> None:
     An empty one does if others can write to it. Any other one stays as it is. Raises OSError, LedgerError.
     """
     is_new = not directory.exists()
-    durable.make_folders(directory, _MODE)
+    durable.make_own_folder(directory)
     if (trouble := exposed(directory)) is not None:
         raise LedgerError(f"the state directory {trouble.what}", path=trouble.path, hint=trouble.hint)
     if is_new or is_open(directory) or directory.stat().st_mode & _MODE != _MODE:

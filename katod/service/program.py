@@ -36,7 +36,8 @@ def _own() -> Path:
     for path in (called, Path(sys.executable).parent / _NAME):
         if path.name == _NAME and path.is_file() and os.access(path, os.X_OK):
             return path
-    raise ServiceError("katod is not installed as a program", hint="install it with `uv tool install katod` or pipx")
+    hint = "in a clone, run `uv tool install '.[fast]'` or `pipx install '.[fast]'`"
+    raise ServiceError("katod is not installed as a program", hint=hint)
 
 
 def _is_same(path: Path, own: Path) -> bool:

@@ -3,7 +3,7 @@
 `recording/<agent>-<session>` has three lines: the PID of the daemon, the boot of the machine that it belongs to (empty
 where that is not known), and what to show. After a crash the files stay, and the first two lines say that they are old.
 
-A session that is not recorded has one, too, if the person of a recording went on there. Then there are also `left`, and
+A session that is not recorded has one, too, if the user of a recording went on there. Then there are also `left`, and
 `left-<agent>-<session>` until the hook of its agent has said so once.
 """
 
@@ -21,7 +21,7 @@ from katod.model import SessionKey
 from katod.smallfile import read_small
 from katod.store.rows import OutputRow
 
-# A session, its output, whether that is named, whether it can be written, and the session in which its person went on.
+# A session, its output, whether that is named, whether it can be written, and the session in which the user went on.
 Seen = tuple[SessionKey, Path, bool, bool, str]
 FOLDER: Final = "recording"
 BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
@@ -55,7 +55,7 @@ class RecordingFiles:
         except OSError as error:
             self._seen = self._shown = None  # some may be written
             if not self._failed:
-                self._log.signs_failed(str(self._folder), safe_message(error))
+                self._log.statusfiles_failed(str(self._folder), safe_message(error))
             self._failed, self._retry = True, time.monotonic() + _PAUSE
         else:
             self._failed, self._seen, self._shown = False, seen, wanted
@@ -98,7 +98,7 @@ def _name(key: SessionKey) -> str:
 
 
 def _left(seen: Iterable[Seen]) -> dict[str, str]:
-    """Return what to show in sessions in which the persons of recordings went on, and what their hook is to say."""
+    """Return what to show in sessions in which the users of recordings went on, and what their hook is to say."""
     keys = [SessionKey(*successor.split(":", 2)) for *_, successor in seen if successor.count(":") == 1]
     recorded = {one[0] for one in seen}
     names = [name for key in keys if key not in recorded and (name := _name(key))]

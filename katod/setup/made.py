@@ -23,7 +23,7 @@ def note(state: Path, folders: list[Path]) -> None:
     made = {*folders, *missing(state / NAME)}
     with suppress(OSError):
         if folders:
-            durable.make_folders(state, 0o700)
+            durable.make_own_folder(state)
         if new := [str(folder) for folder in made if folder.is_dir()]:
             write_small(state / NAME, json.dumps(sorted({*_noted(state), *new})).encode())
 

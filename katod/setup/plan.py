@@ -154,7 +154,7 @@ class SetupPlan:
             return
         for place, backup in backups.items():
             if backup == data:
-                self._change(place, None, note="the backup, which the file equals again")
+                self._change(place, None, note="the backup, now identical to the file")
             else:
                 self.notes.append(f"{place} is kept: {path.name} has changed since")
 

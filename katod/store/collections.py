@@ -1,7 +1,7 @@
 """The small tables of a ledger, each as what is asked of it.
 
 The projects that were recorded, with their folders in the output directory and which of them are worktrees; the
-markers of output directories; what samples of sessions showed; what the person says of sessions; the tombstones of
+markers of output directories; what samples of sessions showed; what the user says of sessions; the tombstones of
 forgotten sessions, which are found by the path or the identity of a file, and from which neither can be read.
 """
 
@@ -205,7 +205,7 @@ class Tombstones:
 
 
 class Personal:
-    """The rows of all sessions of which the person said something."""
+    """The rows of all sessions of which the user said something."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db

@@ -22,7 +22,7 @@ TABLES_VERSION: Final = 3  # of the tables; 1 and 2 were never released
 _UNRELEASED: Final = range(1, 4)  # the versions before the first release; they had no application id
 _SUFFIXES: Final = (".damaged-", ".unreleased-")
 _PART: Final = ".part"
-HOW_TO_MEND: Final = "restart katod: it quarantines a damaged ledger"
+HOW_TO_REPAIR: Final = "restart katod: it quarantines a damaged ledger"
 STRANGE: Final = "the ledger contains data that katod did not write"
 _VERSION_AT: Final = 60  # where SQLite keeps `user_version`
 _APPLICATION_AT: Final = 68  # and `application_id`
@@ -65,7 +65,7 @@ def connect_read_only(path: Path, schema: str, *, untouched: bool = False) -> sq
     if not path.exists():
         return None
     if not path.is_file():
-        raise LedgerError("not a regular file", path=path, hint=HOW_TO_MEND)
+        raise LedgerError("not a regular file", path=path, hint=HOW_TO_REPAIR)
     if path.stat().st_size == 0:
         return None
     refuse_newer(path, schema)
@@ -88,7 +88,7 @@ def _unreadable(path: Path, error: sqlite3.DatabaseError) -> LedgerError:
     """Return what to say of an error of SQLite: what is wrong with the directory, if that is it."""
     if not is_damage(error) and (trouble := trouble_with(path.parent)) is not None:
         return LedgerError(trouble.what, path=trouble.path, hint=trouble.hint)
-    hint = HOW_TO_MEND if is_damage(error) else ""
+    hint = HOW_TO_REPAIR if is_damage(error) else ""
     return LedgerError(f"cannot be read: {safe_database_message(error)}", path=path, hint=hint)
 
 
@@ -186,7 +186,7 @@ def refuse_newer_tables(ledger: sqlite3.Connection, path: Path, schema: str) -> 
         empty.executescript(schema)
         there, own = (set(database.execute(_TABLES)) for database in (ledger, empty))
     if there and there <= own:
-        raise LedgerDamaged("the version in it is not that of its tables", path=path, hint=HOW_TO_MEND)
+        raise LedgerDamaged("the version in it is not that of its tables", path=path, hint=HOW_TO_REPAIR)
     raise _newer(path)
 
 

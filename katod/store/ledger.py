@@ -147,7 +147,7 @@ class Ledger:
             ledger = cls(connection)
             ledger.check()
         except LedgerDamaged as error:
-            raise LedgerDamaged(f"damaged: {error.what}", path=path, hint=integrity.HOW_TO_MEND) from error
+            raise LedgerDamaged(f"damaged: {error.what}", path=path, hint=integrity.HOW_TO_REPAIR) from error
         except OSError as error:
             raise LedgerError(
                 f"cannot be read: {error.strerror}", path=path, hint="check its owner and mode"
@@ -415,7 +415,7 @@ class Ledger:
 
     @cached_property
     def personal(self) -> Personal:
-        """What the person says of sessions."""
+        """What the user says of sessions."""
         return Personal(self.db)
 
     # -- forgetting -----------------------------------------------------------------------------------
@@ -461,7 +461,7 @@ class Ledger:
         self._rewritten = False
 
     def forget_words(self, sessions: Iterable[SessionKey]) -> None:
-        """Delete what the person said of these sessions, of which katod may know nothing else."""
+        """Delete what the user said of these sessions, of which katod may know nothing else."""
         with self.transaction():
             self.personal.forget(sessions)
         self._rewritten = False

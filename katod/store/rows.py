@@ -81,7 +81,7 @@ class OutputRow(NamedTuple):
     marker: str = ""  # the name of the file that marks its root, UNMARKED, or empty if it needs none
     reverted: bool = False  # an older copy of the file was saved: it may lack what was written since
     restored: int = 0  # how many missing events were appended again, out of order
-    successor: str = ""  # the session in which its person went on, if they left the recorded one
+    successor: str = ""  # the session in which the user went on, if they left the recorded one
     ranges: tuple[Range, ...] = ()  # in a table of their own
 
     @property
@@ -306,7 +306,7 @@ class EditKeyRow(NamedTuple):
 
 
 class PersonalRow(NamedTuple):
-    """What the person says of a session, recorded or not, in their own words: what they call it, a star, labels."""
+    """What the user says of a session, recorded or not, in their own words: what they call it, a star, labels."""
 
     session: Annotated[SessionKey, "PRIMARY KEY"]
     title: str = ""

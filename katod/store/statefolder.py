@@ -5,19 +5,26 @@ It only looks. SQLite says `disk I/O error` for most of this, and an error of th
 
 import errno
 import os
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from katod.errors import advice_on, hint_for
+from katod.errors import IS_IT_MOUNTED, advice_on, hint_for
 from katod.shell import pasted
 
 _LEAST: Final = 1_000_000  # bytes: what the ledger, its log and its index need at a start
 _ROOT: Final = 0
 _OTHERS_WRITE: Final = 0o022
 _MOST: Final = 3  # names that are listed
-_OF_A_DISK: Final = "lost+found"
+# What katod has there, by what it needs of it: it writes to the first in place, and replaces the others as a whole.
+_WRITTEN: Final = re.compile(r"(ledger|usage)\.db(-wal|-shm|-journal)?|lock|requests|recording|tables")
+_REPLACED: Final = frozenset({
+    "allowed.json", "archives.damaged.json", "archives.json", "asked-rescue", "excluded.json", "home.json",
+    "interrupted.json", "machine", "made-folders.json", "paused", "rescue.json", "running.json", "seen.json",
+    "serve-address", "serve-token",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ def trouble_with(state: Path) -> Trouble | None:
         return _of_error(state, error)
     try:
         if not state.exists():
-            return Trouble(state, "is a link that leads nowhere", f"rm {pasted(str(state))}")
+            return _of_dangling(state)
         return _of_folder(state) if state.is_dir() else None  # the error of the ledger says that it is no directory
     except OSError as error:
         return _of_error(state, error)
@@ -71,10 +78,18 @@ def _of_error(path: Path, error: OSError) -> Trouble:
     return Trouble(path, f"cannot be used: {error.strerror}", hint_for(error))
 
 
+def _of_dangling(link: Path) -> Trouble:
+    """Return what to do about a link that leads nowhere. Without it, katod would start anew while its disk is away."""
+    hint = f"{IS_IT_MOUNTED} If what it leads to was deleted: rm {pasted(str(link))}"
+    return Trouble(link, "is a link that leads nowhere", hint)
+
+
 def _of_place(state: Path) -> Trouble | None:
     """Return why the directory cannot be created."""
     above = next(folder for folder in state.absolute().parents if os.path.lexists(folder))
     try:
+        if not above.exists():
+            return _of_dangling(above)
         on_disk = _of_disk(above)
     except OSError as error:
         return _of_error(above, error)
@@ -96,7 +111,7 @@ def _of_folder(state: Path) -> Trouble | None:
 
 
 def _of_contents(state: Path) -> Trouble | None:
-    """Return which of the files in it cannot be used, such as those that root created."""
+    """Return which of katod's files in it cannot be used, such as those that root created."""
     closed = {entry.name: entry.stat() for entry in os.scandir(state) if _is_closed(entry)}
     if not closed:
         return None
@@ -111,10 +126,14 @@ def _of_contents(state: Path) -> Trouble | None:
 
 
 def _is_closed(entry: "os.DirEntry[str]") -> bool:
-    """Return whether an entry is there, and neither a link nor open to this user; a disk has a folder of its own."""
-    if entry.is_symlink() or entry.name == _OF_A_DISK:
+    """Return whether an entry is katod's, there, no link, and not open to this user as katod needs it.
+
+    What its person or a disk has there besides is no concern of katod's.
+    """
+    is_written = _WRITTEN.fullmatch(entry.name) is not None
+    if entry.is_symlink() or not (is_written or entry.name in _REPLACED):
         return False
-    wanted = os.R_OK | os.W_OK | (os.X_OK if entry.is_dir() else 0)
+    wanted = os.R_OK | (os.W_OK if is_written else 0) | (os.X_OK if entry.is_dir() else 0)
     return not os.access(entry.path, wanted) and os.path.lexists(entry.path)
 
 

@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
+from katod import durable
 from katod.errors import LedgerDamaged, LedgerError
 from katod.model import START, Cursor, SessionKey, Stat
 from katod.store.integrity import make_private, safe_database_message
@@ -88,6 +89,7 @@ class UsageCache:
     @classmethod
     def _opened(cls, path: Path, version: int, zone: str, *, keeps_gone: bool) -> "UsageCache":
         if not path.exists():
+            durable.claim_folder(path.parent)
             path.touch(0o600)
             make_private(path)
         db = _connect(path)

@@ -1,1 +1,1 @@
-"""Sessions as tables for engines: a data set in Parquet, in a directory or a bucket, that a run brings up to date."""
+"""Sessions as tables for query engines: a data set in Parquet, in a directory or a bucket, updated by each run."""

@@ -59,7 +59,7 @@ class RowBuffer:
 def _array(column: TableColumn, values: list[Any]) -> Any:
     try:
         return pa.array(values, _TYPES[column.kind])
-    except UnicodeEncodeError:  # half a character, which a client may write
+    except UnicodeEncodeError:  # an unpaired surrogate, which a client may write
         return pa.array([_encodable(value) for value in values], _TYPES[column.kind])
 
 

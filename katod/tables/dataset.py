@@ -199,6 +199,7 @@ def opened_set(state: Path, address: str, machine: Machine) -> Iterator[DataSet]
     """Lock what is known of a data set, nothing at first. Raises AlreadyRunning, OutputError or OSError."""
     root = _root(state, address)
     try:
+        durable.make_own_folder(state)
         durable.make_folders(root, _PRIVATE)
         if is_list_damaged(root):
             write_small(root / _INCOMPLETE, b"")  # first: the list is mended when it is opened

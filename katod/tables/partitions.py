@@ -87,7 +87,7 @@ class PartitionWriter:
                 self._data.leave(partition)
                 return
             path = self._place.address(self._data.name(partition, SESSIONS))
-            raise OutputError("is not there now", path=path)
+            raise OutputError("is no longer there", path=path)
         was_left = self.is_left(partition)
         self.require_own(partition)
         spool = RowSpool()

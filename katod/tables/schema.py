@@ -38,7 +38,7 @@ SESSIONS: Final = TableSpec("sessions", "a session, or a sub-agent with a sessio
     TableColumn("session", "text", "`agent:id`, or `agent:id/sub-agent`: the key of all tables"),
     TableColumn("id", "text", "its id, as its agent knows it"),
     TableColumn("subagent", "text", "the id of the sub-agent, if it is one"),
-    TableColumn("parent", "text", "the session whose sub-agent it is, or that it goes on from"),
+    TableColumn("parent", "text", "the session whose sub-agent it is, or that it continues"),
     TableColumn("project", "text", "the directory in which it began", repeats=True),
     TableColumn("title", "text", "what lists call it"),
     TableColumn("started", "time", "when its first message was sent"),
@@ -64,7 +64,7 @@ MESSAGES: Final = TableSpec("messages", "a message of the user or the assistant"
     TableColumn("id", "text", "the id of its event"),
     TableColumn("role", "text", "`user` or `assistant`", repeats=True),
     TableColumn("typed", "flag", "whether a person is known to have typed it"),
-    TableColumn("subtype", "text", "what it is beside that, such as `slash-command` or `task`", repeats=True),
+    TableColumn("subtype", "text", "what it is besides that, such as `slash-command` or `task`", repeats=True),
     TableColumn("speaker", "text", "which agent said it, if it is between agents", repeats=True),
     TableColumn("text", "text", "what was said"),
     _TIME, _TURN, _MODEL,
@@ -82,12 +82,12 @@ CALLS: Final = TableSpec("calls", "a call of a tool, with its result", (
     TableColumn("status", "text", "its outcome in the agent's words", repeats=True),
     TableColumn("exit_code", "count", "of a command"),
     TableColumn("is_error", "flag", "whether the result is an error; null without a result"),
-    TableColumn("denied", "flag", "whether the person refused it; null without a result"),
+    TableColumn("denied", "flag", "whether the user refused it; null without a result"),
     TableColumn("succeeded", "flag", "whether it did what it was asked to; null without a result"),
     TableColumn("result", "text", "the text of the result"),
     _TURN, _MODEL,
 ))  # fmt: skip
-USAGE: Final = TableSpec("usage", "what a session used on one day of one model, as `katod usage` counts", (
+USAGE: Final = TableSpec("usage", "a session's usage per day and model, as `katod usage` counts", (
     _SESSION,
     TableColumn("project", "text", "the directory that it counts for", repeats=True),
     TableColumn("day", "day", "the day, in the time zone of the machine; null if it is unknown"),

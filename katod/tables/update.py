@@ -27,7 +27,7 @@ Where = Path | BucketAddress
 
 
 class TablesRun(NamedTuple):
-    """What a run depends on, besides the data set: the rules of the person, and where the state of all katod is."""
+    """What a run depends on, besides the data set: the rules of the user, and where the state of all katod is."""
 
     policy: Policy
     options: Options

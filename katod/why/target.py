@@ -110,7 +110,7 @@ def file_in_commit(repository: Repository, name: str, commit: str) -> AskedFile:
         raise SelectionError("has a line break in its name, and is not read from a commit", path=place)
     content = next(iter(repository.contents([FileVersion(commit, 0, name)])))
     if content is None:
-        raise SelectionError(f"is no file in {commit[:10]}, or larger than {LARGEST >> 20} MB", path=place)
+        raise SelectionError(f"is not a file in {commit[:10]}, or larger than {LARGEST >> 20} MB", path=place)
     return _with_shared_names(
         AskedFile(place, name, split_lines(text_of(content, place)), repository, versions, commit)
     )

@@ -1,7 +1,7 @@
 """Plays the edits of several work trees, each on its own: what is done in one is not done in the others. Pure.
 
-Another work tree begins as the last version is when it is first edited. What its edits wrote is in this one once a
-version has it: one that was made of the file there, or one that has what an edit wrote, together and as a whole.
+Another work tree begins as the last version is when it is first edited. Its edits count here once a version contains
+them: the file as it was left there, most of what was written there, or one edit as a whole, in one piece.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Finds an output that a person renamed or moved: by its inode, or by what katod wrote last if only one file has it."""
+"""Finds an output that the user renamed or moved: by its inode, or by what katod wrote last if only one file has it."""
 
 import os
 from collections.abc import Iterable, Iterator

@@ -1,6 +1,6 @@
 """Opens an output to be read, as the writer opens it: whatever katod shows as recorded goes through here.
 
-An agent may put a link where an output, or a folder of its path, was: without these checks, another file of the person
+An agent may put a link where an output, or a folder of its path, was: without these checks, another file of the user
 would be shown as what was recorded. So no link is followed below the root, the file has one name and belongs to this
 user, and it is the output: by its inode, by what katod wrote last, or by the session that its beginning names, as
 editors save a new file and katod adopts it only with the next event.

@@ -10,7 +10,7 @@ const NAME = Buffer.from("katod.event/");
 const OPENED = /^[\s\x1c-\x1f\x85]*\{/; // behind all that some program passes over
 
 export function check(published, data) {
-  if (published.chain !== "katod.event" || published.hash !== "sha-256") return "this is no head of a chain";
+  if (published.chain !== "katod.event" || published.hash !== "sha-256") return "this is not the head of a chain";
   let head = Buffer.alloc(32);
   let count = 0;
   for (let at = 0; at < data.length && count < published.events; ) {

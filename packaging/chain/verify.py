@@ -18,7 +18,7 @@ OPENED = re.compile(r"[\s\ufeff]*\{")  # behind all that some program passes ove
 def check(head: dict[str, Any], lines: Iterable[bytes]) -> tuple[str, int]:
     """Return what is wrong with a recording, empty if it begins with the events that were published, and the notes."""
     if (head.get("chain"), head.get("hash")) != ("katod.event", "sha-256"):
-        return "this is no head of a chain", 0
+        return "this is not the head of a chain", 0
     found, count, notes = bytes(32), 0, 0
     for line in lines:
         if count == head["events"]:

@@ -364,14 +364,14 @@ def test_who_commits_has_to_be_known(laptop, monkeypatch):
     for name in WHO:
         monkeypatch.delenv(name)
     commit(laptop, code=1)
-    assert "who commits is not known" in laptop.said
+    assert "git does not know your name and e-mail address" in laptop.said
     assert list(laptop.part.rglob("*.md"))
 
 
 def test_commit_is_for_all(laptop):
     """One session is no archive."""
     laptop.cli("export", "latest", "--commit", code=2)
-    assert "--commit goes with --all" in laptop.said
+    assert "--commit requires --all" in laptop.said
 
 
 @pytest.mark.parametrize("merges", [1, pytest.param(60, marks=pytest.mark.slow)])

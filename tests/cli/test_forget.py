@@ -96,7 +96,7 @@ def test_a_transcript_that_was_moved_is_deleted_where_it_is(world, maker):
     assert [path.name for path in moved.parent.iterdir()] == ["copy.md"]
 
 
-MISSING = "is not there now: if you moved it, delete it yourself"
+MISSING = "is no longer there: if you moved it, delete it yourself"
 
 
 def test_what_is_not_there_is_not_said_to_be_deleted(world, maker):
@@ -108,7 +108,7 @@ def test_what_is_not_there_is_not_said_to_be_deleted(world, maker):
     copy.rename(copy.with_name("best.md"))
     transcript.with_name("mine.md").write_bytes(transcript.read_bytes() + b"mine\n")
     transcript.unlink()
-    assert f"{transcript} is not there now\n" in world.cli("forget", "1", code=1)
+    assert f"{transcript} is no longer there\n" in world.cli("forget", "1", code=1)
     shown = world.cli("forget", "1", "--outputs", "--yes")
     assert f": {transcript} {MISSING}" in shown
     assert f"the copy {copy} {MISSING}" in shown
@@ -393,7 +393,7 @@ def test_a_damaged_list_of_the_folders_is_named(world, maker):
     damaged, aside = world.state / NAME, world.state / ASIDE
     damaged.write_text('{"a": [')
     said = world.cli("forget", str(maker.session), "--outputs", "--yes", code=1)
-    assert f"copies may be left elsewhere: {damaged} said where" in said
+    assert f"copies may be left elsewhere: {damaged}, which lists where" in said
     assert f"{damaged}, which said to which directories you exported, is damaged" in world.said
     assert list(folder.rglob("*.md"))
     world.cli("export", "--all", "-o", str(folder))

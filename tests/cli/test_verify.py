@@ -69,7 +69,7 @@ def test_what_became_of_the_records_is_in_a_second_line(world):
     """In words, of a recording in any format: all records, and by name those that are not in it."""
     a_recording(world)
     assert world.cli("verify").splitlines()[1:] == [
-        "   agent's records in it: 3 of 6 told, 2 left out (progress/bash_progress 2), 1 not understood (new 1)"
+        "   agent's records in it: 3 of 6 translated, 2 left out (progress/bash_progress 2), 1 not understood (new 1)"
     ]
 
 
@@ -108,7 +108,7 @@ def test_a_receipt_in_words_names_the_most_frequent_kinds():
     row["leftOut"] = {f"kind {n:02}": 1 + (n == 5) for n in range(12)}
     said = verify.receipt_in_words(row)
     assert said.startswith(
-        "agent's records in it: 1,000 of 1,234 told, 4 written again, 13 left out (kind 05 2, kind 00 1, "
+        "agent's records in it: 1,000 of 1,234 translated, 4 written again, 13 left out (kind 05 2, kind 00 1, "
     )
     assert said.endswith(" 2 other kinds); of these 7 with encrypted thinking")
     del row["leftOut"]["kind 00"]
@@ -166,10 +166,10 @@ def test_a_session_that_its_agent_wrote_again_is_no_loss_in_jsonl(world, rewrite
     source.write_bytes(b"".join(rewrite(source.read_bytes().splitlines(keepends=True))))
     world.once()
     whole = path.read_bytes()
-    assert "parts as they were written, and their session was changed" in world.cli("verify")
+    assert "parts are intact, but the session has changed since" in world.cli("verify")
     world.cli("verify", "--append-missing", "--yes")
     assert path.read_bytes() == whole
-    assert "events as they were written" in world.cli("verify", "--chain")
+    assert "events are intact" in world.cli("verify", "--chain")
 
 
 def test_a_session_without_ids_that_was_written_again_is_no_loss_in_jsonl(world):

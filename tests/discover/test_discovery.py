@@ -235,6 +235,40 @@ def test_a_hint_for_the_other_folder_is_told(discovery, disk):
 # -- the watcher -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("folder", "named"),
+    [
+        ("/r/projects/-home-me-shop", "/r"),
+        ("/r/inner/sessions/secret", "/r/inner"),
+        ("/r", "/r"),
+        ("/rest/a", "/rest/a"),
+    ],
+)
+def test_the_log_names_the_root_of_a_folder(disk, there, folder, named):
+    """A missed change is logged with the root: an agent may name the folder in it after a project."""
+    logged = []
+    log = EventLog(lambda _level, event, fields: logged.append((event, fields["path"])))
+    Discovery(disk, [ROOT, INNER], Path("/state/requests"), log)._watcher.doubt([folder])
+    assert logged == [("watch.missed", named)]
+
+
+def test_a_folder_that_cannot_be_watched_is_logged_by_its_root(disk, there, monkeypatch):
+    """Its name may be that of a project, too."""
+    logged = []
+    log = EventLog(lambda _level, event, fields: logged.append((event, fields["path"])))
+    watcher = Discovery(disk, [ROOT], Path("/state/requests"), log)._watcher
+    monkeypatch.setattr(watcher, "_observer", Refusing())
+    assert watcher._watch(Path("/r/projects/-home-me-shop"), True, (0, 0, True)) is False
+    assert logged == [("watch.lost", "/r")]
+
+
+class Refusing:
+    """An observer that has no watch left."""
+
+    def schedule(self, *_, **__):
+        raise OSError(28, "No space left on device")
+
+
 class Watcher:
     """A watcher that notes which folders it is to watch."""
 

@@ -65,7 +65,7 @@ def test_what_an_allowed_file_is_refused_is_found(home):
     fine, refused = found(home)
     assert fine[:2] == ("ok", f"{path} is allowed: transcripts are written to docs/, inside the project")
     assert refused[1] == f"{path}: the directory that {NAME} chose was refused: docs is a symbolic link, and 2 more"
-    assert refused[2] == f"its other settings have effect; `katod allow {path.parent}` lists those that have none"
+    assert refused[2] == f"its other settings are in effect; `katod allow {path.parent}` lists those that are not"
 
 
 def test_a_file_that_changed_and_one_that_cannot_count_are_found(home):

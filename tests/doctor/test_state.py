@@ -40,7 +40,7 @@ def test_what_comes_of_it_is_not_said(troubled, monkeypatch):
     monkeypatch.setattr(projects.Allowed, "read", refuse)
     found = troubled.examined(daemon.examine)
     assert "daemon.paused" not in found
-    assert found["daemon.running"].advice.startswith("first, mend the state directory; then ")
+    assert found["daemon.running"].advice.startswith("first, repair the state directory; then ")
     assert troubled.examined(projects.examine) == {}
     monkeypatch.setattr(daemon, "paused_since", lambda _: "2026-02-10T22:36:00Z")
     assert "daemon.paused" in troubled.examined(daemon.examine)

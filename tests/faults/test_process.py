@@ -245,7 +245,7 @@ def test_an_answer_that_cannot_be_written_now_is_given_later(world, monkeypatch)
         katod._take_requests()
     katod._take_requests()
     katod.stop()
-    assert answer.read_text().startswith("the katod that runs does not follow claude:unknown")
+    assert answer.read_text().startswith("the running katod does not follow claude:unknown")
 
 
 def no_space(*_):

@@ -128,7 +128,7 @@ def test_an_inode_that_is_used_again_has_nothing_forgotten(folder, whose):
     path.write_text(text)  # in place, as when a new file gets the inode of one that was deleted
     said = world.cli("forget", "claude:00000001", "--outputs", "--yes")
     assert path.read_text() == text
-    assert "is not there now" in said
+    assert "is no longer there" in said
 
 
 def test_a_file_means_the_recording_that_it_is_of(folder):

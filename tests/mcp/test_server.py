@@ -220,7 +220,7 @@ def test_half_a_character_is_refused_by_id(talked):
         server.stdin.close()
         assert server.wait(30) == 0
     assert [answer["id"] for answer in answers] == [1, 2, 4]
-    assert "whole characters" in answers[1]["error"]["message"]
+    assert "invalid Unicode" in answers[1]["error"]["message"]
     assert "result" in answers[2]
 
 

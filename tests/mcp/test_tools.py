@@ -168,7 +168,7 @@ def test_an_ambiguous_id_is_an_error_that_names_the_sessions(world):
     world.once()
     said = error(read_session, Library(world.state), session="claude:0")
     assert "6 recorded sessions match 'claude:0': claude:00000001-" in said
-    assert said.endswith(", … (give a whole id)")
+    assert said.endswith(", … (give a full id)")
 
 
 def test_a_session_with_several_recordings(talked):

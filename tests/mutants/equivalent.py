@@ -39,6 +39,18 @@ REASONS: Final[dict[str, str]] = {
     "_title_in: return text_of(row[[0 → -1]])": "the query asks for one column",
     "_mode: return [\"immutable=1\" → 'immutable=1X']": "SQLite reads the number that this begins with",
     "_answers: for question, answer in [zip(asked, answers, strict=False) → zip(asked, answers)]:": "it is so by default",
+    'reprint: e = (state["index"], state["active"]) == (kept.get("index", [0 → 1]), kept.get("active", False))': (
+        "as long as nothing was printed, the state of the format is empty, as it is if the sources are incomplete"
+    ),
+    "Follower.__init__: self.moved = [False → True]  # whether something was read in the last advance": (
+        "it is asked for behind an advance, which sets it"
+    ),
+    ": _CONTINUES: Final = frozenset([\"+.([?`*/-\" → '+.([?`*/-X'])  # what follows makes a string a part of something else": (
+        "no letter follows a string"
+    ),
+    "Hub.__init__: self.reading = WorkerThread([\"katod-reading\" → 'katod-readingX'])": "the name of a thread",
+    ": _BYTES: Final = [32 → 33]": "a token may be longer",
+    ": _READ_BYTES: Final = [512 * 1024 → 1]": "how much is read at a time changes nothing that is found",
     "run: [gc.collect() → pass]": "what is not collected now takes memory, and nothing else",
 }
 

@@ -95,7 +95,7 @@ def test_an_answer_may_be_json(client: CollectorClient, receiver: Receiver, monk
 def test_a_web_page_is_no_answer_of_a_collector(client: CollectorClient, receiver: Receiver) -> None:
     """As one where people log in, or of another program: nothing counts as sent."""
     receiver.kind, receiver.fault = "text/html; charset=utf-8", lambda _spans: "nonsense"
-    with pytest.raises(DeliveryRefused, match="with a web page, so it is no collector"):
+    with pytest.raises(DeliveryRefused, match="with a web page, so it is not a collector"):
         client.send(LINES)
     receiver.fault = lambda _spans: ""
     assert client.send([]) == 0  # without a body, whatever it is said to be

@@ -130,3 +130,14 @@ def test_nothing_is_sent_of_what_is_not_wanted_any_more() -> None:
     with pytest.raises(Withdrawn):
         asked.run()
     assert asked.sent == []
+
+
+def test_a_span_is_not_given_up_for_what_was_taken_before_it_was_first_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what the collector takes while the span is refused says that the span is to blame."""
+    monkeypatch.setattr(collectors, "_MOST_TRIES", 2)
+    asked = Asked({"z": 500})
+    assert not asked.run("ab")
+    for _ in range(5):
+        with pytest.raises(DeliveryError):
+            asked.run("z")
+    assert asked.reported() == [("a", "a"), ("b", "b")]

@@ -186,3 +186,11 @@ def test_a_line_that_is_nested_too_deep_is_none(compare):
 def test_a_line_that_only_begins_like_an_event_is_none(line):
     """Whatever somebody made of it."""
     assert compare_events(b'{"schema":"katod.event/1' + line + b"\n", EVENTS) == ([0, 1, 2], [])
+
+
+def test_below_a_mark_one_text_is_not_two_equal_pieces():
+    """Each takes its own lines, one right below the other."""
+    mark, content = b"*A mark*", without(2, 4) + b"\n*A mark*\n"
+    again = {2: PIECES[2], 4: PIECES[4]}
+    assert missing(content + PIECES[2] + PIECES[4], PIECES, lambda _: again, mark=mark) == []
+    assert len(missing(content + PIECES[2], PIECES, lambda _: again, mark=mark)) == 1

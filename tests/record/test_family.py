@@ -9,7 +9,9 @@ import zstandard
 
 from katod.agents import AGENTS
 from katod.agents.spec import SPAWNED
-from katod.record.family import family
+from katod.model import Options
+from katod.record.family import _recorded_beside, family
+from katod.store.rows import OutputRow
 from tests.golden.cases import GOLDEN
 from tests.support.records import OTHER, SESSION, Claude, Codex, OpenCode, says, user
 
@@ -122,3 +124,16 @@ def test_the_agents_whose_sub_agents_name_their_parent_are_known():
 
 def _is_spawned(row):
     return row["payload"].get("origin") == SPAWNED
+
+
+def test_what_is_recorded_in_the_folder_for_sub_agents_belongs_to_their_session(world):
+    """To that session alone, whatever others have in theirs."""
+
+    def row(number, name, folder=""):
+        options = Options(subagents_folder=folder)
+        return OutputRow(number, number, world.out, world.out / name, "markdown", 1, options, {})
+
+    outputs = [row(1, "a.md", "a.agents"), row(2, "a.agents/x.md"), row(3, "b.md", "b.agents"), row(4, "b.agents/y.md")]
+    assert _recorded_beside(outputs, {1}) == {2}
+    assert _recorded_beside(outputs, {3}) == {4}
+    assert _recorded_beside(outputs, {2}) == set()

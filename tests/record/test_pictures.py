@@ -131,6 +131,33 @@ def test_a_picture_that_its_person_linked_is_there(world, put):
     assert saved.read_bytes() == PICTURES[0]
 
 
+@pytest.mark.whole
+@pytest.mark.parametrize("leads", ["to a folder", "nowhere"])
+@pytest.mark.parametrize("waited", [False, True])
+def test_a_linked_folder_of_pictures_takes_no_more_and_stops_no_text(world, leads, waited):
+    """Nothing is written through a link. Its person may have moved the folder to another disk, which may be away."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start notes\nhello"), make.says("hello, too"))
+    world.process()
+    if waited:  # for a place, so that the next process reads it in the session again
+        make_way = a_file_for_the_folder(world)
+        source.append(shown(make, PICTURES[0]), make.says("I see it"))
+        world.process()
+        assert world.parked()
+        make_way()
+    elsewhere = world.home / "disk"
+    if leads == "to a folder":
+        elsewhere.mkdir()
+    (world.out / "app" / "notes.assets").symlink_to(elsewhere)
+    source.append(shown(make, PICTURES[1]), make.says("these words"))
+    for _ in range(2):
+        world.process()
+    assert world.parked() == {}
+    assert "these words" in world.written()["notes.md"]
+    assert world.written()["notes.md"].count("notes.assets/") == 1 + waited
+    assert list(elsewhere.glob("*")) == []
+
+
 def test_what_links_to_no_picture_waits_for_none(world):
     """Events in JSONL name pictures by their hashes alone."""
     make, source = Claude(), world.claude()

@@ -105,6 +105,7 @@ NOT_MADE = [
     ("::stop", "::stop", "something else"),
     ("::stop", "::stop", ""),
     ("```\n::stop\n```\nThen rest.", "::stop", "```"),
+    ("::sing\n::stop", "::stop", "::sing"),  # what looks like a command is typed in its own right
     ("Type\n::start\nIf $1 is given, add $2 and then stop.", "::start", "Tidy up and then stop."),
 ]
 
@@ -171,13 +172,15 @@ def test_a_large_file_hides_nothing(tmp_path: Any) -> None:
     assert why_not_typed(command(), str(tmp_path))
 
 
-def test_too_many_files_are_said(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that is alone in its message acts as ever."""
-    monkeypatch.setattr(promptfiles, "_ENTRIES", 10)
-    (tmp_path / ".x/commands").mkdir(parents=True)
+@each("limit", ["_ENTRIES", "_BYTES"])
+def test_too_many_files_are_said(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    """Or too large ones, all together. A command that is alone in its message acts as ever."""
+    (tmp_path / ".x/commands").mkdir(parents=True, exist_ok=True)
     for number in range(20):
         (tmp_path / f".x/commands/{number}.md").write_text("hello")
-    assert "give the command alone" in why_not_typed(command(), str(tmp_path))
+    with monkeypatch.context() as patched:
+        patched.setattr(promptfiles, limit, 10)
+        assert "send the command in a message of its own" in why_not_typed(command(), str(tmp_path))
     assert not why_not_typed(command(beside=""), str(tmp_path))
 
 

@@ -284,3 +284,14 @@ def test_a_session_that_is_loaded_again_has_failed_no_longer(parts):
     parts.sessions.step_soon(99)
     parts.sessions.forget(99)
     assert (parts.sessions.failed, parts.sessions.take_failed_between()) == (set(), {source.session})
+
+
+def test_a_session_that_is_forgotten_is_neither_active_nor_to_be_tried_again(parts):
+    """The ledger does not have it any more."""
+    parts.world.claude().append(Claude().user("one"))
+    session = parts.load(parts.source())
+    parts.sessions.failed.add(session.row.id)
+    parts.sessions.step_soon(session.row.id)
+    parts.sessions.forget(session.row.id)
+    assert parts.sessions.get(session.row.id) is None
+    assert (parts.sessions.failed, parts.sessions.take_failed_between()) == (set(), set())

@@ -171,3 +171,12 @@ def test_a_turn_begins_with_its_prompt_although_the_one_before_has_no_end(began,
         said_now = said(ev.USER_MESSAGE, begin, text="go"), said(ev.ASSISTANT_MESSAGE, end, text="I look.")
         assert news(*said_now, said(ev.USAGE, end, **key), attention=state_news) == ""
     assert told(state_news, NOW + QUIET_AFTER) == word
+
+
+def test_the_agent_is_asked_with_how_long_nothing_was_recorded():
+    """In seconds, since the last event."""
+    state_news, asked = StateNews(KEY), []
+    for event in turn(40, ended=-12):
+        state_news.take(event)
+    state_news.news(NOW, lambda _seen, silent: asked.append(silent))
+    assert asked == [12.0]

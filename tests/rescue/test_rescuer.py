@@ -451,7 +451,7 @@ def test_forgetting_a_session_deletes_its_copy(world: World, ledger: str) -> Non
     world.process()
     for path in world.state.glob("ledger*") if ledger == "lost" else ():
         path.unlink()
-    assert "deletes what was saved of it from deletion" in world.cli("forget", maker.session, "--yes")
+    assert "deletes its rescued copy" in world.cli("forget", maker.session, "--yes")
     assert not [path for path in rescued(world).rglob("*") if path.is_file()]
 
 
@@ -1110,6 +1110,56 @@ def test_what_did_not_move_with_a_session_stays_where_it_is(world: World) -> Non
     assert content(world, about) == {str(moved): moved.read_bytes(), str(result): b"long result"}
 
 
+@pytest.mark.parametrize("where", ["another folder", "another root", "a folder that is new"])
+def test_a_file_that_is_deleted_while_its_session_goes_on_elsewhere_stays_a_file(world: World, where: str) -> None:
+    """With what was beside it, also under a name that the other one has: all is put back where it was."""
+    old, new = told(Claude(world), 29.5, "first half"), Claude(world, start=100)
+    project = old.path.parent
+    if where == "another root":
+        project = world.home / ".config" / "claude" / project.relative_to(world.home / ".claude")
+    else:
+        project = project.with_name("-home-me-other")
+    new.path = project / old.path.name
+    if where != "a folder that is new":
+        told(new, 28.5, "second half")
+    for path in filter(Path.exists, (old.path, new.path)):
+        result = path.with_suffix("") / "tool-results" / "1.txt"
+        result.parent.mkdir(parents=True)
+        result.write_text(f"result in {path.parent}")
+        age(result, 29)
+    world.process()
+    expected = content(world, *saved(world).values())
+    assert len(expected) == (2 if where == "a folder that is new" else 4)
+    shutil.rmtree(old.path.parent)
+    for number in range(2):
+        told(new, 28.4 - number / 10, "third part, which is longer than the others by these words" * 9)
+        world.process()
+    expected[str(new.path)] = new.path.read_bytes()
+    [about] = saved(world).values()
+    assert (content(world, about), earlier(world, about)) == (expected, {})
+    shutil.rmtree(new.path.parent)
+    world.cli("rescue", "--restore", old.session)
+    assert all(Path(path).read_bytes().startswith(data) for path, data in expected.items())
+
+
+def test_what_has_the_name_of_a_moved_file_does_not_take_its_place(world: World) -> None:
+    """A result that is another one in the renamed folder is kept beside what was saved."""
+    maker = told(Claude(world), 29)
+    result = maker.path.with_suffix("") / "tool-results" / "1.txt"
+    result.parent.mkdir(parents=True)
+    result.write_text("the result that was saved")
+    world.process()
+    moved = maker.path.parent.rename(maker.path.parent.with_name("-home-me-shop"))
+    new = moved / result.relative_to(maker.path.parent)
+    new.write_text("something else")
+    maker.path = moved / maker.path.name
+    told(maker, 28.9, "more")
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about) == {str(maker.path): maker.path.read_bytes(), str(new): b"something else"}
+    assert earlier(world, about) == {f"earlier/1{result}": b"the result that was saved"}
+
+
 def test_an_archive_that_is_encrypted_is_damaged_and_stops_no_other(world: World) -> None:
     """It is named, and the others are listed."""
     told(Claude(world), 40)
@@ -1198,7 +1248,7 @@ def test_a_forgotten_session_is_not_saved_again(world: World, make: type[Maker],
     maker, other = told(make(world), 3, "the secret plan"), told(make(world, OTHER), 40, "something else")
     world.process()
     said = world.cli("forget", f"{maker.agent}:{maker.session[:8]}", "--yes")
-    assert "saves it from deletion no more" in said
+    assert "never rescues it again" in said
     if then != "touched":
         told(maker, 0, "::start again\nmore" if then == "recorded again" else "more")
     age(maker.path, 40)
@@ -1241,7 +1291,7 @@ def test_a_forgotten_sub_agent_leaves_the_copy_of_its_session(world: World, *, a
         maker.path.unlink()
         world.process()
     said = world.cli("forget", f"claude:{maker.session}/a1b2c3", "--yes")
-    assert "leaves nothing of it in what was saved of its session from deletion" in said
+    assert "removes it from the rescued copy of its parent session" in said
     [about] = saved(world).values()
     assert content(world, about) == wanted
     assert b"secret plan" not in b"".join(path.read_bytes() for path in place.parent.iterdir())

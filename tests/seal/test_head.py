@@ -56,14 +56,14 @@ def test_a_head_is_signed_and_stays_true_while_the_recording_goes_on(world: Worl
     Claude(world).say(user("later"))
     world.once()
     shown = world.cli("seal", "--verify", str(head))
-    assert "more events, which this head says nothing of" in shown
+    assert "more events, which this head does not cover" in shown
     assert "1 note in the file" in shown
 
 
 def test_katod_keeps_the_head_and_finds_accidents(world: World, published):
     """Without a signature and without the session; and publishes nothing of a file that is not what it wrote."""
     path, head, _ = published
-    assert "events as they were written" in world.cli("verify", "--chain")
+    assert "events are intact" in world.cli("verify", "--chain")
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-1]))
     assert f"has {len(lines) - 1} of {len(lines)} events" in world.cli("verify", "--chain", code=1)
@@ -79,19 +79,19 @@ def test_the_chain_goes_on_in_a_new_file_and_not_over_what_is_appended_again(wor
     maker = Claude(world).say(user("again"), says("and again"))
     world.once()
     [new] = [found for found in world.out.rglob("*.jsonl") if found != path] or [path]
-    assert "events as they were written" in world.cli("verify", "--chain")
+    assert "events are intact" in world.cli("verify", "--chain")
     lines = new.read_bytes().splitlines(keepends=True)
     new.write_bytes(b"".join(lines[:-1]))
     world.cli("verify", "--append-missing", "--yes")
     maker.say(says("the end"))
     world.once()
-    assert "events as they were written" in world.cli("verify", "--chain")
+    assert "events are intact" in world.cli("verify", "--chain")
     assert head.exists()
 
 
 @pytest.mark.parametrize(("data", "said"), [
-    (b"{}", "no head"), (b"[", "no head"), (b'{"chain":"katod.event","events":1,"hash":"md5","head":"00","session":"s"}', "no head"),
-    (b"[" * 100_000, "no head"),
+    (b"{}", "not the head"), (b"[", "not the head"), (b'{"chain":"katod.event","events":1,"hash":"md5","head":"00","session":"s"}', "not the head"),
+    (b"[" * 100_000, "not the head"),
     (json.dumps(json.loads(PublishedHead("s", ChainHead()).data()), indent=1).encode(), "not in the form that is signed"),
 ], ids=["empty", "torn", "hash", "deep", "formatted"])  # fmt: skip
 def test_what_is_no_head_is_refused(data, said):
@@ -137,7 +137,7 @@ def test_a_line_that_poses_as_an_event_is_found(world: World, published):
         assert "FORGED" not in world.cli("export", str(path), code=1)
     path.write_bytes(data.replace(b"\n", b"\r\n"))
     world.cli("seal", "--verify", str(head), code=1)
-    assert "ends like a line of Windows" in world.said
+    assert "has a Windows line end" in world.said
 
 
 def test_what_was_appended_again_is_not_certified(world: World, published):
@@ -162,7 +162,7 @@ def test_events_that_wait_to_be_written_are_not_missing(world: World, published)
     with closing(sqlite3.connect(world.state / LEDGER_NAME)) as ledger, ledger:
         ledger.execute("UPDATE outputs SET intent = ?", (lines[-1],))
     shown = world.cli("verify", "--chain")
-    assert "but for those that wait to be written" in shown
+    assert "except those that wait to be written" in shown
     world.cli("seal", "--head", "1")
     [new] = [found for found in path.parent.glob("notes.*.head.json") if found != head]
     assert json.loads(new.read_bytes())["events"] == len(lines) - 1
@@ -179,7 +179,7 @@ def test_a_head_that_was_half_written_is_completed(world: World, published):
         assert (head.read_bytes(), signature.read_bytes()) == kept
     signature.write_bytes(b"another")
     world.cli("seal", "--head", "1", code=1)
-    assert "another head" in world.said
+    assert "a different head" in world.said
     signature.write_bytes(kept[1])
     assert "as they were signed" in world.cli("seal", "--verify", str(head.rename(head.with_name("head.json"))), "--signature", str(signature),
                                               "--recording", str(head.with_name("notes.jsonl")))  # fmt: skip
@@ -242,7 +242,7 @@ def test_katod_and_both_programs_agree_what_a_note_is(world: World, published):
         strange, wrong = chain_of(lines).strange, verify.check(row, lines)[0]
         assert (bool(strange), bool(wrong), by_node) == (is_strange,) * 3, note
     path.write_bytes(b"".join([first, *NOTES, *rest]))
-    assert "events as they were written" in world.cli("verify", "--chain")
+    assert "events are intact" in world.cli("verify", "--chain")
     assert "events are as they were signed" in world.cli("seal", "--verify", str(head))
 
 

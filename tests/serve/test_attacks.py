@@ -221,9 +221,11 @@ def test_no_token_or_a_wrong_one(world):
             for number, (name, given) in enumerate(CREDENTIALS.items())
             if number < 9
         }
-        return found, await app.ask(f"{ONE}/recording", "POST", ORIGIN, b"do=start")
+        without = {path: (await app.ask(path, headers=CREDENTIALS["none"])).status for path in paths}
+        return found, without, await app.ask(f"{ONE}/recording", "POST", ORIGIN, b"do=start")
 
-    found, recording = run(world, work)
+    found, without, recording = run(world, work)
+    assert set(without.values()) == {401}, without
     assert {
         name: (one.status, socket) for name, (one, socket) in found.items() if (one.status, socket) != (401, 401)
     } == {}
@@ -1122,7 +1124,7 @@ def test_a_hostile_page_in_a_real_browser(world, host):
         assert browser.program.title == "read []"
         assert not world.files()
         browser.program.get(f"http://rebound.example:{server.port}/s/{SESSION}")
-        assert "not reached by that name" in browser.program.page_source
+        assert "does not answer to that name" in browser.program.page_source
         browser.open(f"/s/{SESSION}").sees("with pleasure")
         browser.sees("not recorded", "#about")
 

@@ -89,6 +89,21 @@ def test_a_client_that_asks_for_life_and_reads_nothing_is_ended(
     assert did == ["ended" if is_ended else "answered"]
 
 
+def test_a_socket_whose_first_words_are_no_request_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library would wait for the rest of its head, for as long as its client likes."""
+    for is_asked, ended in ((True, []), (False, ["ended"])):
+        did: list[str] = []
+        socket: Any = _Socket.__new__(_Socket)
+        socket.handshake_initiated = False
+        socket.transport = SimpleNamespace(abort=lambda did=did: did.append("ended"))
+        monkeypatch.setattr(
+            WebSocketsSansIOProtocol, "data_received",
+            lambda self, _data, is_asked=is_asked: setattr(self, "handshake_initiated", is_asked),
+        )  # fmt: skip
+        socket.data_received(b"GET /ws")
+        assert did == ended
+
+
 def test_a_request_that_comes_in_time_is_answered_however_long_that_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The end for which an idle connection waits is put off by a request, not by a part of one."""
     connection: Any = _Connection.__new__(_Connection)

@@ -892,7 +892,7 @@ def test_an_exchange_is_kept_by_its_question(world, monkeypatch):
     kept, strange, *wrong = run(world, work)
     assert (kept.status, asked_for) == (303, [("keep", question)])
     assert kept.headers["location"] == f"{ONE}/transcripts/1"
-    assert (strange.status, b"is not in the agent" in strange.body) == (409, True)
+    assert (strange.status, b"is no longer in the agent" in strange.body) == (409, True)
     assert [answer.status for answer in wrong] == [404, 404]
     [text] = world.written().values()
     assert "Recording" not in text

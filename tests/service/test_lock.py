@@ -9,8 +9,14 @@ import pytest
 
 from katod import durable
 from katod.errors import AlreadyRunning, LedgerError
+from katod.serve.access.token import own_token
+from katod.serve.address import announced
+from katod.service import interrupted
 from katod.service.lock import LOCK_NAME, Lock, holder
+from katod.setup import made
 from katod.store.statefolder import exposed
+from tests.support.records import Claude, says, user
+from tests.support.world import SESSION, World
 
 
 @pytest.fixture
@@ -66,6 +72,68 @@ def test_an_empty_directory_becomes_private(state, mode):
     assert exposed(state) is None
     Lock.take(state).release()
     assert stat.S_IMODE(state.stat().st_mode) == 0o700
+
+
+COMMANDS = [
+    ["pause"],
+    ["rename", SESSION, "a title"],
+    ["star", SESSION],
+    ["capture", SESSION],
+    ["allow", "shop"],
+    ["usage"],
+    ["export", "--all", "-o", "all"],
+    ["export", "--all", "-o", "shared"],
+    ["export", "--all", "-f", "parquet", "-o", "tables"],
+]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_whatever_is_run_first_leaves_a_directory_that_katod_can_use(tmp_path, monkeypatch, command):
+    """An empty one that others can write to becomes private before anything is in it: `katod run` refuses no other."""
+    world = World(tmp_path / "home", monkeypatch, seen_empty=False)
+    world.configure(machine="desk", folders=[str(world.home / "shared")])
+    (world.home / "shop").mkdir()
+    (world.home / "shop" / ".katod.toml").write_text("[recording]\nexclude = true\n")
+    (world.home / "shared").mkdir()
+    make = Claude(world)
+    make.say(user("hello"), says("hello, too"))
+    world.state.mkdir()
+    world.state.chmod(0o775)
+    monkeypatch.chdir(world.home)
+    world.cli(*command)
+    assert list(world.state.iterdir())
+    assert stat.S_IMODE(world.state.stat().st_mode) == 0o700
+    Lock.take(world.state).release()
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    "write",
+    [
+        own_token,
+        lambda state: interrupted.leave(state, [interrupted.Interrupted("", 1, "", "")]),
+        lambda state: made.note(state, [state]),
+    ],
+)
+def test_whatever_is_written_first_is_written_to_a_private_directory(state, write):
+    """One that is not empty is left to whoever uses it."""
+    state.mkdir(parents=True)
+    state.chmod(0o777)
+    write(state)
+    assert list(state.iterdir())
+    assert stat.S_IMODE(state.stat().st_mode) == 0o700
+    state.chmod(0o777)
+    write(state)
+    assert stat.S_IMODE(state.stat().st_mode) == 0o777
+
+
+def test_a_server_makes_an_empty_directory_private(state):
+    """Also one that has its token elsewhere."""
+    state.mkdir(parents=True)
+    state.chmod(0o777)
+    with announced(state, "127.0.0.1", 1):
+        assert stat.S_IMODE(state.stat().st_mode) == 0o700
 
 
 def test_a_file_system_without_locks_is_named(state, monkeypatch):

@@ -121,7 +121,7 @@ def test_a_failure_is_logged_once_and_repaired(shown, monkeypatch):
     shown.folder.write_text("a file in the place of the folder")
     for now[0] in range(0, 100, 10):
         shown.show(a=Row())
-    assert shown.said == [("signs.failed", {"path": str(shown.folder), "problem": "File exists"})]
+    assert shown.said == [("statusfiles.failed", {"path": str(shown.folder), "problem": "File exists"})]
     shown.folder.unlink()
     shown.show(a=Row())
     assert not shown.folder.exists()

@@ -6,11 +6,25 @@ from types import SimpleNamespace
 
 import pytest
 
+from katod.archive import excludedonce, machine
+from katod.archive import folders as archives
+from katod.archive.folders import ASIDE
+from katod.cli import cleared
+from katod.cli.saving import _ASKED
 from katod.errors import LedgerError
 from katod.log import EventLog
+from katod.project.allowed import STORE
+from katod.rescue import notes
+from katod.serve import address
+from katod.serve.access import token
+from katod.service import control, home, interrupted, pause, recordingfiles, running
+from katod.service.lock import LOCK_NAME
+from katod.setup import made
 from katod.store import statefolder
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.statefolder import trouble_with
+from katod.store.usagecache import CACHE_NAME
+from katod.tables import dataset
 
 DISK = {
     "f_flag": 0,
@@ -112,6 +126,39 @@ def test_a_mode_that_is_wrong_is_set(state, monkeypatch):
     assert trouble_with(state).hint == f"chmod 700 {state}"
 
 
+NAMES = [
+    STORE, ASIDE, archives.NAME, _ASKED, excludedonce.NAME, home.NAME, interrupted.NAME, machine.NAME, made.NAME,
+    pause.NAME, notes.NAME, running.NAME, cleared.NAME, address.NAME, token.NAME, LEDGER_NAME, f"{LEDGER_NAME}-wal",
+    CACHE_NAME, LOCK_NAME, control.FOLDER, recordingfiles.FOLDER, dataset.FOLDER,
+]  # fmt: skip
+
+
+def test_all_that_katod_has_there_is_known(state, monkeypatch):
+    """Whatever it is, it is named if katod cannot even read it."""
+    for name in NAMES:
+        (state / name).touch()
+        as_user(monkeypatch, os.getuid(), name)
+        assert trouble_with(state).what == f"has files that you cannot write: {name}"
+
+
+def test_what_katod_does_not_need_to_write_is_no_trouble(state, monkeypatch):
+    """A file of its person may be as closed as that likes; of katod's own, most are replaced as a whole."""
+    for name in ("token", "notes.txt", token.NAME, home.NAME):
+        (state / name).touch()
+        (state / name).chmod(0o400)
+    (state / "token").chmod(0)
+    (state / "old").mkdir(mode=0o500)
+    monkeypatch.setattr(os, "access", is_given)
+    assert trouble_with(state) is None
+    (state / "lock").chmod(0o400)
+    assert trouble_with(state).what == "has files that you cannot write: lock"
+
+
+def is_given(path, wanted):
+    """Say what the mode of a file gives its owner: root may do anything."""
+    return os.stat(path).st_mode >> 6 & wanted == wanted
+
+
 def test_a_link_and_what_is_gone_are_no_trouble(state, monkeypatch):
     """Links are told by whoever meets them; a file may be removed meanwhile."""
     (state / "lock").unlink()
@@ -166,9 +213,10 @@ def test_what_a_disk_has_of_its_own_is_no_trouble(state, monkeypatch):
 
 
 def test_a_link_that_leads_nowhere_is_named(tmp_path):
-    """Neither is the directory there, nor can it be created."""
+    """Neither is the directory there, nor can it be created; the same goes for one above it. Its disk may be away."""
     link = tmp_path / "state"
     link.symlink_to("nowhere")
-    trouble = trouble_with(link)
-    assert trouble.what == "is a link that leads nowhere"
-    assert trouble.hint == f"rm {link}"
+    for path in (link, link / "katod"):
+        trouble = trouble_with(path)
+        assert (trouble.path, trouble.what) == (link, "is a link that leads nowhere")
+        assert trouble.hint == f"is the disk mounted? If what it leads to was deleted: rm {link}"

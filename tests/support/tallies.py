@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from katod.events import Event
-from katod.receipt import Became, RecordTally, left_out, receipt, told
+from katod.receipt import Became, RecordTally, left_out, receipt, translated
 
 PATH = "/s.jsonl"
 
@@ -12,7 +12,7 @@ PATH = "/s.jsonl"
 def count_record(tally: RecordTally, event: Event, became: Became = ()) -> None:
     """Count a record that has this event."""
     source = tally.source(PATH)
-    source.begin(became or told([event]))
+    source.begin(became or translated([event]))
     source.confirm(event.id)
     source.end()
 

@@ -105,7 +105,7 @@ def test_what_could_not_be_done_is_said_and_done_by_the_next_run(world, tables, 
     away = disk.rename(world.home / "away")
     world.cli("forget", one.session, "--outputs", "--yes", code=1)
     assert f"its rows stay for now in {tables.root}" in world.said
-    assert "is not there now" in world.said
+    assert "is no longer there" in world.said
     assert other.has(WORD) == []
     away.rename(disk)
     one.path.unlink()
@@ -171,7 +171,7 @@ def test_rows_that_a_running_export_is_about_to_write_go_too(world, tables, two,
     assert shown[0].returncode == 1
     said = shown[0].stderr.decode()
     assert f"in {tables.root}" in said
-    assert f"its rows stay for now in {tables.root}" in said or "it takes them out when it ends" in said
+    assert f"its rows stay for now in {tables.root}" in said or "it removes them when it ends" in said
     if moment != "at the end":
         assert tables.has(WORD) == []
         assert one.session not in str(tables.content())
@@ -336,4 +336,4 @@ def test_tables_that_are_not_there_are_not_said_to_be_changed(world, tables, pla
     one, _ = planted
     tables.root.rename(world.home / "elsewhere")
     shown = world.cli("forget", f"claude:{one.session}", "--outputs", "--yes")
-    assert f"its rows in {tables.root} are not there now: if you moved the tables, delete them yourself" in shown
+    assert f"its rows in {tables.root} are no longer there: if you moved the tables, delete them yourself" in shown

@@ -308,6 +308,21 @@ def test_an_output_on_a_device_of_another_number_is_the_same(place):
 # -- files that are replaced, roots that are missing ---------------------------------------------------
 
 
+def test_a_file_that_is_linked_to_in_its_place_is_replaced(place, monkeypatch):
+    """It was moved, and there is a link to it in its place, which katod does not follow."""
+    append_new(place, b"before\n")
+    sync, moved = durable.sync, place.path.with_name("moved")
+
+    def late(fd):
+        sync(fd)
+        place.path.rename(moved)
+        place.path.symlink_to(moved)
+
+    monkeypatch.setattr(durable, "sync", late)
+    with pytest.raises(OutputReplaced):
+        append(place, INTENT)
+
+
 @pytest.mark.whole
 @pytest.mark.parametrize("act", ["append", "complete"])
 def test_a_file_that_is_replaced_before_the_sync_ends_is_noticed(place, monkeypatch, act):

@@ -49,7 +49,7 @@ _LATE: Final = frozenset({"permissionMode", "effort"})
 
 
 class UserRecords:
-    """Translates what the person said, what the client said for them, and the results of tools."""
+    """Translates what the user said, what the client said for them, and the results of tools."""
 
     def __init__(self, new: ClaudeBuilder, tools: Tools, prompts: dict[str, str] | None) -> None:
         self._new = new
@@ -62,7 +62,7 @@ class UserRecords:
         return self._branches.state()
 
     def translate(self, record: Record) -> list[Event]:
-        """Translate one record, with a note in front of a prompt before which its person went back."""
+        """Translate one record, with a note in front of a prompt before which the user went back."""
         out, fields = self._translated(record), record.value
         is_prompt = any(event.kind == ev.USER_MESSAGE and "subtype" not in event.payload for event in out)
         if not is_prompt or fields.get("isSidechain"):
@@ -249,7 +249,7 @@ class ClaudeAdapter(Adapter):
         return isinstance(parent, str) and bool(parent) and not self.new.ancestors.knows(parent)
 
     def holds(self, record: Record) -> bool:
-        """Return whether a record queued a text of the person, who may have left it or take it back."""
+        """Return whether a record queued a text of the user, who may have left it or take it back."""
         return record.value.get("operation") == "enqueue" and self._queue.holds_latest()
 
     def has_pending(self) -> bool:
@@ -343,7 +343,7 @@ class ClaudeAdapter(Adapter):
                 return []
             self.new.now[kept] = after
             if key == "aiTitle" and "title/customTitle" in self.new.now:
-                return []  # the person's name stays
+                return []  # the user's name stays
         self._settled = ()
         return self._change(what, after, record)
 

@@ -1,7 +1,7 @@
 """Claude Code: how events are named, which session and prompt they belong to, and when the usage of a message is known.
 
 Several records share a message id and repeat its usage; the last one has the final figures. The usage is returned at
-a record with a stop reason, or at the first message of the person, the assistant or the client that is neither part of
+a record with a stop reason, or at the first message of the user, the assistant or the client that is neither part of
 the message nor a result of its calls. Other records say nothing: the client wrote progress between the records of one
 message up to 2.1.81.
 """

@@ -1,4 +1,4 @@
-"""Claude Code: which text blocks of `user` records a person typed, and what of it was pasted.
+"""Claude Code: which text blocks of `user` records were typed, and what of them was pasted.
 
 The client marks pastes from 2.1.330 on: one of more than 800 characters, or with three line breaks or more, becomes a
 `<pasted_content id="9e96">` element inside the typed text. The id is the same for all pastes of a session, and no page
@@ -152,7 +152,7 @@ def is_person(record: dict[str, Any], *, subagent: bool) -> bool | None:
 
 
 def _answers_a_call(record: dict[str, Any]) -> bool:
-    """Return whether a record contains a tool's result: nothing else in it is the person's either."""
+    """Return whether a record contains a tool's result: nothing else in it is the user's either."""
     message = record.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     blocks = content if isinstance(content, list) else ()
@@ -290,7 +290,7 @@ class Queue:
         return False
 
     def empty(self) -> list[Item]:
-        """Return a person's texts that are still waiting when the person types a prompt: the queue is empty then."""
+        """Return a person's texts that are still waiting when the user types a prompt: the queue is empty then."""
         for leaving in self._leaving:
             if leaving.operation == "dequeue":
                 self._drop_oldest()

@@ -21,7 +21,7 @@ SPILL_CAP: Final = 4 * 1024 * 1024
 _SPILL_PATH: Final = re.compile(r"saved to: (\S+)")
 _EXIT: Final = re.compile(r"Exit code ([0-9]{1,15})\b")
 _REJECTED: Final = "The user doesn't want to proceed with this tool use"
-# What the calls beside a refused one get: nobody was asked about them, or the person left the client before.
+# What the calls beside a refused one get: nobody was asked about them, or the user left the client before.
 _LEFT: Final = "The user doesn't want to take this action"
 _BY_PERSON: Final = (
     "user-rejected"  # the kind of a denial, from 2.1.3xx on; others are those of rules and of the client
@@ -163,7 +163,7 @@ def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) 
 
 
 def _refused(payload: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-    """Return a failed result as one that the person declined, or whose call they left, if it is one of these."""
+    """Return a failed result as one that the user declined, or whose call they left, if it is one of these."""
     kind, text = text_of(fields.get("toolDenialKind")), payload["text"]
     if kind == _INTERRUPTED or (not kind and text.startswith(_LEFT)):
         return {name: value for name, value in payload.items() if name != "isError"} | {"status": "interrupted"}
@@ -173,7 +173,7 @@ def _refused(payload: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_declined(kind: str, text: str, fields: dict[str, Any]) -> bool:
-    """Return whether the person declined a call: the client's own mark decides, before there was one its words."""
+    """Return whether the user declined a call: the client's own mark decides, before there was one its words."""
     if kind:
         return kind == _BY_PERSON and fields.get("toolDenialFromHost") is not True
     return text.startswith(_REJECTED) or fields.get("toolUseResult") == "User rejected tool use"
@@ -236,7 +236,7 @@ def _answers(call: dict[str, Any], result: dict[str, Any], extra: dict[str, Any]
 
 
 def _verdict(call_id: str, result: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
-    """Return the answer to a plan, none if its call failed or the person left it."""
+    """Return the answer to a plan, none if its call failed or the user left it."""
     if not (result.get("denied") or ev.went_well(result)):
         return []
     payload = {"decisionId": f"{call_id}:plan", "selections": ["rejected" if result.get("denied") else "approved"]}
@@ -245,7 +245,7 @@ def _verdict(call_id: str, result: dict[str, Any]) -> list[tuple[int, dict[str, 
 
 
 def _selections(answer: Any, labels: list[str] | None) -> dict[str, Any]:
-    """Return an answer as selected labels, or as the person's own text."""
+    """Return an answer as selected labels, or as the user's own text."""
     if isinstance(answer, list):
         return {"selections": [str(part) for part in answer]}
     text = str(answer)

@@ -282,7 +282,7 @@ class CodexAdapter(Adapter):
         return self._said(record, joined(content), row) + unread
 
     def _sent(self, record: Record, text: str, row: dict[str, Any]) -> list[Event]:
-        """Translate what the model is sent in the person's name, most of which events say, or the client wrote."""
+        """Translate what the model is sent in the user's name, most of which events say, or the client wrote."""
         if ran := ran_by_person(text):
             return self._shell(record, ran)
         earlier = self._release(self._unsaid.displaced(text))
@@ -291,7 +291,7 @@ class CodexAdapter(Adapter):
         return earlier
 
     def _shell(self, record: Record, ran: Ran) -> list[Event]:
-        """Translate a command that the person ran with `!`, and what it printed."""
+        """Translate a command that the user ran with `!`, and what it printed."""
         out = [self.new.event(ev.USER_MESSAGE, {"text": f"! {ran.command}", "subtype": "shell"}, record)]
         if ran.output:
             printed = {"text": ran.output, "subtype": "shell-output"}

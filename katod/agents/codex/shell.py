@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from katod.agents.fields import dict_of, list_of, text_of
 
 PATCH_TOOL: Final = "apply_patch"
-OF_PERSON: Final = "user_shell"  # the source of an execution that the person asked for
+OF_PERSON: Final = "user_shell"  # the source of an execution that the user asked for
 _SHELLS: Final = frozenset({"shell", "shell_command", "exec_command", "local_shell"})
 # The client itself applies a patch that a command hands over like this, and records a `FileChange` with the call's id.
 _PATCH: Final = re.compile(
@@ -15,7 +15,7 @@ _PATCH: Final = re.compile(
     r"(\s*\*\*\* Begin Patch\n.*?)\n\2\s*",
     re.DOTALL,
 )
-# How the client tells the model of a command that the person ran with `!`.
+# How the client tells the model of a command that the user ran with `!`.
 _OWN: Final = re.compile(
     r"\s*<user_shell_command>\n<command>\n(.*?)\n</command>\n<result>\n(.*)\n</result>\n</user_shell_command>\s*",
     re.DOTALL,
@@ -24,7 +24,7 @@ _HEAD: Final = re.compile(r"Exit code: -?[0-9]{1,10}\nDuration: [0-9.]{1,20} sec
 
 
 class Ran(NamedTuple):
-    """A command that the person ran, and what it printed."""
+    """A command that the user ran, and what it printed."""
 
     command: str
     output: str
@@ -51,6 +51,6 @@ def _command_line(given: Any) -> str:
 
 
 def ran_by_person(text: str) -> Ran | None:
-    """Return the command of the person in a text that the client sends the model, None if it is another text."""
+    """Return the command of the user in a text that the client sends the model, None if it is another text."""
     found = _OWN.fullmatch(text)
     return Ran(found[1], _HEAD.sub("", found[2], count=1).strip("\n")) if found else None

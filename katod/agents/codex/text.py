@@ -1,4 +1,4 @@
-"""Codex: which texts a person typed."""
+"""Codex: which texts were typed."""
 
 import re
 from typing import Any, Final, NamedTuple
@@ -40,7 +40,7 @@ _ABOVE_SUMMARY: Final = re.compile(r"\AAnother language model started to solve t
 
 
 class Words(NamedTuple):
-    """What the person typed, and the context before it."""
+    """What the user typed, and the context before it."""
 
     text: str
     context: str = ""

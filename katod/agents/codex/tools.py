@@ -78,7 +78,7 @@ def output_payload(payload: dict[str, Any], new: EventBuilder) -> dict[str, Any]
 
 
 def _not_run(match: re.Match[str]) -> dict[str, Any]:
-    """Return the outcome of a call that was not run: refused by the client or by the person, or interrupted."""
+    """Return the outcome of a call that was not run: refused by the client or by the user, or interrupted."""
     if match["failed"]:
         return {"isError": True}
     return {"isError": True, "denied": True} if match["denied"] else {"status": "interrupted"}

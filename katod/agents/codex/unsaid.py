@@ -1,7 +1,7 @@
 """Codex: prompts that are recorded as a `response_item` alone.
 
 A prompt is recorded twice, as an event and as the item that the model is sent. Some programs write only the item. So
-an item is held until what follows decides: an event of the person takes its place, whatever the model does shows that
+an item is held until what follows decides: an event of the user takes its place, whatever the model does shows that
 there is none. Nothing says that such a prompt was typed.
 """
 

@@ -1,6 +1,6 @@
 """Copilot CLI: `session-state/<session>/events.jsonl`.
 
-Every record is an envelope `{type, data, id, timestamp, parentId, agentId?}` and is in the file once. What the person
+Every record is an envelope `{type, data, id, timestamp, parentId, agentId?}` and is in the file once. What the user
 typed is `content`; `transformedContent` is what the model received. The records of sub-agents are in the same file;
 `agentId` names them.
 """
@@ -44,10 +44,10 @@ _COUNTS: Final = (
 )  # fmt: skip
 # What the client tells the model in the user's name, without a mark.
 _NOTICE: Final = "<system_"
-_REFUSALS: Final = ("denied", "rejected")  # the errors of a call, and of a plan, that the person refused
+_REFUSALS: Final = ("denied", "rejected")  # the errors of a call, and of a plan, that the user refused
 _DENIED: Final = "denied-"  # how a decision begins that denies a call
 _BY_PERSON: Final = "denied-interactively-by-user"  # any other is that of a rule
-_CANCELLED: Final = "cancelled"  # the person left the prompt without an answer
+_CANCELLED: Final = "cancelled"  # the user left the prompt without an answer
 # The last line of a command's result; before 1.0.102 the exit code is nowhere else.
 _EXIT: Final = re.compile(r"<shellId: [^<>\n]{1,200} completed with exit code (-?[0-9]{1,15})>\s*\Z")
 _TAIL: Final = 300
@@ -151,7 +151,7 @@ class CopilotAdapter(Adapter):
 
     @handles("session.model_change", "session.auto_mode_resolved")
     def _model_change(self, record: Record) -> list[Event]:
-        """Translate another model: one that the person chose or, for `auto`, the client; not that of a sub-agent."""
+        """Translate another model: one that the user chose or, for `auto`, the client; not that of a sub-agent."""
         if not self.new.is_main:
             return []
         data = record.value["data"]
@@ -249,7 +249,7 @@ class CopilotAdapter(Adapter):
 
     @handles("human_response.recorded")
     def _answered(self, record: Record) -> list[Event]:
-        """Translate the values that the person chose in the form of a question, or what they chose for a plan."""
+        """Translate the values that the user chose in the form of a question, or what they chose for a plan."""
         data = record.value["data"]
         call = text_of(data.get("toolCallId"))
         known, said = self._calls.get(call) or {}, chosen(call, dict_of(data.get("response")))
@@ -281,7 +281,7 @@ class CopilotAdapter(Adapter):
 
     @handles("tool.user_requested")
     def _shell(self, record: Record) -> list[Event]:
-        """Translate a command that the person ran with `!`; its output follows as a result."""
+        """Translate a command that the user ran with `!`; its output follows as a result."""
         said = {"text": f"! {text_of(dict_of(record.value['data'].get('arguments')).get('command'))}"}
         return [self.new.event(ev.USER_MESSAGE, said | {"subtype": "shell"}, record)]
 
@@ -346,7 +346,7 @@ class CopilotAdapter(Adapter):
 
     @handles("permission.requested")
     def _asked(self, record: Record) -> list[Event]:
-        """Note that the person is asked, which they may not be if the client decides by itself at once."""
+        """Note that the user is asked, which they may not be if the client decides by itself at once."""
         data = record.value["data"]
         asked = dict_of(data.get("permissionRequest"))
         about = {"requestId": data.get("requestId"), "toolCallId": asked.get("toolCallId"), "kind": asked.get("kind")}

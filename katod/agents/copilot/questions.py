@@ -11,7 +11,7 @@ _QUESTION: Final = "ask_user"
 _PLAN: Final = "exit_plan_mode"
 # How an answer begins in the result of a question, in all versions.
 _ANSWERED: Final = re.compile(r"User (?:selected|responded): ?")
-# The result of a plan that was not approved; without words of the person, the client has these.
+# The result of a plan that was not approved; without words of the user, the client has these.
 _REFUSED: Final = re.compile(r"Plan not approved\. User feedback:\n\n(.*?)\n\nPlease update the plan", re.DOTALL)
 _NO_WORDS: Final = "User requested changes but did not provide specific feedback."
 _MOST_REMEMBERED: Final = 16_384  # characters of the answers that one call offers, until it is answered

@@ -35,7 +35,7 @@ _TURN_ENDED: Final = "turn_ended"
 _END: Final = "e"  # the part that names the end of a turn
 _MOST_ENDS: Final = 16
 _STATUS: Final = {"aborted": "aborted", "error": "error", "success": "done"}
-_ABORTED: Final = "User aborted request"  # the error of a turn that the person ended
+_ABORTED: Final = "User aborted request"  # the error of a turn that the user ended
 
 
 class CursorBuilder(EventBuilder):

@@ -29,7 +29,7 @@ _APPENDED: Final = re.compile(r"--- Content from referenced files ---|<hook_cont
 _BEFORE: Final = re.compile(r"\s*<(hook|session)_context>.*?</\1_context>\s*", re.DOTALL)
 _QUESTIONS: Final = "ask_user"
 _CANCELLED: Final = "Request cancelled."
-# A command that the person ran with `!`, as the client tells the model.
+# A command that the user ran with `!`, as the client tells the model.
 _SHELL: Final = re.compile(
     r"I ran the following shell command:\n```sh\n(.*?)\n```\n\nThis produced the following result:\n```\n(.*)\n```\s*",
     re.DOTALL,
@@ -38,10 +38,10 @@ _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "thoughts"), ("total", "total"),
 )  # fmt: skip
 _REMEMBERED: Final = 64
-_CONTENT: Final = ("text", "inlineData", "fileData", "functionResponse")  # the parts of a message of the person
+_CONTENT: Final = ("text", "inlineData", "fileData", "functionResponse")  # the parts of a message of the user
 _TOUCHED: Final = "lastUpdated"
 _ENDED: Final = ("success", "error", "cancelled")
-# What the client tells the model when the person leaves the mode for plans by a key; it is recorded as a prompt.
+# What the client tells the model when the user leaves the mode for plans by a key; it is recorded as a prompt.
 _LEFT_PLANS: Final = re.compile(r"User has manually exited Plan Mode\. Switching to [^\n]{1,200}\.\s*")
 Value = dict[str, Any]
 
@@ -268,7 +268,7 @@ class GeminiAdapter(Adapter):
     def _ordered(self, record: Record, out: list[Event]) -> list[Event]:
         """Return the events of a message, and an interruption after the call that it interrupted.
 
-        The client records first that the person left a call, and then the call.
+        The client records first that the user left a call, and then the call.
         """
         kind, calls = text_of(record.value.get("type")), list_of(record.value.get("toolCalls"))
         if self._left is True and [event.kind for event in out] == [ev.TURN_END]:

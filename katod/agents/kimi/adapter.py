@@ -195,7 +195,7 @@ class KimiAdapter(Adapter):
         return [self.new.raw(record, "context.append_message", record.value)]
 
     def _shell(self, record: Record, text: str) -> list[Event]:
-        """Translate a command that the person ran with `!`, or its output."""
+        """Translate a command that the user ran with `!`, or its output."""
         if command := _INPUT.fullmatch(text):
             return [self.new.event(ev.USER_MESSAGE, {"text": f"! {command[1]}", "subtype": "shell"}, record)]
         parts = found.groups() if (found := _OUTPUT.fullmatch(text)) else (text,)
@@ -276,7 +276,7 @@ class KimiAdapter(Adapter):
 
     @handles("interaction.request")
     def _asked(self, record: Record) -> list[Event]:
-        """Note that the person is asked for a permission. A question is in its call."""
+        """Note that the user is asked for a permission. A question is in its call."""
         fields = record.value
         request, call = dict_of(fields.get("request")), text_of(fields.get("toolCallId"))
         if fields.get("kind") != "approval":
@@ -335,7 +335,7 @@ class KimiAdapter(Adapter):
 
     @staticmethod
     def typed_texts(fields: Value) -> list[TypedText]:
-        """Return the text of a prompt of the person, also of one that was sent while the agent worked."""
+        """Return the text of a prompt of the user, also of one that was sent while the agent worked."""
         kind = fields.get("type")
         is_prompt = kind == "turn.prompt" and _origin(fields) in _PERSON
         is_steered = kind == "prompt.steered" and _is_persons(fields)
@@ -358,7 +358,7 @@ def _origin(fields: Value) -> str:
 
 
 def _is_persons(fields: Value) -> bool:
-    """Return whether the person sent what was sent while the agent worked: its record has no origin (seen in 2.1.0)."""
+    """Return whether the user sent what was sent while the agent worked: its record has no origin (seen in 2.1.0)."""
     return _origin(fields) in ("", *_PERSON)
 
 

@@ -17,7 +17,7 @@ def project_of(path: Path) -> str:
 
 
 def name_of(path: Path, _session: str) -> str:
-    """Return the name that the person gave a session (`state.json`), empty if it is called by its first words."""
+    """Return the name that the user gave a session (`state.json`), empty if it is called by its first words."""
     state = object_in(path.parents[2] / "state.json") if len(path.parents) > 2 else {}
     return text_of(state.get("title")) if state.get("isCustomTitle") is True else ""
 

@@ -35,7 +35,7 @@ from katod.model import Record, TypedText
 # Bookkeeping parts of a step.
 _IGNORED: Final = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "subtask"})
 _QUESTION: Final = "question"
-# How the error of a call begins that the person refused. A rule that forbids a call is no person.
+# How the error of a call begins that the user refused. A rule that forbids a call is no person.
 _REFUSED: Final = ("The user rejected permission to use ", "The user dismissed this question")
 Value = dict[str, Any]
 
@@ -191,7 +191,7 @@ class OpenCodeAdapter(Adapter):
             yield self._raw(native, part, time)
 
     def _ran(self, turn: PromptTurn, *, closed: bool) -> Generator[Event, None, bool]:
-        """Yield the commands that the person ran, with what they printed; return whether all have ended."""
+        """Yield the commands that the user ran, with what they printed; return whether all have ended."""
         ended = closed
         for message in turn.answers:
             info = dict_of(message.get("info"))
@@ -225,7 +225,7 @@ class OpenCodeAdapter(Adapter):
             yield self._event(native, ev.CONFIG_CHANGE, {"what": "model", "after": model}, time)
 
     def _shell(self, part: Value, native: str, time: str) -> Iterator[Event]:
-        """Yield a command that the person ran, and its output."""
+        """Yield a command that the user ran, and its output."""
         said = {"text": f"! {text_of(part.get('command'))}", "subtype": "shell"}
         yield self._event(native, ev.USER_MESSAGE, said, time)
         if printed := text_of(part.get("output")):
@@ -437,7 +437,7 @@ def _question(row: Value, decision: str) -> Value:
 
 
 def _answers(state: Value, asked: list[Value]) -> Iterator[Value]:
-    """Yield the answers: for each question, a list of labels or of the person's own texts."""
+    """Yield the answers: for each question, a list of labels or of the user's own texts."""
     answers = list_of(dict_of(state.get("metadata")).get("answers"))
     for question, answer in zip(asked, answers, strict=False):
         yield answer_of(question, [str(part) for part in answer] if isinstance(answer, list) else [str(answer)])

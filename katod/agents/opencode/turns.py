@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from katod.agents.fields import dict_of, dicts_of, text_of
 
-# The only part of the prompt that the client writes before a command that the person runs with `!`.
+# The only part of the prompt that the client writes before a command that the user runs with `!`.
 _RAN: Final = "The following tool was executed by the user"
 _IMAGE: Final = re.compile(r"\[Image [0-9]{1,3}\]")  # where a picture stands in a prompt
 _UNFINISHED: Final = ("tool-calls", "unknown", None)
-# The errors of calls after which the client stops, as its person said no and nothing else.
+# The errors of calls after which the client stops, as the user said no and nothing else.
 _STOPS: Final = ("The user rejected permission to use this specific tool call.", "The user dismissed this question")
 Value = dict[str, Any]
 
@@ -33,7 +33,7 @@ class PromptTurn:
 
     @property
     def is_shell(self) -> bool:
-        """Whether the person ran a command, which is recorded as a call that answers a prompt of the client's."""
+        """Whether the user ran a command, which is recorded as a call that answers a prompt of the client's."""
         parts = parts_of(self.prompt or {})
         return [part.get("text") for part in parts if part.get("synthetic")] == [_RAN] and len(parts) == 1
 
@@ -90,7 +90,7 @@ def parts_of(message: Value) -> list[Value]:
 
 
 def is_own(part: Value) -> bool:
-    """Return whether a part has words of the person."""
+    """Return whether a part has words of the user."""
     is_text = part.get("type") == "text" and not part.get("synthetic") and not part.get("ignored")
     return is_text and bool(text_of(part.get("text")).strip())
 

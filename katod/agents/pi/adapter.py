@@ -28,16 +28,16 @@ from katod.model import Record, TypedText
 
 # Bookkeeping: state of extensions, bookmarks of the tree, what the model no longer reads, and the system prompt.
 _IGNORED: Final = frozenset({"context_edit", "custom", "label", "message/system"})
-# How `/skill:NAME` is sent: the instructions, and what the person typed behind the name. The instructions end with the
+# How `/skill:NAME` is sent: the instructions, and what the user typed behind the name. The instructions end with the
 # last such tag, as nothing in them is typed. In the same way, the files that `pi @FILE` names stand before the prompt.
 _SKILL: Final = re.compile(r'<skill name="([^\n]+)" location="[^\n]*">\n(.*)\n</skill>(.*)', re.DOTALL)
 _FILES: Final = re.compile(r'(<file name="[^\n]*">.*</file>)(.*)', re.DOTALL)
-_CONTENT: Final = ("text", "image")  # the blocks of a message of the person, and of a result
+_CONTENT: Final = ("text", "image")  # the blocks of a message of the user, and of a result
 _SHELL: Final = "bash"
 # The last line of the result of a command that failed.
 _EXIT: Final = re.compile(r"(?:\A|\n)Command exited with code (-?[0-9]{1,15})\s*\Z")
 _TAIL: Final = 200
-# How it says that its person stopped it: while the model answers; in a call, for which it says "error".
+# How it says that the user stopped it: while the model answers; in a call, for which it says "error".
 _STOPPED: Final = ("This operation was aborted", "Operation aborted", "Request was aborted.")
 _STOPPED_CALL: Final = ("Command aborted", "Operation aborted")
 _SEALED: Final = '"encrypted_content":"'
@@ -205,7 +205,7 @@ class PiAdapter(Adapter):
 
     @handles("message/bashExecution")
     def _shell(self, record: Record) -> list[Event]:
-        """Translate a command that the person ran in Pi's prompt: what they typed, and its output."""
+        """Translate a command that the user ran in Pi's prompt: what they typed, and its output."""
         message = dict_of(record.value.get("message"))
         said = {"text": f"! {text_of(message.get('command'))}", "subtype": "shell"}
         printed = self._system(record, text_of(message.get("output")), "shell-output", "o")
@@ -255,7 +255,7 @@ def _text(content: Any) -> str:
 
 
 def _typed(text: str) -> tuple[str, dict[str, str]]:
-    """Return what the person typed, and by its subtype what the client put before it."""
+    """Return what the user typed, and by its subtype what the client put before it."""
     if not text.startswith("<"):
         return text, {}
     if found := _SKILL.fullmatch(text):

@@ -31,9 +31,9 @@ _HOOKS: Final = ("<qwen:user-prompt-submit-context", "<qwen:session-start-contex
 _NAMED: Final = "--- Content from "
 _TYPED: Final = ("user", "user/mid_turn_user_message")
 _ANSWERS: Final = ("assistant", "assistant/realtime_message")
-_READ: Final = ("text", "inlineData", "fileData", "functionResponse")  # the parts of a message of the person
+_READ: Final = ("text", "inlineData", "fileData", "functionResponse")  # the parts of a message of the user
 _PERSON: Final = "real_user"
-# Who else than the person may speak as the user in a session: a chat's channel, or a timer.
+# Who else than the user may speak as the user in a session: a chat's channel, or a timer.
 _OTHERS: Final = frozenset({"channel", "scheduled_task"})
 _COUNTS: Final = (
     ("input", "promptTokenCount"), ("output", "candidatesTokenCount"), ("cacheRead", "cachedContentTokenCount"),
@@ -69,7 +69,7 @@ class QwenAdapter(Adapter):
         self.new = QwenBuilder(ref, dedup_prefix="qwen:", now=state.get("now"), above=state.get("above"))
         self.new.set_spawned(spawned=state.get("spawned", False))
         self._started: bool = state.get("started", False)
-        self._not_a_person: bool = state.get("other", False)  # whether somebody else than the person writes the prompts
+        self._not_a_person: bool = state.get("other", False)  # whether somebody else than the user writes the prompts
         self._calls: OpenCalls[Value] = OpenCalls(state.get("calls"))
         self._answer: list[Any] = state.get("answer", ["", "", 0])  # the last one: id, digest, number of its parts
         self._ran: bool = state.get("ran", False)  # whether a call of the last answer was run
@@ -125,7 +125,7 @@ class QwenAdapter(Adapter):
         own = self.new.own_id(fields.get("sessionId"))
         return [self.new.event(ev.SESSION_START, start | parent | own, record, "start")]
 
-    # -- what the person and others say -----------------------------------------------------------
+    # -- what the user and others say -----------------------------------------------------------
 
     def _note_command(self, fields: Value) -> None:
         """Note a command that becomes a prompt, and what the client records between the two."""
@@ -297,7 +297,7 @@ class QwenAdapter(Adapter):
 
     @staticmethod
     def typed_texts(fields: Value) -> list[TypedText]:
-        """Return what the person typed."""
+        """Return what the user typed."""
         is_typed = _kind_of(fields) in _TYPED and _is_typed(fields)
         return [TypedText(text)] if is_typed and (text := _typed_of(fields)[0]) else []
 

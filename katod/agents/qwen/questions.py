@@ -18,7 +18,7 @@ def asked_by(name: str, call: str, given: Value) -> list[Value]:
 
 
 def answers_in(asked: list[Value], result: Value, display: Value) -> list[Value]:
-    """Return the answers to the questions of a call, none if the person left them unanswered."""
+    """Return the answers to the questions of a call, none if the user left them unanswered."""
     if asked and asked[0]["decisionId"].endswith(":plan"):
         return verdict_of(asked[0], result)
     answers = {text_of(row.get("question")): row.get("answer") for row in dicts_of(display.get("answers"))}
@@ -26,7 +26,7 @@ def answers_in(asked: list[Value], result: Value, display: Value) -> list[Value]
 
 
 def _chosen(question: Value, answer: Any) -> list[str]:
-    """Return the parts of an answer: labels, joined by commas if there are several, or the person's own words."""
+    """Return the parts of an answer: labels, joined by commas if there are several, or the user's own words."""
     if isinstance(answer, list):
         return [str(part) for part in answer]
     text, labels = str(answer), {option["label"] for option in question["options"]}

@@ -19,7 +19,7 @@ from katod.agents.vscode.parts import arguments, call_id, result_text, shown, st
 from katod.events import Event
 from katod.model import Record, TypedText
 
-_RUNNING: Final = (0, 4)  # states of a request: it runs, or waits for the person; all others are ends
+_RUNNING: Final = (0, 4)  # states of a request: it runs, or waits for the user; all others are ends
 _ENDS: Final = {1: "done", 2: "aborted", 3: "error"}
 _IMPLICIT: Final = "vscode.implicit"  # what the editor attaches by itself
 Value = dict[str, Any]
@@ -137,7 +137,7 @@ class ChatAdapter(Adapter):
 
     @staticmethod
     def typed_texts(fields: Value) -> list[TypedText]:
-        """Return the texts of all requests that the person sent."""
+        """Return the texts of all requests that the user sent."""
         requests = [request for request in dicts_of(fields.get("requests")) if _is_typed(request)]
         texts = [text_of(dict_of(request.get("message")).get("text")) for request in requests]
         return [TypedText(text) for text in texts if text]
@@ -149,7 +149,7 @@ class ChatAdapter(Adapter):
 
 
 def _is_typed(request: Value) -> bool:
-    """Return whether the person sent a request: the client itself sends one when a command in a terminal ends."""
+    """Return whether the user sent a request: the client itself sends one when a command in a terminal ends."""
     return not request.get("isSystemInitiated")
 
 
@@ -169,7 +169,7 @@ def _counts(result: Value, metadata: Value) -> Value:
 
 
 def _attached(request: Value) -> list[Value]:
-    """Return the files and pictures that the person attached, by name."""
+    """Return the files and pictures that the user attached, by name."""
     rows = dicts_of(dict_of(request.get("variableData")).get("variables"))
     own = [
         row for row in rows if not text_of(row.get("id")).startswith(_IMPLICIT) and row.get("kind") in ("file", "image")

@@ -127,7 +127,7 @@ def _cut(state: Value, change: Value) -> list[Value]:
 
 
 def _is_shown(request: Any) -> bool:
-    """Return whether the person sent a request: those of the client itself are not missed."""
+    """Return whether the user sent a request: those of the client itself are not missed."""
     return isinstance(request, dict) and not request.get("isSystemInitiated")
 
 

@@ -1,4 +1,4 @@
-"""VS Code: whether a chat waits for its person, by the last state of a request that its journal sets.
+"""VS Code: whether a chat waits for the user, by the last state of a request that its journal sets.
 
 The state comes and goes, and a journal that is read later no longer has it: so it is said beside the records.
 """

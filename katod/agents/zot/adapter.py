@@ -32,7 +32,7 @@ from katod.model import LONGEST_NAME, Record, TypedText
 _IGNORED: Final = frozenset({
     "response", "user_prompt_submit", "tool_use_end", "tool_progress", "done", "pre_compact",
 })  # fmt: skip
-_CONTENT: Final = ("text", "mime_type")  # the blocks of a message of the person, and of a result
+_CONTENT: Final = ("text", "mime_type")  # the blocks of a message of the user, and of a result
 _STREAM: Final = frozenset({"response", "user_prompt_submit", "user_message", "turn_start", "assistant_start"})
 # What each row of a stream says of the session: a lifecycle line of this type.
 _STEPS: Final = {
@@ -257,7 +257,7 @@ class ZotAdapter(Adapter):
     def _user(
         self, record: Record, blocks: list[Any], time: str, *, typed: bool, sender: Value | None = None
     ) -> list[Event]:
-        """Translate a message of the person, or of another agent, which is marked."""
+        """Translate a message of the user, or of another agent, which is marked."""
         text, files = _text(blocks), self._images(blocks)
         unread = self.new.unread(record, blocks, "user/block", _CONTENT)
         if not text.strip() and not files:

@@ -203,7 +203,7 @@ class Trajectory:
     # -- what others say ----------------------------------------------------------------------------
 
     def _user(self, event: Event) -> list[Step]:
-        """Say a prompt: the person's, or the task of a sub-agent. Other words between agents are no prompt."""
+        """Say a prompt: the user's, or the task of a sub-agent. Other words between agents are no prompt."""
         text = text_of(event.payload.get("text"))
         if ev.is_between(event) and event.payload["subtype"] != ev.Between.TASK:
             return self._system(event)

@@ -211,7 +211,7 @@ def _pictures(context: EventContext) -> tuple[Content, tuple[Picture, ...]]:
 
 
 def _refused(context: EventContext, about: Content, reply: str, requests: dict[str, str]) -> list[Draft]:
-    """Return a refused call: what the person decided, unless that was said, and that the call failed."""
+    """Return a refused call: what the user decided, unless that was said, and that the call failed."""
     failed = _failed(context, about, reply, "permission_denied")
     request = requests.pop(context.text("toolCallId"), reply)
     if request == _ANSWERED:

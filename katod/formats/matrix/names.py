@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 ROWS: Final = (
     Row("session.start", "partly", "the start that the agent records; `model` only if it is known by then"),
-    Row("session.end", "partly", "only where the agent records an end: silence is none"),
+    Row("session.end", "partly", "only where the agent records an end: silence is not one"),
     Row("session.interrupted", "none", "a crash or a kill leaves no record"),
     Row("session.exported", "recorded", "katod's own export of a session, as its last line; never in a recording"),
     Row("session.replayed", "none", "katod replays no session"),

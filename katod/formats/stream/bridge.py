@@ -167,7 +167,7 @@ _NO_QUESTION: Final = "asks the viewer to answer, which would change nothing: "
 ROWS: Final = (
     ViewRow("text", "assistant", "format", "a message of the agent, always whole, so without `delta`"),
     ViewRow("thinking", "thinking", "format", "thinking that is not encrypted; the alias `thinking` is left out"),
-    ViewRow("toolStart", "tool_use", "format", "a call; input that is no object is its field `input`"),
+    ViewRow("toolStart", "tool_use", "format", "a call; input that is not an object is its field `input`"),
     ViewRow("toolResult", "tool_result", "format", "a result as text"),
     ViewRow(
         "system", "system", "format",

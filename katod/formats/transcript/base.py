@@ -159,7 +159,7 @@ class Transcript:
         """Return the open items of the agent's latest list."""
         return [self._redact(text) for text, done in self._asked.get("todos", ()) if not done]
 
-    # -- the person -----------------------------------------------------------------------------------
+    # -- the user -----------------------------------------------------------------------------------
 
     def _user(self, event: Event, metadata: SessionMetadata) -> Pieces:
         payload, subtype = event.payload, event.payload.get("subtype")

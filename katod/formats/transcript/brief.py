@@ -1,4 +1,4 @@
-"""A bounded brief of a conversation, for another agent that goes on with it. Pure."""
+"""A bounded brief of a conversation, for another agent that continues it. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -100,7 +100,7 @@ def _listed(title: str, lines: list[str], room: int, *, first: bool = False) -> 
 
 
 def _task(turns: list[TypedTurn]) -> list[Piece]:
-    """Return what the person typed first, or the task or the plan that the conversation begins with."""
+    """Return what the user typed first, or the task or the plan that the conversation begins with."""
     begun: list[Piece] = turns[0].pieces if turns else []
     if begun and is_task(begun[0]):
         return [*begun[0].parts]
@@ -112,7 +112,7 @@ def _task(turns: list[TypedTurn]) -> list[Piece]:
 
 
 def _said(turn: TypedTurn) -> list[Piece]:
-    """Return what the person typed at the beginning of a turn."""
+    """Return what the user typed at the beginning of a turn."""
     person, *rest = turn.pieces
     if isinstance(person, Person) and person.whole:
         return [TypedWords(person.words)]
@@ -129,7 +129,7 @@ def _prompts(turns: list[TypedTurn], longest: int) -> Iterator[str]:
 
 
 def _decisions(turns: list[TypedTurn], longest: int) -> Iterator[str]:
-    """Yield what the person chose, and why a call was declined."""
+    """Yield what the user chose, and why a call was declined."""
     question, call = "", ""
     for turn in turns:
         for piece in turn.pieces:

@@ -1,4 +1,4 @@
-"""What a transcript consists of, whatever it is printed as. Texts are redacted; a printer escapes them."""
+"""What a transcript consists of, in any format. Texts are redacted; a printer escapes them."""
 
 from typing import Literal, NamedTuple
 
@@ -126,7 +126,7 @@ class AskedQuestion(NamedTuple):
 
 
 class ChosenAnswer(NamedTuple):
-    """What the person chose or said; `key` names the question if several are open."""
+    """What the user chose or said; `key` names the question if several are open."""
 
     key: str
     text: str

@@ -1,4 +1,4 @@
-"""What a person typed, as parts: words, what was pasted, and the rest of a long message folded away. Pure."""
+"""What the user typed, as parts: words, what was pasted, and the rest of a long message folded away. Pure."""
 
 from collections.abc import Callable, Iterable
 from typing import Final

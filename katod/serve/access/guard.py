@@ -19,8 +19,9 @@ LOGIN: Final = "/login"
 OPEN: Final = frozenset({
     LOGIN, "/static/icon.svg", "/static/page.css", "/static/page.js", "/static/transcript.css",
 })  # fmt: skip
-BRIDGE: Final = ("/ws", "/health", "/metrics", "/projects", "/sessions", "/search")  # and what is below these
-_TWO_LENGTHS: Final = Refusal(400, "TWO_LENGTHS", "the request says twice how long it is")
+# What `serve.bridge_open` opens to programs without a token: each of these, and what is below it.
+BRIDGE: Final = ("/ws/", "/health/", "/metrics/", "/projects/", "/sessions/", "/search/")
+_TWO_LENGTHS: Final = Refusal(400, "TWO_LENGTHS", "the request has two lengths")
 _TOO_LARGE: Final = Refusal(413, "TOO_LARGE", "the request is too large")
 _TOO_LONG: Final = Refusal(431, "TOO_LARGE", "the headers are too large")
 _TOO_FAST: Final = Refusal(429, "RATE_LIMITED", "too many requests")
@@ -88,7 +89,7 @@ class Guard:
     def _refusal(self, scope: Scope, path: str) -> Refusal | None:
         """Return why a request is refused, None if it is not, unless there are too many."""
         is_socket, headers = scope["type"] == "websocket", scope["headers"]
-        is_bridge = path.startswith(BRIDGE)  # nothing there changes anything, whatever the method
+        is_bridge = f"{path}/".startswith(BRIDGE)  # nothing there changes anything, whatever the method
         refused = _two_lengths(headers) or refusal(
             self._policy, scope.get("method", "GET"), headers, is_socket=is_socket, may_change=not is_bridge
         )

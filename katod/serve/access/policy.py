@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from typing import Final, NamedTuple
 
 COOKIE: Final = "katod_serve"
-SHORTEST_TOKEN: Final = 32  # characters of a token that the person chose
+SHORTEST_TOKEN: Final = 32  # characters of a token that the user chose
 _HTTP: Final = 80  # the port that browsers leave out
 TLS: Final = "https://"
 _SCHEME: Final = b"bearer "
@@ -55,9 +55,9 @@ class Refusal(NamedTuple):
     message: str
 
 
-_HOST: Final = Refusal(421, "WRONG_HOST", "this server is not reached by that name")
-_ORIGIN: Final = Refusal(403, "WRONG_ORIGIN", "requests of other pages are refused")
-LINK: Final = Refusal(403, "FROM_ELSEWHERE", "a page of another site led here")
+_HOST: Final = Refusal(421, "WRONG_HOST", "this server does not answer to that name")
+_ORIGIN: Final = Refusal(403, "WRONG_ORIGIN", "requests from other pages are refused")
+LINK: Final = Refusal(403, "FROM_ELSEWHERE", "this link is on a page of another site")
 _TOKEN: Final = Refusal(401, "UNAUTHORIZED", "a token is needed: `katod serve` printed where it is")
 
 

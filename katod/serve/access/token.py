@@ -13,14 +13,14 @@ from katod.smallfile import create_small, read_small
 NAME: Final = "serve-token"
 _BYTES: Final = 32
 _LARGEST: Final = 4096
-_PRIVATE, _FOLDER = 0o600, 0o700
+_PRIVATE: Final = 0o600
 
 
 def own_token(state: Path) -> str:
     """Return the token in the state directory, made if there is none. Raises ServeError."""
     path = state / NAME
     try:
-        durable.make_folders(state, _FOLDER)
+        durable.make_own_folder(state)
         if not path.exists():
             create_small(path, f"{secrets.token_urlsafe(_BYTES)}\n".encode(), _PRIVATE)
     except OSError as error:

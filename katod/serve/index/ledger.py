@@ -25,7 +25,7 @@ class LedgerSessions:
         self._said: dict[SessionKey, PersonalRow] = {}
 
     def said(self, key: SessionKey) -> PersonalRow:
-        """Return what its person says of a session."""
+        """Return what the user says of a session."""
         return self._said.get(key) or PersonalRow(key)
 
     def is_begun(self, name: str) -> bool:

@@ -135,7 +135,7 @@ class SessionIndex:
         return entry.is_open or self._recorded.is_begun(entry.name)
 
     def said(self, entry: SessionEntry) -> PersonalRow:
-        """Return what its person says of a session."""
+        """Return what the user says of a session."""
         return self._recorded.said(entry.key)
 
     def renew(self) -> None:

@@ -11,7 +11,7 @@ from katod.store.rows import PersonalRow
 
 _DELETED: Final = "deleted"
 Fields = dict[str, Any]
-_What = tuple[bytes, PersonalRow]  # what its files are, and what its person says of it
+_What = tuple[bytes, PersonalRow]  # what its files are, and what the user says of it
 
 
 class Subscription:

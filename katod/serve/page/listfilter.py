@@ -26,7 +26,7 @@ class ListFilter(NamedTuple):
     days: str = ""  # in which a session has changed
     starred: str = ""  # "1" for those with a star
     recorded: str = ""  # "1" for those that were recorded
-    state: str = ""  # the group of the list: "waiting" for the person, or "working"
+    state: str = ""  # the group of the list: "waiting" for the user, or "working"
     by: str = ""
 
     @classmethod

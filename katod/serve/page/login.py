@@ -60,8 +60,8 @@ class Login:
         given = given.rpartition("#token=")[2]  # of the whole address
         if not is_token(self._policy, given):
             if self._guesses.wait(time.monotonic()):
-                return html_response(login_page(to, "This is not the token. Too many wrong ones were tried."), 429)
-            return html_response(login_page(to, "This is not the token."), 401)
+                return html_response(login_page(to, "Wrong token. There were too many attempts."), 429)
+            return html_response(login_page(to, "Wrong token."), 401)
         answer = RedirectResponse(to, 303)
         is_secure = is_proxied(self._policy, request.headers.raw, TLS)
         answer.set_cookie(COOKIE, self._policy.cookie, secure=is_secure, httponly=True, samesite="strict", path="/")
@@ -76,7 +76,7 @@ def is_browser(scope: Scope) -> bool:
 def _arrival(path: str, query: bytes) -> Response:
     """Return the page that leads on; not to a search, the words of which another site would have chosen."""
     if query or not _OWN.fullmatch(path):
-        message = "A page of another site led here. It can link to the list and to sessions, and to nothing else."
+        message = "You followed a link from another site. Such links work only for the list and for sessions."
         return html_response(plain("Not here", message), 403)
     return html_response(onward_page(path))
 

@@ -53,7 +53,7 @@ _MOST: Final = 200  # sessions of one machine
 _TITLE: Final = 120
 _CUT_OFF: Final = "The rest could not be read."
 _NOT_NOW: Final = "What other machines share cannot be searched now: load this page again."
-_ONLY_TEXT: Final = "This machine shares the session in a form that is not shown here: `katod show` may show it."
+_ONLY_TEXT: Final = "This machine shares the session in a format that is not shown here: `katod show` may show it."
 
 
 class SharedSessions:

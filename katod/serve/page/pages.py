@@ -63,7 +63,7 @@ _NO_RECORD: Final = (
     "No record with these words was found: the agent may keep the session as one document, the file may have changed, "
     "or katod put the words together from several records."
 )
-_NO_QUESTION: Final = "This message is not in the agent's file any more."
+_NO_QUESTION: Final = "This message is no longer in the agent's file."
 _PATIENCE: Final = 10.0  # seconds for katod's answer
 _FOR_ALL: Final = 60.0  # seconds that a choice waits until all sessions were read once,
 _FOR_FAMILY: Final = 1.0  # and a session, to know which others its agent started
@@ -296,7 +296,7 @@ class Pages:
         return RedirectResponse(f"{back}/transcripts/{outputs[-1].id}" if outputs else back, 303)
 
     async def _keep_words(self, request: Request) -> Response:
-        """Have what the person says of a session kept, and show the session again."""
+        """Have what the user says of a session kept, and show the session again."""
         given = fields(await request.body(), blank=True)
         entry, word = await self._entry(request), next((word for word in get_args(Saying) if word in given), None)
         if entry is None or word is None:

@@ -86,7 +86,7 @@ def not_running() -> str:
 
 
 def request(state: Path, key: SessionKey, word: Word | Saying, words: str = "", question: str = "") -> Path | None:
-    """Ask katod to record a session, to stop, to keep an exchange, or what the person says of the session.
+    """Ask katod to record a session, to stop, to keep an exchange, or what the user says of the session.
 
     Return where the answer will be, None if katod is not running.
     """

@@ -45,7 +45,7 @@ class ListRow(NamedTuple):
     halt: str = ""  # why nothing is written although it is being recorded
     is_starred: bool = False
     labels: tuple[str, ...] = ()
-    own: str = ""  # the title, if the person gave it
+    own: str = ""  # the title, if the user gave it
     project: str = ""  # its path, as it is shown
 
     @property

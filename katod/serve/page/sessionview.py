@@ -94,12 +94,12 @@ def _resume(command: str) -> Markup:
 
 
 def own(row: ListRow) -> Markup:
-    """Return the fields in which the person calls a session by a title, marks it with a star, and labels it."""
+    """Return the fields in which the user calls a session by a title, marks it with a star, and labels it."""
     gone = join(
         fill('<button name="unlabel" value="{0}" aria-label="Take the label {0} away">#{0} ✕</button>', escape(label))
         for label in row.labels
     )
-    word, what = ("unstar", "Take the star away") if row.is_starred else ("star", "Star")
+    word, what = ("unstar", "Remove the star") if row.is_starred else ("star", "Star")
     return fill(
         '<h2>Title and labels</h2><form method="post" action="/s/{0}/own">'
         '<input name="rename" value="{1}" maxlength="{2}" placeholder="Your title" aria-label="Your title">'

@@ -1,4 +1,4 @@
-"""What open pages are sent as it happens, by server-sent events: each goes on from exactly what it has."""
+"""What open pages are sent as it happens, by server-sent events: each continues exactly where it was."""
 
 import asyncio
 import time

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from katod import events as ev
 from katod.agents.base import Origin
 from katod.agents.codex import SPEC
-from katod.agents.codex.tools import responses
+from katod.agents.codex.tools import finding, responses
 from katod.events import Event
 from katod.model import Record
 from tests.agents.codex.test_script import VALUES
@@ -177,3 +177,9 @@ def test_the_output_of_a_search_for_tools_is_their_names_if_it_has_no_other() ->
     for payload, text in ((found, "mcp__a\nmcp__b"), (found | {"output": said}, "two tools")):
         [result] = payloads(translated("codex", {"type": "response_item", "payload": payload}), ev.TOOL_RESULT)
         assert result["text"] == text
+
+
+@each(("status", "kept"), [("failed", {"status": "failed"}), ("x" * 101, {"status": "x" * 100}), (7, {})])
+def test_the_status_of_an_execution_is_kept_for_the_result(status: Any, kept: dict[str, Any]) -> None:
+    """As far as it is short: it is remembered until the result arrives."""
+    assert finding({"status": status}) == kept

@@ -29,6 +29,15 @@ def test_events_name_their_message_and_what_it_answers() -> None:
     ]
 
 
+def test_that_messages_were_taken_back_is_of_no_message() -> None:
+    """It is read behind the last one that is left."""
+    taken_back = document({"id": "msg_2"})
+    taken_back["info"]["revert"] = {"messageID": "msg_3"}
+    *_, said = translated("opencode", taken_back)
+    assert said.payload == {"text": "Messages taken back", "subtype": "revert"}
+    assert not {"messageId", "parentId"} & said.source.keys()
+
+
 def test_the_provider_of_the_first_answer_and_each_other_one_are_changes() -> None:
     """The session is written before it is known who answers."""
     answers = [

@@ -128,3 +128,18 @@ def test_a_call_is_told_once_however_often_it_is_written() -> None:
     block = {"id": "c1", "name": "bash", "arguments": {"command": "make"}}
     told = payloads(translated("zot", meta(), said(**block), call(), call(id="c2")), ev.TOOL_CALL)
     assert [row["toolCallId"] for row in told] == ["c1", "c2"]
+
+
+def test_a_streamed_result_that_is_written_twice_makes_no_second_call() -> None:
+    """The call is over with the first; pictures are those of the result that has some."""
+    picture = {"mime_type": "image/png", "data": "iVBORw0KGgo="}
+    rows: list[Row] = [
+        {"type": "tool_use_start", "id": "c1", "name": "bash"},
+        {"type": "tool_use_args", "id": "c1", "delta": "{}"},
+        {"type": "tool_result", "id": "c1", "content": [{"text": "made"}]},
+        {"type": "tool_result", "id": "c1", "content": [{"text": "made"}, picture]},
+    ]
+    said = translated("zot", meta(), *rows)
+    assert len(payloads(said, ev.TOOL_CALL)) == 1
+    assert [len(row.get("attachments", "-")) for row in payloads(said, ev.TOOL_RESULT)] == [1, 1]
+    assert ["attachments" in row for row in payloads(said, ev.TOOL_RESULT)] == [False, True]

@@ -11,7 +11,7 @@ REASONS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "atif": (
         (_IDS, "In a trajectory, only calls and sub-agents have ids of the agent's."),
         (r"turn\.|provider\.|config\.change|session\.start time", "It says nothing of the work."),
-        (r"assistant\.thinking encrypted", "What nobody can read is no reasoning."),
+        (r"assistant\.thinking encrypted", "What nobody can read is not reasoning."),
         (r"\S+ time$", "A step has one time, that of its first part."),
     ),
     TRANSCRIPT: (

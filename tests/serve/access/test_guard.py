@@ -210,3 +210,33 @@ def test_a_refusal_says_what_is_to_be_done(headers: list[Any], answer: tuple[int
     asyncio.run(Guard(none, POLICY, lambda _scope, _refusal: None, Rate(2, 20))(scope, none, send))
     status, name, value = answer
     assert (sent[0]["status"], dict(sent[0]["headers"])[name]) == (status, value)
+
+
+@each(
+    ("path", "is_let_in"),
+    [
+        ("/sessions", True),
+        ("/sessions/one", True),
+        ("/sessions-by-day", False),
+        ("/searches", False),
+        ("/s/one", False),
+    ],
+)
+def test_an_open_bridge_is_its_paths_and_what_is_below_them(path: str, is_let_in: bool) -> None:
+    """A page whose address only begins like one of them needs the token."""
+    sent: list[Any] = []
+    scope = {
+        "type": "http", "method": "GET", "raw_path": path.encode(), "path": path, "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1:3100")], "client": ("127.0.0.1", 1), "extensions": {},
+    }  # fmt: skip
+
+    async def send(message: Any) -> None:
+        sent.append(message["status"])
+
+    async def app(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    guarded = Guard(app, POLICY._replace(is_open=True), lambda _scope, _refusal: None, Rate(2, 20))
+    with suppress(KeyError):  # the body of a refusal
+        asyncio.run(guarded(scope, app, send))
+    assert sent == [200 if is_let_in else 401]
