@@ -5,7 +5,7 @@ from functools import partial
 
 from katod.errors import OutputError
 from katod.model import SessionKey
-from katod.record.whose import is_in_front_matter, is_of
+from katod.record.ownership import is_in_front_matter, is_of
 from katod.store.rows import UNMARKED, OutputRow
 from katod.write.output import Comparison, FileFingerprint, OutputPath, detect_change
 
