@@ -20,11 +20,11 @@ from katod.discover.discovery import Discovery
 from katod.discover.roots import Root, find_roots
 from katod.errors import ConfigError, KatodError, LedgerError, StateLost, safe_message
 from katod.log import EventLog
-from katod.model import Saying, SessionKey
+from katod.model import PersonalWord, SessionKey
 from katod.pipeline import NOW, Pipeline, Schedule
 from katod.preload import preload
 from katod.record.family import family
-from katod.record.forget import Remains, bury, delete_transcripts
+from katod.record.forget import Remains, delete_transcripts, make_tombstones
 from katod.record.news import News, Tell, tell_nobody
 from katod.record.personal import said_of
 from katod.record.policy import Policy
@@ -327,7 +327,7 @@ class Daemon:
         expected = size.isdecimal() and self._discovery.catalog.expect(self._discovery.roots, path, int(size))
         return "" if expected else f"{path} is not a session file that katod can wait for"
 
-    def _keep_words(self, request: Request, word: Saying) -> str:
+    def _keep_words(self, request: Request, word: PersonalWord) -> str:
         """Keep what the user says of a session, whether it is followed or not."""
         with self._ledger.transaction():
             self._ledger.personal.save(said_of(self._ledger.personal.of(request.key), word, request.name))
@@ -368,7 +368,7 @@ class Daemon:
         self._ledger.forget_words(keys)
         self._chores.look()  # what was sent is forgotten with the rest
         if sessions:
-            self._schedule.forget(bury(remains, self._ledger, self._discovery.catalog))
+            self._schedule.forget(make_tombstones(remains, self._ledger, self._discovery.catalog))
             self._pipeline.forget(sessions)
             for row in sessions:
                 self._requests.forget(row.id)

@@ -19,7 +19,7 @@ ToolsSetting = Literal["auto", "none", "summary", "full"]  # "auto": as suits th
 Attachments = Literal["save", "name"]
 Word = Literal["start", "stop", "capture", "export", "keep"]
 # What a person says of a session, by a request: in a chat, it cannot be typed.
-Saying = Literal["rename", "star", "unstar", "label", "unlabel"]
+PersonalWord = Literal["rename", "star", "unstar", "label", "unlabel"]
 
 
 def signed(number: int) -> int:

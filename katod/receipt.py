@@ -21,12 +21,12 @@ _MOST: Final = 128  # names of what a session has; what has another one is count
 _LONGEST: Final = 80  # characters of a name: it is the agent's, or of whoever wrote its file
 _OTHERS: Final = "…"
 Counts = dict[str, int]  # by what became of a record, and its name if it has one: `leftOut/progress`
-Became = tuple[str, ...]  # the keys of the counts to which one record adds
+RecordOutcome = tuple[str, ...]  # the keys of the counts to which one record adds
 
 
-def translated(events: Iterable[Event]) -> Became:
+def translated(events: Iterable[Event]) -> RecordOutcome:
     """Return what became of a record with these events: if katod keeps a part of it raw, it is not understood."""
-    gaps: Became = ()
+    gaps: RecordOutcome = ()
     for event in events:
         if event.kind == ev.PROVIDER_RAW:
             return (_key(_NOT_UNDERSTOOD, event.payload["rawType"]),)
@@ -35,12 +35,12 @@ def translated(events: Iterable[Event]) -> Became:
     return (TRANSLATED, *gaps)
 
 
-def translated_later(event: Event) -> Became:
+def translated_later(event: Event) -> RecordOutcome:
     """Return what an event adds that a message of a document has later: the message is counted by its first event."""
     return (_UNKNOWN_PART,) if event.kind == ev.PROVIDER_RAW else ()
 
 
-def left_out(name: str) -> Became:
+def left_out(name: str) -> RecordOutcome:
     """Return what became of a record of this name that has no event."""
     return (_key(_LEFT_OUT, name),)
 
@@ -57,7 +57,7 @@ class _UnpassedRecord(NamedTuple):
 
     path: str
     name: str
-    became: Became
+    became: RecordOutcome
     skipped: Counts
 
 
@@ -75,7 +75,7 @@ class RecordTally:
         """Start before the first record, or go on from `kept()`."""
         kept = kept or {}
         self._before: Counts = kept.get("before", {})  # the record of the last event
-        self._here: Became = tuple(kept.get("here", ()))  # what became of that record
+        self._here: RecordOutcome = tuple(kept.get("here", ()))  # what became of that record
         self._waiting = [
             _UnpassedRecord(path, name, tuple(keys), rest) for path, name, keys, rest in kept.get("waiting", ())
         ]
@@ -93,7 +93,7 @@ class RecordTally:
             self._sources[path] = SourceCount(self, path)
         return self._sources[path]
 
-    def count(self, path: str, name: str, became: Became, skipped: Counts) -> None:
+    def count(self, path: str, name: str, became: RecordOutcome, skipped: Counts) -> None:
         """Count the next record of a source, and what became of those before it that have no event."""
         self._waiting.append(_UnpassedRecord(path, name, became, skipped))
 
@@ -134,7 +134,7 @@ class RecordTally:
                 return number
         return None
 
-    def _add(self, became: Became) -> None:
+    def _add(self, became: RecordOutcome) -> None:
         for key in became:
             _count(self._before, key, 1)
 
@@ -175,7 +175,7 @@ class SourceCount:
         self._read: int = kept[0]  # records with events in this reading of the source
         self._counted: int = kept[1]  # in all
         self._skipped: Counts = dict(kept[2])  # what became of the records without an event since the last one of them
-        self._due: Became = ()  # what became of the present record, until one of its events is new
+        self._due: RecordOutcome = ()  # what became of the present record, until one of its events is new
         self._name = ""
         self._is_more = False  # it is no further record
 
@@ -189,24 +189,24 @@ class SourceCount:
         if self._tally is not None:
             self._counted -= self._tally.take_back(self._path)
 
-    def skip(self, became: Became) -> None:
+    def skip(self, became: RecordOutcome) -> None:
         """Count a record without an event."""
         for key in became:
             _count(self._skipped, key, 1)
 
-    def begin(self, became: Became, name: str = "") -> None:
+    def begin(self, became: RecordOutcome, name: str = "") -> None:
         """Note the next record, whose events follow. If it has no `name`, it has that of its first one that is new."""
         self._due, self._name, self._is_more = became, name, False
         self._read += 1
 
-    def hold(self, became: Became, name: str) -> None:
+    def hold(self, became: RecordOutcome, name: str) -> None:
         """Count a record whose event comes with a later one, if it was not counted before."""
         self.begin(became, name)
         if self._is_first_time:
             self.confirm(name)
         self._due = ()
 
-    def begin_more(self, became: Became) -> None:
+    def begin_more(self, became: RecordOutcome) -> None:
         """Note that the next event, if it is new, says more of a record that was counted before."""
         self._due, self._name, self._is_more = became, "", True
 
@@ -238,7 +238,7 @@ class SourceCount:
         """Whether no earlier reading of the source had as many records."""
         return self._read > self._counted
 
-    def _tally_up(self, became: Became, name: str) -> None:
+    def _tally_up(self, became: RecordOutcome, name: str) -> None:
         if self._tally is not None:
             self._tally.count(self._path, name, became, self._skipped)
         self._skipped = {}

@@ -83,7 +83,7 @@ class JudgedEvents(NamedTuple):
     prompted: float = 0.0  # when the user wrote, in seconds since 1970; 0: not known
 
 
-class Doing(NamedTuple):
+class Activity(NamedTuple):
     """What a session is doing, as everything that katod shows says it.
 
     `stalled`: it says that it works, but has said nothing for hours. `is_quiet`: it is called done, or idle, only
@@ -107,28 +107,28 @@ class Doing(NamedTuple):
         return f"{self.state.value}{'?' if self.is_quiet else ''}"
 
 
-def judged(seen: JudgedEvents, report: Report | None, last: float, now: float) -> Doing:
+def judged(seen: JudgedEvents, report: Report | None, last: float, now: float) -> Activity:
     """Return the state of a session, given the time of its last record (0: unknown)."""
     if report is None or report.only_runs:
         return _by_records(seen, last, now, runs=report is not None)
     if report.state is State.BLOCKED:
-        return Doing(State.BLOCKED, _need(seen, report))
+        return Activity(State.BLOCKED, _need(seen, report))
     if report.state is not State.IDLE:
-        return Doing(report.state)
+        return Activity(report.state)
     return _at_rest(seen, report)
 
 
-def _by_records(seen: JudgedEvents, last: float, now: float, *, runs: bool) -> Doing:
+def _by_records(seen: JudgedEvents, last: float, now: float, *, runs: bool) -> Activity:
     """Return the state of a session by its records; `runs`: a program that may work at it exists.
 
     Who waits for a person is silent for as long as that takes, so only work is doubted.
     """
     quiet = now - last if last else 0.0
     if seen.state is State.WORKING and seen.may_be_over and quiet >= QUIET_AFTER:
-        return Doing(State.DONE, is_quiet=True)
+        return Activity(State.DONE, is_quiet=True)
     if seen.state is State.WORKING and not runs and quiet >= (DOUBT_IN_CALL_AFTER if seen.tools else DOUBT_AFTER):
-        return Doing(State.IDLE, is_quiet=True)
-    return Doing(seen.state, seen.need, stalled=is_stalled(seen.state, now - quiet, now))
+        return Activity(State.IDLE, is_quiet=True)
+    return Activity(seen.state, seen.need, stalled=is_stalled(seen.state, now - quiet, now))
 
 
 def _need(seen: JudgedEvents, report: Report) -> Need:
@@ -139,13 +139,13 @@ def _need(seen: JudgedEvents, report: Report) -> Need:
     return Need(what, seen.tools[0] if what == "permission" and len(seen.tools) == 1 else "")
 
 
-def _at_rest(seen: JudgedEvents, report: Report) -> Doing:
+def _at_rest(seen: JudgedEvents, report: Report) -> Activity:
     """Return the state of a session whose agent reports it idle, but not how its last turn ended.
 
     The end of a turn may be in the file a moment later. What was said before the prompt is about the turn before.
     """
     if seen.state in (State.IDLE, State.DONE, State.ERROR):
-        return Doing(seen.state)
+        return Activity(seen.state)
     if report.is_gone:
-        return Doing(State.IDLE)
-    return Doing(seen.state, seen.need) if 0.0 < report.since < seen.prompted else Doing(State.DONE)
+        return Activity(State.IDLE)
+    return Activity(seen.state, seen.need) if 0.0 < report.since < seen.prompted else Activity(State.DONE)

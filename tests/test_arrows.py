@@ -143,7 +143,7 @@ IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .ending .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
         " .open .opening .parameters .pause .personal .picker .printing .record .rendering .rescue .resume .run .saving .seal .sealhead .search .searchscope .selection .serve .service"
-        " .sessionrow .sessions .setup .show .signoflife .standardstreams .status .tabling .transcripts .usage .verify .why .wrapping"
+        " .sessionrow .sessions .setup .show .progressline .standardstreams .status .tabling .transcripts .usage .verify .why .wrapping"
     ),
     "config": "katod.config",
     "chores": "katod.chores",

@@ -35,7 +35,7 @@ GUARDED = {
     "tests/agents/claude/test_queue.py": "agents/claude/text",
     "tests/agents/claude/test_running.py": "agents/claude/places",
     "tests/agents/claude/test_teammates.py": "agents/claude/builder",
-    "tests/agents/codex/test_adapter.py": "agents/codex/ignored agents/codex/notes agents/codex/unsaid",
+    "tests/agents/codex/test_adapter.py": "agents/codex/ignored agents/codex/notes agents/codex/promptitems",
     "tests/agents/codex/test_calls.py": "agents/codex/builder agents/codex/shell agents/codex/tools",
     "tests/agents/codex/test_flat.py": "agents/sniffing",
     "tests/agents/codex/test_requests.py": "agents/codex/text",

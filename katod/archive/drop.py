@@ -17,7 +17,7 @@ from katod.archive.manifest import BEGIN, INDEX, INDEX_SLOT, MANIFEST, Entry, Ma
 from katod.errors import KatodError, OutputError, TargetRefused
 from katod.formatspec import FORMATS, MARKDOWN, split_name
 from katod.model import SessionKey
-from katod.record.whose import is_of, parent_in, says_whose
+from katod.record.ownership import is_of, names_its_session, parent_in
 from katod.smallfile import read_small
 from katod.write.output import OutputPath
 from katod.write.remove import remove_empty, remove_folder, remove_output
@@ -83,7 +83,7 @@ class ListedFile(NamedTuple):
         parts = self.place.parts
         try:
             head, tail = ends_at(self.root, parts)
-            if says_whose(self.form, head):
+            if names_its_session(self.form, head):
                 is_its_own = is_of(self.form, self.key, head, tail)
             else:
                 is_its_own = self.name not in others and digest_at(self.root, parts) in self.digests

@@ -10,7 +10,7 @@ from katod.cli.printing import say
 from katod.cli.record import ask
 from katod.cli.selection import select_known
 from katod.errors import SelectionError
-from katod.model import Saying, SessionKey
+from katod.model import PersonalWord, SessionKey
 from katod.record.personal import MOST_LABELS, labels_in
 from katod.store.rows import PersonalRow
 
@@ -72,7 +72,7 @@ def label(context: Context, session: str, words: tuple[str, ...], remove: bool) 
         raise SelectionError(what, hint="remove one with `katod label --remove`")
 
 
-def _said(context: Context, key: SessionKey, word: Saying, words: str) -> PersonalRow:
+def _said(context: Context, key: SessionKey, word: PersonalWord, words: str) -> PersonalRow:
     """Have katod keep what is said of a session; return all of it. Raises KatodError."""
     ask(context, key, word, words[:_LONGEST].encode("utf-8", "replace").decode())
     with context.reading() as ledger:

@@ -17,7 +17,7 @@ from katod.errors import AlreadyRunning, ConfigError, KatodError, SelectionError
 from katod.model import MOST_EXCHANGES, SessionKey, Word
 from katod.project.allowed import Allowed, CheckedFile, look, places
 from katod.service import control
-from katod.service.control import Errand, Request
+from katod.service.control import Request, RequestWord
 from katod.service.lock import holder
 from katod.service.manager import how_to_start
 from katod.shell import pasted
@@ -132,7 +132,7 @@ def _chosen(context: Context, session: str, word: Word, name: str) -> SessionKey
         raise SelectionError(error.what, hint=f"to name the file: `katod {word} latest {pasted(session)}`") from error
 
 
-def ask(context: Context, key: SessionKey | None, word: Word | Errand, name: str = "", count: int = 1) -> Request:
+def ask(context: Context, key: SessionKey | None, word: Word | RequestWord, name: str = "", count: int = 1) -> Request:
     """Have the daemon carry out a request; without one, carry it out here. Raises TargetRefused if it is refused.
 
     Without a key it is for no session.

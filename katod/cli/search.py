@@ -10,10 +10,10 @@ from katod.cli.groups import Choice
 from katod.cli.layout import terminal_width
 from katod.cli.parameters import SESSION
 from katod.cli.printing import say
+from katod.cli.progressline import ProgressLine
 from katod.cli.searchscope import SearchFilter, SearchScope
 from katod.cli.searchview import EACH, LINES, HitLayout, print_matches
 from katod.cli.sessions import since_time, typed_labels, until_time
-from katod.cli.signoflife import SignOfLife
 from katod.config import local_zone, rescue_path
 from katod.errors import KatodError
 from katod.formats.text.when import When
@@ -100,9 +100,9 @@ def search(
     )
     scope = SearchScope(context, SearchFilter(**chosen | {"labels": typed_labels(chosen["labels"])}))
     job = Search(query, terms, scope.wants)
-    with SignOfLife(lambda: _at_work(job)):
+    with ProgressLine(lambda: _at_work(job)):
         possible = job.possible(scope.within(within) if within else scope.everything(sessions=everything))
-    with sifted(possible, query) as may_match, SignOfLife(lambda: _at_work(job)):
+    with sifted(possible, query) as may_match, ProgressLine(lambda: _at_work(job)):
         matches = job.search(possible, may_match)
         matches = [*scope.named(query, terms), *matches]
     _say_problems(context.problems | context.shared.problems | job.problems)

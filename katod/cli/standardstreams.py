@@ -42,9 +42,9 @@ def discard_unwritten() -> None:
         try:
             stream.flush()
         except (OSError, ValueError):
-            _lead_nowhere(stream)
+            _redirect_to_null(stream)
 
 
-def _lead_nowhere(stream: TextIO) -> None:
+def _redirect_to_null(stream: TextIO) -> None:
     with suppress(OSError, ValueError):  # it is no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -18,7 +18,7 @@ from katod.discover.source import Source
 from katod.errors import INTERNAL, failure_of
 from katod.log import EventLog
 from katod.model import START, Cursor, Identity, SessionKey, Stat
-from katod.store.collections import BuriedSource
+from katod.store.collections import ForgottenSource
 from katod.store.ledger import Ledger
 from katod.store.rows import NearMissRow, RootRow, SourceRow, TombstoneRow
 
@@ -104,7 +104,7 @@ class Catalog:
 
     # -- what was forgotten ---------------------------------------------------------------------------
 
-    def bury(self, rests: Iterable[tuple[Source, BuriedSource]]) -> list[TombstoneRow]:
+    def make_tombstones(self, rests: Iterable[tuple[Source, ForgottenSource]]) -> list[TombstoneRow]:
         """Return tombstones of sources whose sessions are about to be forgotten."""
         now = time.time_ns()
         return [self._ledger.tombstones.make(source.row, rest, now) for source, rest in rests]

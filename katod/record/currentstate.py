@@ -12,7 +12,7 @@ from katod.metadata import SessionStart
 from katod.model import Cursor, Identity, Line, Stat
 from katod.record.export import Stretch
 from katod.record.stream import NoDedup, SessionStream
-from katod.states import Doing, JudgedEvents, is_over, judged
+from katod.states import Activity, JudgedEvents, is_over, judged
 from katod.tail.reader import SourceFile
 
 _LOOK_BACK: Final = 256 * 1024  # bytes
@@ -26,7 +26,7 @@ class _End(NamedTuple):
     start: SessionStart = SessionStart()
 
 
-def current_state(sources: Iterable[tuple[str, Identity, Stat]], now: float) -> Doing | None:
+def current_state(sources: Iterable[tuple[str, Identity, Stat]], now: float) -> Activity | None:
     """Return the state of a session, given its sources as they were found; None if it is unknown.
 
     Of a session that did not change for a day, nothing is known: whatever it was doing, it is over. Unless its agent

@@ -100,7 +100,7 @@ def _folder_of(row: OutputRow) -> OutputPath:
     return place._replace(parts=place.parts[:-1])
 
 
-def bury(remains: Remains, ledger: Ledger, catalog: Catalog) -> list[Source]:
+def make_tombstones(remains: Remains, ledger: Ledger, catalog: Catalog) -> list[Source]:
     """Delete all that the ledger has of these sessions, in one transaction; return the sources that were forgotten.
 
     Tombstones stay, and the ids of all commands: whatever comes back of the sources, nothing old in it acts. What tells
@@ -108,7 +108,7 @@ def bury(remains: Remains, ledger: Ledger, catalog: Catalog) -> list[Source]:
     """
     sources = [source for row in remains.sessions for source in catalog.of_session(row.id)]
     rests = [(source, rest_of(source)) for source in sources]
-    tombstones = catalog.bury(rests)
+    tombstones = catalog.make_tombstones(rests)
     with ledger.transaction():
         ledger.forget(remains.sessions, tombstones)
         for row in followed_by(remains.sessions, remains.others):

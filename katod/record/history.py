@@ -19,7 +19,7 @@ from katod.exchanges import Exchanges
 from katod.log import EventLog
 from katod.model import START, Cursor, NearMiss, Stat
 from katod.record.stream import NoDedup, SessionStream
-from katod.store.collections import BuriedSource
+from katod.store.collections import ForgottenSource
 from katod.store.ledger import Ledger
 from katod.tail.reader import Batch, SourceFile
 
@@ -130,7 +130,7 @@ def exchanges_until(source: Source, event_id: str) -> Exchanges:
 # -- sessions that are forgotten --------------------------------------------------------------------
 
 
-def rest_of(source: Source) -> BuriedSource:
+def rest_of(source: Source) -> ForgottenSource:
     """Return the content of a source; of one that was deleted or cannot be read, what the ledger has of it."""
     found = stat_source(source.spec, source.path)
     if found is None:
@@ -141,25 +141,25 @@ def rest_of(source: Source) -> BuriedSource:
     except SourceGone:
         return _rest_of_gone(source)
     except SourceError:
-        return BuriedSource(
+        return ForgottenSource(
             found[1], found[1].size, None, START, source.row.read_ns
         )  # its end is found when it can be read
 
 
-def _rest_of(source: Source, file: SourceFile, seen: Stat) -> BuriedSource:
+def _rest_of(source: Source, file: SourceFile, seen: Stat) -> ForgottenSource:
     typed, cursor = _typed(source, file)
     if file.is_document and not cursor.offset:
         raise SourceError("still being written", path=source.path)
     baseline = 0 if file.is_document else cursor.offset
     commands = [event.dedup_key for event in typed if event.kind == ev.USER_COMMAND]
-    return BuriedSource(seen, seen.size, baseline, cursor, file.mtime_ns, commands, list(map(said, typed)))
+    return ForgottenSource(seen, seen.size, baseline, cursor, file.mtime_ns, commands, list(map(said, typed)))
 
 
-def _rest_of_gone(source: Source) -> BuriedSource:
+def _rest_of_gone(source: Source) -> ForgottenSource:
     """Return the rest of a deleted source. Without times, all that comes back is history, as it may be longer."""
     if source.spec.nature.has_times:
-        return BuriedSource(source.seen, source.history, source.baseline, source.cursor, source.row.read_ns)
-    return BuriedSource(source.seen, _ALL, None, START, source.row.read_ns)
+        return ForgottenSource(source.seen, source.history, source.baseline, source.cursor, source.row.read_ns)
+    return ForgottenSource(source.seen, _ALL, None, START, source.row.read_ns)
 
 
 def _typed(source: Source, file: SourceFile) -> tuple[list[Event], Cursor]:

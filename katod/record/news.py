@@ -13,7 +13,7 @@ from katod.events import Event, seconds
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.paths import name_of
-from katod.states import AT_WORK, Doing, JudgedEvents, Report, State, is_over, judged
+from katod.states import AT_WORK, Activity, JudgedEvents, Report, State, is_over, judged
 from katod.store.rows import OutputRow
 
 Kind = Literal[
@@ -54,7 +54,7 @@ class News(NamedTuple):
         return cls(kind, name_of(head.get("cwd", "")), head.get("title", "") if path else "", path, what)
 
     @classmethod
-    def of_state(cls, doing: Doing, row: OutputRow) -> "News":
+    def of_state(cls, doing: Activity, row: OutputRow) -> "News":
         """Return news of what a recorded session is doing: it waits, or is done."""
         agent = AGENTS[row.head["key"][0]].product
         if doing.state is State.BLOCKED:
@@ -119,7 +119,7 @@ class StateNews:
         """Take up what the agent says of the session beside its records."""
         self._report = report
 
-    def news(self, now: float, ask: Callable[[JudgedEvents, float], Report | None]) -> Doing | None:
+    def news(self, now: float, ask: Callable[[JudgedEvents, float], Report | None]) -> Activity | None:
         """Return the news since the last call.
 
         If there may be some, `ask` is called with what is known, and for how many seconds nothing was recorded.
@@ -136,7 +136,7 @@ class StateNews:
         is_news = changed.state is State.BLOCKED or (changed.state is State.DONE and self._took_long(now))
         return changed if is_news else None
 
-    def _changed(self, now: float) -> Doing | None:
+    def _changed(self, now: float) -> Activity | None:
         """Return the state of the session, if it has changed since the last news."""
         doing = judged(self._lifecycle.seen, self._report, self._last, now)
         word = _word(doing)
@@ -150,7 +150,7 @@ class StateNews:
         return bool(self._began) and not self._is_aborted and ended - self._began >= _LONG and now - ended < _FRESH
 
 
-def _word(doing: Doing) -> str:
+def _word(doing: Activity) -> str:
     """Return what may be news, empty for a state that is none."""
     if doing.is_quiet and doing.state is State.DONE:
         return _QUIET_WORD

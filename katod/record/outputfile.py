@@ -6,7 +6,7 @@ from typing import Literal
 
 from katod.errors import OutputError, TargetRefused
 from katod.model import SessionKey
-from katod.record.whose import is_in_front_matter, is_of
+from katod.record.ownership import is_in_front_matter, is_of
 from katod.store.rows import UNMARKED, OutputRow
 from katod.write.output import Comparison, FileFingerprint, OutputPath, detect_change, has_nothing_else
 from katod.write.root import was_deleted

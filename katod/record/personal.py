@@ -6,7 +6,7 @@ from unicodedata import category, normalize
 
 from katod.formats.redact.redactor import redact
 from katod.metadata import cut_at_word
-from katod.model import Saying
+from katod.model import PersonalWord
 from katod.store.rows import PersonalRow
 from katod.text import clean
 
@@ -31,7 +31,7 @@ def _label(word: str) -> str:
     return _DASHES.sub("-", kept).lstrip("#-./")[:LONGEST_LABEL].rstrip("-./")
 
 
-def said_of(row: PersonalRow, word: Saying, words: str) -> PersonalRow:
+def said_of(row: PersonalRow, word: PersonalWord, words: str) -> PersonalRow:
     """Return what is said of a session after a request, whose words are those that were typed."""
     match word:
         case "rename":

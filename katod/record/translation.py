@@ -20,7 +20,7 @@ from katod.formats.redact.redactor import redact
 from katod.log import EventLog
 from katod.metadata import Counts, SessionMetadata, title_of
 from katod.model import LONGEST_NAME, Identity, Line, NearMiss, Record
-from katod.receipt import MISSING_PARENT, Became, SourceCount, left_out, place_at, translated, translated_later
+from katod.receipt import MISSING_PARENT, RecordOutcome, SourceCount, left_out, place_at, translated, translated_later
 from katod.record.echo import Message, Passed
 from katod.tail.decode import decode
 from katod.text import clean
@@ -270,12 +270,12 @@ class Translation:
             yield event
             self.records.end()
 
-    def _became(self, record: Record, events: list[Event]) -> Became:
+    def _became(self, record: Record, events: list[Event]) -> RecordOutcome:
         """Return what became of a record with these events."""
         is_cut = events[0].kind == ev.SESSION_START and self._call(self._adapter.lacks_parent, record)
         return (*translated(events), MISSING_PARENT) if is_cut else translated(events)
 
-    def _left_out(self, record: Record) -> Became:
+    def _left_out(self, record: Record) -> RecordOutcome:
         name = self._call(self._adapter.name, record)
         return left_out(UNEXPECTED if name is None else name)
 

@@ -14,17 +14,17 @@ from uuid import uuid4
 import orjson
 
 from katod import durable
-from katod.model import MOST_EXCHANGES, Command, Saying, SessionKey, Word, changed_ns
+from katod.model import MOST_EXCHANGES, Command, PersonalWord, SessionKey, Word, changed_ns
 from katod.smallfile import create_small, read_small
 
 FOLDER: Final = "requests"
 # What is requested, but cannot be typed in a chat: to append what is missing of an output, to forget a session, to keep
 # what the user says of one, to take for history what a file has that is about to appear; for no session, to pause and
 # to resume.
-Errand = Literal["restore", "forget", "expect", "pause", "resume"] | Saying
+RequestWord = Literal["restore", "forget", "expect", "pause", "resume"] | PersonalWord
 RESTORE: Final = "restore"
 WITH_OUTPUTS: Final = "outputs"
-_WORDS: Final = frozenset({*get_args(Word), "restore", "forget", "expect", "pause", "resume", *get_args(Saying)})
+_WORDS: Final = frozenset({*get_args(Word), "restore", "forget", "expect", "pause", "resume", *get_args(PersonalWord)})
 _SUFFIX: Final = ".request"
 _ANSWER: Final = ".answer"
 _LARGEST: Final = 64 * 1024
@@ -42,7 +42,7 @@ class Request:
     """
 
     session: tuple[str, str, str]
-    word: Word | Errand
+    word: Word | RequestWord
     name: str
     time: str
     count: int = 1
@@ -61,9 +61,9 @@ class Request:
         return Command(cast("Word", self.word), self.name, count=self.count, question=self.question)
 
     @property
-    def saying(self) -> Saying | None:
+    def saying(self) -> PersonalWord | None:
         """What the user says of the session, None for anything else."""
-        return cast("Saying", self.word) if self.word in get_args(Saying) else None
+        return cast("PersonalWord", self.word) if self.word in get_args(PersonalWord) else None
 
 
 def enqueue(state: Path, request: Request) -> Path:

@@ -123,7 +123,7 @@ class Projects:
 
 
 @dataclass(frozen=True, slots=True)
-class BuriedSource:
+class ForgottenSource:
     """What a source contained when its session was forgotten: all of it is history."""
 
     seen: Stat
@@ -153,7 +153,7 @@ class Tombstones:
         self._reopened.discard(row.session)
         self._rows[row.path] = self._identities[row.identity] = self._sessions[row.session] = row
 
-    def make(self, source: SourceRow, rest: BuriedSource, forgotten_ns: int) -> TombstoneRow:
+    def make(self, source: SourceRow, rest: ForgottenSource, forgotten_ns: int) -> TombstoneRow:
         """Return a new one for a source, which is not added yet."""
         self._salt = self._salt or os.urandom(_SALT)
         return TombstoneRow(

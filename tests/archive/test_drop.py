@@ -11,7 +11,7 @@ from katod.archive.folder import DRAFT, opened
 from katod.archive.manifest import MANIFEST, Entry, Manifest, entry_line
 from katod.formatspec import FORMATS
 from katod.model import SessionKey
-from katod.record.whose import says_whose
+from katod.record.ownership import names_its_session
 from tests.support.records import MAKERS, says, user
 
 MINE, OTHERS = SessionKey("claude", "6f1c2c1e"), SessionKey("claude", "00000002")
@@ -133,7 +133,7 @@ def test_copies_of_every_agent_in_every_format_are_recognised(world, make, form)
     root = world.home / "all"
     world.cli("export", "--all", "-f", form, "-o", str(root))
     for path in root.rglob(f"*{FORMATS[form].suffix}"):
-        if form != "agent-record" and says_whose(form, path.read_bytes()):
+        if form != "agent-record" and names_its_session(form, path.read_bytes()):
             path.write_bytes(path.read_bytes() + b"mine\n")
     assert drop(root, lambda key: key.agent == make.agent) == []
     assert files(root) == []

@@ -403,15 +403,15 @@ def test_what_a_run_stores_while_a_session_is_forgotten_is_dropped(used, monkeyp
     """It looked for tombstones before there was one."""
     used.once()
     tokens(used)
-    kept, really = usage_rows(used), daemon.bury
+    kept, really = usage_rows(used), daemon.make_tombstones
 
-    def bury(*given):
+    def make_tombstones(*given):
         with closing(UsageCache.open(used.state, VERSION, "UTC")) as cache:
             assert len(cache.sources()) == 1
             cache.save([(row, b"") for row in kept.values()], [])
         return really(*given)
 
-    monkeypatch.setattr(daemon, "bury", bury)
+    monkeypatch.setattr(daemon, "make_tombstones", make_tombstones)
     used.cli("forget", "--yes", "claude:6f1c2c1e")
     assert len(usage_rows(used)) == 1
 

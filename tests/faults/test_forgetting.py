@@ -484,7 +484,7 @@ def test_old_commands_do_not_act_while_katod_runs(world):
 
 # -- all or nothing ------------------------------------------------------------------------------------
 
-STEPS = ("delete_transcripts", "bury", "ledger.forget", "ledger.erase")
+STEPS = ("delete_transcripts", "make_tombstones", "ledger.forget", "ledger.erase")
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -12,7 +12,7 @@ from katod.lifecycle import Lifecycle
 from katod.model import Stat
 from katod.record import currentstate as module
 from katod.record.currentstate import current_state
-from katod.states import RUNS, Doing, Need, Report, State
+from katod.states import RUNS, Activity, Need, Report, State
 from tests.serve.serving import asks
 from tests.support.records import MAKERS, Claude, calls, says, user
 
@@ -31,9 +31,9 @@ def test_the_end_of_a_file_says_what_is_done(world):
     """As it grows; nothing is read that did not change."""
     claude = world.claude()
     claude.append(Claude().user("Look."), Claude().calls("t1", "Bash", command="ls"))
-    assert now_of(claude) == Doing(State.WORKING)
+    assert now_of(claude) == Activity(State.WORKING)
     claude.append(Claude().result("t1", "a.py"), Claude().says("There is one file."))
-    assert now_of(claude) == Doing(State.DONE)
+    assert now_of(claude) == Activity(State.DONE)
 
 
 def test_a_result_written_before_its_call_ends_it(world):
@@ -41,7 +41,7 @@ def test_a_result_written_before_its_call_ends_it(world):
     claude = world.claude()
     claude.append(Claude().user("Look."), Claude().result("t1", "a.py"), Claude().calls("t1", "Bash", command="ls"))
     claude.append(Claude().says("There is one file."))
-    assert now_of(claude) == Doing(State.DONE)
+    assert now_of(claude) == Activity(State.DONE)
 
 
 @pytest.mark.whole
@@ -54,7 +54,7 @@ def test_only_the_end_of_a_long_file_is_read(world, filler):
     for size in filler:
         claude.append(Claude().user("x" * size))
     claude.append(Claude().calls("t1", "AskUserQuestion", questions=[{"question": "Which?", "options": []}]))
-    assert now_of(claude) == Doing(State.BLOCKED, Need("question", "AskUserQuestion"))
+    assert now_of(claude) == Activity(State.BLOCKED, Need("question", "AskUserQuestion"))
 
 
 def test_an_end_that_says_nothing_leaves_it_open(world):
@@ -69,7 +69,7 @@ def test_a_session_that_did_not_change_for_a_day_is_over(world, monkeypatch):
     """And one that works, but has said nothing for hours, is stalled, if its client is there."""
     monkeypatch.setattr(module, "heard", lambda *_: RUNS)
     claude = world.claude().append(Claude().user("Look."))
-    for hours, state in ((3, Doing(State.WORKING)), (5, Doing(State.WORKING, stalled=True)), (25, None)):
+    for hours, state in ((3, Activity(State.WORKING)), (5, Activity(State.WORKING, stalled=True)), (25, None)):
         moment = time.time() - hours * 3600
         os.utime(claude.path, (moment, moment))
         assert now_of(claude) == state
@@ -81,7 +81,7 @@ def test_what_waits_since_yesterday_waits_still(world, monkeypatch):
     os.utime(claude.path, (time.time() - 30 * 3600,) * 2)
     said = Report(State.BLOCKED, waits_for="permission")
     monkeypatch.setattr(agents, "reported", lambda *_: said)
-    assert now_of(claude) == Doing(State.BLOCKED, Need("permission", "Bash"))
+    assert now_of(claude) == Activity(State.BLOCKED, Need("permission", "Bash"))
     said = Report(State.IDLE)
     assert now_of(claude) is None
 
@@ -90,23 +90,23 @@ def test_an_answer_that_may_go_on_is_done_after_a_while(world):
     """Gemini writes the calls of an answer only when they have ended, and Claude Code's older versions no ends."""
     make = Claude()
     claude = world.claude().append(make.user("Look."), make.says("I look.", message={"stop_reason": None}))
-    assert now_of(claude) == Doing(State.WORKING)
+    assert now_of(claude) == Activity(State.WORKING)
     os.utime(claude.path, (time.time() - 61,) * 2)
-    assert now_of(claude) == Doing(State.DONE, is_quiet=True)
+    assert now_of(claude) == Activity(State.DONE, is_quiet=True)
 
 
 def test_what_the_agent_says_itself_counts(world, monkeypatch):
     """A request for permission, which is in no record."""
     monkeypatch.setattr(agents, "reported", lambda *_: Report(State.BLOCKED))
     claude = world.claude().append(Claude().user("Look."))
-    assert now_of(claude) == Doing(State.BLOCKED)
+    assert now_of(claude) == Activity(State.BLOCKED)
 
 
 def test_what_is_written_within_one_tick_of_the_clock_counts(world):
     """Two writes may have the same time; what was read between them is not all."""
     claude = world.claude().append(Claude().user("Look."))
     before = claude.path.stat().st_mtime_ns
-    assert now_of(claude) == Doing(State.WORKING)
+    assert now_of(claude) == Activity(State.WORKING)
     asks(claude, "q1")
     os.utime(claude.path, ns=(before, before))
     assert now_of(claude).state is State.BLOCKED

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from katod.model import Options
-from katod.record.forget import Remains, bury, delete_transcripts
+from katod.record.forget import Remains, delete_transcripts, make_tombstones
 from katod.record.outputfile import output_path
 from katod.store.rows import OutputRow
 from katod.write.remove import why_not_removed
@@ -36,7 +36,7 @@ def test_only_what_is_of_a_session_goes(parts):
     first, second = recorded(parts, Claude(parts.world), Claude(parts.world, OTHER))
     parts.ledger.add_applied(["command"])
     remains = Remains.of([first], parts.ledger)
-    sources = bury(remains, parts.ledger, parts.catalog)
+    sources = make_tombstones(remains, parts.ledger, parts.catalog)
     assert [source.session for source in sources] == [first.id]
     assert [session.id for session in parts.ledger.sessions()] == [second.id]
     assert [output.session for output in parts.ledger.outputs()] == [second.id]

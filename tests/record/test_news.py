@@ -5,7 +5,7 @@ from pathlib import Path
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.record.news import News
-from katod.states import Doing, Need, State
+from katod.states import Activity, Need, State
 from katod.store.rows import OutputRow
 from tests.looping import each
 
@@ -40,10 +40,10 @@ def test_a_recording_that_waits_for_its_name_has_no_file_and_no_title_yet():
 @each(
     ("doing", "news"),
     [
-        (Doing(State.BLOCKED, need=Need("question")), News("blocked", says="Claude Code waits for your answer")),
-        (Doing(State.DONE), News("done", says="Claude Code is done")),
+        (Activity(State.BLOCKED, need=Need("question")), News("blocked", says="Claude Code waits for your answer")),
+        (Activity(State.DONE), News("done", says="Claude Code is done")),
         (
-            Doing(State.DONE, is_quiet=True),
+            Activity(State.DONE, is_quiet=True),
             News("done", what="it is done, or a tool is still running", says="Claude Code has been quiet for a while"),
         ),
     ],

@@ -2,7 +2,7 @@
 
 from hypothesis import given
 
-from katod.model import Saying, SessionKey
+from katod.model import PersonalWord, SessionKey
 from katod.record.personal import LONGEST_LABEL, LONGEST_NAME, MOST_LABELS, labels_in, said_of
 from katod.store.rows import PersonalRow
 from tests.examples import examples, texts
@@ -25,7 +25,7 @@ SECRET = "sk-ant-api03-" + "a1B2" * 24
         ("unlabel", "auth", EMPTY),
     ],
 )
-def test_a_request_changes_what_is_said(word: Saying, words: str, row: PersonalRow) -> None:
+def test_a_request_changes_what_is_said(word: PersonalWord, words: str, row: PersonalRow) -> None:
     """A title is one line of at most 200 characters; nothing that a terminal would obey stays."""
     assert said_of(EMPTY, word, words) == row
 

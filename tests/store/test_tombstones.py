@@ -3,13 +3,13 @@
 import pytest
 
 from katod.model import Cursor, Identity, SessionKey, Stat
-from katod.store.collections import BuriedSource, Tombstones
+from katod.store.collections import ForgottenSource, Tombstones
 from katod.store.rows import SourceRow
 from tests.support.parts import memory_ledger
 
 KEY = SessionKey("claude", "6f1c")
 SOURCE = SourceRow(1, 1, "/home/me/zanzibar/6f1c.jsonl", Identity(KEY), Stat(9, 8, 7, 6))
-REST = BuriedSource(SOURCE.seen, 9, 5, Cursor(5), 8, ["claude:6f1c:a:0"])
+REST = ForgottenSource(SOURCE.seen, 9, 5, Cursor(5), 8, ["claude:6f1c:a:0"])
 
 
 @pytest.fixture

@@ -4,12 +4,12 @@ from collections import Counter
 from typing import Any
 
 from katod.events import Event
-from katod.receipt import Became, RecordTally, left_out, receipt, translated
+from katod.receipt import RecordOutcome, RecordTally, left_out, receipt, translated
 
 PATH = "/s.jsonl"
 
 
-def count_record(tally: RecordTally, event: Event, became: Became = ()) -> None:
+def count_record(tally: RecordTally, event: Event, became: RecordOutcome = ()) -> None:
     """Count a record that has this event."""
     source = tally.source(PATH)
     source.begin(became or translated([event]))
@@ -17,7 +17,7 @@ def count_record(tally: RecordTally, event: Event, became: Became = ()) -> None:
     source.end()
 
 
-def pass_record(tally: RecordTally, event: Event, became: Became = ()) -> None:
+def pass_record(tally: RecordTally, event: Event, became: RecordOutcome = ()) -> None:
     """Count a record that has this event, and have it pass."""
     count_record(tally, event, became)
     tally.pass_event(event, PATH)

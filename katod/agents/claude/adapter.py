@@ -12,8 +12,8 @@ from katod import events as ev
 from katod.agents.base import Adapter, Branches, Origin, State, handles, rewound
 from katod.agents.claude import queued, system, tasks, teammates
 from katod.agents.claude.builder import ClaudeBuilder, Waiting, belongs_to_usage, noted_usage
+from katod.agents.claude.contextnotes import context_note
 from katod.agents.claude.ignored import ATTACHMENTS, RECORDS
-from katod.agents.claude.noted import noted
 from katod.agents.claude.text import (
     INTERRUPTED,
     PLAN,
@@ -327,7 +327,7 @@ class ClaudeAdapter(Adapter):
             return out + queued.prompt(self.new, record, row, is_recorded=was_recorded)
         if kind not in ATTACHMENTS:
             return [*out, self.new.raw(record, f"attachment/{kind}", row)]
-        return out + noted(self.new, record, row)
+        return out + context_note(self.new, record, row)
 
     @handles("queue-operation")
     def _queue_operation(self, record: Record) -> list[Event]:

@@ -13,6 +13,7 @@ from katod.agents.base import Adapter, Origin, State, handles
 from katod.agents.codex import flat, ignored, notes
 from katod.agents.codex.builder import ITEM, CodexBuilder
 from katod.agents.codex.calls import CodexCalls
+from katod.agents.codex.promptitems import PromptItems
 from katod.agents.codex.shell import Ran, ran_by_person
 from katod.agents.codex.text import (
     CONTENT,
@@ -29,7 +30,6 @@ from katod.agents.codex.text import (
     unwrap,
 )
 from katod.agents.codex.tools import CALLS, OUTPUTS, describe_image
-from katod.agents.codex.unsaid import Unsaid
 from katod.agents.fields import dict_of, digest, list_of, name_of, repository_of, safe_repr, text_of, texts_in
 from katod.agents.spec import SPAWNED
 from katod.agents.toolcalls import OpenCalls
@@ -69,7 +69,7 @@ class CodexAdapter(Adapter):
         self._calls = CodexCalls(self.new, self._open)
         self._totals: Any = state.get("totals")  # as received, or the hash in the state
         self._counted: bool = state.get("counted", False)
-        self._unsaid = Unsaid(state.get("unsaid"))
+        self._prompt_items = PromptItems(state.get("unsaid"))
         if self._meta:
             self._take_up_thread(self._meta)
 
@@ -78,7 +78,7 @@ class CodexAdapter(Adapter):
 
     def state(self) -> dict[str, Any]:
         """Return the thread's identity, the current turn and settings, open calls and the usage so far."""
-        held = {"unsaid": unsaid} if (unsaid := self._unsaid.state()) else {}
+        held = {"unsaid": items} if (items := self._prompt_items.state()) else {}
         totals = self._totals if isinstance(self._totals, str | None) else digest(safe_repr(self._totals))
         return {
             "meta": self._meta, "turn": self._turn, "now": self.new.now, "calls": self._open.state(),
@@ -87,7 +87,7 @@ class CodexAdapter(Adapter):
 
     def has_pending(self) -> bool:
         """Return whether a prompt, or images of the message that follows, are held back."""
-        return bool(self._unsaid.pictures) or self._unsaid.is_held
+        return bool(self._prompt_items.pictures) or self._prompt_items.is_held
 
     def name(self, record: Record) -> str:
         """Return the type of a record with that of its payload, and of a message whose it is."""
@@ -97,22 +97,22 @@ class CodexAdapter(Adapter):
 
     def holds(self, record: Record) -> bool:
         """Return whether this is the prompt that is held back."""
-        return self._unsaid.is_at(record)
+        return self._prompt_items.is_at(record)
 
     def finish(self) -> list[Event]:
         """Return the prompt that is held back."""
-        return self._release(self._unsaid.give())
+        return self._release(self._prompt_items.give())
 
     def feed(self, record: Record) -> list[Event]:
         """Translate one record, after the prompt that this record shows to have no other one."""
-        return [*self._release(self._unsaid.due(record.value or {})), *super().feed(record)]
+        return [*self._release(self._prompt_items.due(record.value or {})), *super().feed(record)]
 
     def _release(self, held: tuple[Record, str] | None) -> list[Event]:
         if held is None:
             return []
         record, text = held
         self.new.take_up(record.value, "")
-        return self._user(record, text, [("image", data) for data in self._unsaid.pictures], known=False)
+        return self._user(record, text, [("image", data) for data in self._prompt_items.pictures], known=False)
 
     def _is_flat(self, row: dict[str, Any]) -> bool:
         """Return whether this is a bare record of a flat rollout that has a handler."""
@@ -251,14 +251,14 @@ class CodexAdapter(Adapter):
         said: dict[str, Any] = {"text": text} | ({"subtype": injected} if injected else {})
         if shown:
             said["attachments"] = [self._shown(kind, where) for kind, where in shown]
-        self._unsaid.keep_pictures(())
+        self._prompt_items.keep_pictures(())
         out.append(self.new.event(ev.USER_MESSAGE, said, record, typed=known and self._typed() and not injected))
         return out
 
     def _shown(self, kind: str, where: str) -> dict[str, Any]:
         """Describe an image; of one that the message only names, the model was sent the data just before."""
-        if kind in _NAMED_IMAGES and self._unsaid.pictures:
-            return describe_image(kind, self._unsaid.pictures.pop(0), self.new, where)
+        if kind in _NAMED_IMAGES and self._prompt_items.pictures:
+            return describe_image(kind, self._prompt_items.pictures.pop(0), self.new, where)
         return describe_image(kind, where, self.new)
 
     def _typed(self) -> bool:
@@ -285,9 +285,9 @@ class CodexAdapter(Adapter):
         """Translate what the model is sent in the user's name, most of which events say, or the client wrote."""
         if ran := ran_by_person(text):
             return self._shell(record, ran)
-        earlier = self._release(self._unsaid.displaced(text))
-        self._unsaid.keep_pictures(where for _, where in images(row.get("content")) if where.startswith("data:"))
-        self._unsaid.hold(record, text, self.new.turn)
+        earlier = self._release(self._prompt_items.displaced(text))
+        self._prompt_items.keep_pictures(where for _, where in images(row.get("content")) if where.startswith("data:"))
+        self._prompt_items.hold(record, text, self.new.turn)
         return earlier
 
     def _shell(self, record: Record, ran: Ran) -> list[Event]:
@@ -301,7 +301,7 @@ class CodexAdapter(Adapter):
     def _said(self, record: Record, text: str, row: dict[str, Any]) -> list[Event]:
         if not text.strip():
             return []
-        self._unsaid.keep_pictures(())
+        self._prompt_items.keep_pictures(())
         text, _, cited = text.partition(_CITATION)
         text = text.rstrip() if cited else text
         phase = _PHASES.get(text_of(row.get("phase")))

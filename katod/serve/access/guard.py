@@ -9,7 +9,15 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from katod.serve.access.limits import BODY, HEAD, PATIENCE, Rate
-from katod.serve.access.policy import AccessPolicy, Refusal, gives_header, gives_token, knows_token, refusal, stranger
+from katod.serve.access.policy import (
+    AccessPolicy,
+    Refusal,
+    gives_header,
+    gives_token,
+    knows_token,
+    refusal,
+    refusal_without_token,
+)
 from katod.serve.http import Disconnected, problem
 
 ABORT: Final = "katod.abort"  # the extension with which a connection is ended at once,
@@ -94,7 +102,7 @@ class Guard:
             self._policy, scope.get("method", "GET"), headers, is_socket=is_socket, may_change=not is_bridge
         )
         if refused is None and path not in OPEN:
-            refused = stranger(self._policy, headers, is_bridge=is_bridge)
+            refused = refusal_without_token(self._policy, headers, is_bridge=is_bridge)
         return refused or _too_much(scope)
 
     def _is_too_fast(self, scope: Scope, path: str) -> bool:

@@ -114,7 +114,7 @@ def _is_own(policy: AccessPolicy, headers: Headers, *, must_say: bool, may_hide:
     return policy.origins.issuperset(origins) and len(origins) == 1 if origins else not must_say
 
 
-def stranger(policy: AccessPolicy, headers: Headers, *, is_bridge: bool) -> Refusal | None:
+def refusal_without_token(policy: AccessPolicy, headers: Headers, *, is_bridge: bool) -> Refusal | None:
     """Return the refusal of a request that needs a token and has none, None for others.
 
     `is_bridge`: it asks for what clients of CodingBridge may ask for without one, if that is allowed and no page asks.

@@ -30,7 +30,7 @@ from katod.formats.transcript.turns import gathered
 from katod.formatspec import MARKDOWN, open_format
 from katod.log import EventLog
 from katod.metadata import Replay
-from katod.model import Options, Saying
+from katod.model import Options, PersonalWord
 from katod.record.export import Stretch, for_export, render_all, replay
 from katod.record.native import native_record
 from katod.serve import failures
@@ -298,7 +298,7 @@ class Pages:
     async def _keep_words(self, request: Request) -> Response:
         """Have what the user says of a session kept, and show the session again."""
         given = fields(await request.body(), blank=True)
-        entry, word = await self._entry(request), next((word for word in get_args(Saying) if word in given), None)
+        entry, word = await self._entry(request), next((word for word in get_args(PersonalWord) if word in given), None)
         if entry is None or word is None:
             return _missing()
         back = f"/s/{entry.name}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from katod.errors import KatodError, OutputUnreadable
-from katod.model import Saying, SessionKey, Word
+from katod.model import PersonalWord, SessionKey, Word
 from katod.record.reading import located, opened
 from katod.record.resumecommand import resume_command_from
 from katod.serve.index.entry import SessionEntry
@@ -85,7 +85,9 @@ def not_running() -> str:
     return f"katod is not running, so it cannot do that. In your shell, `{how_to_start()}` starts it."
 
 
-def request(state: Path, key: SessionKey, word: Word | Saying, words: str = "", question: str = "") -> Path | None:
+def request(
+    state: Path, key: SessionKey, word: Word | PersonalWord, words: str = "", question: str = ""
+) -> Path | None:
     """Ask katod to record a session, to stop, to keep an exchange, or what the user says of the session.
 
     Return where the answer will be, None if katod is not running.

@@ -18,7 +18,7 @@ from katod.record.currentstate import current_state
 from katod.search.query import Query
 from katod.serve.index.entry import SessionEntry
 from katod.serve.index.sessions import SessionIndex, called, described
-from katod.states import Doing, State, is_over
+from katod.states import Activity, State, is_over
 
 MOST: Final = 200  # sessions of one list
 _NAMED: Final = 5  # of those that a search finds by their names
@@ -246,7 +246,7 @@ def _place(name: str) -> ListPosition:
     return (int(changed), session) if changed.isdecimal() and len(changed) < _DIGITS and session else ()
 
 
-def _shown(doing: Doing | None, say: Callable[[str], str]) -> tuple[str, str]:
+def _shown(doing: Activity | None, say: Callable[[str], str]) -> tuple[str, str]:
     """Return the state of a session, and what it waits for, as they are shown."""
     if doing is None:
         return "", ""
@@ -254,5 +254,5 @@ def _shown(doing: Doing | None, say: Callable[[str], str]) -> tuple[str, str]:
     return (_STALLED if doing.stalled else doing.state.value), need
 
 
-def _doing(entry: SessionEntry, now: float) -> Doing | None:
+def _doing(entry: SessionEntry, now: float) -> Activity | None:
     return current_state(entry.files, now) if entry.files else None

@@ -6,7 +6,7 @@ from typing import Any
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.base import Origin
-from katod.agents.codex.unsaid import Unsaid
+from katod.agents.codex.promptitems import PromptItems
 from katod.formatspec import open_format
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Options, Record, SessionKey
@@ -253,10 +253,10 @@ ANSWERING_ITEMS = ("AgentMessage", "Reasoning", "CommandExecution")
 def test_a_prompt_that_no_event_says_is_shown_before_what_the_model_does(payload: Row, is_due: bool) -> None:
     """Or before the end of its turn; nothing else shows that no event will come."""
     held = item(type="message", role="user", content=[{"type": "input_text", "text": "go"}])
-    unsaid = Unsaid(None)
-    unsaid.hold(Record(0, held), "go", "t1")
-    found = unsaid.due({"payload": payload})
-    assert (found is not None, unsaid.is_held) == (is_due, not is_due)
+    items = PromptItems(None)
+    items.hold(Record(0, held), "go", "t1")
+    found = items.due({"payload": payload})
+    assert (found is not None, items.is_held) == (is_due, not is_due)
     assert found is None or found[1] == "go"
 
 

@@ -1,6 +1,6 @@
 """Who is let in: names of the server, other pages, tokens and cookies, decided by headers alone."""
 
-from katod.serve.access.policy import COOKIE, AccessPolicy, is_loopback, names_of, refusal, stranger
+from katod.serve.access.policy import COOKIE, AccessPolicy, is_loopback, names_of, refusal, refusal_without_token
 from tests.looping import each
 
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -100,7 +100,7 @@ def test_a_link_of_another_page_is_told_from_other_requests(rows, method, code):
 
 
 def is_let_in(*rows, policy=POLICY, bridge=True):
-    return stranger(policy, headers(HOST, *rows), is_bridge=bridge) is None
+    return refusal_without_token(policy, headers(HOST, *rows), is_bridge=bridge) is None
 
 
 @each(
@@ -163,8 +163,8 @@ def test_a_server_in_front_is_known_by_the_name_that_was_given(rows, method, cod
 
 def test_nobody_comes_in_without_a_token_through_a_server_in_front():
     """What an open bridge lets programs of this machine do, others must not do through a server that runs on it."""
-    assert stranger(PROXIED, headers(HOST), is_bridge=True) is None
-    assert stranger(PROXIED, headers(("host", "laptop.example.net")), is_bridge=True) is not None
+    assert refusal_without_token(PROXIED, headers(HOST), is_bridge=True) is None
+    assert refusal_without_token(PROXIED, headers(("host", "laptop.example.net")), is_bridge=True) is not None
 
 
 def test_addresses_of_this_machine_are_known():

@@ -26,7 +26,7 @@ _DAMAGED: Final = (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, 
 _RECORD_END: Final = b'"x-katod":'  # what katod adds to a record is its last member
 
 
-def says_whose(form: str, head: bytes) -> bool:
+def names_its_session(form: str, head: bytes) -> bool:
     """Return whether a file of a format says whose session it is of, where that can be seen."""
     return form in _PLACES and (form != "stream" or head.startswith(_STREAM_BEGIN))
 

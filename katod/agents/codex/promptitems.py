@@ -21,7 +21,7 @@ _ANSWERS: Final = frozenset({
 })  # fmt: skip
 
 
-class Unsaid:
+class PromptItems:
     """The latest prompt that no event has said yet, and whether one said the latest prompt before its item came.
 
     `pictures` is the data of its images, which the event that follows may only name.

@@ -16,7 +16,7 @@ _MOST_TOOLS: Final = 200  # of one server
 MEMORY: Final = "nested_memory"
 
 
-def noted(new: ClaudeBuilder, record: Record, row: dict[str, Any]) -> list[Event]:
+def context_note(new: ClaudeBuilder, record: Record, row: dict[str, Any]) -> list[Event]:
     """Return which MCP servers are connected, with which tools, or which memory file was read; never its content."""
     make = {SERVERS: _servers, TOOLS: _tools, MEMORY: _memory}.get(text_of(row.get("type")))
     payload = make(row) if make else {}

@@ -16,7 +16,7 @@ _AFTER: Final = 0.5  # seconds, also between two of them
 _ERASE: Final = "\r\x1b[K"
 
 
-class SignOfLife:
+class ProgressLine:
     """Shows a line on standard error after half a second, and again each half second; nothing if that is no terminal.
 
     The line is drawn by a thread: a command may be busy with one large file.

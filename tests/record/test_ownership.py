@@ -7,7 +7,7 @@ from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.record.export import render_all
-from katod.record.whose import is_of, parent_in, says_whose
+from katod.record.ownership import is_of, names_its_session, parent_in
 
 ONE, OTHER = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "00000002-8a53-4c3e-9b5e-0a1d5f8f2c11"
 MAIN, SUBAGENT = SessionKey("claude", ONE), SessionKey("claude", ONE, "a1b2")
@@ -31,7 +31,7 @@ def printed(form, key, words="words", start=True):
 def test_an_export_says_whose_it_is(form, key):
     """Of a session and of a sub-agent; of no other one, even if it goes on from that or mentions it."""
     text = printed(form, key, f"session: {OTHER}")
-    assert says_whose(form, text)
+    assert names_its_session(form, text)
     assert is_of(form, key, text, text[-1000:])
     others = (
         MAIN,
@@ -68,7 +68,7 @@ def test_an_event_that_is_longer_than_what_is_read_names_its_session():
 
 def test_messages_without_a_beginning_do_not_say_it():
     """As of an agent that does not record when a session begins."""
-    assert not says_whose("stream", printed("stream", MAIN, start=False))
+    assert not names_its_session("stream", printed("stream", MAIN, start=False))
 
 
 @pytest.mark.parametrize("form", ["markdown", "jsonl", "matrix"])

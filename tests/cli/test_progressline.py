@@ -2,8 +2,8 @@
 
 import pytest
 
-from katod.cli import signoflife
-from katod.cli.signoflife import SignOfLife
+from katod.cli import progressline
+from katod.cli.progressline import ProgressLine
 
 
 class _Waits:
@@ -24,15 +24,15 @@ class _Waits:
 @pytest.fixture
 def terminal(monkeypatch):
     """Have a terminal of 20 cells, and time pass as wanted: return what sets how often the line is drawn."""
-    monkeypatch.setattr(signoflife, "width_of", lambda *, err: 20 if err else None)
+    monkeypatch.setattr(progressline, "width_of", lambda *, err: 20 if err else None)
     monkeypatch.setenv("TERM", "xterm")
-    return lambda times: monkeypatch.setattr(signoflife, "Event", lambda: _Waits(times))
+    return lambda times: monkeypatch.setattr(progressline, "Event", lambda: _Waits(times))
 
 
 def test_nothing_is_shown_of_a_quick_command(terminal, capsys):
     """One that is done within half a second leaves the terminal alone."""
     terminal(0)
-    with SignOfLife(lambda: "at work") as sign:
+    with ProgressLine(lambda: "at work") as sign:
         pass
     assert sign._done.waited == [0.5]
     assert capsys.readouterr() == ("", "")
@@ -42,7 +42,7 @@ def test_a_long_command_shows_a_line_that_is_erased_at_its_end(terminal, capsys)
     """It is drawn in place of the one before, fits the terminal, and cannot affect it."""
     terminal(2)
     said = iter(["one\x1b[2J of\nmany words that are long", "two"])
-    with SignOfLife(lambda: next(said)):
+    with ProgressLine(lambda: next(said)):
         pass
     out, err = capsys.readouterr()
     assert out == ""
@@ -57,7 +57,7 @@ def test_a_long_command_shows_a_line_that_is_erased_at_its_end(terminal, capsys)
 def test_the_line_is_erased_if_a_command_fails(terminal, capsys):
     """What is said of the failure begins on a line of its own."""
     terminal(1)
-    with pytest.raises(KeyboardInterrupt), SignOfLife(lambda: "at work"):
+    with pytest.raises(KeyboardInterrupt), ProgressLine(lambda: "at work"):
         raise KeyboardInterrupt
     assert capsys.readouterr().err == "\r\x1b[Kat work\r\x1b[K"
 
@@ -67,9 +67,9 @@ def test_nothing_is_shown_where_no_line_can_be_erased(terminal, monkeypatch, cap
     """In a pipe, and on a terminal without a cursor that can be moved."""
     terminal(1)
     if stream == "pipe":
-        monkeypatch.setattr(signoflife, "width_of", lambda *, err: None)
+        monkeypatch.setattr(progressline, "width_of", lambda *, err: None)
     else:
         monkeypatch.setenv("TERM", "dumb")
-    with SignOfLife(lambda: "at work"):
+    with ProgressLine(lambda: "at work"):
         pass
     assert capsys.readouterr() == ("", "")
