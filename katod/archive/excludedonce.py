@@ -63,7 +63,7 @@ def note_excluded(state: Path, found: Mapping[str, str]) -> None:
     """Add the projects of sessions. Raises OSError."""
     if found.items() <= projects_excluded(state).items():
         return
-    durable.make_folders(state, 0o700)
+    durable.make_own_folder(state)
     with locked(state):
         _write(state, projects_excluded(state) | dict(found))
 
@@ -76,7 +76,7 @@ def forget_excluded(state: Path, keys: Iterable[SessionKey], excluded: Iterable[
     names, more = set(map(str, keys)), set(map(str, excluded))
     if not more and not any(_is_of(key, names) for key in projects_excluded(state)):
         return
-    durable.make_folders(state, 0o700)
+    durable.make_own_folder(state)
     with locked(state):
         rest = projects_excluded(state)
         gone = {key for key in rest if _is_of(key, names)}

@@ -32,7 +32,7 @@ def remember(state: Path, root: Path) -> None:
     """
     if known_folders(state)[:1] == [root]:
         return
-    durable.make_folders(state, 0o700)
+    durable.make_own_folder(state)
     with locked(state):
         known, is_whole = _read(state)
         if not is_whole and not os.path.lexists(state / ASIDE):

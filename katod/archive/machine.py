@@ -62,7 +62,7 @@ def _read(state: Path) -> str:
 
 
 def _made(state: Path) -> str:
-    durable.make_folders(state, 0o700)
+    durable.make_own_folder(state)
     durable.remove(state / NAME, missing_ok=True)  # a damaged one
     try:
         create_small(state / NAME, f"{os.urandom(_BYTES).hex()}\n".encode(), _PRIVATE)
