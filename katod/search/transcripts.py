@@ -47,6 +47,7 @@ _PROMPT_FOLD: Final = re.compile(
     rf"\n+<details>\n<summary>{SIGN} {_IN_PROMPT}\n\n(`{{3,}})text\n(.*?)\n\1\n\n{_END}\n*", re.DOTALL
 )
 _PAGE_PROMPT_FOLD: Final = re.compile(rf"<details>\n<summary>{_IN_PROMPT}\n(.*?)\n{_END}", re.DOTALL)
+_ITEM: Final = f"- {SIGN}"
 _AFTER_ITEMS: Final = re.compile(r"\n+(?![- \n])")
 _BETWEEN: Final = re.compile(rf"<details>\n<summary>{SIGN} <b>([^<>\n]+)</b> ·")
 _PAGE_BETWEEN: Final = re.compile(r'<details class="between">\n<summary><b>([^<>\n]+)</b>')
@@ -202,11 +203,21 @@ def _next_boundary(text: str, begin: int) -> int | None:
     is_fold = _IS_FOLD.match(text, begin) is not None
     for found in _outside_fences(text, _behind_own(text, begin)):
         is_end = found["end"] is not None
-        if is_end and not is_fold:
+        is_behind_items = is_end and _behind_items(text, begin, len(text)) == found.start()
+        if is_end and not (is_fold or is_behind_items):
             continue
         is_certain = found["own"] or (is_end and text.find("<details", begin + 1, found.start()) < 0)
         return found.start() if is_certain else _next_read_closely(text, begin, is_fold=is_fold)
     return None
+
+
+def _behind_items(text: str, begin: int, end: int) -> int | None:
+    """Return where what follows tool lines begins, None if the passage does not begin with one, or nothing follows.
+
+    An end of a fold there is that of katod's own fold around the lines: no message begins with one.
+    """
+    found = _AFTER_ITEMS.search(text, begin, end) if text.startswith(_ITEM, begin) else None
+    return found.end() if found else None
 
 
 def _outside_fences(text: str, begin: int) -> Iterator[re.Match[str]]:
@@ -256,11 +267,10 @@ def _after_fence(fence: str, line: str) -> str:
 
 def _pieces(piece: str, speaker: str) -> Iterator[tuple[str, str]]:
     """Yield a tool line and what follows it, each with who says it; any other piece is one."""
-    end = len(piece)
-    if piece.startswith(f"- {SIGN}") and (found := _AFTER_ITEMS.search(piece)):
-        end = found.start()
+    begin = _behind_items(piece, 0, len(piece))
+    end = len(piece) if begin is None else begin
     name = _NAMED.match(piece, 0, end)
-    yield f"{speaker} {SIGN} {name[name.lastindex or 0]}" if name else speaker, piece[:end]
+    yield f"{speaker} {SIGN} {name[name.lastindex or 0]}" if name else speaker, piece[:end].rstrip("\n")
     if words := piece[end:].strip("\n"):
         yield speaker, words
 

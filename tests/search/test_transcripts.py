@@ -148,6 +148,20 @@ def test_an_answer_with_a_sign_is_no_tool(sign):
         assert speakers[-2:] == ["You ▸ Bash", "You"]
 
 
+@each("said", ["Done.", "1. a\n2. b", "</details>", "<details>\n\na\n\n</details>", "a\n\n</details>", ""])
+def test_the_end_of_a_fold_of_tool_lines_is_said_by_nobody(said):
+    """Nor does what follows begin with it; an end in a message is the message's."""
+    lines = "- ▸ **Bash** `ls`\n- ▸ **Read** `a.py`"
+    fold = f"<details>\n<summary>▸ <b>2 more</b> Bash, Read</summary>\n\n{lines}\n\n</details>"
+    for tools in (f"{lines}\n\n{fold}", lines, f"{fold}\n\n{lines}"):
+        text = f"### Claude\n\n{tools}\n\n{body(said)}\n\n## You · Hi\n"
+        found = list(markdown_passages([text]))
+        assert [(p.speaker, p.text) for p in found if is_said(p.speaker)] == [
+            *([("Claude", body(said))] if said else []), ("You", "Hi"),
+        ]  # fmt: skip
+        assert not any("</details>" in p.text for p in found if not is_said(p.speaker))
+
+
 def test_a_thought_is_not_said():
     """Whatever is emphasised in it."""
     text = "### Claude\n\n<details>\n<summary>▸ Thinking</summary>\n\n> **Planning**\n\n</details>\n\nDone.\n"
