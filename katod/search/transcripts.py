@@ -67,7 +67,11 @@ _PROMPTS: Final = "<nav>"  # the list of prompts at the end of a page
 _MARKUP: Final = re.compile(r"<[^>]*>")
 _HEAD: Final = 4096  # characters
 _TITLE: Final = re.compile(r"\s*# [^\n]*\n")
-_EMPHASISED: Final = re.compile(r"\*(?!\*)[^\n]+(?<!\*)\*")  # so katod notes an error, or another model
+# So katod notes an error or another model; a person may emphasise words, too.
+_NOTED: Final = re.compile(
+    r"\*(?:(?:(?:Error|Model|Title): |Context compacted|Conversation (?:cleared|rewound)|\d+ turns? rolled back)[^\n]*"
+    r"|Interrupted|Messages taken back|Plan accepted)\*"
+)
 _OWN_NOTE: Final = f"{SIGN} Note"
 _NOTE: Final = "Note"  # the speaker of what a person wrote above the first heading
 _FRONT: Final = "---\ntitle:"
@@ -169,7 +173,8 @@ def _read_text(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, st
         elif found:
             yield heading, heading.speaker, _without_heading(piece, found.end() - begin)
         else:
-            read = _pieces(piece, heading.speaker) if heading.speaker else _pieces_above(piece)
+            own = heading.speaker or not heading.day  # without a front matter of katod's, it is a person's file
+            read = _pieces(piece, heading.speaker or _NOTE) if own else _pieces_above(piece)
             yield from ((heading, speaker, words) for speaker, words in read)
 
 
@@ -276,10 +281,10 @@ def _pieces(piece: str, speaker: str) -> Iterator[tuple[str, str]]:
 
 
 def _pieces_above(piece: str) -> Iterator[tuple[str, str]]:
-    """Yield the same of what stands above the first heading: what katod notes there, no person has said."""
+    """Yield the same of what stands above the first heading of a transcript: katod's notes there, no person has said."""
     for speaker, words in _pieces(piece, _NOTE):
         parts = words.split("\n\n") if speaker == _NOTE else [words]
-        for is_own, alike in groupby(parts, lambda part: _EMPHASISED.fullmatch(part.strip("\n")) is not None):
+        for is_own, alike in groupby(parts, lambda part: _NOTED.fullmatch(part.strip("\n")) is not None):
             if text := "\n\n".join(alike).strip("\n"):
                 yield _OWN_NOTE if is_own else speaker, text
 

@@ -128,15 +128,35 @@ def test_what_a_person_writes_above_the_first_heading_is_a_note():
     assert [p.speaker for p in markdown_passages([text.replace("Mine.\n\n", "")])] == ["You"]
 
 
+NOTES_HEAD = '---\ntitle: "x"\nagent: claude-code\ndate: 2026-02-10\n---\n\n# x\n\nClaude Code 2.1 · shop\n\n'
+
+
 def test_what_katod_notes_above_the_first_heading_is_said_by_nobody():
     """An error or another model; what a person writes around it is said, its parts apart from katod's."""
-    notes = "*Error: Rate limit exceeded*\n\n*Model: auto → gpt-5-mini*"
-    text = f"Mine,\n\nand *more*.\n\n{notes}\n\n**Mine, too**\n\n## You · 10:01 · Hello\n\n*Mine*\n"
+    notes = "*Error: Rate limit exceeded*\n\n*Model: auto → gpt-5-mini*\n\n*Interrupted*"
+    text = f"{NOTES_HEAD}Mine,\n\nand *more*.\n\n{notes}\n\n**Mine, too**\n\n*Call them*\n\n## You · 10:01 · Hello\n\n*Mine*\n"
     found = list(markdown_passages([text]))
     assert [(p.speaker, p.text) for p in found] == [
-        ("Note", "Mine,\n\nand *more*."), ("▸ Note", notes), ("Note", "**Mine, too**"), ("You", "Hello\n*Mine*"),
+        ("Note", "Mine,\n\nand *more*."), ("▸ Note", notes), ("Note", "**Mine, too**\n\n*Call them*"), ("You", "Hello\n*Mine*"),
     ]  # fmt: skip
     assert [is_said(p.speaker) for p in found] == [True, False, True, True]
+
+
+@each(
+    "text", ["# Flat\n\n*Call the landlord*\n", "*Error: in my tax return*\n", "---\ntitle: mine\n---\n\n*Model: a*\n"]
+)
+def test_a_file_of_ones_own_is_a_note_as_a_whole(text):
+    """Whatever is emphasised in it, katod has not written it."""
+    (note,) = markdown_passages([text])
+    assert (note.speaker, is_said(note.speaker)) == ("Note", True)
+
+
+@each("path", sorted(GOLDEN.parent.glob("*/*.md")))
+def test_what_katod_prints_above_the_first_heading_is_no_note(path):
+    """Nobody wrote into these files; only what a reviewer found cannot be told from a note."""
+    assert path.stem.startswith("review-mode") or "Note" not in {
+        passage.speaker for passage in markdown_passages([path.read_text()])
+    }
 
 
 @pytest.mark.parametrize("sign", ["Open Settings ▸ **Billing**.", "▸ **Billing**", "▸ <b>Billing</b>", "- a ▸ **b**"])
