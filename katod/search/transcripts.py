@@ -281,7 +281,7 @@ def _pieces(piece: str, speaker: str) -> Iterator[tuple[str, str]]:
 
 
 def _pieces_above(piece: str) -> Iterator[tuple[str, str]]:
-    """Yield the same of what stands above the first heading of a transcript: katod's notes there, no person has said."""
+    """Yield the same of what stands above a transcript's first heading: katod's notes there, no person has said."""
     for speaker, words in _pieces(piece, _NOTE):
         parts = words.split("\n\n") if speaker == _NOTE else [words]
         for is_own, alike in groupby(parts, lambda part: _NOTED.fullmatch(part.strip("\n")) is not None):
