@@ -102,8 +102,11 @@ def _cloned(repository: Repository, cwd: str) -> Iterator[str]:
     place: PurePath = PureWindowsPath(cwd) if is_windows(cwd) else PurePosixPath(cwd)
     if not place.is_absolute() or any(place.is_relative_to(root) for root in repository.roots):
         return
-    name = repository.root.name
-    folders = [folder for folder in (place, *place.parents) if folder.name == name] or [place / name]
+    names = repository.names
+    folders = [folder for folder in (place, *place.parents) if folder.name in names]
+    if not folders:
+        for name in names:
+            yield from _spellings(place / name)
     if len(folders) > 1:
         folders = [folder for folder in folders if (repository.root / place.relative_to(folder)).is_dir()]
     if len(folders) == 1:
