@@ -58,6 +58,10 @@ _PIECES: Final = re.compile(r'(?=<h[1-6][ >]|<details[ >]|</details>|<div class=
 _PAGE_SPEAKER: Final = re.compile(
     r'<h[1-6] class="speaker[^>]*>(?:<a [^>]*>)?([^<]*)(?:</a>)?(?:<span[^>]*>[^<]*</span>)?(?:<time>([^<]*)</time>)?'
 )
+_PAGE_NAMED: Final = re.compile(r"<details>\n<summary>(?:<b>([^<>\n]+)</b>(?: |</summary>)|(Thinking)</summary>)")
+_PAGE_TOOL: Final = re.compile(
+    r'<div class="tool"><b>([^<>\n]*)</b>.*?</div>(?:\s*<div class="outcome">.*?</div>)*', re.DOTALL
+)
 _PAGE_TITLE: Final = re.compile(r"<title>([^<]*)</title>")
 _PAGE_ABOUT: Final = re.compile(
     r'<p class="about">([^<]*?) (?:\d[^<·]*)?(?:· ([^<·]*?) )?(?:· [^<]*? )??· (\d{4}-\d\d-\d\d) [^<(]*\(([^)<]*)\)</p>'
@@ -354,17 +358,39 @@ def page_passages(text: str) -> Iterator[Passage]:
 
 
 def _read_page(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, str]]:
+    folds = list[str]()  # that are open, each with who says what is in it, if it is one of katod's
     for piece in _PIECES.split(_PAGE_PROMPT_FOLD.sub(r"\1", text)):
         if piece.startswith(_PROMPTS):
             return
-        found = _PAGE_SPEAKER.match(piece)
-        if found:
-            heading = _next(heading, found)
+        if found := _PAGE_SPEAKER.match(piece):
+            heading, folds = _next(heading, found), []
+        elif piece.startswith(_END):
+            del folds[-1:]
+        elif piece.startswith("<details"):
+            folds.append(_page_fold(piece, heading.speaker))
         between = _PAGE_BETWEEN.match(piece)
         begin = between or found
-        shown = unescape(_MARKUP.sub("", piece[begin.end() if begin else 0 :])).strip()
-        if shown and (between or heading.speaker):
-            yield heading, _named(between[1]) if between else heading.speaker, shown
+        speaker = next(filter(None, folds), heading.speaker)
+        for name, part in _page_pieces(piece[begin.end() if begin else 0 :], speaker):
+            shown = unescape(_MARKUP.sub("", part)).strip()
+            if shown and (between or heading.speaker):
+                yield heading, name, shown
+
+
+def _page_fold(piece: str, speaker: str) -> str:
+    """Return who says what is in a fold of katod's that begins here, an empty string for any other one."""
+    if between := _PAGE_BETWEEN.match(piece):
+        return _named(between[1])
+    name = _PAGE_NAMED.match(piece)
+    return f"{speaker} {SIGN} {unescape(name[name.lastindex or 0])}" if name else ""
+
+
+def _page_pieces(piece: str, speaker: str) -> Iterator[tuple[str, str]]:
+    """Yield a tool line with its outcomes and what follows it, each with who says it; any other piece is one."""
+    tool = _PAGE_TOOL.match(piece)
+    if tool:
+        yield f"{speaker.partition(f' {SIGN} ')[0]} {SIGN} {unescape(tool[1])}", tool[0]
+    yield speaker, piece[tool.end() if tool else 0 :]
 
 
 def jsonl_event(line: bytes) -> Event | None:

@@ -249,6 +249,25 @@ def test_pages_of_html_have_passages_too():
     ]
 
 
+def test_what_a_tool_was_given_on_a_page_is_said_by_nobody():
+    """Nor is what it returned, or a thought; what follows a fold or a tool line is the agent's again."""
+    page = (
+        '<!DOCTYPE html>\n<h3 class="speaker">Claude<time>10:00</time></h3>\n<p>first</p>\n<details>\n<summary><b>Agent</b> '
+        "<i>x</i></summary>\n<pre>given</pre>\n<h4>returned</h4>\n<details>\n<summary>y</summary>\n<p>deep</p>\n</details>\n"
+        "<p>still</p>\n</details>\n<p>second</p>\n<details>\n<summary>Thinking</summary>\n<h4>a</h4>\n</details>\n"
+        '<div class="tool"><b>Bash</b> <code>ls</code></div>\n<div class="outcome">1 line</div>\n<p>third</p>\n'
+        '<details>\n<summary><b>2 more</b> Read</summary>\n<div class="tool"><b>Read</b> a.py</div>\n</details>\n'
+        "<details>\n<summary>mine</summary>\n<h4>own</h4>\n</details>\n<p>last</p>\n"
+        '<details class="between">\n<summary><b>Task</b> z</summary>\n<h4>report</h4>\n</details>\n<p>end</p>\n'
+    )
+    found = [(p.speaker, p.text) for p in page_passages(page)]
+    said = [text for speaker, text in found if speaker == "Claude"]
+    assert [" ".join(text.split()) for text in said] == ["first", "second", "third", "mine", "own", "last", "end"]
+    assert {speaker for speaker, _ in found} == {
+        "Claude", "Claude ▸ Agent", "Claude ▸ Thinking", "Claude ▸ Bash", "Claude ▸ 2 more", "Claude ▸ Read", "Task",
+    }  # fmt: skip
+
+
 def test_the_page_that_katod_prints_is_of_this_form():
     """The head of a page is found by its printer's own words."""
     metadata = SessionMetadata(SessionKey("claude", "s"))
