@@ -34,6 +34,11 @@ def _quoted(word: str) -> str:
     return shlex.quote(word) if set(word) & set('"\\') else f'"{word}"'
 
 
+def _is_shown(hit: ShownHit) -> bool:
+    """Return whether a transcript shows what was found in a session."""
+    return bool(hit.event) and not is_context(hit.speaker)
+
+
 class HitLayout:
     """What lines depend on."""
 
@@ -50,7 +55,7 @@ class HitLayout:
         if not described.open.startswith(_SHOWS) or all(hit.speaker == OWN for hit in hits):
             return described.open
         is_session = isinstance(match.place, FoundSession)
-        if is_session and not any(hit.event and not is_context(hit.speaker) for hit in hits):
+        if is_session and not any(map(_is_shown, hits)):
             return described.open  # nothing to be found there
         full = " --tools full" if is_session and not any(hit.is_said for hit in hits) else ""
         return f"{described.open} --find {self.find}{full}"

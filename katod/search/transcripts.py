@@ -177,9 +177,14 @@ def _read_text(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, st
         elif found:
             yield heading, heading.speaker, _without_heading(piece, found.end() - begin)
         else:
-            own = heading.speaker or not heading.day  # without a front matter of katod's, it is a person's file
-            read = _pieces(piece, heading.speaker or _NOTE) if own else _pieces_above(piece)
-            yield from ((heading, speaker, words) for speaker, words in read)
+            yield from ((heading, speaker, words) for speaker, words in _pieces_below(piece, heading))
+
+
+def _pieces_below(piece: str, heading: _Heading) -> Iterator[tuple[str, str]]:
+    """Yield the pieces below a heading, or above the first one; a file that is not katod's is a person's."""
+    if not heading.speaker and heading.day:
+        return _pieces_above(piece)
+    return _pieces(piece, heading.speaker or _NOTE)
 
 
 def _named(name: str) -> str:
@@ -368,29 +373,29 @@ def _read_page(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, st
             del folds[-1:]
         elif piece.startswith("<details"):
             folds.append(_page_fold(piece, heading.speaker))
-        between = _PAGE_BETWEEN.match(piece)
-        begin = between or found
-        speaker = next(filter(None, folds), heading.speaker)
-        for name, part in _page_pieces(piece[begin.end() if begin else 0 :], speaker):
-            shown = unescape(_MARKUP.sub("", part)).strip()
-            if shown and (between or heading.speaker):
-                yield heading, name, shown
+        if speaker := next(filter(None, folds), heading.speaker):
+            begin = _PAGE_BETWEEN.match(piece) or found
+            read = _page_pieces(piece[begin.end() if begin else 0 :], speaker)
+            yield from ((heading, name, shown) for name, shown in read)
 
 
 def _page_fold(piece: str, speaker: str) -> str:
     """Return who says what is in a fold of katod's that begins here, an empty string for any other one."""
     if between := _PAGE_BETWEEN.match(piece):
         return _named(between[1])
-    name = _PAGE_NAMED.match(piece)
+    name = _PAGE_NAMED.match(piece) if speaker else None
     return f"{speaker} {SIGN} {unescape(name[name.lastindex or 0])}" if name else ""
 
 
 def _page_pieces(piece: str, speaker: str) -> Iterator[tuple[str, str]]:
     """Yield a tool line with its outcomes and what follows it, each with who says it; any other piece is one."""
     tool = _PAGE_TOOL.match(piece)
+    parts = [(speaker, piece[tool.end() if tool else 0 :])]
     if tool:
-        yield f"{speaker.partition(f' {SIGN} ')[0]} {SIGN} {unescape(tool[1])}", tool[0]
-    yield speaker, piece[tool.end() if tool else 0 :]
+        parts.insert(0, (f"{speaker.partition(f' {SIGN} ')[0]} {SIGN} {unescape(tool[1])}", tool[0]))
+    for name, part in parts:
+        if shown := unescape(_MARKUP.sub("", part)).strip():
+            yield name, shown
 
 
 def jsonl_event(line: bytes) -> Event | None:

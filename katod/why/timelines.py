@@ -14,7 +14,7 @@ from katod.why.rows import TracedLine
 from katod.why.trace import Trace
 
 
-class _Made(NamedTuple):
+class _MadeVersion(NamedTuple):
     """A version that was made of the file in another work tree, with the origins from there; perhaps just as it is."""
 
     rows: list[TracedLine]
@@ -44,13 +44,13 @@ class _OtherTree:
             left, brought = self._traces
             self._traces = [brought.unless(edit.cause, left)]
 
-    def made(self, lines: Sequence[HashedLine]) -> _Made | None:
+    def made(self, lines: Sequence[HashedLine]) -> _MadeVersion | None:
         """Return a version that was made of the file here, None if it is not known to be."""
         traces = self._traces[::-1]
         for trace in traces:
             if trace.is_at(lines):
-                return _Made(carried(trace.rows, lines), is_same=True)
-        return next((_Made(rows, is_same=False) for trace in traces if (rows := trace.arrived(lines))), None)
+                return _MadeVersion(carried(trace.rows, lines), is_same=True)
+        return next((_MadeVersion(rows, is_same=False) for trace in traces if (rows := trace.arrived(lines))), None)
 
     def leave(self, lines: Sequence[HashedLine]) -> bool:
         """Note that a version was made of the file here; return whether it has what was written here."""
@@ -92,19 +92,24 @@ class Timelines:
 
     def version(self, lines: Sequence[HashedLine]) -> None:
         """Take the file as it is in a version."""
-        found: _Made | None = None
-        is_news = not self._here.is_like_version(lines)
+        made = self._made_elsewhere(lines)
+        self._here.version(lines, made.rows if made else ())
+        if made and made.is_same:
+            # By a call that writes the whole file, it is not certain what of the versions before it was new.
+            self._here.learn([row.unexplained() if row.cause in self._whole else row for row in made.rows])
+
+    def _made_elsewhere(self, lines: Sequence[HashedLine]) -> _MadeVersion | None:
+        """Return a version that was made in another work tree; what was written in the others waits for a later one."""
+        found: _MadeVersion | None = None
+        is_known = self._here.is_like_version(lines)
         for tree, other in list(self._others.items()):
-            made = other.made(lines) if is_news and not found else None
+            made = None if found or is_known else other.made(lines)
             is_done = made is not None and other.leave(lines)
             other.hand_over(self._here)
             if is_done:
                 del self._others[tree]
             found = found or made
-        self._here.version(lines, found.rows if found else ())
-        if found and found.is_same:
-            # By a call that writes the whole file, it is not certain what of the versions before it was new.
-            self._here.learn([row.unexplained() if row.cause in self._whole else row for row in found.rows])
+        return found
 
     def deleted(self) -> None:
         """Take the file as deleted: nothing of it comes back."""
