@@ -1,7 +1,8 @@
 """The time zone of this machine, by its name in the zone database: times in transcripts are frozen by it.
 
 Most machines have a link to a file of the database. Where a container or a small system has a copy, or `TZ` is a rule
-as in POSIX (`CET-1CEST`), the zone is looked for that has the same rule now, and differs least in the past.
+as in POSIX (`CET-1CEST`), the zone is looked for that has the same rule now, and differs least in the past. A rule that
+does not say when summer time is has that of the zone, where the system would take that of the United States.
 """
 
 import os
@@ -26,6 +27,8 @@ _TIME: Final = r"[+-]?[0-9]{1,3}(?::[0-9]{2}){0,2}"
 _POSIX: Final = re.compile(
     rf"({_ABBREVIATION})({_TIME})(?:({_ABBREVIATION})({_TIME})?((?:,[JM]?[0-9.]+(?:/{_TIME})?){{2}})?)?"
 )
+# When summer time begins and ends in a rule that does not say so, for the system: as in the United States.
+_ASSUMED: Final = (("M3.2.0", 7200), ("M11.1.0", 7200))
 _CHANGED_AT: Final = "2"  # o'clock, if a rule does not say so
 _HEAD: Final = Struct(">20x6I")
 _RULE: Final = re.compile(rb"\n([!-~]+)\n")
@@ -146,8 +149,12 @@ def _by_rule(rule: str, own: str) -> str:
 def _with(rule: str, wanted: _Clocks) -> str:
     """Return the zone with a rule, one in which it has these abbreviations first: they tell countries."""
     rules = [(name, _rule_of(known).decode()) for name, known in _known(zone_called(rule[:3]))]
-    same = (name for name, known in rules if rule in (known, known.partition(",")[0]))
-    return next(same, "") or next((name for name, known in rules if _Clocks.of(known) == wanted), "")
+    if same := next((name for name, known in rules if rule in (known, known.partition(",")[0])), ""):
+        return same
+    clocks = [(name, _Clocks.of(known)) for name, known in rules]
+    dated = wanted._replace(changes=wanted.changes or _ASSUMED)
+    like = next((name for name, known in clocks if known == dated), "")
+    return like or next((name for name, known in clocks if wanted.fits(known)), "")
 
 
 def _rule_in(zone: str) -> str:

@@ -53,6 +53,11 @@ class Edit(NamedTuple):
     tree: str = ""
     is_certain: bool = True
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the call wrote the whole file."""
+        return any(change.is_whole for change in self.changes)
+
 
 def edits_of(call: EditingCall, session: SessionKey, hasher: LineHasher) -> Iterator[tuple[str, Edit]]:
     """Yield the edits of a call, each with the whole path of its file; not of paths that no file has."""

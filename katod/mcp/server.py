@@ -25,6 +25,7 @@ from katod.store.integrity import HOW_TO_REPAIR, DatabaseError
 _LONGEST: Final = 1000  # characters of an error
 _GIVEN: Final = 80  # characters of an argument that is repeated in one
 _NONE: Final = "invalid request: it does not match the protocol, or contains invalid Unicode"
+_OF_A_MESSAGE: Final = 2  # names lead to a part of a message: its kind, and the part
 _HINTS: Final = types.ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
@@ -74,9 +75,8 @@ def refusal(error: Exception) -> types.JSONRPCError | None:
 
     Raises nothing: no line that a client sends ends the server.
     """
-    line = error.errors()[0]["input"] if isinstance(error, ValidationError) else ""
     try:
-        row = json.loads(line)
+        row = _row_of(error) if isinstance(error, ValidationError) else {}
         name = row["id"] if "method" in row else None
         str(name).encode()
         if type(name) not in (str, int):  # true is an `int`, but no id
@@ -86,6 +86,16 @@ def refusal(error: Exception) -> types.JSONRPCError | None:
         )
     except Exception:  # noqa: BLE001 - not JSON, too deep, without an id, or with one that is an unpaired surrogate
         return None
+
+
+def _row_of(error: ValidationError) -> Any:
+    """Return the row that is not valid: all of it is beside what it lacks, of each kind of message that it is not."""
+    for wrong in error.errors(include_url=False, include_context=False):
+        if not wrong["loc"]:
+            return json.loads(wrong["input"])  # no JSON for a strict parser
+        if wrong["type"] == "missing" and len(wrong["loc"]) == _OF_A_MESSAGE:
+            return wrong["input"]
+    return {}
 
 
 def listed_tools() -> list[types.Tool]:

@@ -21,7 +21,8 @@ _MATTER_END: Final = re.compile(r"\n---[ \t]*\n")
 _MOST_MATTER: Final = 8 * 1024  # characters
 SPEAKERS: Final = ("## ", "### ")  # no heading of a message has so few signs
 _HEADING: Final = re.compile(r"#{1,6}[ \t]")
-_FENCE: Final = re.compile(r" {0,3}(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)")
+_FENCE: Final = re.compile(r" {0,3}(?:`{3,}(?=[^`\n]*$)|~{3,})")
+_OPENING: Final = re.compile(r"(?:`{3,}(?=[^`\n]*$)|~{3,})[^\n]*")
 _LETTER: Final = re.compile(r"[^\W\d_]")  # what follows a cut is one: no line of Markdown's own begins with it
 _TO_WORD: Final = re.compile(rf".{{{_LONGEST_LINE // 2},{_LONGEST_LINE - 1}}}\s(?={_LETTER.pattern})", re.DOTALL)
 _TO_LETTER: Final = re.compile(rf".{{{_LONGEST_LINE // 2},{_LONGEST_LINE}}}(?={_LETTER.pattern})", re.DOTALL)
@@ -42,21 +43,37 @@ class Section(NamedTuple):
     is_heading: bool = False
 
 
+class _Fence(NamedTuple):
+    """A block of code that is open: the lines that open it again and end it, indented as the list that it is in."""
+
+    opening: str
+    closing: str
+
+
 class _Followed:
     """Follows a message, to tell which of its lines are code or HTML."""
 
     def __init__(self) -> None:
         self._blocks = PrintedBlocks()
         self._is_code = False  # in a block of code at the left margin
+        self.fence: _Fence | None = None
 
-    def take(self, line: str, *, is_fence: bool) -> None:
-        """Follow one more line; of a block of code, only its ends are parsed: that is faster."""
-        if is_fence or not self._is_code:
-            self._blocks.take(line)
-            self._is_code = is_fence and self._blocks.is_in_code
+    def take(self, line: str) -> None:
+        """Follow one more line; of a block of code at the left margin, only its ends are parsed: that is faster."""
+        if self._is_code and not _FENCE.match(line):
+            return
+        self._blocks.take(line)
+        found = self._blocks.fence
+        self._is_code = found is not None and not found[0]
+        closing = "".join(found) if found else ""
+        if found is None:
+            self.fence = None
+        elif self.fence is None or self.fence.closing != closing:
+            opening = _OPENING.search(line)
+            self.fence = _Fence(found[0] + (opening[0] if opening else found[1]), closing)
 
     def holds(self, line: str) -> bool:
-        """Return whether the next line, one that begins like a heading with a speaker, is code or HTML."""
+        """Return whether the next line, one that begins like a heading, is code or HTML."""
         return self._blocks.holds(line)
 
 
@@ -70,7 +87,6 @@ class Sections:
         self._written: list[str] = []
         self._size = 0
         self._is_cut = False  # within a line
-        self._fence: re.Match[str] | None = None  # the opening of the block of code that is not closed yet
         self._message = _Followed()
         self._is_heading = False  # the first line is one with a speaker
 
@@ -89,7 +105,7 @@ class Sections:
         rest, self._rest = self._rest, ""
         if rest:
             yield from self._take_line(f"{rest}\n")
-        yield from self._cut()
+        yield from self._cut(self._message.fence)
 
     def _take_line(self, line: str) -> Iterator[Section]:
         begin = 0
@@ -102,16 +118,18 @@ class Sections:
     def _take_part(self, part: str) -> Iterator[Section]:
         """Take a line, or a part of one that is too long; what goes on behind a cut is shown as a line of words."""
         line = self._whole(part)
-        is_held = line.startswith(SPEAKERS) and self._message.holds(line)  # it is code or HTML
-        yield from self._before(line, is_held=is_held)
-        line = f"\\{line}" if is_held and self._fence is None else line
+        if _HEADING.match(line):
+            if not self._message.holds(line):
+                yield from self._before(line)
+            elif line.startswith(SPEAKERS) and self._message.fence is None:
+                line = f"\\{line}"  # it is HTML
         self._lines.append(line)
         self._written.append(part)
         self._size += len(line)
-        self._follow(line)
-        is_gap = self._fence is None and not line.strip()
+        self._message.take(line[:-1])
+        is_gap = self._message.fence is None and not line.strip()
         if self._size > self._most or (is_gap and self._size > _LONG):
-            yield from self._cut()
+            yield from self._cut(self._message.fence)
 
     def _whole(self, part: str) -> str:
         """Return a part as a line."""
@@ -120,37 +138,19 @@ class Sections:
         line = f"{part}\n" if self._is_cut else part
         return f"{_GOES_ON}{line}" if goes_on and not _LETTER.match(line) else line
 
-    def _before(self, line: str, *, is_held: bool) -> Iterator[Section]:
-        """Cut before a heading."""
-        if line.startswith(SPEAKERS):
-            if not is_held:
-                yield from self._begin_message()
-        elif self._fence is None and _HEADING.match(line):
-            yield from self._cut()
-
-    def _begin_message(self) -> Iterator[Section]:
-        """Cut before a heading with a speaker: nothing of a message goes on behind it."""
+    def _before(self, line: str) -> Iterator[Section]:
+        """Cut before a heading: no block goes on behind it, and behind one with a speaker nothing of a message."""
         yield from self._cut()
-        self._lines, self._fence = [], None
-        self._message, self._is_heading = _Followed(), True
+        if line.startswith(SPEAKERS):
+            self._message, self._is_heading = _Followed(), True
 
-    def _follow(self, line: str) -> None:
-        """Note which blocks a line begins or ends."""
-        found = _FENCE.match(line)
-        self._message.take(line[:-1], is_fence=found is not None)
-        if found is None:
-            return
-        if self._fence is None:
-            self._fence = found
-        elif found[1].startswith(self._fence[1]) and not found[2].strip():
-            self._fence = None
-
-    def _cut(self) -> Iterator[Section]:
+    def _cut(self, fence: _Fence | None = None) -> Iterator[Section]:
+        """Yield the lines so far; code that goes on behind them is closed, and opened again."""
         text, written = "".join(self._lines), "".join(self._written)
         self._lines, self._written, self._size = [], [], 0
-        if self._fence is not None and text.strip():
-            text += f"{self._fence[1]}\n"
-            self._lines = [f"{self._fence[0]}\n"]
+        if fence is not None and text.strip():
+            text += f"{fence.closing}\n"
+            self._lines = [f"{fence.opening}\n"]
         if text.strip():
             yield Section(text, written, self._is_heading)
         self._is_heading = False

@@ -47,6 +47,7 @@ _PROMPT_FOLD: Final = re.compile(
     rf"\n+<details>\n<summary>{SIGN} {_IN_PROMPT}\n\n(`{{3,}})text\n(.*?)\n\1\n\n{_END}\n*", re.DOTALL
 )
 _PAGE_PROMPT_FOLD: Final = re.compile(rf"<details>\n<summary>{_IN_PROMPT}\n(.*?)\n{_END}", re.DOTALL)
+_ITEM: Final = f"- {SIGN}"
 _AFTER_ITEMS: Final = re.compile(r"\n+(?![- \n])")
 _BETWEEN: Final = re.compile(rf"<details>\n<summary>{SIGN} <b>([^<>\n]+)</b> ·")
 _PAGE_BETWEEN: Final = re.compile(r'<details class="between">\n<summary><b>([^<>\n]+)</b>')
@@ -57,6 +58,10 @@ _PIECES: Final = re.compile(r'(?=<h[1-6][ >]|<details[ >]|</details>|<div class=
 _PAGE_SPEAKER: Final = re.compile(
     r'<h[1-6] class="speaker[^>]*>(?:<a [^>]*>)?([^<]*)(?:</a>)?(?:<span[^>]*>[^<]*</span>)?(?:<time>([^<]*)</time>)?'
 )
+_PAGE_NAMED: Final = re.compile(r"<details>\n<summary>(?:<b>([^<>\n]+)</b>(?: |</summary>)|(Thinking)</summary>)")
+_PAGE_TOOL: Final = re.compile(
+    r'<div class="tool"><b>([^<>\n]*)</b>.*?</div>(?:\s*<div class="outcome">.*?</div>)*', re.DOTALL
+)
 _PAGE_TITLE: Final = re.compile(r"<title>([^<]*)</title>")
 _PAGE_ABOUT: Final = re.compile(
     r'<p class="about">([^<]*?) (?:\d[^<·]*)?(?:· ([^<·]*?) )?(?:· [^<]*? )??· (\d{4}-\d\d-\d\d) [^<(]*\(([^)<]*)\)</p>'
@@ -66,7 +71,11 @@ _PROMPTS: Final = "<nav>"  # the list of prompts at the end of a page
 _MARKUP: Final = re.compile(r"<[^>]*>")
 _HEAD: Final = 4096  # characters
 _TITLE: Final = re.compile(r"\s*# [^\n]*\n")
-_EMPHASISED: Final = re.compile(r"\*(?!\*)[^\n]+(?<!\*)\*")  # so katod notes an error, or another model
+# So katod notes an error or another model; a person may emphasise words, too.
+_NOTED: Final = re.compile(
+    r"\*(?:(?:(?:Error|Model|Title): |Context compacted|Conversation (?:cleared|rewound)|\d+ turns? rolled back)[^\n]*"
+    r"|Interrupted|Messages taken back|Plan accepted)\*"
+)
 _OWN_NOTE: Final = f"{SIGN} Note"
 _NOTE: Final = "Note"  # the speaker of what a person wrote above the first heading
 _FRONT: Final = "---\ntitle:"
@@ -168,8 +177,14 @@ def _read_text(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, st
         elif found:
             yield heading, heading.speaker, _without_heading(piece, found.end() - begin)
         else:
-            read = _pieces(piece, heading.speaker) if heading.speaker else _pieces_above(piece)
-            yield from ((heading, speaker, words) for speaker, words in read)
+            yield from ((heading, speaker, words) for speaker, words in _pieces_below(piece, heading))
+
+
+def _pieces_below(piece: str, heading: _Heading) -> Iterator[tuple[str, str]]:
+    """Yield the pieces below a heading, or above the first one; a file that is not katod's is a person's."""
+    if not heading.speaker and heading.day:
+        return _pieces_above(piece)
+    return _pieces(piece, heading.speaker or _NOTE)
 
 
 def _named(name: str) -> str:
@@ -202,11 +217,21 @@ def _next_boundary(text: str, begin: int) -> int | None:
     is_fold = _IS_FOLD.match(text, begin) is not None
     for found in _outside_fences(text, _behind_own(text, begin)):
         is_end = found["end"] is not None
-        if is_end and not is_fold:
+        is_behind_items = is_end and _behind_items(text, begin, len(text)) == found.start()
+        if is_end and not (is_fold or is_behind_items):
             continue
         is_certain = found["own"] or (is_end and text.find("<details", begin + 1, found.start()) < 0)
         return found.start() if is_certain else _next_read_closely(text, begin, is_fold=is_fold)
     return None
+
+
+def _behind_items(text: str, begin: int, end: int) -> int | None:
+    """Return where what follows tool lines begins, None if the passage does not begin with one, or nothing follows.
+
+    An end of a fold there is that of katod's own fold around the lines: no message begins with one.
+    """
+    found = _AFTER_ITEMS.search(text, begin, end) if text.startswith(_ITEM, begin) else None
+    return found.end() if found else None
 
 
 def _outside_fences(text: str, begin: int) -> Iterator[re.Match[str]]:
@@ -256,20 +281,19 @@ def _after_fence(fence: str, line: str) -> str:
 
 def _pieces(piece: str, speaker: str) -> Iterator[tuple[str, str]]:
     """Yield a tool line and what follows it, each with who says it; any other piece is one."""
-    end = len(piece)
-    if piece.startswith(f"- {SIGN}") and (found := _AFTER_ITEMS.search(piece)):
-        end = found.start()
+    begin = _behind_items(piece, 0, len(piece))
+    end = len(piece) if begin is None else begin
     name = _NAMED.match(piece, 0, end)
-    yield f"{speaker} {SIGN} {name[name.lastindex or 0]}" if name else speaker, piece[:end]
+    yield f"{speaker} {SIGN} {name[name.lastindex or 0]}" if name else speaker, piece[:end].rstrip("\n")
     if words := piece[end:].strip("\n"):
         yield speaker, words
 
 
 def _pieces_above(piece: str) -> Iterator[tuple[str, str]]:
-    """Yield the same of what stands above the first heading: what katod notes there, no person has said."""
+    """Yield the same of what stands above a transcript's first heading: katod's notes there, no person has said."""
     for speaker, words in _pieces(piece, _NOTE):
         parts = words.split("\n\n") if speaker == _NOTE else [words]
-        for is_own, alike in groupby(parts, lambda part: _EMPHASISED.fullmatch(part.strip("\n")) is not None):
+        for is_own, alike in groupby(parts, lambda part: _NOTED.fullmatch(part.strip("\n")) is not None):
             if text := "\n\n".join(alike).strip("\n"):
                 yield _OWN_NOTE if is_own else speaker, text
 
@@ -339,17 +363,39 @@ def page_passages(text: str) -> Iterator[Passage]:
 
 
 def _read_page(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, str]]:
+    folds = list[str]()  # that are open, each with who says what is in it, if it is one of katod's
     for piece in _PIECES.split(_PAGE_PROMPT_FOLD.sub(r"\1", text)):
         if piece.startswith(_PROMPTS):
             return
-        found = _PAGE_SPEAKER.match(piece)
-        if found:
-            heading = _next(heading, found)
-        between = _PAGE_BETWEEN.match(piece)
-        begin = between or found
-        shown = unescape(_MARKUP.sub("", piece[begin.end() if begin else 0 :])).strip()
-        if shown and (between or heading.speaker):
-            yield heading, _named(between[1]) if between else heading.speaker, shown
+        if found := _PAGE_SPEAKER.match(piece):
+            heading, folds = _next(heading, found), []
+        elif piece.startswith(_END):
+            del folds[-1:]
+        elif piece.startswith("<details"):
+            folds.append(_page_fold(piece, heading.speaker))
+        if speaker := next(filter(None, folds), heading.speaker):
+            begin = _PAGE_BETWEEN.match(piece) or found
+            read = _page_pieces(piece[begin.end() if begin else 0 :], speaker)
+            yield from ((heading, name, shown) for name, shown in read)
+
+
+def _page_fold(piece: str, speaker: str) -> str:
+    """Return who says what is in a fold of katod's that begins here, an empty string for any other one."""
+    if between := _PAGE_BETWEEN.match(piece):
+        return _named(between[1])
+    name = _PAGE_NAMED.match(piece) if speaker else None
+    return f"{speaker} {SIGN} {unescape(name[name.lastindex or 0])}" if name else ""
+
+
+def _page_pieces(piece: str, speaker: str) -> Iterator[tuple[str, str]]:
+    """Yield a tool line with its outcomes and what follows it, each with who says it; any other piece is one."""
+    tool = _PAGE_TOOL.match(piece)
+    parts = [(speaker, piece[tool.end() if tool else 0 :])]
+    if tool:
+        parts.insert(0, (f"{speaker.partition(f' {SIGN} ')[0]} {SIGN} {unescape(tool[1])}", tool[0]))
+    for name, part in parts:
+        if shown := unescape(_MARKUP.sub("", part)).strip():
+            yield name, shown
 
 
 def jsonl_event(line: bytes) -> Event | None:

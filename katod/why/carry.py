@@ -113,8 +113,11 @@ def surviving(before: Rows, after: Rows) -> tuple[list[TracedLine], list[list[Tr
     """
     had, has = _telling(before), _telling(after)
     doubtful = {cause for cause, count in had.items() if has[cause] < count * _LEFT}
-    lost = [[row for row in before if row.cause == cause] for cause in doubtful if not has[cause]]
-    return list(_without_chance(before, after, doubtful)), lost
+    lost = {cause: list[TracedLine]() for cause in doubtful if not has[cause]}
+    for row in before if lost else ():
+        if row.cause in lost:
+            lost[row.cause].append(row)
+    return list(_without_chance(before, after, doubtful)) if doubtful else list(after), list(lost.values())
 
 
 def _telling(rows: Iterable[TracedLine]) -> Counter[Cause]:
@@ -123,8 +126,8 @@ def _telling(rows: Iterable[TracedLine]) -> Counter[Cause]:
 
 
 def _without_chance(before: Rows, after: Rows, doubtful: set[Cause]) -> Iterator[TracedLine]:
-    counts = Counter(row.line.loose for row in after) if doubtful else Counter[int]()
-    replaced = {cause for cause in doubtful if _is_replaced(before, counts, cause)}
+    counts = Counter(row.line.loose for row in after)
+    replaced = _replaced(before, counts, doubtful)
     for cause, group in groupby(after, key=lambda row: row.cause):
         run = list(group)
         if cause not in doubtful or _weight(run) >= _SURE:
@@ -144,10 +147,12 @@ def _is_likely(row: TracedLine, counts: Counter[int]) -> bool:
     return row.line.weight >= _LIKELY and counts[row.line.loose] == 1
 
 
-def _is_replaced(before: Iterable[TracedLine], now: Container[int], cause: Cause) -> bool:
-    """Return whether most of what is not of this edit is gone: the file is another one, with some lines in common."""
-    rest = [row.line.loose for row in before if row.line.is_telling and row.cause != cause]
-    return sum(line in now for line in rest) < max(1, len(rest) * _LEFT)
+def _replaced(before: Iterable[TracedLine], now: Container[int], causes: Iterable[Cause]) -> set[Cause]:
+    """Return for which edits most of what is not theirs is gone: the file is another one, with some lines in common."""
+    telling = [row for row in before if row.line.is_telling]
+    had = Counter(row.cause for row in telling)
+    has = Counter(row.cause for row in telling if row.line.loose in now)
+    return {cause for cause in causes if has.total() - has[cause] < max(1, (had.total() - had[cause]) * _LEFT)}
 
 
 def adopted(part: Rows, rows: Rows, is_new: Sequence[bool], *, is_late: bool) -> list[TracedLine] | None:

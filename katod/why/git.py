@@ -63,9 +63,18 @@ class Repository:
     @cached_property
     def roots(self) -> list[str]:
         """The directories of its work trees: this one, and others of the same repository. Raises GitError."""
+        return list(dict.fromkeys([str(self.root), *self._listed]))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """How a clone of it may be called: like this work tree, or like the main one. Raises GitError."""
+        main = [Path(root).name.removesuffix(".git") for root in self._listed[:1]]
+        return list(dict.fromkeys(filter(None, [self.root.name, *main])))
+
+    @cached_property
+    def _listed(self) -> list[str]:
         answer = run(self.root, "worktree", "list", "--porcelain", "-z")
-        found = [os.fsdecode(line[9:]) for line in answer.split(b"\0") if line.startswith(b"worktree ")]
-        return list(dict.fromkeys([str(self.root), *found]))
+        return [os.fsdecode(line[9:]) for line in answer.split(b"\0") if line.startswith(b"worktree ")]
 
     def added(self, commit: str) -> dict[str, list[int]]:
         """Return the lines that a commit adds to each file, against its first parent. Raises GitError."""

@@ -102,12 +102,19 @@ def _cloned(repository: Repository, cwd: str) -> Iterator[str]:
     place: PurePath = PureWindowsPath(cwd) if is_windows(cwd) else PurePosixPath(cwd)
     if not place.is_absolute() or any(place.is_relative_to(root) for root in repository.roots):
         return
-    name = repository.root.name
-    folders = [folder for folder in (place, *place.parents) if folder.name == name] or [place / name]
-    if len(folders) > 1:
-        folders = [folder for folder in folders if (repository.root / place.relative_to(folder)).is_dir()]
-    if len(folders) == 1:
-        yield from _spellings(folders[0])
+    for folder in _folders(repository, place):
+        yield from _spellings(folder)
+
+
+def _folders(repository: Repository, place: PurePath) -> list[PurePath]:
+    """Return the folder with the repository's name that a place is in, or those that may be in it."""
+    names = repository.names
+    around = [folder for folder in (place, *place.parents) if folder.name in names]
+    if not around:
+        return [place / name for name in names]
+    if len(around) > 1:
+        around = [folder for folder in around if (repository.root / place.relative_to(folder)).is_dir()]
+    return around if len(around) == 1 else []
 
 
 def _spellings(folder: PurePath) -> tuple[str, ...]:

@@ -5,8 +5,10 @@ in the last version: what was done since was thrown away. If they are not there 
 on lines that are not known, until a version has what it wrote. The later that is, the more of it has to be there.
 """
 
+from collections import Counter
 from collections.abc import Container, Sequence
 from functools import cached_property
+from itertools import compress
 from typing import Final
 
 from katod.edits.edits import Cause, Edit, LineChange
@@ -16,6 +18,7 @@ from katod.why.carry import MUCH, adopted, carried, surviving, without_lonely, w
 from katod.why.rows import Rows, TracedLine, applied, replaced
 
 _MOST_WAITING: Final = 64
+_LEFT: Final = 1 / 2  # of the telling lines of an edit; it waits for a later version that has so few of them
 _ARRIVED: Final = 3 / 4  # of the telling lines that were written in another work tree
 
 
@@ -53,6 +56,10 @@ class Trace:
             for change in edit.changes:
                 self._change(edit.cause, change)
         self._since.append(edit)
+
+    def fits(self, edit: Edit) -> bool:
+        """Return whether all changes of an edit can be applied to the file as it is."""
+        return self._edited(self.rows, edit) is not None
 
     def _change(self, cause: Cause, change: LineChange) -> None:
         if (rows := self._changed(self.rows, cause, change)) is not None:
@@ -126,22 +133,56 @@ class Trace:
         other.rows = other._version = list(self._version)
         return other
 
+    def brought_to(self, other: "Trace") -> "Trace":
+        """Return the file as it is here if the last version of another trace was made of it, or was checked out."""
+        brought = other.forked()
+        unknown = {row.line.loose for row in brought.rows if row.origin is None}
+        if any(row.origin and row.line.is_telling and row.line.loose in unknown for row in self.rows):
+            rows, _ = surviving(self.rows, carried(self.rows, [row.line for row in brought.rows]))
+            brought.learn(rows)
+        return brought
+
+    def unless(self, cause: Cause, other: "Trace") -> "Trace":
+        """Return the same file, in which a call wrote only the lines that it wrote in another trace of it, too."""
+        self.rows = [there if row.cause == cause else row for row, there in zip(self.rows, other.rows, strict=True)]
+        return self
+
+    def learn(self, rows: Rows) -> None:
+        """Take the origins of the same lines from elsewhere where they are not known, just after a version."""
+        self.rows = self._version = without_lonely(_filled(self.rows, rows, [True] * len(rows)))
+
+    def is_at(self, lines: Sequence[HashedLine]) -> bool:
+        """Return whether the file is just like a version."""
+        return _are_same(self.rows, lines)
+
+    def is_like_version(self, lines: Sequence[HashedLine]) -> bool:
+        """Return whether a version is just like the last one."""
+        return _are_same(self._version, lines)
+
     def arrived(self, lines: Sequence[HashedLine]) -> list[TracedLine]:
         """Return a version that was made of the file as it is here, with origins; empty if it is not known to be.
 
-        It was if the file is just like that, or if most of what was written here is in it, and so much that somebody
-        else hardly wrote the same.
+        It was if most of what was written here is in it, and so much that somebody else hardly wrote the same.
         """
-        if len(self.rows) == len(lines) and all(
-            row.line.exact == line.exact for row, line in zip(self.rows, lines, strict=True)
-        ):
-            return carried(self.rows, lines)
         causes = {edit.cause for edit in self._since}
         ours, there = _telling_of(causes, self.rows), {line.loose for line in lines}
         if not _is_most(ours, [row for row in ours if row.line.loose in there]):
             return []  # which costs less to say than where they are
         rows = carried(self.rows, lines)
         return rows if _is_most(ours, _telling_of(causes, rows)) else []
+
+    def leave(self, lines: Sequence[HashedLine]) -> bool:
+        """Forget the edits that a version has that was made of the file; return whether these are all.
+
+        It may be the first of several: after a rebase, all of them are later than the edits.
+        """
+        there = {line.loose for line in lines}
+        wrote = Counter(row.cause for row in self.rows if row.line.is_telling)
+        has = Counter(row.cause for row in self.rows if row.line.is_telling and row.line.loose in there)
+        left = [has[edit.cause] < wrote[edit.cause] * _LEFT for edit in self._since]
+        self._handed = sum(left[: self._handed])
+        self._since = list(compress(self._since, left))
+        return not self._since
 
     def hand_over(self, other: "Trace") -> None:
         """Have what each edit wrote here wait for a version in another work tree, which it did not do before."""
@@ -168,6 +209,10 @@ def _filled(rows: Rows, others: Rows, wanted: Sequence[bool]) -> list[TracedLine
         other if is_wanted and row.origin is None else row
         for row, other, is_wanted in zip(rows, others, wanted, strict=True)
     ]
+
+
+def _are_same(rows: Rows, lines: Sequence[HashedLine]) -> bool:
+    return len(rows) == len(lines) and all(row.line.exact == line.exact for row, line in zip(rows, lines, strict=True))
 
 
 def _is_most(ours: Rows, theirs: Rows) -> bool:

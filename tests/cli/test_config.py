@@ -55,7 +55,7 @@ def test_check_fails_for_a_mistake(world):
 def test_check_says_that_the_zone_of_the_machine_is_not_known(world, monkeypatch):
     """Times would be in UTC without a word; a zone that is chosen is none of the machine's."""
     world.config.write_text("")
-    monkeypatch.setenv("TZ", "XYZ-1XYS")
+    monkeypatch.setenv("TZ", "XYZ-5:17")
     world.cli("config", "check")
     assert "the time zone of this machine is not known, so that all times are in UTC" in world.said
     world.configure(time_zone="Asia/Tokyo")

@@ -239,6 +239,16 @@ def test_the_command_that_is_shown_shows_what_was_found(world):
         assert "basket" in world.cli(*shlex.split(command)[1:])
 
 
+def test_what_no_transcript_shows_is_not_looked_for_in_one(world):
+    """The model read it, as context before the prompt; the command shows the session."""
+    make = Codex()
+    context = make.user("<environment_context>\n<cwd>/home/me/basket</cwd>\n</environment_context>")
+    world.session(2, "codex").append(make.meta(), context, make.user("go"))
+    *_, speaker, _, command = world.cli("search", "--all", "basket", "environment").strip().split("\t")
+    assert (speaker, "--find" in command) == ("Codex ▸ context", False)
+    assert "go" in world.cli(*shlex.split(command)[1:])
+
+
 def test_json_has_one_object_a_hit(talked):
     """With everything that the table shows, and nothing empty."""
     row = orjson.loads(talked.cli("search", "--json", "kept"))

@@ -9,8 +9,12 @@ import sys
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import mcp_types as types
 import pytest
+from pydantic import ValidationError
 
+from katod.mcp.server import refusal
+from tests.looping import each
 from tests.support.records import SESSION, Claude, Codex
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -222,6 +226,28 @@ def test_half_a_character_is_refused_by_id(talked):
     assert [answer["id"] for answer in answers] == [1, 2, 4]
     assert "invalid Unicode" in answers[1]["error"]["message"]
     assert "result" in answers[2]
+
+
+@each(
+    "line, number",
+    [
+        ('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":["list_sessions"]}', 2),
+        ('{"jsonrpc":"2.0","id":"a","method":"tools/list","params":"x"}', "a"),
+        ('{"id":3,"method":"tools/list"}', 3),
+        ('{"jsonrpc":"1.0","id":4,"method":"tools/list","params":{"id":5}}', 4),
+        ('{"jsonrpc":"2.0","id":6,"method":{"id":7}}', 6),
+        ('{"jsonrpc":"2.0","id":8,"method":"x","params":{"query":"\\ud83d"}}', 8),
+        ('{"jsonrpc":"2.0","id":9,"result":5}', None),
+        ('{"jsonrpc":"2.0","method":"notifications/x","params":[1]}', None),
+        ('[{"id":10,"method":"x"}]', None),
+    ],
+)
+def test_a_request_that_is_not_valid_is_refused_by_id(line, number):
+    """Whichever part of it is wrong: its client would wait for an answer."""
+    with pytest.raises(ValidationError) as failed:
+        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    refused = refusal(failed.value)
+    assert (refused and refused.id) == number
 
 
 @pytest.mark.parametrize("line", ["[" * 100_000, '{"method":"x","id":true}', '{"method":"x","id":' + "9" * 5000 + "}"])

@@ -29,7 +29,7 @@ def test_nothing_is_lost_however_the_text_arrives(text, at):
     assert cut(text[:at], text[at:]) == whole
     shown, said = "".join(whole).split(), text.split()
     assert shown[: len(said)] == said
-    assert set("".join(shown[len(said) :])) <= {"`", "~"}
+    assert set("".join(shown[len(said) :])) <= {"`", "~", ">"}
 
 
 def test_a_section_ends_before_a_heading():
@@ -128,6 +128,32 @@ def test_messages_begin_where_passages_do(piece):
     headings = [section.shown.partition("\n")[0] for section in _sections(text) if section.is_heading]
     assert headings == ["## You · 11:00", "### Claude · 11:01", "## You · 11:02"]
     assert [passage.time[11:16] for passage in markdown_passages([text])] == [""] * 3
+
+
+FENCES = [
+    "<details>\n<summary>Logs</summary>\n```\nfirst\n\nsecond\n```\n</details>", "1. ```sh\n   ls\n   ```", "<pre>\n```\n</pre>",
+    "- a\n\n  ~~~\n  # b\n  ~~~\n- ```\n  c\n  ```", "> ```\n> a\n\nb", "- ```\n  a\n# b", "<div>\n# ```\n</div>", "<!--\n~~~\n\n~~~\n",
+]  # fmt: skip
+
+
+@each("said", FENCES)
+def test_only_code_that_is_cut_is_closed(said):
+    """What looks like a fence in HTML is none, and one in a list ends with it: nothing is added before a heading."""
+    text = f"## You · 11:00\n\n{neutral(said)}\n\n### Claude · 11:01\n\n- ```\n  open\n## You · 11:02\n\nDone.\n"
+    assert "".join(cut(text)) == text
+    assert [section.is_heading for section in _sections(text)].count(True) == 3
+
+
+def test_code_in_a_list_is_cut_within_the_list():
+    """Its fences are indented as it is, and blank lines in it are no gaps."""
+    for lead, line in (("1. ", "   "), ("> ", "> "), ("> - ", ">   ")):
+        text = f"{lead}```js\n" + f"{line}x = 1;\n{line.rstrip()}\n" * 4000 + f"{line}```\n"
+        first, *rest = cut(text)
+        assert first.startswith(f"{lead}```js\n")
+        assert first.endswith(f"\n{line}```\n")
+        assert all(section.startswith(f"{line}```js\n{line.rstrip()}") for section in rest)
+        assert rest[-1].endswith(f"\n{line}```\n")
+        assert 1 <= len(rest) <= 3
 
 
 def test_of_a_huge_message_little_is_kept():

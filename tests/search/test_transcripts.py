@@ -128,15 +128,35 @@ def test_what_a_person_writes_above_the_first_heading_is_a_note():
     assert [p.speaker for p in markdown_passages([text.replace("Mine.\n\n", "")])] == ["You"]
 
 
+NOTES_HEAD = '---\ntitle: "x"\nagent: claude-code\ndate: 2026-02-10\n---\n\n# x\n\nClaude Code 2.1 · shop\n\n'
+
+
 def test_what_katod_notes_above_the_first_heading_is_said_by_nobody():
     """An error or another model; what a person writes around it is said, its parts apart from katod's."""
-    notes = "*Error: Rate limit exceeded*\n\n*Model: auto → gpt-5-mini*"
-    text = f"Mine,\n\nand *more*.\n\n{notes}\n\n**Mine, too**\n\n## You · 10:01 · Hello\n\n*Mine*\n"
+    notes = "*Error: Rate limit exceeded*\n\n*Model: auto → gpt-5-mini*\n\n*Interrupted*"
+    text = f"{NOTES_HEAD}Mine,\n\nand *more*.\n\n{notes}\n\n**Mine, too**\n\n*Call them*\n\n## You · 10:01 · Hello\n\n*Mine*\n"
     found = list(markdown_passages([text]))
     assert [(p.speaker, p.text) for p in found] == [
-        ("Note", "Mine,\n\nand *more*."), ("▸ Note", notes), ("Note", "**Mine, too**"), ("You", "Hello\n*Mine*"),
+        ("Note", "Mine,\n\nand *more*."), ("▸ Note", notes), ("Note", "**Mine, too**\n\n*Call them*"), ("You", "Hello\n*Mine*"),
     ]  # fmt: skip
     assert [is_said(p.speaker) for p in found] == [True, False, True, True]
+
+
+@each(
+    "text", ["# Flat\n\n*Call the landlord*\n", "*Error: in my tax return*\n", "---\ntitle: mine\n---\n\n*Model: a*\n"]
+)
+def test_a_file_of_ones_own_is_a_note_as_a_whole(text):
+    """Whatever is emphasised in it, katod has not written it."""
+    (note,) = markdown_passages([text])
+    assert (note.speaker, is_said(note.speaker)) == ("Note", True)
+
+
+@each("path", sorted(GOLDEN.parent.glob("*/*.md")))
+def test_what_katod_prints_above_the_first_heading_is_no_note(path):
+    """Nobody wrote into these files; only what a reviewer found cannot be told from a note."""
+    assert path.stem.startswith("review-mode") or "Note" not in {
+        passage.speaker for passage in markdown_passages([path.read_text()])
+    }
 
 
 @pytest.mark.parametrize("sign", ["Open Settings ▸ **Billing**.", "▸ **Billing**", "▸ <b>Billing</b>", "- a ▸ **b**"])
@@ -146,6 +166,20 @@ def test_an_answer_with_a_sign_is_no_tool(sign):
     for tool in (fold, "- ▸ **Bash** `ls`\n- ▸ **Bash** `ls`"):
         speakers = [p.speaker for p in markdown_passages([f"### Claude\n\n{tool}\n\n## You\n\n{fold}\n\n{sign}\n"])]
         assert speakers[-2:] == ["You ▸ Bash", "You"]
+
+
+@each("said", ["Done.", "1. a\n2. b", "</details>", "<details>\n\na\n\n</details>", "a\n\n</details>", ""])
+def test_the_end_of_a_fold_of_tool_lines_is_said_by_nobody(said):
+    """Nor does what follows begin with it; an end in a message is the message's."""
+    lines = "- ▸ **Bash** `ls`\n- ▸ **Read** `a.py`"
+    fold = f"<details>\n<summary>▸ <b>2 more</b> Bash, Read</summary>\n\n{lines}\n\n</details>"
+    for tools in (f"{lines}\n\n{fold}", lines, f"{fold}\n\n{lines}"):
+        text = f"### Claude\n\n{tools}\n\n{body(said)}\n\n## You · Hi\n"
+        found = list(markdown_passages([text]))
+        assert [(p.speaker, p.text) for p in found if is_said(p.speaker)] == [
+            *([("Claude", body(said))] if said else []), ("You", "Hi"),
+        ]  # fmt: skip
+        assert not any("</details>" in p.text for p in found if not is_said(p.speaker))
 
 
 def test_a_thought_is_not_said():
@@ -213,6 +247,25 @@ def test_pages_of_html_have_passages_too():
         ("You", "2026-03-02T10:00", "a < b"),
         ("Claude", "2026-03-03T10:01", "Yes,\nit is."),
     ]
+
+
+def test_what_a_tool_was_given_on_a_page_is_said_by_nobody():
+    """Nor is what it returned, or a thought; what follows a fold or a tool line is the agent's again."""
+    page = (
+        '<!DOCTYPE html>\n<h3 class="speaker">Claude<time>10:00</time></h3>\n<p>first</p>\n<details>\n<summary><b>Agent</b> '
+        "<i>x</i></summary>\n<pre>given</pre>\n<h4>returned</h4>\n<details>\n<summary>y</summary>\n<p>deep</p>\n</details>\n"
+        "<p>still</p>\n</details>\n<p>second</p>\n<details>\n<summary>Thinking</summary>\n<h4>a</h4>\n</details>\n"
+        '<div class="tool"><b>Bash</b> <code>ls</code></div>\n<div class="outcome">1 line</div>\n<p>third</p>\n'
+        '<details>\n<summary><b>2 more</b> Read</summary>\n<div class="tool"><b>Read</b> a.py</div>\n</details>\n'
+        "<details>\n<summary>mine</summary>\n<h4>own</h4>\n</details>\n<p>last</p>\n"
+        '<details class="between">\n<summary><b>Task</b> z</summary>\n<h4>report</h4>\n</details>\n<p>end</p>\n'
+    )
+    found = [(p.speaker, p.text) for p in page_passages(page)]
+    said = [text for speaker, text in found if speaker == "Claude"]
+    assert [" ".join(text.split()) for text in said] == ["first", "second", "third", "mine", "own", "last", "end"]
+    assert {speaker for speaker, _ in found} == {
+        "Claude", "Claude ▸ Agent", "Claude ▸ Thinking", "Claude ▸ Bash", "Claude ▸ 2 more", "Claude ▸ Read", "Task",
+    }  # fmt: skip
 
 
 def test_the_page_that_katod_prints_is_of_this_form():

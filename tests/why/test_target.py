@@ -160,6 +160,17 @@ def test_a_project_of_the_same_name_on_this_machine_is_another_one(folder, tmp_p
         assert [place.is_certain for place in places(file, cwd=cwd, path=path)] == [True] * found, cwd
 
 
+def test_a_clone_is_called_like_the_repository_in_each_of_its_work_trees(folder, tmp_path):
+    """That is how the main work tree is called, also by what is asked in another one; that one's own name counts, too."""
+    git(folder, "worktree", "add", "-q", str(tmp_path / "tree"))
+    for root, names in ((tmp_path / "tree", ("a folder", "tree")), (folder, ("a folder",))):
+        file = file_on_disk(root / "src" / "größe.py")
+        for name in ("a folder", "tree"):
+            for cwd in ("/nowhere", f"/nowhere/{name}", f"/nowhere/{name}/src"):
+                found = places(file, cwd=cwd, path=f"/nowhere/{name}/src/größe.py")
+                assert found == [FilePlace(0)] * (name in names), (root, cwd)
+
+
 def test_a_drive_is_the_same_however_its_letter_is_written(folder):
     """Editors and shells write it otherwise; any other part of a path counts as it is."""
     file = file_on_disk(folder / "src" / "größe.py")

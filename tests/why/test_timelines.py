@@ -66,6 +66,45 @@ def test_an_edit_that_a_version_has_as_a_whole_is_here_without_the_others():
     ) == {""}
 
 
+def test_the_first_version_of_a_branch_is_not_the_last_one():
+    """After a rebase, all versions are later than the edits: the next one has what this one does not have yet."""
+    more = "".join(f"    print(number_{number}, basket[{number}])\n" for number in range(8))
+    large = (_LONG[0], _LONG[1] + more)
+    block = (_FIRST[0], f"{_FIRST[0]}\ndef last(cart):\n    return cart[-1]\n")
+    for small, wrote in ((_FIRST, 1), (block, 3)):
+        steps = (_BASE, there(1, large), there(2, small), changed(large))
+        assert [who for who in played(*steps) if who] == ["1"] * 10
+        assert [who for who in played(*steps, changed(large, small)) if who] == [*["1"] * 10, *["2"] * wrote]
+        assert played(*steps, changed(large) + "mine = 1\n")[-1] == ""
+
+
+_PORT = ("import os\n", "import os\nport = 1\n")
+_BY_HAND = ("    return sum(cart)\n", "    return sum(cart) or 0\n")
+
+
+def test_small_edits_are_known_wherever_a_person_committed_them_with_a_change():
+    """In a clean work tree of the same commit as well: the next edit tells that the version was made there."""
+    mixed = changed(_PORT, _BY_HAND)
+    on_hand = (_BY_HAND[1], "    return fsum(cart)\n")
+    for second in (on_hand, _FIRST):
+        last = mixed.replace(*second)
+        for made in (edit, there):
+            found = played(_BASE, made(1, _PORT), mixed, made(2, second), last)
+            assert [who for who in found if who] == ["1", "2"]
+
+
+def test_what_was_not_there_when_a_version_was_made_is_not_of_its_edits():
+    """The tree that edits went on in had not that version, or a call wrote the file as a person had left it."""
+    by_hand = changed(_BY_HAND) + "mine = 1\n"
+    assert set(played(_BASE, there(1, _PORT), by_hand, there(2, ("port = 1\n", "port = 2\n")), by_hand)) == {""}
+    whole = by_hand + "theirs = compute(everything)\n"
+    for text in (whole, whole.replace("os", "sys")):
+        assert played(_BASE, there(1, _FIRST), by_hand, there(2, (None, whole)), text)[-2:] == ["", "2"]
+    kept = (None, changed(_LONG, _FIRST) + "theirs = 1\n")
+    found = played(_BASE, there(1, _LONG), changed(_BY_HAND), there(2, kept), kept[1])
+    assert (found[3:5], found[7:]) == (["1", "1"], ["2", "2"])
+
+
 def test_a_work_tree_that_is_never_merged_costs_little(monkeypatch):
     """Versions that have nothing of it are not compared with it, nor with what it waits for."""
     compared = list[int]()

@@ -99,9 +99,14 @@ class _Blocks:
         return not self._containers and self._leaf in ("fence", "html")
 
     @property
-    def is_code(self) -> bool:
-        """Whether a next line at the left margin is code with fences."""
-        return self.is_verbatim and self._leaf == "fence"
+    def fence(self) -> tuple[str, str] | None:
+        """What stands before the lines of the code that is open, as in a list, and the fence that ends it."""
+        if self._leaf != "fence":
+            return None
+        lead = ""
+        for column in self._containers:
+            lead = lead.ljust(column) if column else f"{lead}> "
+        return lead, self._end
 
     def _close(self) -> None:
         """Close the fence or HTML that the text leaves open."""
@@ -423,12 +428,12 @@ class PrintedBlocks:
         self._blocks.take(line)
 
     @property
-    def is_in_code(self) -> bool:
-        """Whether the next line is code, up to a fence at the left margin."""
-        return self._blocks.is_code
+    def fence(self) -> tuple[str, str] | None:
+        """What stands before the lines of the code that is open, as in a list, and the fence that ends it."""
+        return self._blocks.fence
 
     def holds(self, line: str) -> bool:
-        """Return whether the next line, one that begins like a line of katod's own, is code or HTML of the message."""
+        """Return whether the next line, one that begins like a heading or an end, is code or HTML of the message."""
         return self._blocks.is_verbatim or (line == _END_OF_FOLD and self._tags.innermost == "details")
 
 
