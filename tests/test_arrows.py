@@ -164,7 +164,7 @@ IMPURE = {
         " .opencode.sweep .opencode.tree .others .pi .processes .qwen .spec .vscode .zot"
     ),
     "command": ".target",
-    "archive": ".commit .drop .excludedonce .folder .folders .machine .naming .parts .talk",
+    "archive": ".commit .drop .excludedonce .folder .folders .machine .naming .parts .sessiontext",
     "tables": ".bucket .dataset .place .staging .update",
     "write": ".moved .output .reading .remove .root .safe .whole",
     "store": ".collections .deliveries .edits .integrity .keyedhash .ledger .statefolder .usagecache",

@@ -15,7 +15,7 @@ from katod.record.spawned import spawner_of, with_started
 from katod.store.ledger import Ledger
 
 
-class Witnesses(NamedTuple):
+class Evidence(NamedTuple):
     """What is asked about a session before a list is."""
 
     found: Callable[[], Mapping[SessionKey, FoundSession]]  # the sessions that are there
@@ -42,7 +42,7 @@ class ClaimedSessions(NamedTuple):
         for key, parent in self.parents.items():
             yield from (key, SessionKey(key.agent, parent or key.id))
 
-    def started_by(self, known: set[SessionKey], witnesses: Witnesses) -> list[SessionKey]:
+    def started_by(self, known: set[SessionKey], witnesses: Evidence) -> list[SessionKey]:
         """Return the sessions that belong to those that are known, as only lists say, and are believed to."""
         parents = self.parents
         claimed = with_started(known, parents) - known
@@ -50,7 +50,7 @@ class ClaimedSessions(NamedTuple):
         believed = self._believed({key: parents[key] for key in claimed - named.keys()}, witnesses)
         return sorted(with_started(known, named | {key: parents[key] for key in believed}) - known)
 
-    def _believed(self, claimed: Mapping[SessionKey, str], witnesses: Witnesses) -> Iterable[SessionKey]:
+    def _believed(self, claimed: Mapping[SessionKey, str], witnesses: Evidence) -> Iterable[SessionKey]:
         """Yield those of these sessions that were started as lists claim.
 
         The records of a session say who started it, while they are there, and then its copies, or the list of a data

@@ -29,7 +29,7 @@ from katod.formatspec import FORMATS, recorded_formats
 from katod.metadata import Replay, SessionStart
 from katod.model import Identity, SessionKey
 from katod.paths import in_home
-from katod.search.sections import without_matter
+from katod.search.sections import without_front_matter
 from katod.states import State, judged
 
 # Terminals that do not keep titles ignore the first and the last.
@@ -134,7 +134,7 @@ def _without_matter(texts: Iterator[str]) -> Iterator[str]:
     """Yield the texts without front matter at the beginning: that is for a file, which other programs look through."""
     is_begun = False
     for text in texts:
-        yield text if is_begun or not text else "".join(without_matter([text])).lstrip("\n")
+        yield text if is_begun or not text else "".join(without_front_matter([text])).lstrip("\n")
         is_begun = is_begun or bool(text)
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import click
 
-from katod.archive.claims import ClaimedSessions, Witnesses
+from katod.archive.claims import ClaimedSessions, Evidence
 from katod.archive.drop import ListedFile, drop, has_lost_lines, listed_copies, names_of_others
 from katod.archive.excludedonce import forget_excluded, sessions_excluded
 from katod.archive.folder import DRAFT, opened
@@ -111,7 +111,7 @@ class ForgottenFamily(NamedTuple):
         with context.reading() as ledger:
             rows = family(key, ledger) if ledger else []
             known = {key, *(row.key for row in rows)}
-            others = claims.started_by(known, Witnesses(context.found, saved_keys(rescue_path()), ledger))
+            others = claims.started_by(known, Evidence(context.found, saved_keys(rescue_path()), ledger))
             if ledger is None:
                 return cls(key, _mains(others), known.union(others), Remains([], [], [], []), {})
             found = {row.id: row for one in others for row in family(one, ledger)} | {row.id: row for row in rows}

@@ -20,7 +20,7 @@ from rich.theme import Theme
 
 from katod.cli.printing import cleaned
 from katod.search.query import Query
-from katod.search.sections import MARK, Sections, messages, place_in, sections_of, without_matter
+from katod.search.sections import MARK, Sections, messages, place_in, sections_of, without_front_matter
 
 _INDENT: Final = 3  # cells for each level of collapsed blocks
 _MOST_LEVELS: Final = 6
@@ -47,7 +47,7 @@ def render(pieces: Iterable[str], width: int, query: Query | None = None) -> Ite
     """
     screen = Screen(width)
     if query is None:
-        for piece in without_matter(pieces):
+        for piece in without_front_matter(pieces):
             yield from screen.take(piece)
         yield from screen.flush()
         return

@@ -18,9 +18,9 @@ from katod.config import local_zone, rescue_path
 from katod.errors import KatodError
 from katod.formats.text.when import When
 from katod.rescue.names import saved_keys
+from katod.search.lookahead import sifted
 from katod.search.query import Query
 from katod.search.run import Order, Search, Terms
-from katod.search.sift import sifted
 from katod.states import State
 
 _MOST: Final = 10  # sessions

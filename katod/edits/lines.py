@@ -15,11 +15,11 @@ class HashedLine(NamedTuple):
     """One line: its hash, its hash without indentation, and how many letters and digits it has (at most 255)."""
 
     exact: int
-    loose: int
+    unindented: int
     weight: int
 
     @property
-    def is_telling(self) -> bool:
+    def is_distinctive(self) -> bool:
         """Whether it says enough to be recognised elsewhere."""
         return self.weight >= _TELLING
 
@@ -44,8 +44,8 @@ class LineHasher:
         if found is None:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            loose = line.strip()
-            found = HashedLine(self.number(line), self.number(loose), min(len(_SIGN.findall(loose)), _MOST))
+            stripped = line.strip()
+            found = HashedLine(self.number(line), self.number(stripped), min(len(_SIGN.findall(stripped)), _MOST))
             self._known[line] = found
         return found
 

@@ -16,11 +16,11 @@ from katod.agents import AGENTS
 from katod.agents.spec import Container
 from katod.discover.found import FoundSession
 from katod.errors import OutputError, SourceError
+from katod.search.duplicates import FoundBefore, FoundPlace
 from katod.search.hits import Hit, TranscriptHead
 from katod.search.query import Query, like
 from katod.search.snippet import closeness, gist, snippet, surroundings
 from katod.search.transcriptfiles import TranscriptFile
-from katod.search.twice import FoundBefore, FoundPlace
 
 NANO: Final = 1_000_000_000
 Searched = FoundSession | TranscriptFile

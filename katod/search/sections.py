@@ -192,12 +192,12 @@ def place_in(message: Iterable[Section], query: Query, seen: Callable[[str], str
 def sections_of(pieces: Iterable[str], most: int = _VERY_LONG) -> Iterator[Section]:
     """Yield the sections of a transcript, without its front matter, each of hardly more than `most` characters."""
     sections = Sections(most)
-    for piece in without_matter(pieces):
+    for piece in without_front_matter(pieces):
         yield from sections.take(piece)
     yield from sections.flush()
 
 
-def without_matter(pieces: Iterable[str]) -> Iterator[str]:
+def without_front_matter(pieces: Iterable[str]) -> Iterator[str]:
     """Yield text without the front matter at its beginning."""
     text, rest = "", iter(pieces)
     for piece in rest:

@@ -52,7 +52,7 @@ def align(old: Lines, new: Lines, *, to_the_end: bool = False) -> list[int]:
 def _after_beginning(old: Lines, new: Lines, found: list[int], gap: _Gap) -> _Gap:
     """Pair the equal lines with which a gap begins; return the rest of it."""
     a, b, c, d = gap
-    while a < b and c < d and old[a].loose == new[c].loose:
+    while a < b and c < d and old[a].unindented == new[c].unindented:
         found[c] = a
         a, c = a + 1, c + 1
     return _Gap(a, b, c, d)
@@ -61,7 +61,7 @@ def _after_beginning(old: Lines, new: Lines, found: list[int], gap: _Gap) -> _Ga
 def _before_end(old: Lines, new: Lines, found: list[int], gap: _Gap) -> _Gap:
     """Pair the equal lines with which a gap ends; return the rest of it."""
     a, b, c, d = gap
-    while a < b and c < d and old[b - 1].loose == new[d - 1].loose:
+    while a < b and c < d and old[b - 1].unindented == new[d - 1].unindented:
         b, d = b - 1, d - 1
         found[d] = b
     return _Gap(a, b, c, d)
@@ -69,7 +69,7 @@ def _before_end(old: Lines, new: Lines, found: list[int], gap: _Gap) -> _Gap:
 
 def _pair_blocks(old: Lines, new: Lines, found: list[int], gap: _Gap) -> None:
     """Pair the longest equal blocks of a gap, of several the first: what was added more often stands behind it."""
-    ours, theirs = ([line.loose for line in lines] for lines in (old[gap.a : gap.b], new[gap.c : gap.d]))
+    ours, theirs = ([line.unindented for line in lines] for lines in (old[gap.a : gap.b], new[gap.c : gap.d]))
     here, there = Counter(ours), Counter(theirs)
     if sum(count * there[line] for line, count in here.items()) > _MOST_COMPARED:
         found[gap.c : gap.d] = [UNCLEAR if line in here else NOWHERE for line in theirs]
@@ -89,8 +89,8 @@ def _once(lines: Lines, first: int, last: int) -> dict[int, int]:
     """Return where the telling lines are that occur once."""
     places: dict[int, int] = {}
     for at in range(first, last):
-        if lines[at].is_telling:
-            places[lines[at].loose] = NOWHERE if lines[at].loose in places else at
+        if lines[at].is_distinctive:
+            places[lines[at].unindented] = NOWHERE if lines[at].unindented in places else at
     return {line: at for line, at in places.items() if at != NOWHERE}
 
 

@@ -81,7 +81,7 @@ class _Moves:
             is_there
             and self._pairs[n] == NOWHERE
             and at not in self._taken
-            and self._before[at].line.loose == self._lines[n].loose
+            and self._before[at].line.unindented == self._lines[n].unindented
         )
 
     def _pair_run(self, n: int, at: int) -> None:
@@ -101,8 +101,8 @@ def _once(places: Iterable[tuple[HashedLine, int]]) -> dict[int, int]:
     """Return where the telling lines are that occur once."""
     found: dict[int, int] = {}
     for line, at in places:
-        if line.is_telling:
-            found[line.loose] = NOWHERE if line.loose in found else at
+        if line.is_distinctive:
+            found[line.unindented] = NOWHERE if line.unindented in found else at
     return {line: at for line, at in found.items() if at != NOWHERE}
 
 
@@ -122,11 +122,11 @@ def surviving(before: Rows, after: Rows) -> tuple[list[TracedLine], list[list[Tr
 
 def _telling(rows: Iterable[TracedLine]) -> Counter[Cause]:
     """Count the telling lines of each edit."""
-    return Counter(row.cause for row in rows if row.cause is not None and row.line.is_telling)
+    return Counter(row.cause for row in rows if row.cause is not None and row.line.is_distinctive)
 
 
 def _without_chance(before: Rows, after: Rows, doubtful: set[Cause]) -> Iterator[TracedLine]:
-    counts = Counter(row.line.loose for row in after)
+    counts = Counter(row.line.unindented for row in after)
     replaced = _replaced(before, counts, doubtful)
     for cause, group in groupby(after, key=lambda row: row.cause):
         run = list(group)
@@ -139,19 +139,19 @@ def _without_chance(before: Rows, after: Rows, doubtful: set[Cause]) -> Iterator
 
 
 def _weight(run: Rows) -> int:
-    return sum(row.line.weight for row in run if row.line.is_telling)
+    return sum(row.line.weight for row in run if row.line.is_distinctive)
 
 
 def _is_likely(row: TracedLine, counts: Counter[int]) -> bool:
     """Return whether a line is hardly there by chance, in a file of which the rest is still there."""
-    return row.line.weight >= _LIKELY and counts[row.line.loose] == 1
+    return row.line.weight >= _LIKELY and counts[row.line.unindented] == 1
 
 
 def _replaced(before: Iterable[TracedLine], now: Container[int], causes: Iterable[Cause]) -> set[Cause]:
     """Return for which edits most of what is not theirs is gone: the file is another one, with some lines in common."""
-    telling = [row for row in before if row.line.is_telling]
+    telling = [row for row in before if row.line.is_distinctive]
     had = Counter(row.cause for row in telling)
-    has = Counter(row.cause for row in telling if row.line.loose in now)
+    has = Counter(row.cause for row in telling if row.line.unindented in now)
     return {cause for cause in causes if has.total() - has[cause] < max(1, (had.total() - had[cause]) * _LEFT)}
 
 
@@ -172,7 +172,7 @@ def adopted(part: Rows, rows: Rows, is_new: Sequence[bool], *, is_late: bool) ->
 
 def _told(rows: Iterable[TracedLine]) -> int:
     """Return how many letters and digits the lines of edits have."""
-    return sum(row.line.weight for row in rows if row.origin and row.line.is_telling)
+    return sum(row.line.weight for row in rows if row.origin and row.line.is_distinctive)
 
 
 def _runs(pairs: list[int], rows: Rows, is_new: Sequence[bool]) -> Iterator[list[int]]:
@@ -182,11 +182,11 @@ def _runs(pairs: list[int], rows: Rows, is_new: Sequence[bool]) -> Iterator[list
         yield [n for _, n in group]
 
 
-def without_lonely(rows: Rows) -> list[TracedLine]:
+def without_isolated(rows: Rows) -> list[TracedLine]:
     """Return rows without origins where lines tell nothing, and no telling line of their edit is beside them."""
     done = list[TracedLine]()
     for cause, group in groupby(rows, key=lambda row: row.cause):
         run = list(group)
-        is_told = cause is not None and any(row.line.is_telling for row in run)
+        is_told = cause is not None and any(row.line.is_distinctive for row in run)
         done += run if is_told else [row.unexplained() for row in run]
     return done

@@ -67,7 +67,7 @@ def _places(rows: Rows, old: Sequence[HashedLine]) -> list[int]:
     last = len(old) - 1
 
     def is_at(at: int) -> bool:
-        ends = rows[at].line.loose == old[0].loose and rows[at + last].line.loose == old[last].loose
+        ends = rows[at].line.unindented == old[0].unindented and rows[at + last].line.unindented == old[last].unindented
         return ends and all(rows[at + n].line.exact == old[n].exact for n in range(1, last))
 
     return [at for at in range(len(rows) - last) if is_at(at)]
@@ -93,11 +93,11 @@ def _common(change: LineChange) -> list[int]:
     old, new = change.old, change.new
     pairs = align([_exactly(line) for line in old], [_exactly(line) for line in new], to_the_end=True)
     for n, at in ((0, 0), (len(new) - 1, len(old) - 1)):
-        if new and old and pairs[n] == NOWHERE and old[at].loose == new[n].loose:
+        if new and old and pairs[n] == NOWHERE and old[at].unindented == new[n].unindented:
             pairs[n] = at
     return pairs
 
 
 def _exactly(line: HashedLine) -> HashedLine:
     """Return a line for which its indentation counts."""
-    return line._replace(loose=line.exact)
+    return line._replace(unindented=line.exact)

@@ -14,7 +14,7 @@ from typing import Final
 from katod.edits.edits import Cause, Edit, LineChange
 from katod.edits.lines import HashedLine
 from katod.why.align import NOWHERE, align
-from katod.why.carry import MUCH, adopted, carried, surviving, without_lonely, written
+from katod.why.carry import MUCH, adopted, carried, surviving, without_isolated, written
 from katod.why.rows import Rows, TracedLine, applied, replaced
 
 _MOST_WAITING: Final = 64
@@ -32,7 +32,7 @@ class _Part:
     @cached_property
     def telling(self) -> set[int]:
         """The lines of the edit: whether a version has any of them costs less to say than which."""
-        return {row.line.loose for row in self.rows if row.origin and row.line.is_telling}
+        return {row.line.unindented for row in self.rows if row.origin and row.line.is_distinctive}
 
 
 class Trace:
@@ -107,7 +107,7 @@ class Trace:
         rows, lost = surviving(self.rows, rows)
         rows = self._restored(rows, lines, before)
         rows = _filled(rows, made, is_new) if made else rows
-        self.rows = self._version = without_lonely(self._adopted(rows, is_new, lost))
+        self.rows = self._version = without_isolated(self._adopted(rows, is_new, lost))
         self._since = []
 
     def _adopted(
@@ -115,7 +115,7 @@ class Trace:
     ) -> list[TracedLine]:
         """Return a version with what it has of the parts that wait; what was lost in it waits from now on."""
         waiting, self._waiting = self._waiting, []
-        fresh = {row.line.loose for row, new in zip(rows, is_new, strict=True) if new}
+        fresh = {row.line.unindented for row, new in zip(rows, is_new, strict=True) if new}
         for part in [*waiting, *(_Part(one, is_late=True) for one in lost)]:
             is_any = not part.telling.isdisjoint(fresh)
             found = adopted(part.rows, rows, is_new, is_late=part.is_late) if is_any else None
@@ -136,8 +136,8 @@ class Trace:
     def brought_to(self, other: "Trace") -> "Trace":
         """Return the file as it is here if the last version of another trace was made of it, or was checked out."""
         brought = other.forked()
-        unknown = {row.line.loose for row in brought.rows if row.origin is None}
-        if any(row.origin and row.line.is_telling and row.line.loose in unknown for row in self.rows):
+        unknown = {row.line.unindented for row in brought.rows if row.origin is None}
+        if any(row.origin and row.line.is_distinctive and row.line.unindented in unknown for row in self.rows):
             rows, _ = surviving(self.rows, carried(self.rows, [row.line for row in brought.rows]))
             brought.learn(rows)
         return brought
@@ -149,7 +149,7 @@ class Trace:
 
     def learn(self, rows: Rows) -> None:
         """Take the origins of the same lines from elsewhere where they are not known, just after a version."""
-        self.rows = self._version = without_lonely(_filled(self.rows, rows, [True] * len(rows)))
+        self.rows = self._version = without_isolated(_filled(self.rows, rows, [True] * len(rows)))
 
     def is_at(self, lines: Sequence[HashedLine]) -> bool:
         """Return whether the file is just like a version."""
@@ -165,8 +165,8 @@ class Trace:
         It was if most of what was written here is in it, and so much that somebody else hardly wrote the same.
         """
         causes = {edit.cause for edit in self._since}
-        ours, there = _telling_of(causes, self.rows), {line.loose for line in lines}
-        if not _is_most(ours, [row for row in ours if row.line.loose in there]):
+        ours, there = _telling_of(causes, self.rows), {line.unindented for line in lines}
+        if not _is_most(ours, [row for row in ours if row.line.unindented in there]):
             return []  # which costs less to say than where they are
         rows = carried(self.rows, lines)
         return rows if _is_most(ours, _telling_of(causes, rows)) else []
@@ -176,9 +176,9 @@ class Trace:
 
         It may be the first of several: after a rebase, all of them are later than the edits.
         """
-        there = {line.loose for line in lines}
-        wrote = Counter(row.cause for row in self.rows if row.line.is_telling)
-        has = Counter(row.cause for row in self.rows if row.line.is_telling and row.line.loose in there)
+        there = {line.unindented for line in lines}
+        wrote = Counter(row.cause for row in self.rows if row.line.is_distinctive)
+        has = Counter(row.cause for row in self.rows if row.line.is_distinctive and row.line.unindented in there)
         left = [has[edit.cause] < wrote[edit.cause] * _LEFT for edit in self._since]
         self._handed = sum(left[: self._handed])
         self._since = list(compress(self._since, left))
@@ -220,4 +220,4 @@ def _is_most(ours: Rows, theirs: Rows) -> bool:
 
 
 def _telling_of(causes: Container[Cause | None], rows: Rows) -> list[TracedLine]:
-    return [row for row in rows if row.cause in causes and row.line.is_telling]
+    return [row for row in rows if row.cause in causes and row.line.is_distinctive]

@@ -2,12 +2,12 @@
 
 import pytest
 
-from katod.archive.claims import ClaimedSessions, Witnesses
+from katod.archive.claims import ClaimedSessions, Evidence
 from katod.model import SessionKey
 
 MAIN = SessionKey("codex", "0198a2b4-0000-7000-8000-000000000001")
 CHILD = SessionKey("codex", "0198a2b4-0000-7000-8000-000000000002")
-NOBODY = Witnesses(dict, (), None)
+NOBODY = Evidence(dict, (), None)
 
 
 def claimed(rows):

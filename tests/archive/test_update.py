@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from katod.archive import talk, update
+from katod.archive import sessiontext, update
 from katod.archive.drop import drop
 from katod.archive.folder import opened
 from katod.archive.update import bring_up_to_date
@@ -95,7 +95,7 @@ def test_a_session_that_vanishes_meanwhile_is_no_failure(world, run, monkeypatch
         raise SourceGone("no longer exists")
 
     world.session(1).say(user("words"))
-    monkeypatch.setattr(talk, "replay", gone)
+    monkeypatch.setattr(sessiontext, "replay", gone)
     result = run()
     assert (dict(result.counts), result.failures) == ({}, [])
 
@@ -109,7 +109,7 @@ def test_what_makes_all_writing_impossible_ends_the_run(world, run, monkeypatch,
     def fail(*_, **__):
         raise OutputError("cannot be written", path="x") from OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(talk, "picture_folder", fail)
+    monkeypatch.setattr(sessiontext, "picture_folder", fail)
     if ends:
         with pytest.raises(OutputError):
             run()

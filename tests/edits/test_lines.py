@@ -15,11 +15,11 @@ def test_only_line_feeds_end_lines(text, lines):
 def test_a_line_is_told_from_one_that_is_indented_otherwise():
     """And both from other text, all without a word of it."""
     plain, indented, other = LineHasher(hash).lines("return x\n\treturn x\nreturn y")
-    assert plain.loose == indented.loose != other.loose
+    assert plain.unindented == indented.unindented != other.unindented
     assert plain.exact != indented.exact
 
 
 def test_brackets_tell_nothing():
     """A line with few letters and digits may be anywhere."""
-    told = [line.is_telling for line in LineHasher(hash).lines("}\n\n  );\nEND\nelse {\n世界你好")]
+    told = [line.is_distinctive for line in LineHasher(hash).lines("}\n\n  );\nEND\nelse {\n世界你好")]
     assert told == [False, False, False, False, True, True]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from katod.formats.text.mdblocks import neutral
 from katod.search.query import Query
-from katod.search.sections import SPEAKERS, Sections, messages, place_in, sections_of, without_matter
+from katod.search.sections import SPEAKERS, Sections, messages, place_in, sections_of, without_front_matter
 from katod.search.transcripts import markdown_passages
 from tests.examples import texts
 from tests.looping import each
@@ -67,8 +67,8 @@ def test_a_long_section_ends_at_a_blank_line_and_a_very_long_one_anywhere():
 )
 def test_front_matter_is_left_out(text, expected):
     """Only at the beginning, only if it ends soon, and however the text arrives."""
-    assert "".join(without_matter([text])) == expected
-    assert "".join(without_matter(text)) == expected
+    assert "".join(without_front_matter([text])) == expected
+    assert "".join(without_front_matter(text)) == expected
 
 
 def test_a_long_line_is_cut_between_words():

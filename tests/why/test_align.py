@@ -47,4 +47,4 @@ def test_pairs_are_equal_and_in_order(old, new, to_the_end):
     found = align(ours, theirs, to_the_end=to_the_end)
     places = [at for at in found if at != NOWHERE]
     assert places == sorted(set(places))
-    assert all(ours[at].loose == theirs[n].loose for n, at in enumerate(found) if at != NOWHERE)
+    assert all(ours[at].unindented == theirs[n].unindented for n, at in enumerate(found) if at != NOWHERE)

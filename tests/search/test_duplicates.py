@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 
-from katod.search.twice import FoundBefore, FoundPlace
+from katod.search.duplicates import FoundBefore, FoundPlace
 
 SESSION, TRANSCRIPT, COPY = (FoundPlace("s", file) for file in ("", "a.md", "b.md"))
 

@@ -43,7 +43,7 @@ class Said(NamedTuple):
     problem: str
 
 
-class Talk(Protocol):
+class SessionText(Protocol):
     """A session to be exported: its metadata as far as they name it, its text, and what was said once that was read."""
 
     @property
@@ -64,14 +64,14 @@ class Rendering:
         self._form = form
         self._options = options
 
-    def begin(self, task: Task) -> "ReadTalk | None":
+    def begin(self, task: Task) -> "ReadText | None":
         """Begin to read a session; None if there is nothing in it. Raises KatodError or OSError."""
         shown = PrintedParts.by(self._form, self._options)
         tally, said, recorded = Tally(), TextTally(task.found.key, shown), RecordedTally(task.found.outputs)
         stretches = [Stretch(path, identity) for path, identity, _ in task.found.files]
         events = replay(task.found.key, stretches, EventLog(), said=task.found.said, provisional=said.provisional)
         begun = look_ahead(recorded.over(said.over(tally.over(events))))
-        return ReadTalk(self, begun, tally, said, recorded) if begun else None
+        return ReadText(self, begun, tally, said, recorded) if begun else None
 
     @property
     def is_the_same_anywhere(self) -> bool:
@@ -95,7 +95,7 @@ class Rendering:
             yield piece.encode("utf-8", "replace")
 
 
-class ReadTalk:
+class ReadText:
     """A session that is read here."""
 
     def __init__(
@@ -136,7 +136,7 @@ class ReadTalk:
         return Done((early, self.said()), file)
 
 
-class SpooledTalk:
+class SpooledSession:
     """A session that another process has read."""
 
     def __init__(self, metadata: SessionMetadata, said: Said, file: IO[bytes]) -> None:

@@ -8,10 +8,10 @@ from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.found import find_sessions
 from katod.discover.roots import find_roots
-from katod.search import sift
+from katod.search import lookahead
+from katod.search.lookahead import sifted
 from katod.search.query import Query
 from katod.search.run import Search, Terms
-from katod.search.sift import sifted
 from katod.search.transcriptfiles import existing
 from tests.support.records import MAKERS, says, user
 
@@ -21,7 +21,7 @@ NEEDLE = "needle"
 @pytest.fixture(autouse=True)
 def _several(monkeypatch):
     """Use processes for any amount of work, and more than one piece."""
-    monkeypatch.setattr(sift, "_LEAST", 0)
+    monkeypatch.setattr(lookahead, "_LEAST", 0)
     monkeypatch.setattr("katod.processes._PIECE", 300)
     monkeypatch.setattr("katod.processes.cores", lambda: 2)
 

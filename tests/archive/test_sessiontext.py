@@ -7,7 +7,7 @@ import pytest
 from katod import processes
 from katod.archive import update
 from katod.archive.folder import opened
-from katod.archive.talk import ReadTalk, Rendering
+from katod.archive.sessiontext import ReadText, Rendering
 from katod.archive.update import bring_up_to_date
 from katod.cli.context import Context
 from katod.config import load
@@ -83,7 +83,7 @@ def test_nothing_below_an_excluded_project_is_read_ahead(world, export, monkeypa
     child.say(user("look around"), says("done"))
     spooled = world.home / "spooled"
     spooled.mkdir()
-    monkeypatch.setattr(ReadTalk, "spooled", lambda talk: (spooled / f"-{talk.metadata.key.subagent}").touch())
+    monkeypatch.setattr(ReadText, "spooled", lambda talk: (spooled / f"-{talk.metadata.key.subagent}").touch())
     assert export(2)[1].counts == {"excluded": 2}
     assert list(spooled.iterdir()) == []
     world.configure(exclude=[])
