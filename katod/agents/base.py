@@ -258,7 +258,6 @@ class Adapter:
     """
 
     version: ClassVar[int] = 1  # rises when the same records would give different events
-    ends_as_told: ClassVar[bool] = False  # whether what `finish` returns is told by later records under the same ids
     handlers: ClassVar[dict[str, Handler]] = {}
     ignored: ClassVar[frozenset[str]] = frozenset()  # kinds that are no part of the conversation
     new: EventBuilder

@@ -69,7 +69,7 @@ class Rendering:
         shown = PrintedParts.by(self._form, self._options)
         tally, said, recorded = Tally(), TextTally(task.found.key, shown), RecordedTally(task.found.outputs)
         stretches = [Stretch(path, identity) for path, identity, _ in task.found.files]
-        events = replay(task.found.key, stretches, EventLog(), said=task.found.said, provisional=said.provisional)
+        events = replay(task.found.key, stretches, EventLog(), said=task.found.said)
         begun = look_ahead(recorded.over(said.over(tally.over(events))))
         return ReadText(self, begun, tally, said, recorded) if begun else None
 

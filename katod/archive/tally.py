@@ -54,24 +54,20 @@ class PrintedParts(NamedTuple):
 
 
 class TextTally:
-    """Collects the messages and calls of a session while its events pass, and how much of them is printed.
-
-    What is `provisional`, by its ids, is left out: its id changes once it is said, as a prompt that was queued.
-    """
+    """Collects the messages and calls of a session while its events pass, and how much of them is printed."""
 
     def __init__(self, key: SessionKey, shown: PrintedParts = PrintedParts()) -> None:  # noqa: B008 - never changed
         spec = AGENTS[key.agent]
         self._version = spec.adapter.version
         self._has_ids = spec.nature.has_native_ids
         self._shown = shown
-        self.provisional: set[str] = set()
         self._hashes: list[bytes] = []
         self._lengths: list[bytes] = []
 
     def over(self, events: Replay) -> Iterator[tuple[Event, SessionMetadata]]:
         """Yield the events."""
         for event, metadata in events:
-            if event.kind in DISTINCTIVE and event.id not in self.provisional:
+            if event.kind in DISTINCTIVE:
                 what = event.id if self._has_ids else fingerprint(event)
                 self._hashes.append(blake2b(what.encode("utf-8", "replace"), digest_size=_BYTES).digest())
                 self._lengths.append(self._length(event).to_bytes(_LENGTH))

@@ -52,6 +52,7 @@ def setup(
     if not plan.changes and not plan.refused:
         say("Nothing to remove." if remove else "Nothing to add: everything is in place.")
     elif plan.changes and not only_print and _agreed(remove=remove, yes=yes):
+        context.claim_state()
         _carry_out(plan, files, _places(context.state).state)
         if not remove:
             say("To undo this: katod setup --remove")

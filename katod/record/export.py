@@ -53,30 +53,28 @@ def replay(
     said: PersonalRow | None = None,
     skip_missing: bool = False,
     counts: bool = False,
-    provisional: set[str] | None = None,
 ) -> Iterator[tuple[Event, SessionMetadata]]:
     """Yield each event of a session once, in order, with the metadata at that point. Raises SourceError.
 
     What is `said` of the session by the user is a part of the metadata; with `counts`, what became of the records is,
-    too: a recording says that at its end. The set gets the ids of `provisional` events before they come: a later record
-    will say them under another id, or show that they were not said.
+    too: a recording says that at its end.
     """
     seen = LocalDedup() if AGENTS[key.agent].nature.has_native_ids else NoDedup()
     stream, last = SessionStream(key, seen, log, said.metadata if said else None, counts=counts), None
     for stretch in stretches:
         last = stretch
         try:
-            for event in _events(stream, stretch, provisional):
+            for event in _events(stream, stretch):
                 yield event, stream.metadata
         except SourceError:
             if not skip_missing:
                 raise
     if last is not None and last.limit is None:
-        for event in stream.settle(last, provisional):
+        for event in stream.settle(last):
             yield event, stream.metadata
 
 
-def _events(stream: SessionStream, stretch: Stretch, provisional: set[str] | None) -> Iterator[Event]:
+def _events(stream: SessionStream, stretch: Stretch) -> Iterator[Event]:
     with AGENTS[stretch.identity.key.agent].open(stretch.path) as file:
         cursor, limit = Cursor(), stretch.limit
         while limit is None or cursor.offset < limit:
@@ -86,8 +84,7 @@ def _events(stream: SessionStream, stretch: Stretch, provisional: set[str] | Non
             if not batch.more or not batch.lines:
                 break
         if limit is None:
-            yield from stream.last(stretch, file.rest(cursor.offset))
-            yield from stream.held_back(stretch, provisional)
+            yield from stream.rest(stretch, file.rest(cursor.offset))
 
 
 class Begun(NamedTuple):

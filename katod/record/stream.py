@@ -113,34 +113,15 @@ class SessionStream:
 
     def rest(self, source: Readable, line: Line | None) -> Iterator[Event]:
         """Yield the events at the end of a complete source: of an unterminated last line, and those held back."""
-        yield from self.last(source, line)
-        yield from self.held_back(source)
-
-    def last(self, source: Readable, line: Line | None) -> Iterator[Event]:
-        """Yield the events of an unterminated last line, if it is a whole record nevertheless."""
+        translation = self.open(source)
         if line is not None:
-            yield from self._new(self.open(source).feed_if_whole(line), source, self.seen)
+            yield from self._new(translation.feed_if_whole(line), source, self.seen)
+        yield from self._new(translation.finish(), source, self.seen)
 
-    def held_back(self, source: Readable, provisional: set[str] | None = None) -> Iterator[Event]:
-        """Yield the events that a source holds back for a later record, which does not come.
-
-        The set gets the ids of those that such a record would say under another one, or show not to be said.
-        """
-        messages = self.open(source).finish()
-        if provisional is not None and not AGENTS[source.identity.key.agent].adapter.ends_as_told:
-            provisional.update(event.id for message in messages for event in message)
-        yield from self._new(messages, source, self.seen)
-
-    def settle(self, source: Readable, provisional: set[str] | None = None) -> Iterator[Event]:
-        """Yield the events that wait for a later record, of a session that is complete; `source` is its last one.
-
-        The set gets the ids of those that such a record may show to be an echo.
-        """
+    def settle(self, source: Readable) -> Iterator[Event]:
+        """Yield the events that wait for a later record, of a session that is complete; `source` is its last one."""
         if self._echoes:
-            passed = self._echoes.settle()
-            if provisional is not None:
-                provisional.update(one.event.id for one in passed)
-            yield from self._passed(passed, source, self.seen)
+            yield from self._passed(self._echoes.settle(), source, self.seen)
         if self._order:
             for one in self._order.settle():
                 self._admit(one, source, self.seen)

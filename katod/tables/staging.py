@@ -73,7 +73,7 @@ class _Stage:
         key, tally, said, has_usage = self._task.found.key, Tally(), TextTally(self._task.found.key), False
         metadata = SessionMetadata(key)
         stretches = [Stretch(path, identity) for path, identity, _ in self._task.found.files]
-        events = replay(key, stretches, EventLog(), said=self._task.found.said, provisional=said.provisional)
+        events = replay(key, stretches, EventLog(), said=self._task.found.said)
         for event, metadata in said.over(tally.over(events)):
             has_usage = has_usage or event.kind == ev.USAGE
             self._add_all(self._rows.take(event, metadata))

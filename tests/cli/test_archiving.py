@@ -190,64 +190,6 @@ def test_a_result_whose_file_its_agent_deletes_stays(world, folder, export):
     assert sorted(text.count("all of it") for text in texts(folder).values()) == [0, 99]
 
 
-def queued(make, words):
-    """Return the records of a prompt that waits, and those that say it."""
-    if make.agent == "claude":
-        row = {"type": "queue-operation", "sessionId": make.session, "timestamp": "2026-02-10T22:50:00.000Z"}
-        said = [row | {"operation": "dequeue"}, make.user(words, promptSource="queued")]
-        return [row | {"operation": "enqueue", "content": words}], said
-    content = [{"type": "input_text", "text": words}]
-    held = make.record("response_item", {"type": "message", "role": "user", "content": content})
-    return [held], [make.user(words)]
-
-
-@pytest.mark.whole
-@pytest.mark.parametrize("form", ["markdown", "jsonl"])
-@pytest.mark.parametrize("agent", ["claude", "codex"])
-def test_a_prompt_that_waits_makes_no_copy_once_it_is_said(world, folder, export, agent, form):
-    """Its id changes then, although nothing is lost."""
-    one = world.session(1, agent).say(user("words"), says("answer"))
-    export("-f", form)
-    for number in range(2):
-        waiting, said = queued(one, f"and a basket {number}")
-        one.append(*waiting)
-        assert export("-f", form) == "updated 1"
-        assert f"and a basket {number}" in "".join(texts(folder).values())
-        one.append(*said).say(says("done"))
-        assert export("-f", form) == "updated 1"
-    [text] = texts(folder).values()
-    assert [text.count(f"and a basket {number}") for number in range(2)] == [1, 1]
-
-
-@pytest.mark.parametrize("agent", ["claude", "codex"])
-def test_what_may_be_an_echo_makes_no_copy_once_it_is_one(world, folder, export, agent):
-    """A client writes its history again, and an export comes after its first words."""
-    said = [user("one"), says("first"), user("two"), says("second")]
-    one = world.session(1, agent).say(*said)
-    export()
-    one.say(said[0])
-    export()
-    one.say(*said[1:])
-    export()
-    one.say(user("three"), says("third"))
-    assert export() == "updated 1"
-    [text] = texts(folder).values()
-    assert [text.count(words) for words in ("first", "second", "third")] == [1, 1, 1]
-
-
-def test_what_is_under_way_is_not_lost(world, folder, export):
-    """An answer that OpenCode has not completed has the id already under which it is told then."""
-    one = OpenCode(world).say(user("words"), says("answer"))
-    count = len(one.items)
-    row = one.message("assistant", parentID=one.prompt, modelID="glm-5")
-    one.write(row, one.part(row, type="text", text="make the basket", time={"start": 1}))
-    export("-f", "jsonl")
-    one.rewrite(lambda number, _: number < count)
-    one.say(user("more"))
-    assert export("-f", "jsonl") == "wrote 1"
-    assert ["make the basket" in text for text in texts(folder).values()].count(True) == 1
-
-
 @pytest.mark.parametrize("form", ["markdown", "matrix", "otlp", "lifecycle", "agent-trace"])
 def test_a_shortened_result_that_is_not_printed_makes_no_copy(world, folder, export, form):
     """Agents shorten old results again and again: the file is brought up to date in place."""

@@ -81,6 +81,7 @@ COMMANDS = [
     ["capture", SESSION],
     ["allow", "shop"],
     ["usage"],
+    ["setup", "--yes"],
     ["export", "--all", "-o", "all"],
     ["export", "--all", "-o", "shared"],
     ["export", "--all", "-f", "parquet", "-o", "tables"],
@@ -96,6 +97,7 @@ def test_whatever_is_run_first_leaves_a_directory_that_katod_can_use(tmp_path, m
     (world.home / "shop").mkdir()
     (world.home / "shop" / ".katod.toml").write_text("[recording]\nexclude = true\n")
     (world.home / "shared").mkdir()
+    (world.home / ".claude").mkdir()
     make = Claude(world)
     make.say(user("hello"), says("hello, too"))
     world.state.mkdir()

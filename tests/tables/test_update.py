@@ -155,17 +155,6 @@ def test_what_has_less_now_stays_as_it_was(world, tables, two):
     assert world.said == ""
 
 
-def test_a_prompt_that_waits_is_replaced_once_it_is_said(world, tables):
-    """Its id changes then, although nothing is lost."""
-    one = world.session(1).say(user("words 1"), says("answer"))
-    row = {"type": "queue-operation", "sessionId": one.session, "timestamp": "2026-02-10T22:50:00.000Z"}
-    one.append(row | {"operation": "enqueue", "content": "more"})
-    tables.export()
-    one.append(row | {"operation": "dequeue"}, one.user("more", promptSource="queued"))
-    assert tables.export() == "updated 1"
-    assert tables.words() == {ONE: ["words 1", "answer", "more"]}
-
-
 def test_what_is_shorter_now_stays_as_it_was(world, tables, two):
     """An agent may clear a message, and keep the record."""
     tables.export()
