@@ -1,14 +1,17 @@
 """What a new copy of a session takes over from the older one: no more than is needed for nothing to be lost."""
 
+import json
 from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from zipfile import ZipFile
 
 from katod.errors import RescueError
-from katod.rescue.copyfile import BROKEN, CopyWriter, SavedFile, members, pieces
+from katod.rescue.copyfile import BROKEN, CopyWriter, SavedFile, members, pieces, records
 from katod.rescue.folder import LARGEST, MOST_FILES
+
+_IDS: Final = ("uuid", "id")  # what records are called, in the formats of the agents that delete sessions
 
 
 class KeptFile(NamedTuple):
@@ -25,7 +28,8 @@ class KeptFile(NamedTuple):
 class Move(NamedTuple):
     """A folder that may have been renamed: its old and new path, and the names of a file of the session in both copies.
 
-    It was if that file has all in the new copy that it has in the older one.
+    It was if that file begins in the new copy with all that it has in the older one; or else, as it may have been cut
+    or written anew since, with the same record.
     """
 
     old: str
@@ -50,12 +54,41 @@ def moved_folders(moves: Collection[Move], place: Path, writer: CopyWriter) -> G
     if not moves:
         return found
     with suppress(RescueError, FileNotFoundError), members(place) as (_, archive):
-        for move in moves:
-            with suppress(*BROKEN):
-                new = pieces(writer.archive, move.new_name)
-                if move.old not in found and (yield from _begins_with(new, pieces(archive, move.name))):
-                    found[move.old] = move.new
+        for is_same in (_has_all, _begins_alike):
+            for move in moves:
+                with suppress(*BROKEN):
+                    if move.old not in found and (yield from is_same(move, archive, writer.archive)):
+                        found[move.old] = move.new
     return found
+
+
+def _has_all(move: Move, older: ZipFile, new: ZipFile) -> Generator[None, None, bool]:
+    return (yield from _begins_with(pieces(new, move.new_name), pieces(older, move.name)))
+
+
+def _begins_alike(move: Move, older: ZipFile, new: ZipFile) -> Generator[None, None, bool]:
+    """Compare the first records that have ids: what a session says elsewhere has ids of its own."""
+    before = yield from _first_id(older, move.name)
+    return bool(before) and before == (yield from _first_id(new, move.new_name))
+
+
+def _first_id(archive: ZipFile, name: str) -> Generator[None, None, str]:
+    """Return the first id of a record: a line, or a message of a document; empty if there is none."""
+    for data in records(archive, name):
+        if found := next(_ids(data), ""):
+            return found
+        yield
+    return ""
+
+
+def _ids(data: bytes) -> Iterator[str]:
+    """Yield the ids of a record, or of the messages of a document."""
+    with suppress(ValueError, RecursionError):
+        value = json.loads(data)  # orjson refuses half a character, with which a text that was cut may end
+        messages = value.get("messages") if isinstance(value, dict) else None
+        for record in (value, *(messages if isinstance(messages, list) else ())):
+            if isinstance(record, dict):
+                yield from (found for key in _IDS if isinstance(found := record.get(key), str) and found)
 
 
 def keep_files(wanted: Collection[KeptFile], place: Path, writer: CopyWriter) -> Generator[None, None, TakenOver]:

@@ -1,14 +1,17 @@
 """Tests for what a new copy takes over from the older one; what becomes of whole sessions is in `test_rescuer`."""
 
+import json
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from katod.formats.redact.redactor import finished
 from katod.model import SessionKey
-from katod.rescue.copyfile import CopyWriter, SavedFile
+from katod.rescue.copyfile import About, CopyWriter, SavedFile
 from katod.rescue.folder import RescueFolder
-from katod.rescue.keeping import KeptFile, TakenOver, keep_files
+from katod.rescue.keeping import KeptFile, Move, TakenOver, keep_files, moved_folders
 from katod.rescue.names import place_of
 
 
@@ -24,3 +27,62 @@ def test_of_a_copy_that_is_gone_nothing_is_kept(tmp_path: Path) -> None:
         assert done.value.value == TakenOver([], is_whole=False)
         folder.keep_aside(key)
     assert list(place.parent.iterdir()) == []
+
+
+def found_moves(folder: Path, before: bytes, *after: bytes, name: str = "x.jsonl") -> dict[str, str]:
+    """Return the folders that were renamed, given a session's file in a copy and those of its name in the new one."""
+    key = SessionKey("claude", "mine")
+    place = place_of(folder, key)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with closing(CopyWriter(place)) as older:
+        with older.member(f"files/old/{name}") as file:
+            file.write(before)
+        older.finish(About(key, "", "", 0, "", "", ()))
+    with closing(CopyWriter(place.with_suffix(".new"))) as writer:
+        for number, data in enumerate(after):
+            with writer.member(f"files/{number}/{name}") as file:
+                file.write(data)
+        moves = [Move("/old", f"/{at}", f"files/old/{name}", f"files/{at}/{name}") for at in range(len(after))]
+        moved: dict[str, str] = finished(moved_folders(moves, place, writer))
+        return moved
+
+
+def lines(*records: Any) -> bytes:
+    """Return a file of records."""
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+TITLE = {"type": "custom-title", "customTitle": "mine"}
+FIRST, SECOND, OTHER = ({"uuid": name, "text": f"{name} \ud83d"} for name in ("first", "second", "other"))
+
+
+@pytest.mark.parametrize(
+    ("after", "moved"),
+    [
+        ([lines(TITLE, FIRST, SECOND, OTHER)], "/0"),
+        ([lines(TITLE, FIRST)], "/0"),
+        ([lines({"type": "mode"}, FIRST, OTHER)], "/0"),
+        ([lines(TITLE, FIRST, OTHER), lines(TITLE, FIRST, SECOND, OTHER)], "/1"),
+        ([lines(TITLE, OTHER)], ""),
+        ([lines(TITLE, SECOND)], ""),
+        ([lines(TITLE)], ""),
+        ([b""], ""),
+        ([b'[1]\n"x"\n{"uuid":5,"id":""}\n' + b"[" * 100_000], ""),
+    ],
+    ids=["all", "cut", "anew", "all before some", "another", "not its beginning", "no id", "nothing", "no records"],
+)
+def test_a_folder_was_renamed_if_the_file_in_it_begins_as_it_did(
+    tmp_path: Path, after: list[bytes], moved: str
+) -> None:
+    """With all that was saved, or else with the same record: not with what any file of its session may have."""
+    assert found_moves(tmp_path, lines(TITLE, FIRST, SECOND), *after).get("/old", "") == moved
+
+
+@pytest.mark.parametrize(("first", "moved"), [("m1", "/0"), ("m2", "")])
+def test_a_document_is_known_by_its_first_message(tmp_path: Path, first: str, moved: str) -> None:
+    """Whatever else was written anew, and however it is written."""
+    before = {"sessionId": "mine", "lastUpdated": "1", "messages": ["?", {"id": "m1"}]}
+    after = {"sessionId": "mine", "lastUpdated": "2", "messages": [{"id": first}, {"id": "m1"}, {"id": "m3"}]}
+    old, new = json.dumps(before).encode(), json.dumps(after, indent=2).encode()
+    assert found_moves(tmp_path, old, new, name="x.json").get("/old", "") == moved
+    assert not found_moves(tmp_path, b'{"messages":5}', new, name="x.json")

@@ -21,7 +21,7 @@ from katod.rescue import copyfile, keeping, plan, rescuer, saving
 from katod.rescue.copyfile import About, members, pieces, read_about
 from katod.rescue.names import place_of
 from katod.rescue.rescuer import Rescuer
-from tests.support.records import OTHER, Claude, Gemini, Maker, says, user
+from tests.support.records import OTHER, Claude, Gemini, GeminiDocument, Maker, says, user
 from tests.support.world import CUT, World
 
 DAY = 86_400
@@ -1140,6 +1140,75 @@ def test_a_file_that_is_deleted_while_its_session_goes_on_elsewhere_stays_a_file
     shutil.rmtree(new.path.parent)
     world.cli("rescue", "--restore", old.session)
     assert all(Path(path).read_bytes().startswith(data) for path, data in expected.items())
+
+
+def move_project(maker: Maker, name: str) -> Path:
+    """Rename the folder of a session's project; return its old path."""
+    project = maker.path.parents[0 if isinstance(maker, Claude) else 1]
+    maker.path = project.rename(project.with_name(name)) / maker.path.relative_to(project)
+    return project
+
+
+def test_a_document_whose_project_is_renamed_again_and_again_is_put_back_once(world: World) -> None:
+    """It is written anew as a whole, so that it never begins with what was saved: each older state is an earlier one."""
+    maker = told(GeminiDocument(world), 28.9, "first")
+    output = maker.path.parents[1] / "tool-outputs" / f"session-{maker.path.stem[-8:]}-0000" / "1.txt"
+    output.parent.mkdir(parents=True)
+    output.write_text("an output")
+    world.process()
+    states, projects = [], []
+    for number, name in enumerate(("shop", "store", "mall")):
+        states.append(maker.path.read_bytes())
+        projects.append(move_project(maker, name))
+        told(maker, 28.8 - number / 10, f"part {number}")
+        world.process()
+    output = projects[0].with_name("mall") / output.relative_to(projects[0])
+    [about] = saved(world).values()
+    assert content(world, about) == {str(maker.path): maker.path.read_bytes(), str(output): b"an output"}
+    assert sorted(earlier(world, about).values(), key=len) == states
+    shutil.rmtree(maker.path.parents[1])
+    world.cli("rescue", "--restore", str(about.key))
+    assert sorted((world.home / ".gemini").rglob("*.json")) == [maker.path]
+    assert output.read_bytes() == b"an output"
+
+
+@AGENTS
+def test_a_session_that_is_cut_in_a_renamed_folder_is_put_back_once(world: World, make: type[Maker]) -> None:
+    """What it had before stays in the archive, also if it goes on, and is not put back in the old folder."""
+    maker = told(make(world), 28.9, "one", "two", "three")
+    before = maker.path.read_bytes()
+    world.process()
+    old = move_project(maker, "-home-me-shop")
+    maker.path.write_bytes(b"".join(before.splitlines(keepends=True)[:-3]))
+    told(maker, 28.8, "four")
+    world.process()
+    [about] = saved(world).values()
+    assert content(world, about) == {str(maker.path): maker.path.read_bytes()}
+    assert [*earlier(world, about).values()] == [before]
+    shutil.rmtree(old.with_name("-home-me-shop"))
+    world.cli("rescue", "--restore", str(about.key))
+    assert maker.path.exists()
+    assert not old.exists()
+
+
+@pytest.mark.parametrize("make", [Claude, Gemini, GeminiDocument])
+def test_a_session_that_goes_on_in_a_new_folder_without_what_it_had_is_not_moved(
+    world: World, make: type[Maker]
+) -> None:
+    """Its agent deleted the older folder: both files are put back, each where it was."""
+    old = told(make(world), 29.5, "first half")
+    world.process()
+    first, folder = old.path.read_bytes(), move_project(old, "away")
+    shutil.rmtree(folder.with_name("away"))
+    new = make(world, start=100)
+    assert new.path.is_relative_to(folder)
+    told(new, 28.5, "second half")
+    move_project(new, "-home-me-other")
+    world.process()
+    [about] = saved(world).values()
+    there = folder / new.path.relative_to(folder.with_name("-home-me-other"))
+    assert content(world, about) == {str(there): first, str(new.path): new.path.read_bytes()}
+    assert earlier(world, about) == {}
 
 
 def test_what_has_the_name_of_a_moved_file_does_not_take_its_place(world: World) -> None:
