@@ -41,6 +41,21 @@ def decode(line: Line) -> list[Record]:
     return [Record(line.offset, None, raw=line.data.decode("utf-8", "replace"), problem="not an object")]
 
 
+def value_of(document: bytes) -> Any:
+    """Return what a whole document says, None if it is incomplete.
+
+    As `decode` does, it takes an object with what strict JSON has no place for, such as half a character.
+    """
+    try:
+        return orjson.loads(document)
+    except orjson.JSONDecodeError:
+        if not document.rstrip().endswith(b"}"):
+            return None  # it is being written
+        text = document.decode("utf-8", "replace")
+        value, end = _parse_at(text, 0)
+        return None if text[end:].strip() else value
+
+
 def _salvage(line: Line) -> list[Record]:
     text = line.data.replace(b"\0", b"").decode("utf-8", "replace")
     records: list[Record] = []

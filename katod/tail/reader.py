@@ -13,11 +13,9 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import ClassVar, Final
 
-import orjson
-
 from katod.errors import AgentFailed, SourceChanged, SourceError, SourceGone, SourceUnusable
 from katod.model import NO_ANCHOR, Anchor, Cursor, Line, Partial, changed_ns
-from katod.tail.decode import frame, strip_record
+from katod.tail.decode import frame, strip_record, value_of
 
 ANCHOR_SIZE: Final = 1024
 LINE_CAP: Final = 64 * 1024 * 1024
@@ -238,11 +236,7 @@ class DocumentFile(SourceFile):
 
     def documents(self, data: bytes) -> list[bytes]:
         """Return the document in a list, or an empty list if it is incomplete."""
-        try:
-            orjson.loads(data)
-        except orjson.JSONDecodeError:
-            return []
-        return [data]
+        return [data] if value_of(data) is not None else []
 
     def last_newline(self, limit: int) -> int:
         """Return the size: in a document, old content cannot be told apart from new."""

@@ -174,3 +174,18 @@ def test_an_event_has_what_its_kind_needs_whatever_a_record_lacks(agent: str) ->
         line = orjson.dumps(without(record, place) if value is MISSING else changed(record, place, value))
         for event in chain.from_iterable([*translation.feed([Line(0, len(line), line)]), *translation.finish()]):
             assert from_json(orjson.loads(orjson.dumps(to_json(event)))), (event, place, value)
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_half_a_character_in_a_session_hides_nothing_else(world: World, make: type[Maker]) -> None:
+    """As clients write it whose language counts text in halves: in a line, in a document, and in a database."""
+    maker = make(world)
+    maker.say(user("one (half) two"), says("answer"))
+    for path in world.home.rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes().replace(b"(half)", b"\\ud83d"))  # as long, for the databases
+    world.cli("export", "--all", "-o", str(world.home / "exports"))
+    [export] = (world.home / "exports").rglob("*.md")
+    text = export.read_text()
+    assert "two" in text
+    assert "answer" in text

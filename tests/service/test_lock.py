@@ -84,7 +84,7 @@ COMMANDS = [
     ["setup", "--yes"],
     ["export", "--all", "-o", "all"],
     ["export", "--all", "-o", "shared"],
-    ["export", "--all", "-f", "parquet", "-o", "tables"],
+    pytest.param(["export", "--all", "-f", "parquet", "-o", "tables"], marks=pytest.mark.slow),  # needs an extra
 ]
 
 

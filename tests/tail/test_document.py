@@ -7,6 +7,7 @@ import pytest
 from katod.errors import SourceChanged, SourceError
 from katod.model import Cursor
 from katod.tail import reader
+from katod.tail.decode import decode
 from katod.tail.reader import open_source
 
 
@@ -60,6 +61,17 @@ def test_a_half_written_document_waits(path):
         assert batch.cursor == Cursor()
     path.write_text(whole)
     assert len(read(path).lines) == 1
+
+
+@pytest.mark.parametrize("value", [rb'"half \ud83d"', b'"\xff"', b"NaN"], ids=["half a character", "bytes", "number"])
+def test_a_document_is_complete_although_strict_json_knows_no_such_value(path, value):
+    """It is read as a line with it would be; what is cut or has something behind it waits."""
+    path.write_bytes(b'{"a": %b}' % value)
+    [line] = read(path).lines
+    assert [record.problem for record in decode(line)] == [""]
+    for content in (b'{"a": [%b}' % value, b'{"a": %b}{}' % value, b'{"a": %b, "b": {}' % value):
+        path.write_bytes(content)
+        assert list(read(path).lines) == []
 
 
 def test_a_document_that_is_too_large_is_an_error(path, monkeypatch):

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
+from katod.agents.fields import dict_of
 from katod.errors import SourceError, SourceGone, SourceUnusable
 from katod.model import changed_ns
+from katod.tail.decode import value_of
 
 _WAIT: Final = 0.2
 _LATEST_MS: Final = 4_000_000_000_000_000  # far beyond any plausible time
@@ -37,13 +37,9 @@ def row_time(value: object) -> int:
 
 def decoded(data: object) -> dict[str, Any]:
     """Return the object in a row's JSON, an empty one if there is none."""
-    if not isinstance(data, str | bytes):
-        return {}
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return {}
-    return value if isinstance(value, dict) else {}
+    if isinstance(data, str):
+        data = data.encode("utf-8", "replace")
+    return dict_of(value_of(data)) if isinstance(data, bytes) else {}
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import orjson
 from katod.errors import SourceError
 from katod.model import Stat, changed_ns
 from katod.smallfile import read_small
+from katod.tail.decode import value_of
 from katod.tail.reader import LINE_CAP, DocumentFile, SourceFile
 
 _STORAGE: Final = "storage"
@@ -135,8 +136,8 @@ def _objects(paths: Iterable[Path]) -> Iterator[Row]:
     """Yield the objects in files; a half-written file is skipped until it is complete. Raises SourceError."""
     for path in paths:
         try:
-            value = orjson.loads(read_small(path, LINE_CAP))
-        except (FileNotFoundError, IsADirectoryError, orjson.JSONDecodeError):
+            value = value_of(read_small(path, LINE_CAP))
+        except (FileNotFoundError, IsADirectoryError):
             continue
         except OSError as error:
             raise SourceError(f"cannot be read: {error.strerror}", path=path) from error

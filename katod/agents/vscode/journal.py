@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import orjson
 
-from katod.agents.fields import list_of, text_of
+from katod.agents.fields import dict_of, list_of, text_of
 from katod.smallfile import read_small
+from katod.tail.decode import value_of
 from katod.tail.reader import DocumentFile, SourceFile, open_source
 
 _WHOLE, _SET, _APPEND, _DELETE = range(4)
@@ -68,11 +69,7 @@ def name_of(path: Path, _session: str) -> str:
 
 
 def _whole(data: bytes) -> Value:
-    try:
-        state = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return {}
-    return state if isinstance(state, dict) else {}
+    return dict_of(value_of(data))
 
 
 def _replayed(data: bytes) -> Value:
