@@ -54,7 +54,7 @@ def unmark(folder: ExportFolder, holds: Holds, policy: Policy | None = None) -> 
 
     Their sessions are read again, if they are there.
     """
-    for entry in list(_untrue(folder.manifest, holds, policy)):
+    for entry in list(untrue(folder.manifest, holds, policy)):
         folder.note(entry._replace(recorded=RecordedParts(), made=""))
 
 
@@ -63,10 +63,11 @@ def has_untrue_marks(data: bytes, holds: Callable[[], Holds], policy: Policy) ->
 
     What says whether marks hold is asked for only if there are any.
     """
-    return _MARK in data and any(_untrue(Manifest.read(data), holds(), policy))
+    return _MARK in data and any(untrue(Manifest.read(data), holds(), policy))
 
 
-def _untrue(manifest: Manifest, holds: Holds, policy: Policy | None) -> Iterator[Entry]:
+def untrue(manifest: Manifest, holds: Holds, policy: Policy | None) -> Iterator[Entry]:
+    """Yield the entries with marks that do not hold, and with a policy those of excluded projects."""
     exclusion = Exclusion(manifest, policy) if policy is not None else None
     for entry in manifest.entries.values():
         if entry.recorded.parts and (not holds(entry) or _is_excluded(entry, exclusion)):
