@@ -37,16 +37,17 @@ def holding(outputs: Iterable[tuple[SessionKey, OutputRow]]) -> Holds:
     return lambda entry: bool(there[entry.slot[0]]) and there[entry.slot[0]].issuperset(entry.recorded.of)
 
 
-def noted(outputs: UntouchedOutputs, manifest: Manifest, form: str) -> Iterator[tuple[SessionKey, OutputRow]]:
-    """Yield the transcripts that make marks: those that are as katod wrote them, and go on to mark what they marked.
+def noted(outputs: UntouchedOutputs, manifest: Manifest, form: str) -> UntouchedOutputs:
+    """Return the transcripts that make marks, and of those that cannot be read now the ones that made some.
 
-    One that cannot be read now marks nothing anew: it may have been changed before that.
+    These mark nothing anew, as a `RecordedTally` knows: they may have been changed before that.
     """
-    unknown = {row.id for _, row in outputs.unknown}
-    for key, row in outputs.all:
-        entry = manifest.entries.get((key, form))
-        if row.id not in unknown or (entry is not None and name_of(row) in entry.recorded.of):
-            yield key, row
+    return outputs._replace(unknown=[pair for pair in outputs.unknown if _has_marked(manifest, form, *pair)])
+
+
+def _has_marked(manifest: Manifest, form: str, key: SessionKey, row: OutputRow) -> bool:
+    entry = manifest.entries.get((key, form))
+    return entry is not None and name_of(row) in entry.recorded.of
 
 
 def unmark(folder: ExportFolder, holds: Holds, policy: Policy | None = None) -> None:
