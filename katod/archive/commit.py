@@ -11,7 +11,8 @@ from hashlib import blake2b, sha1, sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from katod.archive.manifest import MANIFEST, Entry, Manifest
+from katod.archive.manifest import INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest
+from katod.archive.takenback import TakenBack
 from katod.errors import GitError, GitFailed, KatodError, OutputUnreadable
 from katod.formatspec import split_name
 from katod.gitcommand import GitUse, Given, run
@@ -48,6 +49,14 @@ class _DraftCommit(NamedTuple):
     parent: str
 
 
+class _ChangedFiles(NamedTuple):
+    """What a commit changes: where its files are, or what they contain, the files that go, and hashes of contents."""
+
+    changed: Mapping[str, Path | bytes]
+    gone: set[str]
+    digests: Mapping[str, str]
+
+
 class _WorkTree(NamedTuple):
     """Where a folder is in its repository: the top of the work tree, git's own folder, and the path in between."""
 
@@ -65,35 +74,61 @@ class ArchiveRepository:
         there = next(folder for folder in (root, *root.parents) if folder.is_dir())
         self._tree = _found(there, root)
 
-    def has_list(self) -> bool:
-        """Return whether the last commit has the list of the folder. Raises GitError."""
-        return MANIFEST in self._committed()
+    def committed_list(self) -> Manifest | None:
+        """Return the list of the folder in the last commit, None if there is none. Raises GitError."""
+        before = self._committed()
+        return self._list(before) if MANIFEST in before else None
 
-    def commit(self, manifest: Manifest, message: str, *, again: bool = False) -> Commit | None:
+    def commit(self, manifest: Manifest, message: str) -> Commit | None:
         """Commit the files of a manifest as katod wrote them, and that others are gone; None if nothing has changed.
 
-        With `again`, only what the last commit has. Raises GitError.
+        Raises GitError.
         """
-        branch = self._branch()
-        self._drop_draft()  # of a run that was killed
+        branch = self._begin()
         before = self._committed()
         known = self._known(before)
-        found = self._contents(manifest, before, known)
-        new = {name: path for name, path in found if name in before or not again}
+        new = dict(self._contents(manifest, before, known))
         gone = self._gone(known.keys() & before.keys() - new.keys(), manifest)
         new, ignored = self._not_ignored(new)
         changed = {name: path for name, path in new.items() if path is not None}
-        self._require_no_filter(changed)
-        if not changed and not gone:
-            return None
         digests = {entry.name: entry.digest for entry in manifest.entries.values()}
+        return self._commit(branch, _ChangedFiles(changed, gone, digests), message, ignored)
+
+    def commit_taken_back(self, taken: TakenBack, message: str) -> Commit | None:
+        """Commit what is left of the committed list, and that files of which it has nothing more are gone.
+
+        Nothing else is committed: neither other files, nor what the list on the disk has. Raises GitError.
+        """
+        branch = self._begin()
+        before, left = self._committed(), taken.left
+        known = self._known(before)
+        gone = self._gone({name for name in known if name in before and known[name].slot not in left.entries}, left)
+        gone |= {INDEX} & before.keys() if taken.drops_index else set()
+        self._not_ignored({MANIFEST: self._root / MANIFEST})
+        changed: dict[str, Path | bytes] = {MANIFEST: b"".join(left.lines())}
+        if taken.has_index and INDEX in before:
+            changed[INDEX] = self._root / INDEX
+        digests = {INDEX: left.entries[INDEX_SLOT].digest} if taken.has_index else {}
+        return self._commit(branch, _ChangedFiles(changed, gone, digests), message)
+
+    def _begin(self) -> str:
+        """Return the branch that is checked out, without what a killed run left behind. Raises GitError."""
+        branch = self._branch()
+        self._drop_draft()
+        return branch
+
+    def _commit(self, branch: str, change: _ChangedFiles, message: str, ignored: int = 0) -> Commit | None:
+        """Commit a change; None if it is none. Raises GitError."""
+        self._require_no_filter(change.changed)
+        if not (names := {*change.changed, *change.gone}):
+            return None
         try:
-            made = self._import(changed, gone, message, digests)
-            self._publish(branch, made, {*changed, *gone})
+            made = self._import(change, message)
+            self._publish(branch, made, names)
         finally:
             self._drop_draft()
         name = self._run("rev-parse", "--short", "HEAD").decode().strip()
-        return Commit(name, branch, len(changed) + len(gone), ignored)
+        return Commit(name, branch, len(names), ignored)
 
     # -- what may be committed ----------------------------------------------------------------------------
 
@@ -128,14 +163,17 @@ class ArchiveRepository:
         """Return katod's own files in the last commit, by name, as the list says that is in it."""
         if MANIFEST not in before:
             return {}
-        try:
-            listed = Manifest.read(self._run("cat-file", "blob", before[MANIFEST], most=_LARGEST))
-        except KatodError as error:
-            raise self._refusal(f"the list in the last commit {error.what}", "commit there yourself") from error
+        listed = self._list(before)
         known = {name: entry for entry in listed.entries.values() for name in reversed(entry.names)}
         beside = {_assets(name): entry for name, entry in known.items()}
         pictures = {name: beside[name.rpartition("/")[0]] for name in before if name.rpartition("/")[0] in beside}
         return pictures | known
+
+    def _list(self, before: Mapping[str, str]) -> Manifest:
+        try:
+            return Manifest.read(self._run("cat-file", "blob", before[MANIFEST], most=_LARGEST))
+        except KatodError as error:
+            raise self._refusal(f"the list in the last commit {error.what}", "commit there yourself") from error
 
     def _gone(self, names: set[str], manifest: Manifest) -> set[str]:
         """Return which files of an earlier commit go: those that are not there, and of which katod knows nothing.
@@ -199,16 +237,14 @@ class ArchiveRepository:
     def _drop_draft(self) -> None:
         run(self._root, "update-ref", "-d", self._draft, fails=True)
 
-    def _import(
-        self, changed: Iterable[str], gone: Iterable[str], message: str, digests: Mapping[str, str]
-    ) -> _DraftCommit:
+    def _import(self, change: _ChangedFiles, message: str) -> _DraftCommit:
         """Make the commit, on no branch yet. Raises GitError."""
         author, committer = (self._who(role) for role in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"))
         parent, ref = self._tip(), self._draft.encode()
         head = [b"commit ", ref, b"\nauthor ", author, b"\ncommitter ", committer, b"\n", _data(message.encode())]
         stream = [*head, b"from ", parent.encode(), b"\n"] if parent else head
-        stream += [b"D " + _quoted(self._in_repository(name)) + b"\n" for name in sorted(gone)]
-        self._run("fast-import", "--quiet", "--done", given=self._whole(stream, changed, digests))
+        stream += [b"D " + _quoted(self._in_repository(name)) + b"\n" for name in sorted(change.gone)]
+        self._run("fast-import", "--quiet", "--done", given=self._whole(stream, change))
         return _DraftCommit(self._run("rev-parse", self._draft).decode().strip(), parent)
 
     def _publish(self, branch: str, made: _DraftCommit, names: set[str]) -> None:
@@ -224,13 +260,13 @@ class ArchiveRepository:
             self._update_index(self._rows(self._tip(), names, len(made.name)))
             raise self._refusal(f"the branch could not be moved: {error.what}", "run it again") from error
 
-    def _whole(self, head: list[bytes], changed: Iterable[str], digests: Mapping[str, str]) -> Iterator[bytes]:
+    def _whole(self, head: list[bytes], change: _ChangedFiles) -> Iterator[bytes]:
         """Yield all that git is given, one file at a time: they may be large. Raises GitError if one was changed."""
         yield b"".join(head)
-        for name in sorted(changed):
-            content, hashed = self._content_of(name), hasher()
+        for name, there in sorted(change.changed.items()):
+            content, hashed = there if isinstance(there, bytes) else self._content_of(name), hasher()
             hashed.update(content)
-            if name in digests and hashed.hexdigest() != digests[name]:
+            if name in change.digests and hashed.hexdigest() != change.digests[name]:
                 raise self._refusal(f"{name} was changed meanwhile", "run it again")
             yield b"M " + _PLAIN + b" inline " + _quoted(self._in_repository(name)) + b"\n" + _data(content)
         yield b"done\n"

@@ -37,16 +37,17 @@ def holding(outputs: Iterable[tuple[SessionKey, OutputRow]]) -> Holds:
     return lambda entry: bool(there[entry.slot[0]]) and there[entry.slot[0]].issuperset(entry.recorded.of)
 
 
-def noted(outputs: UntouchedOutputs, manifest: Manifest, form: str) -> Iterator[tuple[SessionKey, OutputRow]]:
-    """Yield the transcripts that make marks: those that are as katod wrote them, and go on to mark what they marked.
+def noted(outputs: UntouchedOutputs, manifest: Manifest, form: str) -> UntouchedOutputs:
+    """Return the transcripts that make marks, and of those that cannot be read now the ones that made some.
 
-    One that cannot be read now marks nothing anew: it may have been changed before that.
+    These mark nothing anew, as a `RecordedTally` knows: they may have been changed before that.
     """
-    unknown = {row.id for _, row in outputs.unknown}
-    for key, row in outputs.all:
-        entry = manifest.entries.get((key, form))
-        if row.id not in unknown or (entry is not None and name_of(row) in entry.recorded.of):
-            yield key, row
+    return outputs._replace(unknown=[pair for pair in outputs.unknown if _has_marked(manifest, form, *pair)])
+
+
+def _has_marked(manifest: Manifest, form: str, key: SessionKey, row: OutputRow) -> bool:
+    entry = manifest.entries.get((key, form))
+    return entry is not None and name_of(row) in entry.recorded.of
 
 
 def unmark(folder: ExportFolder, holds: Holds, policy: Policy | None = None) -> None:
@@ -54,7 +55,7 @@ def unmark(folder: ExportFolder, holds: Holds, policy: Policy | None = None) -> 
 
     Their sessions are read again, if they are there.
     """
-    for entry in list(_untrue(folder.manifest, holds, policy)):
+    for entry in list(untrue(folder.manifest, holds, policy)):
         folder.note(entry._replace(recorded=RecordedParts(), made=""))
 
 
@@ -63,10 +64,11 @@ def has_untrue_marks(data: bytes, holds: Callable[[], Holds], policy: Policy) ->
 
     What says whether marks hold is asked for only if there are any.
     """
-    return _MARK in data and any(_untrue(Manifest.read(data), holds(), policy))
+    return _MARK in data and any(untrue(Manifest.read(data), holds(), policy))
 
 
-def _untrue(manifest: Manifest, holds: Holds, policy: Policy | None) -> Iterator[Entry]:
+def untrue(manifest: Manifest, holds: Holds, policy: Policy | None) -> Iterator[Entry]:
+    """Yield the entries with marks that do not hold, and with a policy those of excluded projects."""
     exclusion = Exclusion(manifest, policy) if policy is not None else None
     for entry in manifest.entries.values():
         if entry.recorded.parts and (not holds(entry) or _is_excluded(entry, exclusion)):

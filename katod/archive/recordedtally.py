@@ -1,6 +1,6 @@
 """Which parts of a session the user had recorded: other agents get these, and nothing else. Pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -24,11 +24,16 @@ def name_of(output: OutputRow) -> str:
 
 
 class RecordedTally:
-    """Notes which events are within recordings while they pass."""
+    """Notes which events are within recordings while they pass.
 
-    def __init__(self, outputs: Sequence[OutputRow]) -> None:
+    Of those that are `unread`, by their ids, nothing counts but what is in `known` parts as well.
+    """
+
+    def __init__(
+        self, outputs: Sequence[OutputRow], unread: Container[int] = (), known: Sequence[tuple[str, str]] = ()
+    ) -> None:
         self._outputs = outputs
-        self._followed = [_FollowedRanges(output) for output in outputs]
+        self._followed = [_FollowedRanges(each, known if each.id in unread else None) for each in outputs]
         self._number = 0
 
     def over(self, events: Replay) -> Iterator[tuple[Event, SessionMetadata]]:
@@ -63,15 +68,17 @@ class RecordedTally:
 class _FollowedRanges:
     """The parts of a session that one recording has."""
 
-    def __init__(self, output: OutputRow) -> None:
+    def __init__(self, output: OutputRow, known: Sequence[tuple[str, str]] | None = None) -> None:
         self.name = name_of(output)
         self._printer = RangePrinter("jsonl", output.options, output.ranges, printer=_Silent())
         self._parts: list[_Part] = []
         self._is_within = False  # whether the last event was
+        self._known = _KnownParts(known) if known is not None else None
 
     def take(self, number: int, event: Event, metadata: SessionMetadata) -> None:
         """Take the next event."""
-        is_within = self._printer.has(event)
+        is_known = self._known is None or self._known.has(event)
+        is_within = self._printer.has(event) and is_known
         self._printer.take(event, metadata)
         if is_within:
             first = self._parts.pop()[:2] if self._is_within else (number, event.id)
@@ -85,7 +92,27 @@ class _FollowedRanges:
         """
         printer = self._printer
         is_lost = printer.active and bool(printer.ranges[printer.index].end or printer.ranges[printer.index].until)
+        is_lost |= self._known is not None and self._known.is_open
         return self._parts[:-1] if is_lost else self._parts
+
+
+class _KnownParts:
+    """Parts of a session that were noted before, while its events pass."""
+
+    def __init__(self, parts: Iterable[tuple[str, str]]) -> None:
+        self._ends = dict(parts)
+        self._end = ""  # of the part that the last event was in, if that goes on
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the end of a part did not come."""
+        return bool(self._end)
+
+    def has(self, event: Event) -> bool:
+        """Return whether the next event is in one of them."""
+        end = self._end or self._ends.get(event.id, "")
+        self._end = end if end != event.id else ""
+        return bool(end)
 
 
 def _united(parts: Iterable[_Part]) -> list[_Part]:

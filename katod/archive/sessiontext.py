@@ -67,7 +67,9 @@ class Rendering:
     def begin(self, task: Task) -> "ReadText | None":
         """Begin to read a session; None if there is nothing in it. Raises KatodError or OSError."""
         shown = PrintedParts.by(self._form, self._options)
-        tally, said, recorded = Tally(), TextTally(task.found.key, shown), RecordedTally(task.found.outputs)
+        tally, said = Tally(), TextTally(task.found.key, shown)
+        known = task.entry.recorded.parts if task.entry is not None else ()
+        recorded = RecordedTally(task.found.outputs, task.found.unread, known)
         stretches = [Stretch(path, identity) for path, identity, _ in task.found.files]
         events = replay(task.found.key, stretches, EventLog(), said=task.found.said)
         begun = look_ahead(recorded.over(said.over(tally.over(events))))

@@ -11,8 +11,8 @@ from katod.agents import AGENTS
 from katod.archive.excluded import Exclusion
 from katod.archive.folder import ExportFolder
 from katod.archive.indexfile import update_index
-from katod.archive.manifest import INDEX, INDEX_SLOT, Sources
-from katod.archive.plan import Outcome, Task, decide, is_known_empty
+from katod.archive.manifest import INDEX, INDEX_SLOT, Entry, Sources
+from katod.archive.plan import Outcome, Task, decide, is_current, is_known_empty
 from katod.discover.found import FoundSession
 from katod.errors import KatodError, OutputError, SourceGone
 from katod.formatspec import FORMATS
@@ -135,7 +135,7 @@ def _tasks(
         try:
             if (agent := found.key.agent) not in made:
                 made[agent] = _made(agent, form, options)
-            task = _task(folder, found, form, _made_of(found, made[agent]), exclusion)
+            task = _task(folder, found, form, made[agent], exclusion)
         except (KatodError, OSError) as error:
             result.fail(found, error)
             continue
@@ -153,6 +153,7 @@ def _tasks(
 def _task(folder: ExportFolder, found: FoundSession, form: str, made: str, exclusion: Exclusion) -> Task:
     slot, sources = (found.key, form), sources_of(found)
     entry = folder.manifest.entries.get(slot)
+    made = _made_of(found, made, entry, sources)
     if entry is not None and exclusion.covers(slot, entry.cwd):
         return Task(found, slot, sources, made, "exclude", entry)
     if entry is None or not entry.name:
@@ -175,11 +176,17 @@ def sources_of(found: FoundSession) -> Sources:
     ]
 
 
-def _made_of(found: FoundSession, made: str) -> str:
-    """Return a short hash of what determines an export besides the files of its session."""
+def _made_of(found: FoundSession, made: str, entry: Entry | None, sources: Sources) -> str:
+    """Return a short hash of what determines an export besides the files of its session.
+
+    One whose recordings cannot all be read is made again once they can be, unless it was made before with all of them.
+    """
     if found.said.is_empty and not found.outputs:
         return made
-    return hash_of(repr((made, found.said, *(output.ranges for output in found.outputs))))
+    whole = hash_of(repr((made, found.said, *(output.ranges for output in found.outputs))))
+    if not found.unread or (entry is not None and is_current(entry, sources, whole)):
+        return whole
+    return hash_of(repr((whole, sorted(found.unread))))
 
 
 def _made(agent: str, form: str, options: Options) -> str:

@@ -1,7 +1,7 @@
 """What all commands share: settings, state directory, ledger, the meaning of SESSION."""
 
 import os
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from katod.model import SessionKey
 from katod.record.untouched import UntouchedOutputs, untouched
 from katod.store.collections import Tombstones
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow, PersonalRow
+from katod.store.rows import PersonalRow
 
 
 def working_directory() -> Path | None:
@@ -98,13 +98,17 @@ class Context:
                 ledger.close()
 
     def found(
-        self, *, with_words: bool = False, outputs: Iterable[tuple[SessionKey, OutputRow]] = ()
+        self,
+        *,
+        with_words: bool = False,
+        outputs: UntouchedOutputs = UntouchedOutputs(),  # noqa: B008 - never changed
     ) -> dict[SessionKey, FoundSession]:
         """Return every session on disk; `with_words`, also with what the user says of it; each with its outputs."""
         found = find_sessions(self._roots_to_read(), self.problems, self.said() if with_words else {})
-        for key, output in outputs:
+        unread = {output.id for _, output in outputs.unknown}
+        for key, output in outputs.all:
             if key in found:
-                found[key].note(output)
+                found[key].note(output, is_unread=output.id in unread)
         return found
 
     def outputs(self) -> UntouchedOutputs:

@@ -8,6 +8,7 @@ from katod.archive.commit import ArchiveRepository, Commit
 from katod.archive.folder import ExportFolder, opened
 from katod.archive.marks import Holds, has_untrue_marks, holding, own_lists, unmark
 from katod.archive.parts import real_path
+from katod.archive.takenback import TakenBack
 from katod.archive.update import line_of
 from katod.cli.context import Context
 from katod.cli.printing import say
@@ -28,9 +29,9 @@ def unmark_elsewhere(
 ) -> list[tuple[str, Commit]]:
     """Take marks away in all folders but the present one: they may not be exported to any more.
 
-    `outputs` are the transcripts that nobody has changed, if they are known. With `commit`, what changed in
-    earlier parts of this machine, beside the present one, is committed as well, of the files that were committed
-    before; return these commits with the names of the parts. What fails is said.
+    `outputs` are the transcripts that nobody has changed, if they are known. With `commit`, what was taken back in
+    earlier parts of this machine, beside the present one, is committed as well, of what was committed before; return
+    these commits with the names of the parts. What fails is said.
     """
     holds = cache(lambda: holding((context.outputs() if outputs is None else outputs).all))
     shared, here = map(real_path, context.settings.archive.folders), present.root if present is not None else None
@@ -61,12 +62,11 @@ def _committed_parts(present: ExportFolder | None) -> Path | None:
 
 
 def _repository(root: Path, parts: Path | None) -> ArchiveRepository | None:
-    """Return the repository of an earlier part, None if its list was never committed: then nothing of it is."""
+    """Return the repository of an earlier part, None if there is none."""
     if root.parent != parts:
         return None
     try:
-        repository = ArchiveRepository(root)
-        return repository if repository.has_list() else None
+        return ArchiveRepository(root)
     except GitError as error:
         _say_failed(root, error)
         return None
@@ -82,7 +82,14 @@ def _unmark(root: Path, holds: Holds, policy: Policy, repository: ArchiveReposit
         say_aside(folder)
         unmark(folder, holds, policy)
         folder.compact()
-        if repository is None:
-            return []
-        made = repository.commit(folder.manifest, f"katod: {folder.manifest.machine.name}: update", again=True)
+        made = _committed(repository, folder, holds, policy) if repository is not None else None
         return [(root.name, made)] if made is not None else []
+
+
+def _committed(repository: ArchiveRepository, folder: ExportFolder, holds: Holds, policy: Policy) -> Commit | None:
+    """Return the commit of what was taken back since the last one, None if nothing was. Raises GitError."""
+    if (committed := repository.committed_list()) is None:
+        return None  # then nothing of this part is
+    listed = folder.manifest
+    taken = TakenBack.of(committed, listed, lambda name: folder.stamp(name) is not None, holds, policy)
+    return repository.commit_taken_back(taken, f"katod: {listed.machine.name}: update") if taken is not None else None

@@ -19,13 +19,14 @@ _TOO_OLD: Final = "{} ({}), but none that katod knows: katod may be too old for 
 class FoundSession:
     """One session as found on disk: its files, oldest change first, and what is `said` of it by the user.
 
-    `outputs` are its recordings, if somebody noted them.
+    `outputs` are its recordings, if somebody noted them, and `unread` the ids of those whose files cannot be read now.
     """
 
     def __init__(self, key: SessionKey, said: PersonalRow | None = None) -> None:
         self.key = key
         self.said = said or PersonalRow(key)
         self.outputs: tuple[OutputRow, ...] = ()
+        self.unread: frozenset[int] = frozenset()
         self.files: list[tuple[str, Identity, Stat]] = []
 
     @property
@@ -33,9 +34,11 @@ class FoundSession:
         """What opens its events, as katod exported them; None for a session whose files are those of its agent."""
         return None
 
-    def note(self, output: OutputRow) -> None:
+    def note(self, output: OutputRow, *, is_unread: bool = False) -> None:
         """Note a recording of it."""
         self.outputs = (*self.outputs, output)
+        if is_unread:
+            self.unread |= {output.id}
 
     @property
     def changed_ns(self) -> int:

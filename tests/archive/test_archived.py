@@ -206,6 +206,22 @@ def test_what_was_taken_back_stays_so_while_its_disk_is_away(twice, tmp_path):
     assert len(shared(twice).recorded.parts) == 1
 
 
+def test_what_is_recorded_while_its_disk_is_away_is_marked_once_it_is_back(twice, tmp_path):
+    """Neither a range that goes on meanwhile nor a new one is marked before: nobody knows what becomes of it."""
+    before = shared(twice).recorded.parts
+    away = twice.out.rename(tmp_path / "away")
+    twice.talk.say(user("more"), says("I see."), user("::stop"), user("::start\nabout lions"), says("I see."))
+    twice.once()
+    assert twice.share() == "updated 1\n"
+    assert shared(twice).recorded.parts == before
+    assert twice.share() == "unchanged 1\n"
+    away.rename(twice.out)
+    twice.once()
+    assert twice.share() == "unchanged 1\n"
+    words = [text for part in recorded_parts(shared(twice)) for text in said(part)]
+    assert {"more", "about lions"} < {*words}
+
+
 def test_a_machine_takes_marks_away_that_it_made_under_another_name(twice):
     """Its earlier part stays readable, and may be read by programs of other machines. Those of others stay."""
     other = Machine("server", twice.shared.parent)

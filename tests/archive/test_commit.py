@@ -9,7 +9,7 @@ import pytest
 
 from katod.archive import commit as commits
 from katod.archive.commit import ArchiveRepository
-from katod.archive.manifest import MANIFEST
+from katod.archive.manifest import MANIFEST, Manifest
 from tests.archive.merges import play
 from tests.looping import each
 from tests.support.machines import Machine
@@ -104,6 +104,56 @@ def test_of_an_earlier_name_only_what_was_committed_before_is_committed(laptop, 
     assert said.count("committed") == 1 + before
     assert sum(name.startswith(earlier) for name in committed_in(laptop)) == 2 * before
     assert b'"recorded"' not in (laptop.shared / earlier / MANIFEST).read_bytes()
+    if before:
+        found = Manifest.read(git(laptop.shared, "show", f"HEAD:{earlier}/{MANIFEST}").encode())
+        assert {f"{earlier}/{name}" for name in found.names()} < {*committed_in(laptop)}
+        assert not any(entry.recorded.parts for entry in found.entries.values())
+
+
+def test_nothing_that_was_exported_without_a_commit_is_committed_under_an_earlier_name(laptop):
+    """Neither words that were added to a known file, nor the line of a new one; nothing is said of it, either."""
+    commit(laptop)
+    laptop.talk.say(user("not for git"), says("I see."))
+    laptop.session(2).say(user("nor are these words"), says("No."))
+    laptop.cli("export", "--all", "-o", str(laptop.shared))
+    before = git(laptop.shared, "log", "--format=%H")
+    laptop.name = "notebook"
+    laptop.configure(**{"recording.exclude": [laptop.talk.cwd]})
+    (laptop.shared / ".git" / "MERGE_HEAD").write_text("")
+    commit(laptop, code=1)
+    assert "may still mark" not in laptop.said
+    (laptop.shared / ".git" / "MERGE_HEAD").unlink()
+    assert "laptop" not in commit(laptop)
+    assert not re.search(
+        "not for git|nor are these", git(laptop.shared, "log", "-p", "--format=", f"{before.strip()}..")
+    )
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_what_was_forgotten_is_gone_under_the_earlier_name_of_a_machine(laptop, is_committed):
+    """File, line and the row of the index; an index that has more than was committed is removed."""
+    laptop.session(2).say(user("words"), says("more"))
+    laptop.once()
+    page = ("export", "--all", "-f", "html", "-o", str(laptop.shared))
+    laptop.cli(*page, "--commit")
+    earlier = laptop.part.name
+    laptop.session(3).say(user("a third one"), says("more"))
+    laptop.cli(*page, *["--commit"] * is_committed)
+    laptop.name = "notebook"
+    laptop.configure()
+    laptop.cli("forget", "00000002", "--outputs", "--yes")
+    laptop.session(2).path.unlink()
+    assert f" of {earlier} to main" in laptop.cli(*page, "--commit")
+    there = [name for name in committed_in(laptop) if name.startswith(earlier)]
+    assert not any("00000002" in name for name in there)
+    assert any("00000003" in name for name in there) == is_committed
+    listed = git(laptop.shared, "show", f"HEAD:{earlier}/{MANIFEST}")
+    assert "00000002" not in listed
+    assert (f"{earlier}/index.html" in there) == ('"index.html"' in listed) == is_committed
+    if is_committed:
+        assert "00000002" not in git(laptop.shared, "show", f"HEAD:{earlier}/index.html")
+        assert git(laptop.shared, "status", "--porcelain") == ""
+    assert "committed" not in laptop.cli(*page, "--commit")
 
 
 def committed_in(machine):

@@ -29,8 +29,8 @@ def output(*ranges, options=None):
     return OutputRow(1, 1, None, None, "markdown", 1, options or Options(), head, ranges=made)
 
 
-def recorded(outputs, found):
-    tally = RecordedTally(outputs)
+def recorded(outputs, found, **given):
+    tally = RecordedTally(outputs, **given)
     for _ in tally.over((event, METADATA) for event in found):
         pass
     return tally.recorded
@@ -113,3 +113,24 @@ def test_the_recordings_that_have_the_parts_are_named():
     assert len(set(names)) == 2
     assert name_of(output((0, None))) == name_of(output((0, 1), (2, 3))) == name_of(one)
     assert name_of(output()) not in names
+
+
+def test_of_a_transcript_that_cannot_be_read_only_known_parts_count():
+    """Neither what was added to its ranges, nor a new range, nor anything that only others have."""
+    found, mine = events(1, 2, 3, 4, 5, 6, 7, 8), output((2, 4), (6, None))
+    for known, parts in (
+        ((), ()),
+        ((("e2", "e4"), ("e6", "e6")), (("e2", "e4"), ("e6", "e6"))),
+        ((("e1", "e3"),), (("e2", "e3"),)),
+        ((("e3", "e7"),), (("e3", "e4"), ("e6", "e7"))),
+    ):
+        assert recorded([mine], found, unread={1}, known=known).parts == parts
+    assert recorded([mine], found, unread={2}, known=()).parts == (("e2", "e4"), ("e6", "e8"))
+
+
+def test_a_known_part_whose_end_is_gone_does_not_count():
+    """What follows may be of anything."""
+    known = (("e2", "e3"), ("e6", "e9"))
+    assert recorded([output((2, None))], events(1, 2, 3, 4, 5, 6, 7, 8), unread={1}, known=known).parts == (
+        ("e2", "e3"),
+    )
