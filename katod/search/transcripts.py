@@ -221,7 +221,7 @@ def _next_boundary(text: str, begin: int) -> int | None:
         is_behind_items = is_end and _behind_items(text, begin, len(text)) == found.start()
         if is_end and not (is_fold or is_behind_items):
             continue
-        is_certain = found["own"] or (is_end and text.find("<details", begin + 1, found.start()) < 0)
+        is_certain = found["own"] or is_behind_items or (is_end and text.find("<details", begin + 1, found.start()) < 0)
         return found.start() if is_certain else _next_read_closely(text, begin, is_fold=is_fold)
     return None
 

@@ -169,9 +169,10 @@ def test_an_answer_with_a_sign_is_no_tool(sign):
 
 
 @each("said", ["Done.", "1. a\n2. b", "</details>", "<details>\n\na\n\n</details>", "a\n\n</details>", ""])
-def test_the_end_of_a_fold_of_tool_lines_is_said_by_nobody(said):
+@each("last", ["**Read** `a.py`", '**Bash** `grep "<details" a.md`', "**Read** a\n  - failed: `<details>`"])
+def test_the_end_of_a_fold_of_tool_lines_is_said_by_nobody(last, said):
     """Nor does what follows begin with it; an end in a message is the message's."""
-    lines = "- ▸ **Bash** `ls`\n- ▸ **Read** `a.py`"
+    lines = f"- ▸ **Bash** `ls`\n- ▸ {last}"
     fold = f"<details>\n<summary>▸ <b>2 more</b> Bash, Read</summary>\n\n{lines}\n\n</details>"
     for tools in (f"{lines}\n\n{fold}", lines, f"{fold}\n\n{lines}"):
         text = f"### Claude\n\n{tools}\n\n{body(said)}\n\n## You · Hi\n"
