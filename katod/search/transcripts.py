@@ -71,11 +71,8 @@ _PROMPTS: Final = "<nav>"  # the list of prompts at the end of a page
 _MARKUP: Final = re.compile(r"<[^>]*>")
 _HEAD: Final = 4096  # characters
 _TITLE: Final = re.compile(r"\s*# [^\n]*\n")
-# So katod notes an error or another model; a person may emphasise words, too.
-_NOTED: Final = re.compile(
-    r"\*(?:(?:(?:Error|Model|Title): |Context compacted|Conversation (?:cleared|rewound)|\d+ turns? rolled back)[^\n]*"
-    r"|Interrupted|Messages taken back|Plan accepted)\*"
-)
+# A line that is emphasised as a whole: so katod prints what the agent notes (an error, another model), in any words.
+_NOTED: Final = re.compile(r"\*(?![*\s])(?:\\.|[^*\\\n])+(?<!\s)\*")
 _OWN_NOTE: Final = f"{SIGN} Note"
 _NOTE: Final = "Note"  # the speaker of what a person wrote above the first heading
 _FRONT: Final = "---\ntitle:"
@@ -95,12 +92,15 @@ class Passage(NamedTuple):
 
 
 class _Heading(NamedTuple):
-    """A heading with a speaker, and where it ends; `day` and `minute` as it says them, or as the one before did."""
+    """A heading with a speaker, and where it ends; `day` and `minute` as it says them, or as the one before did.
+
+    Above the first one, it is told of a session's transcript, where katod notes things, too.
+    """
 
     speaker: str = ""
     day: str = ""
     minute: str = ""
-    end: int = 0
+    is_of_session: bool = False
 
 
 def about(text: str) -> TranscriptHead:
@@ -127,7 +127,8 @@ def markdown_passages(pieces: Iterable[str]) -> Iterator[Passage]:
     first = next(rest, "")
     head = about(first)
     parts = _between_passages(chain([_without_head(first, head)], rest))
-    yield from _dated(_read(parts, _Heading(day=head.date)), head.zone)
+    heading = _Heading(day=head.date, is_of_session=bool(head.agent and head.session))
+    yield from _dated(_read(parts, heading), head.zone)
 
 
 def _without_head(text: str, head: TranscriptHead) -> str:
@@ -182,7 +183,7 @@ def _read_text(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, st
 
 def _pieces_below(piece: str, heading: _Heading) -> Iterator[tuple[str, str]]:
     """Yield the pieces below a heading, or above the first one; a file that is not katod's is a person's."""
-    if not heading.speaker and heading.day:
+    if heading.is_of_session:
         return _pieces_above(piece)
     return _pieces(piece, heading.speaker or _NOTE)
 
@@ -220,7 +221,7 @@ def _next_boundary(text: str, begin: int) -> int | None:
         is_behind_items = is_end and _behind_items(text, begin, len(text)) == found.start()
         if is_end and not (is_fold or is_behind_items):
             continue
-        is_certain = found["own"] or (is_end and text.find("<details", begin + 1, found.start()) < 0)
+        is_certain = found["own"] or is_behind_items or (is_end and text.find("<details", begin + 1, found.start()) < 0)
         return found.start() if is_certain else _next_read_closely(text, begin, is_fold=is_fold)
     return None
 

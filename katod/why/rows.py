@@ -49,6 +49,14 @@ class TracedLine(NamedTuple):
 Rows = Sequence[TracedLine]
 
 
+def filled(rows: Rows, others: Rows, wanted: Sequence[bool] | None = None) -> list[TracedLine]:
+    """Return the same lines, of which those wanted that have no origin have that of others; all are, if not said."""
+    return [
+        other if is_wanted and row.origin is None else row
+        for row, other, is_wanted in zip(rows, others, wanted or [True] * len(rows), strict=True)
+    ]
+
+
 def applied(rows: Rows, cause: Cause, change: LineChange) -> list[TracedLine] | None:
     """Return a file after a change, None if the old lines are not in it, or it is not clear where."""
     places = _places(rows, change.old) if change.old else []

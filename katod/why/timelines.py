@@ -5,12 +5,13 @@ them: the file as it was left there, most of what was written there, or one edit
 """
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from katod.edits.edits import Cause, Edit
 from katod.edits.lines import HashedLine
 from katod.why.carry import carried
-from katod.why.rows import TracedLine
+from katod.why.rows import TracedLine, filled
 from katod.why.trace import Trace
 
 
@@ -50,7 +51,9 @@ class _OtherTree:
         for trace in traces:
             if trace.is_at(lines):
                 return _MadeVersion(carried(trace.rows, lines), is_same=True)
-        return next((_MadeVersion(rows, is_same=False) for trace in traces if (rows := trace.arrived(lines))), None)
+        # It has edits since the last version here on either; only the file as it was left has those before, too.
+        arrived = [rows for trace in traces if (rows := trace.arrived(lines))]
+        return _MadeVersion(reduce(filled, arrived), is_same=False) if arrived else None
 
     def leave(self, lines: Sequence[HashedLine]) -> bool:
         """Note that a version was made of the file here; return whether it has what was written here."""

@@ -15,7 +15,7 @@ from katod.edits.edits import Cause, Edit, LineChange
 from katod.edits.lines import HashedLine
 from katod.why.align import NOWHERE, align
 from katod.why.carry import MUCH, adopted, carried, surviving, without_isolated, written
-from katod.why.rows import Rows, TracedLine, applied, replaced
+from katod.why.rows import Rows, TracedLine, applied, filled, replaced
 
 _MOST_WAITING: Final = 64
 _LEFT: Final = 1 / 2  # of the telling lines of an edit; it waits for a later version that has so few of them
@@ -106,7 +106,7 @@ class Trace:
         is_new = [row.origin is None and at == NOWHERE for row, at in zip(rows, before, strict=True)]
         rows, lost = surviving(self.rows, rows)
         rows = self._restored(rows, lines, before)
-        rows = _filled(rows, made, is_new) if made else rows
+        rows = filled(rows, made, is_new) if made else rows
         self.rows = self._version = without_isolated(self._adopted(rows, is_new, lost))
         self._since = []
 
@@ -149,7 +149,7 @@ class Trace:
 
     def learn(self, rows: Rows) -> None:
         """Take the origins of the same lines from elsewhere where they are not known, just after a version."""
-        self.rows = self._version = without_isolated(_filled(self.rows, rows, [True] * len(rows)))
+        self.rows = self._version = without_isolated(filled(self.rows, rows))
 
     def is_at(self, lines: Sequence[HashedLine]) -> bool:
         """Return whether the file is just like a version."""
@@ -196,19 +196,11 @@ class Trace:
         if not self._since or not self._version:
             return rows
         kept, _ = surviving(self._version, carried(self._version, lines))
-        return _filled(rows, kept, [at != NOWHERE for at in before])
+        return filled(rows, kept, [at != NOWHERE for at in before])
 
     def deleted(self) -> None:
         """Take the file as deleted: nothing of it comes back."""
         self.rows, self._version, self._waiting, self._since = [], [], [], []
-
-
-def _filled(rows: Rows, others: Rows, wanted: Sequence[bool]) -> list[TracedLine]:
-    """Return rows, of which those wanted that have no origin have that of others."""
-    return [
-        other if is_wanted and row.origin is None else row
-        for row, other, is_wanted in zip(rows, others, wanted, strict=True)
-    ]
 
 
 def _are_same(rows: Rows, lines: Sequence[HashedLine]) -> bool:

@@ -128,35 +128,35 @@ def test_what_a_person_writes_above_the_first_heading_is_a_note():
     assert [p.speaker for p in markdown_passages([text.replace("Mine.\n\n", "")])] == ["You"]
 
 
-NOTES_HEAD = '---\ntitle: "x"\nagent: claude-code\ndate: 2026-02-10\n---\n\n# x\n\nClaude Code 2.1 · shop\n\n'
+NOTES_HEAD = (
+    '---\ntitle: "x"\nagent: claude-code\ndate: 2026-02-10\nsession: "s"\n---\n\n# x\n\nClaude Code 2.1 · shop\n\n'
+)
+NOTES = "*Error: Rate limit exceeded*\n\n*Left out: 2 messages*\n\n*Interrupted*\n\n*One bug, `a\\*b`.*"
 
 
 def test_what_katod_notes_above_the_first_heading_is_said_by_nobody():
-    """An error or another model; what a person writes around it is said, its parts apart from katod's."""
-    notes = "*Error: Rate limit exceeded*\n\n*Model: auto → gpt-5-mini*\n\n*Interrupted*"
-    text = f"{NOTES_HEAD}Mine,\n\nand *more*.\n\n{notes}\n\n**Mine, too**\n\n*Call them*\n\n## You · 10:01 · Hello\n\n*Mine*\n"
+    """Whatever the agent says there; what a person writes around it is said, its parts apart from katod's."""
+    mine = "**Mine, too**\n\n*Call* them *now*"
+    text = f"{NOTES_HEAD}Mine,\n\nand *more*.\n\n{NOTES}\n\n{mine}\n\n## You · 10:01 · Hello\n\n*Mine*\n"
     found = list(markdown_passages([text]))
     assert [(p.speaker, p.text) for p in found] == [
-        ("Note", "Mine,\n\nand *more*."), ("▸ Note", notes), ("Note", "**Mine, too**\n\n*Call them*"), ("You", "Hello\n*Mine*"),
+        ("Note", "Mine,\n\nand *more*."), ("▸ Note", NOTES), ("Note", mine), ("You", "Hello\n*Mine*"),
     ]  # fmt: skip
     assert [is_said(p.speaker) for p in found] == [True, False, True, True]
 
 
-@each(
-    "text", ["# Flat\n\n*Call the landlord*\n", "*Error: in my tax return*\n", "---\ntitle: mine\n---\n\n*Model: a*\n"]
-)
-def test_a_file_of_ones_own_is_a_note_as_a_whole(text):
-    """Whatever is emphasised in it, katod has not written it."""
-    (note,) = markdown_passages([text])
+@each("head", ["", "# Flat\n\n", "---\ntitle: mine\n---\n\n", "---\ntitle: Reading list\ndate: 2026-03-01\n---\n\n"])
+@each("text", ["*Call the landlord*", "*Error: in my tax return*", "*Title: The Pelican Brief*"])
+def test_a_file_of_ones_own_is_a_note_as_a_whole(head, text):
+    """Whatever is emphasised in it, katod has not written it: its front matter names no agent and no session."""
+    (note,) = markdown_passages([f"{head}{text}\n"])
     assert (note.speaker, is_said(note.speaker)) == ("Note", True)
 
 
 @each("path", sorted(GOLDEN.parent.glob("*/*.md")))
 def test_what_katod_prints_above_the_first_heading_is_no_note(path):
-    """Nobody wrote into these files; only what a reviewer found cannot be told from a note."""
-    assert path.stem.startswith("review-mode") or "Note" not in {
-        passage.speaker for passage in markdown_passages([path.read_text()])
-    }
+    """Nobody wrote into these files."""
+    assert "Note" not in {passage.speaker for passage in markdown_passages([path.read_text()])}
 
 
 @pytest.mark.parametrize("sign", ["Open Settings ▸ **Billing**.", "▸ **Billing**", "▸ <b>Billing</b>", "- a ▸ **b**"])
@@ -169,9 +169,10 @@ def test_an_answer_with_a_sign_is_no_tool(sign):
 
 
 @each("said", ["Done.", "1. a\n2. b", "</details>", "<details>\n\na\n\n</details>", "a\n\n</details>", ""])
-def test_the_end_of_a_fold_of_tool_lines_is_said_by_nobody(said):
+@each("last", ["**Read** `a.py`", '**Bash** `grep "<details" a.md`', "**Read** a\n  - failed: `<details>`"])
+def test_the_end_of_a_fold_of_tool_lines_is_said_by_nobody(last, said):
     """Nor does what follows begin with it; an end in a message is the message's."""
-    lines = "- ▸ **Bash** `ls`\n- ▸ **Read** `a.py`"
+    lines = f"- ▸ **Bash** `ls`\n- ▸ {last}"
     fold = f"<details>\n<summary>▸ <b>2 more</b> Bash, Read</summary>\n\n{lines}\n\n</details>"
     for tools in (f"{lines}\n\n{fold}", lines, f"{fold}\n\n{lines}"):
         text = f"### Claude\n\n{tools}\n\n{body(said)}\n\n## You · Hi\n"

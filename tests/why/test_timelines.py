@@ -78,6 +78,18 @@ def test_the_first_version_of_a_branch_is_not_the_last_one():
         assert played(*steps, changed(large) + "mine = 1\n")[-1] == ""
 
 
+def test_one_version_may_have_all_of_a_branch_though_another_was_made_here_meanwhile():
+    """As after a squash: with the edits from before that one. What was written here is not of the branch."""
+    block = (_FIRST[0], _FIRST[0] + "".join(f"    print(weight_of_the_article({at}))\n" for at in range(4)))
+    mine = ("import os\n", "import os\nmine = compute(everything)\n")
+    for first, wrote in ((_TOTAL, 1), (_LONG, 2)):
+        for here, who in ((), ""), ((edit(3, mine),), "3"):
+            steps = (_BASE, there(1, first), *here, changed(mine), there(2, block))
+            found = played(*steps, changed(mine, first, block))
+            assert (found[1], found[:4].count("1")) == (who, 0)
+            assert [one for one in found[2:] if one] == [*["1"] * wrote, *["2"] * 4]
+
+
 _PORT = ("import os\n", "import os\nport = 1\n")
 _BY_HAND = ("    return sum(cart)\n", "    return sum(cart) or 0\n")
 
