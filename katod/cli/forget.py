@@ -41,10 +41,8 @@ from katod.tables.address import LOCAL, S3
 from katod.tables.dataset import ask_to_forget, known_sets
 from katod.tables.forgetting import drop_rows, incomplete_sets, known_sessions, sets_with
 
-_UNKNOWN: Final = (
-    "  katod's log, the heads that you published and all other copies stay; `katod export --all` writes the session"
-    " again while its agent has it"
-)
+_UNKNOWN: Final = "  katod's log, the heads that you published and all other copies stay"
+_AGAIN: Final = "; `katod export --all` writes the session again while its agent has it"
 _MISSING: Final = "is no longer there: if you moved it, delete it yourself"
 
 
@@ -67,18 +65,20 @@ def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     sessions = ForgottenFamily.of(context, key, claims)
     copies, rows = Copies(context.state, claims.copies, sessions), TableRows(context, sessions)
     elsewhere = (*copies.described(outputs=outputs), *rows.described(outputs=outputs))
-    for line in (*_described(context, sessions, outputs=outputs), *elsewhere, _UNKNOWN):
+    main = key._replace(subagent="")
+    excluded = excluded_among(context, {*sessions.keys, main})
+    unknown = _UNKNOWN if {key, main} & {*excluded} else f"{_UNKNOWN}{_AGAIN}"
+    for line in (*_described(context, sessions, outputs=outputs), *elsewhere, unknown):
         say(line)
     if not yes and not _agreed():
         say("Nothing was changed.")
         return
-    excluded = excluded_among(context, sessions.keys)
     if outputs:
         rows.ask()
     for one in (*sessions.others, key):  # whatever is forgotten last can be named again after a kill
         _ask(context, one, WITH_OUTPUTS if outputs else "")
     clear_pages(0)
-    forget_excluded(context.state, sessions.keys, excluded)
+    forget_excluded(context.state, sessions.keys, sessions.keys.intersection(excluded))
     say(f"{key} is forgotten")
     if outputs:
         _delete([path for path, _ in sessions.transcripts.values()], copies, rows)

@@ -438,6 +438,22 @@ def test_a_session_that_katod_has_not_seen_is_buried(world):
     world.cli("forget", SESSION[:8], "--yes")
 
 
+@pytest.mark.parametrize("what", ["whole", "a sub-agent"])
+def test_of_an_excluded_session_it_is_not_said_that_it_is_exported_again(world, what):
+    """Nor of what it started: it stays excluded."""
+    again = "`katod export --all` writes the session again"
+    maker = Claude(world, cwd="/home/me/secret").say(user("secret words"), says("answer"))
+    Claude(world, SESSION, subagent="a1b2", cwd="/home/me/elsewhere").say(user("look around"), says("yes"))
+    key = f"claude:{SESSION}" if what == "whole" else f"claude:{SESSION}/a1b2"
+    assert again in world.cli("forget", key, "--yes")
+    world.configure(exclude=[maker.cwd])
+    world.cli("export", "--all", "-o", str(world.home / "all"))
+    shown = world.cli("forget", key, "--yes")
+    assert "all other copies stay\n" in shown
+    assert again not in shown
+    assert world.cli("export", "--all", "-o", str(world.home / "all")) == "excluded 2\n"
+
+
 def test_a_session_that_its_agent_deleted_is_found(world, maker):
     """By its id, too; once it is forgotten, it is unknown."""
     maker.path.unlink()
