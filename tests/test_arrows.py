@@ -49,7 +49,7 @@ ARROWS = {
     ),
     "formats": "agents events lifecycle metadata model paths text states",
     "write": "durable errors model shell",
-    "search": "agents archive discover errors events formats formatspec log metadata model paths processes record store tail text write",
+    "search": "agents archive discover errors events formats formatspec localzone log metadata model paths processes record store tail text write",
     "usage": "agents discover errors events formats log metadata model processes record smallfile store tail",
     "why": "agents archive discover edits errors events formats formatspec gitcommand log metadata model paths processes record search store",
     # the stages put together

@@ -16,7 +16,6 @@ from katod.formats.text.when import When, utc
 from katod.paths import name_of
 from katod.search.query import Query
 from katod.search.run import Match, ShownHit
-from katod.search.spoken import is_context
 from katod.shell import pasted
 
 EACH: Final = 3  # hits of one session
@@ -32,11 +31,6 @@ def _quoted(word: str) -> str:
     if re.fullmatch(r"[\w.:/@+-]+", word):
         return word
     return shlex.quote(word) if set(word) & set('"\\') else f'"{word}"'
-
-
-def _is_shown(hit: ShownHit) -> bool:
-    """Return whether a transcript shows what was found in a session."""
-    return bool(hit.event) and not is_context(hit.speaker)
 
 
 class HitLayout:
@@ -55,7 +49,7 @@ class HitLayout:
         if not described.open.startswith(_SHOWS) or all(hit.speaker == OWN for hit in hits):
             return described.open
         is_session = isinstance(match.place, FoundSession)
-        if is_session and not any(map(_is_shown, hits)):
+        if is_session and not any(hit.event for hit in hits):
             return described.open  # nothing to be found there
         full = " --tools full" if is_session and not any(hit.is_said for hit in hits) else ""
         return f"{described.open} --find {self.find}{full}"

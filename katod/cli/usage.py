@@ -3,7 +3,6 @@
 import gc
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -20,7 +19,7 @@ from katod.discover.found import FoundSession
 from katod.errors import SelectionError
 from katod.model import SessionKey
 from katod.paths import short_paths
-from katod.search.since import last_second, since_seconds
+from katod.search.since import day_number, last_second, since_seconds
 from katod.usage.grouping import BY, Period, PricedCell, UsageSum, UsageTable, document, grouped, priced
 from katod.usage.pricetable import open_table
 from katod.usage.pricing import PriceTable
@@ -105,7 +104,7 @@ def _day(when: str | None, option: str, meant: Callable[[str], float]) -> int:
         seconds = meant(when)
     except SelectionError as error:
         raise click.BadParameter(error.what, param_hint=option) from None
-    return datetime.fromtimestamp(seconds).astimezone().toordinal()
+    return day_number(seconds)
 
 
 def _cells(context: Context, zone: str, wanted: WantedUsage, prices: PriceTable, *, named: bool) -> list[PricedCell]:

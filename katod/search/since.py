@@ -1,11 +1,17 @@
-"""When a search begins and ends, as people type it: `today`, an age, a date, a month."""
+"""When a search begins and ends, as people type it: `today`, an age, a date, a month.
+
+Days are those of the zone in which times are shown. The system may have other ones: for a rule without dates, as in
+`TZ=CET-1CEST`, it takes those of the United States.
+"""
 
 import re
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from math import inf
 from typing import Final
 
 from katod.errors import SelectionError
+from katod.formats.text.when import zone_of
+from katod.localzone import machine_zone
 
 _WORDS: Final = {"today": timedelta(0), "yesterday": timedelta(1)}
 _AGE: Final = re.compile(r"(\d{1,5})([hdw]?)")
@@ -14,8 +20,12 @@ _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks", "": "days"}
 _EXPECTED: Final = "expected today, yesterday, an age like 2h or 7d, a date like 2026-02-01, or a month like 2026-02"
 
 
+def _here() -> tzinfo:
+    return zone_of(machine_zone())
+
+
 def _now() -> datetime:
-    return datetime.now().astimezone()
+    return datetime.now(_here())
 
 
 def since_seconds(text: str | None) -> float:
@@ -29,9 +39,10 @@ def since_seconds(text: str | None) -> float:
     if text in _WORDS:
         return _midnight(now.date() - _WORDS[text])
     if age := _AGE.fullmatch(text):
-        return (now - timedelta(**{_UNITS[age[2]]: int(age[1])})).timestamp()
+        return now.timestamp() - timedelta(**{_UNITS[age[2]]: int(age[1])}).total_seconds()
     try:
-        return datetime.fromisoformat(f"{text}-01" if _MONTH.fullmatch(text) else text).astimezone().timestamp()
+        meant = datetime.fromisoformat(f"{text}-01" if _MONTH.fullmatch(text) else text)
+        return (meant if meant.tzinfo else meant.replace(tzinfo=_here())).astimezone(UTC).timestamp()
     except (ValueError, OverflowError):
         raise SelectionError(_EXPECTED) from None
 
@@ -46,7 +57,7 @@ def until_seconds(text: str | None) -> float:
     begin, is_month = since_seconds(text), _MONTH.fullmatch(text) is not None
     if not is_month and not _is_day(text):
         return begin
-    day = datetime.fromtimestamp(begin, UTC).astimezone().date()
+    day = date.fromordinal(day_number(begin))
     try:
         after = (day + timedelta(days=31)).replace(day=1) if is_month else day + timedelta(days=1)
         return _midnight(after)
@@ -63,9 +74,14 @@ def last_second(text: str) -> float:
     return begin if end in (begin, inf) else end - 1
 
 
+def day_number(seconds: float) -> int:
+    """Return the day here of a time in seconds since 1970, as `date.toordinal` counts them."""
+    return datetime.fromtimestamp(seconds, _here()).toordinal()
+
+
 def _midnight(day: date) -> float:
     """Return when a day begins here; where clocks change, days are not of one length, and zones have two offsets."""
-    return datetime.combine(day, time()).astimezone().timestamp()
+    return datetime.combine(day, time(), _here()).timestamp()
 
 
 def _is_day(text: str) -> bool:

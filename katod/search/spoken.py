@@ -65,11 +65,6 @@ def is_said(speaker: str) -> bool:
     return SIGN not in speaker
 
 
-def is_context(speaker: str) -> bool:
-    """Return whether it is what only the model read: no transcript shows it."""
-    return speaker.endswith(f"{SIGN} {_CONTEXT}")
-
-
 def speaker_of(event: Event, label: str) -> str:
     """Return who said it: `You`, the agent's label, `Claude ▸ Bash` for a call, `Claude ▸ result`.
 

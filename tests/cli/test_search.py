@@ -249,6 +249,15 @@ def test_what_no_transcript_shows_is_not_looked_for_in_one(world):
     assert "go" in world.cli(*shlex.split(command)[1:])
 
 
+def test_a_call_is_looked_for_whatever_its_tool_is_called(world):
+    """Also if that is how a search calls what only the model read."""
+    make = Claude()
+    world.claude().append(make.user("look it up"), make.calls("t1", "context", query="pangolin"), make.says("done"))
+    *_, speaker, _, command = world.cli("search", "--all", "pangolin").strip().split("\t")
+    assert (speaker, command.partition(" --find ")[2]) == ("Claude ▸ context", "pangolin --tools full")
+    assert "pangolin" in world.cli(*shlex.split(command)[1:])
+
+
 def test_json_has_one_object_a_hit(talked):
     """With everything that the table shows, and nothing empty."""
     row = orjson.loads(talked.cli("search", "--json", "kept"))

@@ -1,14 +1,16 @@
 """When a search begins and ends, as people type it."""
 
 import time
-from datetime import datetime
+from datetime import date, datetime
 from math import inf
 
 import pytest
 
+from katod.config import local_zone
 from katod.errors import SelectionError
+from katod.formats.text.when import When, utc, zone_of
 from katod.search import since
-from katod.search.since import last_second, since_seconds, until_seconds
+from katod.search.since import day_number, last_second, since_seconds, until_seconds
 from tests.looping import each
 
 
@@ -78,3 +80,33 @@ def test_an_age_is_that_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
         assert since_seconds(text) == now.timestamp() - seconds
     assert (since_seconds("today"), until_seconds("today")) == (at("2026-02-10"), at("2026-02-11"))
     assert (since_seconds("yesterday"), until_seconds("yesterday")) == (at("2026-02-09"), at("2026-02-10"))
+
+
+def test_an_age_is_as_long_where_clocks_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hours ago it may have been three hours earlier."""
+    now = datetime.fromisoformat("2026-03-29T01:30Z").astimezone(zone_of("Europe/Berlin"))
+    monkeypatch.setattr(since, "_now", lambda: now)
+    assert (since_seconds("2h"), since_seconds("1d")) == (now.timestamp() - 7200, now.timestamp() - 86_400)
+
+
+@each("zone", ["CET-1CEST", "MET-1METDST", "EST5EDT", "Europe/Berlin"])
+def test_days_begin_at_midnight_of_the_zone_that_is_shown(zone: str) -> None:
+    """Of a rule without dates, the system takes those of the United States, and katod those of the zone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", zone)
+        time.tzset()
+        shown = When(local_zone())
+        for day in ("2026-03-07", "2026-03-15", "2026-03-29", "2026-06-01", "2026-10-25", "2026-10-28", "2026-11-01"):
+            begin = since_seconds(day)
+            assert shown.iso(utc(begin))[:19] == f"{day}T00:00:00"
+            assert (shown.day(utc(begin - 1)) < day, shown.day(utc(until_seconds(day) - 1))) == (True, day)
+            assert date.fromordinal(day_number(begin)).isoformat() == day
+            assert shown.iso(utc(since_seconds(f"{day}T12:30")))[:16] == f"{day}T12:30"
+            patch.setattr(since, "_now", lambda at=begin: datetime.fromtimestamp(at, zone_of(local_zone())))
+            assert (since_seconds("today"), until_seconds("yesterday")) == (begin, begin)
+    time.tzset()
+
+
+def test_a_moment_may_say_its_own_zone() -> None:
+    """As other programs write it."""
+    assert since_seconds("2026-03-15T00:30+01:00") == since_seconds("2026-03-14T23:30Z") == at("2026-03-14T23:30+00:00")

@@ -14,7 +14,6 @@ from katod.formats.rows import row_of
 from katod.formats.stream import bridge
 from katod.formats.stream.activity import IDLE, activity
 from katod.formats.stream.bridge import Fields
-from katod.formats.transcript.base import CONTEXT
 from katod.formats.transcript.between import speaker_of
 from katod.formats.transcript.results import compacted
 from katod.formats.usage import completion_tokens, cost, count, prompt_tokens
@@ -117,7 +116,7 @@ class Messages:
         content = _with_notes(payload)
         if ev.is_between(event):
             return _system(f"{speaker_of(event, self._say)}: {content}")
-        if payload.get("subtype") == CONTEXT:
+        if payload.get("subtype") == ev.CONTEXT:
             return _system(content, hidden=True)
         return [{"type": "user", "content": content}] if content else []
 

@@ -65,7 +65,6 @@ from katod.text import slug
 TITLE: Final = 80
 _WORDS: Final = 60  # characters of a message in its heading
 YOU: Final = "You"
-CONTEXT: Final = "context"  # of messages in the user's name that nobody says
 _CHANGES: Final = {"model": "Model", "title": "Title"}
 _CLEARING: Final = frozenset({"/clear", "/new", "/reset"})
 _ACCEPTED: Final = "Plan accepted"
@@ -163,7 +162,7 @@ class Transcript:
 
     def _user(self, event: Event, metadata: SessionMetadata) -> Pieces:
         payload, subtype = event.payload, event.payload.get("subtype")
-        if subtype == CONTEXT:
+        if subtype == ev.CONTEXT:
             return []
         if ev.is_between(event):
             return self._between(event, metadata)

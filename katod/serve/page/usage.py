@@ -1,7 +1,7 @@
 """Tokens and cost of the sessions that are served. Nothing is kept but what `katod usage` keeps: numbers."""
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date, datetime
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ from starlette.routing import Route
 from katod.discover.found import FoundSession
 from katod.errors import PricesError, SelectionError
 from katod.formats.redact.redactor import redact
-from katod.search.since import since_seconds
+from katod.search.since import day_number, since_seconds
 from katod.serve.feed.hub import Hub
 from katod.serve.http import html_response
 from katod.serve.page.frame import plain
@@ -55,7 +55,7 @@ class UsagePages:
     async def _usage(self, request: Request) -> Response:
         since = request.query_params.get("since", "")[:_LONGEST]
         try:
-            first = datetime.fromtimestamp(since_seconds(since)).astimezone().toordinal() if since else 0
+            first = day_number(since_seconds(since)) if since else 0
         except (SelectionError, ValueError, OverflowError, OSError):
             return html_response(plain("Not a time", "There is no such period.", "/usage"), 400)
         sessions = await self._hub.reading.run(self._sessions)
