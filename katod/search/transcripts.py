@@ -47,6 +47,8 @@ _PROMPT_FOLD: Final = re.compile(
     rf"\n+<details>\n<summary>{SIGN} {_IN_PROMPT}\n\n(`{{3,}})text\n(.*?)\n\1\n\n{_END}\n*", re.DOTALL
 )
 _PAGE_PROMPT_FOLD: Final = re.compile(rf"<details>\n<summary>{_IN_PROMPT}\n(.*?)\n{_END}", re.DOTALL)
+# A prompt as it was typed, above what it looks like: a page shows one of them.
+_PAGE_SOURCE: Final = re.compile(r'(<div class="typed written">)<details class="source">.*?</details>', re.DOTALL)
 _ITEM: Final = f"- {SIGN}"
 _AFTER_ITEMS: Final = re.compile(r"\n+(?![- \n])")
 _BETWEEN: Final = re.compile(rf"<details>\n<summary>{SIGN} <b>([^<>\n]+)</b> ·")
@@ -365,7 +367,7 @@ def page_passages(text: str) -> Iterator[Passage]:
 
 def _read_page(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, str]]:
     folds = list[str]()  # that are open, each with who says what is in it, if it is one of katod's
-    for piece in _PIECES.split(_PAGE_PROMPT_FOLD.sub(r"\1", text)):
+    for piece in _PIECES.split(_PAGE_PROMPT_FOLD.sub(r"\1", _PAGE_SOURCE.sub(r"\1", text))):
         if piece.startswith(_PROMPTS):
             return
         if found := _PAGE_SPEAKER.match(piece):

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from katod import events as ev
+from katod.events import Event, SessionRef
 from katod.formats.text.mdtext import body, typed
 from katod.formats.transcript.html import Html
 from katod.metadata import SessionMetadata
@@ -248,6 +250,24 @@ def test_pages_of_html_have_passages_too():
         ("You", "2026-03-02T10:00", "a < b"),
         ("Claude", "2026-03-03T10:01", "Yes,\nit is."),
     ]
+
+
+@each(
+    "asked", ["Feed the **pelican**", "# Plan\n\n- the `pelican`\n- a &lt; b", "```\n</details>\n```\nof the pelican"]
+)
+def test_a_prompt_in_markdown_is_one_passage_of_a_page(asked):
+    """As it is shown there, and not a second time as it was typed; what follows is said by who says it."""
+    metadata, printer = SessionMetadata(SessionKey("claude", "s")), Html(Options(time_zone="UTC"))
+    said = ((ev.USER_MESSAGE, asked), (ev.ASSISTANT_MESSAGE, "The **pelican** is fed."), (ev.USER_MESSAGE, "Thanks"))
+    events = [
+        Event(f"claude:s:{n}", kind, SessionRef("claude", "s"), {"text": text}, {}, f"2026-03-02T09:0{n}:00.000Z")
+        for n, (kind, text) in enumerate(said)
+    ]
+    page = printer.head(metadata, "2026-03-02T09:00:00Z") + "".join(printer.event(one, metadata) for one in events)
+    assert "As typed" in page
+    found = [(p.speaker, p.text) for p in page_passages(page) if "pelican" in p.text or "typed" in p.text]
+    assert [speaker for speaker, _ in found] == ["You", "Claude"]
+    assert "As typed" not in found[0][1]
 
 
 def test_what_a_tool_was_given_on_a_page_is_said_by_nobody():
