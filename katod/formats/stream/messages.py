@@ -116,7 +116,7 @@ class Messages:
         content = _with_notes(payload)
         if ev.is_between(event):
             return _system(f"{speaker_of(event, self._say)}: {content}")
-        if payload.get("subtype") == ev.CONTEXT:
+        if not ev.is_printed(event):
             return _system(content, hidden=True)
         return [{"type": "user", "content": content}] if content else []
 

@@ -162,7 +162,7 @@ class Transcript:
 
     def _user(self, event: Event, metadata: SessionMetadata) -> Pieces:
         payload, subtype = event.payload, event.payload.get("subtype")
-        if subtype == ev.CONTEXT:
+        if not ev.is_printed(event):
             return []
         if ev.is_between(event):
             return self._between(event, metadata)
