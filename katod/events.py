@@ -169,14 +169,14 @@ NOTED: Final = frozenset(
     {"api_refusal", "incomplete", "model_refusal_fallback", "revert", "review", "rollback", "synthetic"}
 )
 _PRINTED: Final = frozenset({*NOTED, "shell-output"})
-_CONTEXT: Final = "context"  # of messages in the user's name that nobody says
+_UNSAID: Final = frozenset({"context"})  # of messages in the name of the user, who said none of them
 
 
 def is_printed(event: Event) -> bool:
     """Return False for a message that is context for the model alone: no transcript prints it."""
     subtype = event.payload.get("subtype")
     if event.kind == USER_MESSAGE:
-        return subtype != _CONTEXT
+        return subtype not in _UNSAID
     return event.kind != SYSTEM_MESSAGE or is_between(event) or subtype in _PRINTED
 
 
