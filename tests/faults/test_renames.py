@@ -80,11 +80,10 @@ def test_what_is_forgotten_is_the_transcript_whatever_its_name(folder, names):
 @pytest.mark.fault("names of transcripts and other files exchanged")
 def test_a_transcript_whose_name_another_file_took_waits(folder):
     """If it is nowhere else, it goes on once that file is moved away: nothing is lost, and nothing is written twice."""
-    path = folder.path / "chat.md"
-    path.unlink()
+    path, other = folder.path / "chat.md", folder.path / "other.md"
+    other.write_text(NOTES)  # while the transcript is there, whose inode it must not get
     (folder.path / "talk.md").touch()
-    (folder.path / "keeps the inode.txt").touch()
-    path.write_text(NOTES)
+    other.replace(path)
     folder.go_on()
     assert path.read_text() == NOTES
     assert "a different file" in folder.world.parked()["chat.md"]
