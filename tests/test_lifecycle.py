@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 
 from katod import events as ev
-from katod.agents.reports import lifecycle_of
+from katod.agents import AGENTS
 from katod.events import Event, SessionRef
 from katod.lifecycle import Lifecycle, after
 from katod.metadata import Replay
-from katod.model import SessionKey
 from katod.states import Need, State, judged
 from tests.examples import examples, mostly
 from tests.golden.cases import cases
@@ -126,7 +125,7 @@ def test_starts_and_ends_nest_whatever_happens(events):
 def test_lines_of_real_records_nest(case):
     """In every fixture; what a captured stream says itself nests if it does so itself."""
     replay: Replay = list(case.events())
-    lifecycle = lifecycle_of(replay[0][1].key) if replay else Lifecycle()
+    lifecycle = AGENTS[replay[0][1].key.agent].lifecycle(replay[0][1].key.subagent) if replay else Lifecycle()
     lines = [line for one, _ in replay for line in lifecycle.take(one)]
     if not any(one.payload.get("subtype") == "lifecycle" for one, _ in replay):
         assert_nested(lines)
@@ -153,7 +152,7 @@ def test_what_agents_record_says_what_they_do(name):
     """They work from the prompt on, are blocked by a question, and are done in the end, or failed."""
     (case,) = (case for case in cases() if str(case) == name)
     events = list(case.events())
-    lifecycle, states = lifecycle_of(events[0][1].key), [State.IDLE]
+    lifecycle, states = AGENTS[events[0][1].key.agent].lifecycle(events[0][1].key.subagent), [State.IDLE]
     for one, _ in events:
         for line in lifecycle.take(one):
             state = after(states[-1], line["type"])
@@ -313,7 +312,7 @@ SPLIT = {
 @pytest.mark.parametrize("agent", SPLIT)
 def test_an_answer_whose_calls_are_recorded_later_is_not_done(agent):
     """Whatever comes between its text and its calls: the usage of Claude Code's, and Gemini's first writing of it."""
-    lifecycle, states = lifecycle_of(SessionKey(agent, "s")), set()
+    lifecycle, states = AGENTS[agent].lifecycle(), set()
     for one in translated(agent, *SPLIT[agent]):
         lifecycle.take(one)
         states.add(lifecycle.state)

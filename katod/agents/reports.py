@@ -1,19 +1,11 @@
 """What agents report about a session outside its records, and whether their clients run."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from katod.agents import AGENTS
-from katod.lifecycle import Lifecycle
 from katod.metadata import SessionStart
 from katod.model import SessionKey
 from katod.states import AT_WORK, GONE, RUNS, SILENT_AFTER, JudgedEvents, Report, State
-
-
-def lifecycle_of(key: SessionKey, kept: Mapping[str, Any] | None = None) -> Lifecycle:
-    """Return the lifecycle of a session, from its beginning or from a stored state."""
-    return Lifecycle(key.subagent, kept, usage_ends=AGENTS[key.agent].answers.usage_is_last)
 
 
 def reported(path: str, key: SessionKey, start: SessionStart) -> Report | None:

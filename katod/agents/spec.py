@@ -1,7 +1,7 @@
 """The description of an agent, known without reading a session: where it keeps sessions, and how they are opened."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from katod.agents.answers import ANSWERS, Answers
 from katod.agents.guard import guarded, guarded_iterator, opened, or_else
 from katod.errors import AgentFailed, failure_of
+from katod.lifecycle import Lifecycle
 from katod.metadata import SessionStart
 from katod.model import UUID, Identity, SessionKey, Stat
 from katod.states import Report
@@ -177,6 +178,10 @@ class AgentSpec:
         except Exception as error:
             raise AgentFailed(f"the reader of {self.product} cannot be loaded: {failure_of(error)}") from error
         return adapter
+
+    def lifecycle(self, subagent: str = "", kept: Mapping[str, Any] | None = None) -> Lifecycle:
+        """Return the lifecycle of a session, or of a sub-agent of one, from its beginning or from a stored state."""
+        return Lifecycle(subagent, kept, usage_ends=self.answers.usage_is_last)
 
     def guarded(self) -> "AgentSpec":
         """Return the same agent, whose functions fail like katod's own: see `guard.py`."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 
 from katod.agents import AGENTS
-from katod.agents.reports import heard, lifecycle_of
+from katod.agents.reports import heard
 from katod.cli.content import content_options
 from katod.cli.context import Context, working_directory
 from katod.cli.formatchoice import format_option
@@ -98,7 +98,7 @@ class _Title:
 
     def __init__(self, key: SessionKey, *, is_shown: bool) -> None:
         self._key = key
-        self._lifecycle = lifecycle_of(key)
+        self._lifecycle = AGENTS[key.agent].lifecycle(key.subagent)
         self._start = SessionStart()
         self._last = 0.0  # when something was recorded last
         self._is_shown = is_shown and os.environ.get("TERM") != "dumb"

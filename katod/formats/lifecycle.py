@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from katod.agents.reports import lifecycle_of
+from katod.agents import AGENTS
 from katod.events import Event
 from katod.formats.lines import Lines
 from katod.formats.redact.redactor import may_contain_secret, redact_json
@@ -31,7 +31,7 @@ class LifecycleLines(Lines):
     def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the lines of one event, often none."""
         if self._lifecycle is None:
-            self._lifecycle = lifecycle_of(metadata.key, self._kept)
+            self._lifecycle = AGENTS[metadata.key.agent].lifecycle(metadata.key.subagent, self._kept)
         self._time = event.time or self._time
         return "".join(map(self._printed, self._lifecycle.take(event)))
 

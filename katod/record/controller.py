@@ -59,6 +59,7 @@ class Controller:
     def use(self, policy: Policy) -> None:
         """Use these settings from now on."""
         self.naming = OutputNaming(self._ledger, policy)
+        self._destinations: list[str] = [to.destination for to in policy.settings.deliveries.values() if to.destination]
 
     def take(self, session: ActiveSession, source: Source, event: Event) -> None:
         """Carry out the event if it is a command, and auto-record its session if that is due."""
@@ -80,7 +81,7 @@ class Controller:
         command = command_of(event)
         if self.policy.paused and command.word != "stop":  # to stop is always allowed
             self.refuse(session, command.word, event.time, _PAUSED)
-        elif refused := why_not_typed(event, session.metadata.cwd or session.row.cwd):
+        elif event.beside and (refused := why_not_typed(event, session.metadata.cwd or session.row.cwd)):
             self.refuse(session, command.word, event.time, refused)
         else:
             self.carry_out(session, command, event.id, time=event.time, source=source.path)
@@ -261,9 +262,8 @@ class Controller:
         self._tell(News.of(mark, output.row))
 
     def _announce(self, session: ActiveSession, output: Output) -> None:
-        for delivery in self.policy.settings.deliveries.values():
-            if delivery.destination:
-                self._ledger.deliveries.begin(output.id, len(output.row.ranges) - 1, delivery.destination)
+        for destination in self._destinations:
+            self._ledger.deliveries.begin(output.id, len(output.row.ranges) - 1, destination)
         self._log.recording_started(str(session.row.key), output.id)
         self._tell(News.of("waiting" if output.waits else "recording", output.row))
 

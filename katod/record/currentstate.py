@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
-from katod.agents.reports import heard, is_said_to_go_on, lifecycle_of
+from katod.agents.reports import heard, is_said_to_go_on
 from katod.errors import SourceError
 from katod.log import EventLog
 from katod.metadata import SessionStart
@@ -56,7 +56,7 @@ def _end(path: str, identity: Identity, _: Stat) -> _End:
 
 def _after(path: str, identity: Identity, head: list[Line], lines: list[Line]) -> _End:
     """Return what the last lines of a source say; `head`: its first line, which says how they are to be read."""
-    lifecycle, has_lines = lifecycle_of(identity.key), False
+    lifecycle, has_lines = AGENTS[identity.key.agent].lifecycle(identity.key.subagent), False
     stream, source = SessionStream(identity.key, NoDedup(), EventLog(), whole=False), Stretch(path, identity)
     list(stream.events(source, head))  # what it says was long ago
     for event in stream.events(source, lines):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from katod.agents import AGENTS
-from katod.agents.reports import lifecycle_of
 from katod.events import Event, seconds
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
@@ -84,7 +83,7 @@ class StateNews:
     def __init__(self, key: SessionKey, kept: Mapping[str, Any] | None = None) -> None:
         """Start before the first event, or go on from `kept()`."""
         kept = kept or {}
-        self._lifecycle = lifecycle_of(key._replace(subagent=""), kept.get("lifecycle"))
+        self._lifecycle = AGENTS[key.agent].lifecycle(kept=kept.get("lifecycle"))
         self._report: Report | None = None
         self._said: str = kept.get("said", "")  # what was news last, until it is over
         self._is_aborted: bool = kept.get("aborted", False)

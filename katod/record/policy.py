@@ -22,7 +22,7 @@ from katod.formatspec import FORMATS, MARKDOWN
 from katod.model import Options, SessionKey, Tools
 from katod.project.allowed import Allowed, in_effect, may_exclude
 from katod.project.form import NAME, ProjectFile
-from katod.record.projectglobs import is_matched, real_path
+from katod.record.projectglobs import is_matched
 from katod.smallfile import read_small
 from katod.write.safe import examine
 
@@ -40,13 +40,20 @@ def repository_of(directory: str) -> str:
     """
     if not os.path.isabs(directory) or "\0" in directory:
         return ""
-    real = real_path(directory)
-    written = "" if ".." in Path(directory).parts else directory  # what is above it cannot be seen in the path
-    for path in dict.fromkeys(filter(None, (written, real))):
+    for path in _spellings(Path(directory)):
         with suppress(OSError):  # a folder above it is another user's, or a name is too long
-            if repository := _found(Path(path)):
+            if repository := _found(path):
                 return repository
     return ""
+
+
+def _spellings(path: Path) -> Iterator[Path]:
+    """Yield a path as it is written, unless `..` hides what is above it, and without links."""
+    if ".." not in path.parts:
+        yield path
+    with suppress(OSError, ValueError):  # this system can have no such name
+        if (real := _real(path)) != path:
+            yield real
 
 
 def _found(path: Path) -> str:

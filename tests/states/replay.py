@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final
 
 from katod.agents import AGENTS
-from katod.agents.reports import lifecycle_of
 from katod.lifecycle import Lifecycle, Line
 from katod.log import EventLog
 from katod.model import Identity, SessionKey
@@ -28,7 +27,8 @@ def watched(folder: Path, session: str) -> list[Row]:
 
 def replayed(row: Row, events: list[Row], folder: Path) -> Iterator[list[list[Line]]]:
     """Yield, for each size that the other program saw, the lines of each event read since the one before."""
-    lifecycle = lifecycle_of(_identity(row, events, folder).key)
+    key = _identity(row, events, folder).key
+    lifecycle = AGENTS[key.agent].lifecycle(key.subagent)
     return read_again(row, events, folder, lifecycle)
 
 

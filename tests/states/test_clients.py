@@ -12,7 +12,6 @@ import pytest
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.base import Origin
-from katod.agents.reports import lifecycle_of
 from katod.lifecycle import after
 from katod.model import Identity, Record, SessionKey
 from katod.states import QUIET_AFTER, Need, State, judged
@@ -27,7 +26,7 @@ class Session:
     def __init__(self, agent):
         self.key = SessionKey(agent, "s")
         self.adapter = AGENTS[agent].adapter(Origin(Identity(self.key), Path("/nowhere/s.jsonl")))
-        self.lifecycle = lifecycle_of(self.key)
+        self.lifecycle = AGENTS[self.key.agent].lifecycle(self.key.subagent)
         self.offset, self.events, self.passed = 0, [], []
 
     def take(self, *records):
@@ -152,7 +151,8 @@ def test_a_plan_of_codex_waits_for_its_person():
     assert session.take(codex("task_complete")) is State.BLOCKED
     assert session.now(3600).need == Need("question")
     assert (
-        session.lifecycle.kept() == lifecycle_of(session.key, json.loads(json.dumps(session.lifecycle.kept()))).kept()
+        session.lifecycle.kept()
+        == AGENTS[session.key.agent].lifecycle(kept=json.loads(json.dumps(session.lifecycle.kept()))).kept()
     )
     assert session.take(codex("task_started")) is State.WORKING
     assert session.take(codex("task_complete")) is State.DONE

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from katod.agents.reports import lifecycle_of
+from katod.agents import AGENTS
 from katod.lifecycle import after
 from katod.states import (
     DOUBT_AFTER,
@@ -75,7 +75,8 @@ def _changes(row: Row, folder: Path) -> list[Change]:
     Before its first prompt, a session is idle, if its file is there.
     """
     events = watched((FOLDER / row["path"]).parent, row["session"])
-    lifecycle, changes = lifecycle_of(key_of(row, events)), [Change(time_of(events[0]), "ready")]
+    key = key_of(row, events)
+    lifecycle, changes = AGENTS[key.agent].lifecycle(key.subagent), [Change(time_of(events[0]), "ready")]
     ends = [time_of(event) for event in events if event["kind"] == "process_exited"]
     ended = ends[-1] if ends and row["agent"] in _SIGNS else None
     state, last, runs = State.IDLE, 0.0, row["agent"] in _SIGNS

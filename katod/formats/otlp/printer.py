@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Final
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.fields import dict_of
-from katod.agents.reports import lifecycle_of
 from katod.events import Event
 from katod.formats.lines import Lines, RangeOptions
 from katod.formats.otlp.calls import ToolSpans
@@ -79,7 +78,7 @@ class OtlpPrinter(Lines):
         answers = AGENTS[event.session.agent].answers
         context = SpanContext(self._session.identity, event, payload, now, actor, options, answers)
         if not isinstance(self._lifecycle, Lifecycle):
-            self._lifecycle = lifecycle_of(metadata.key, self._lifecycle)
+            self._lifecycle = AGENTS[metadata.key.agent].lifecycle(metadata.key.subagent, self._lifecycle)
         steps = {line["type"] for line in self._lifecycle.take(event)}
         return self._printed(self._spans(context, steps))
 

@@ -7,7 +7,6 @@ import orjson
 
 from katod import events as ev
 from katod.agents import AGENTS
-from katod.agents.reports import lifecycle_of
 from katod.events import Event
 from katod.formats.redact.redactor import redact
 from katod.formats.rows import row_of
@@ -86,7 +85,7 @@ class Messages:
     def _now(self, event: Event, metadata: SessionMetadata) -> Made:
         """Return the state after an event, if it has changed."""
         if not isinstance(self._lifecycle, Lifecycle):
-            self._lifecycle = lifecycle_of(metadata.key, self._lifecycle)
+            self._lifecycle = AGENTS[metadata.key.agent].lifecycle(metadata.key.subagent, self._lifecycle)
         return self._changed(self._lifecycle.take(event))
 
     def settled(self, last: str) -> list[Fields]:
