@@ -40,7 +40,7 @@ def holding(outputs: Iterable[tuple[SessionKey, OutputRow]]) -> Holds:
 def noted(outputs: UntouchedOutputs, manifest: Manifest, form: str) -> UntouchedOutputs:
     """Return the transcripts that make marks, and of those that cannot be read now the ones that made some.
 
-    These mark nothing anew, as a `RecordedTally` knows: they may have been changed before that.
+    These add no marks, as a `RecordedTally` knows: they may have been changed before they became unreadable.
     """
     return outputs._replace(unknown=[pair for pair in outputs.unknown if _has_marked(manifest, form, *pair)])
 

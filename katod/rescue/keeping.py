@@ -29,7 +29,7 @@ class Move(NamedTuple):
     """A folder that may have been renamed: its old and new path, and the names of a file of the session in both copies.
 
     It was if that file begins in the new copy with all that it has in the older one; or else, as it may have been cut
-    or written anew since, with the same record.
+    or rewritten since, with the same record.
     """
 
     old: str

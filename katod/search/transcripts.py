@@ -96,7 +96,7 @@ class Passage(NamedTuple):
 class _Heading(NamedTuple):
     """A heading with a speaker, and where it ends; `day` and `minute` as it says them, or as the one before did.
 
-    Above the first one, it is told of a session's transcript, where katod notes things, too.
+    Above the first heading, `is_of_session` marks a session's transcript, where notes of katod may stand.
     """
 
     speaker: str = ""

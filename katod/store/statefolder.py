@@ -79,7 +79,7 @@ def _of_error(path: Path, error: OSError) -> Trouble:
 
 
 def _of_dangling(link: Path) -> Trouble:
-    """Return what to do about a link that leads nowhere. Without it, katod would start anew while its disk is away."""
+    """Return what to do about a link that leads nowhere. Without it, katod would start over while its disk is away."""
     hint = f"{IS_IT_MOUNTED} If what it leads to was deleted: rm {pasted(str(link))}"
     return Trouble(link, "is a link that leads nowhere", hint)
 
