@@ -24,7 +24,7 @@ class UntouchedOutputs(NamedTuple):
 
     @property
     def all(self) -> list[SessionOutput]:
-        """All of them, those that were begun first first."""
+        """All of them, in the order in which they were begun."""
         return sorted((*self.whole, *self.unknown), key=lambda pair: pair[1].id)
 
 
