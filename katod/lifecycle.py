@@ -149,7 +149,9 @@ class Lifecycle:
         out = []
         for line in self._lines(event):
             self.state = after(self.state, line["type"])
-            out.append(line | ({"timestamp": event.time} if event.time else {}))
+            if event.time:
+                line["timestamp"] = event.time
+            out.append(line)
         return out
 
     def settled(self) -> list[Line]:
@@ -167,7 +169,7 @@ class Lifecycle:
                 yield from handler(self, event)
         elif is_own and event.kind == ev.PROVIDER_INFO:
             yield from self._info(event)
-        if self.state is not State.BLOCKED:
+        if self._waiting and self.state is not State.BLOCKED:
             yield from self._asks()
 
     def _asks(self) -> Iterator[Line]:

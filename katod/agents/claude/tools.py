@@ -188,7 +188,7 @@ def _measured(extra: dict[str, Any], row: dict[str, Any]) -> None:
     if "exitCode" in extra and (code := int_or_none(extra["exitCode"])) is not None:
         row["exitCode"] = code
     known = structured(extra) if "structuredPatch" in extra else {}
-    if done := git_operation(extra):
+    if "gitOperation" in extra and (done := git_operation(extra)):
         known["git"] = done
     if known:
         row["structured"] = known

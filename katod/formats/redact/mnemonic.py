@@ -7,7 +7,7 @@ the list decides, and no name has to be in front of the words.
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product, repeat
 from typing import Final
 
 from katod.formats.redact.wordlist import WORDS
@@ -40,12 +40,16 @@ _WORDS: Final = re.compile("[a-z]{3,}", re.ASCII)
 # Blanks in place of all but small letters; and what twelve words of the list in a row are in a list of truths.
 _APART: Final = bytes(sign if chr(sign).islower() and sign < 128 else 32 for sign in range(256))
 _IN_A_ROW: Final = b"\1" * _FEWEST
-_SHORTEST: Final = 3
+_LETTERS: Final = b"abcdefghijklmnopqrstuvwxyz"
+_SHORT: Final = b"\2"
 
 
 @cache
-def _plain_words() -> frozenset[bytes]:
-    return frozenset(word.encode() for word in words())
+def _kinds() -> dict[bytes, int]:
+    """Return the words of the list as 1, and what is shorter than any as 2."""
+    letters = [bytes((letter,)) for letter in _LETTERS]
+    short = (*letters, *map(b"".join, product(letters, repeat=2)))
+    return dict.fromkeys(short, _SHORT[0]) | dict.fromkeys(map(str.encode, words()), _IN_A_ROW[0])
 
 
 @cache
@@ -78,7 +82,7 @@ def _may_have_some(text: str) -> bool:
     an escape.
     """
     apart = text.encode("ascii", "replace").translate(_APART).split()
-    return _IN_A_ROW in bytes(map(_plain_words().__contains__, (word for word in apart if len(word) >= _SHORTEST)))
+    return _IN_A_ROW in bytes(map(_kinds().get, apart, repeat(0))).replace(_SHORT, b"")
 
 
 def _judged(text: str, found: list[re.Match[str]]) -> Iterator[tuple[int, int]]:
