@@ -64,7 +64,7 @@ def _start(report: Report, daemon: Measured, what: str) -> None:
     report.line(what, f"{wall:.2f} s to ready ({cpu:.2f} s CPU), {settled:.2f} s CPU in all")
 
 
-def watch(daemon: Measured, seconds: float, each_second: Callable[[], None] = lambda: None) -> tuple[float, float]:
+def watch(daemon: Measured, seconds: float, each_second: Callable[[], object] = lambda: None) -> tuple[float, float]:
     """Return the CPU usage in percent of a core, and the highest RSS, over some seconds."""
     began, cpu, rss = time.monotonic(), daemon.cpu(), daemon.rss()
     while (left := seconds - (time.monotonic() - began)) > 0:
@@ -94,7 +94,7 @@ def _sweep(folder: Path, daemon: Measured, times: int) -> float:
 
 
 @contextmanager
-def _active(daemon: Measured) -> Iterator[Callable[[], None]]:
+def _active(daemon: Measured) -> Iterator[Callable[[], object]]:
     """Record one session; yield a function that appends to it."""
     writer = Writer(daemon.world, 0)
     try:

@@ -46,14 +46,15 @@ class Writer:
         """Return whether something written is not visible in the output yet."""
         return bool(self._pending)
 
-    def append(self) -> None:
-        """Write a message, often preceded by a tool call."""
+    def append(self) -> int:
+        """Write a message, often preceded by a tool call; return how many lines that is."""
         rows = self._session.worked() if self._session.random.random() < 0.4 else []
         rows += self._session.said(f"{self._session.texts.prose()}\n\nmarker-{self._count}-end")
         data = lines(rows)
         self._pending[self._count] = time.perf_counter()
         self._count += 1
         os.write(self._fd, data)
+        return len(rows)
 
     def look(self) -> list[float]:
         """Return the latencies of new messages in the output, in seconds; infinity for lost ones."""

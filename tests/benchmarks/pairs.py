@@ -173,14 +173,14 @@ def _waits(writer: latency.Writer) -> float:
 
 
 def _each_line(daemon: Measured, writer: latency.Writer, count: int, gap: float) -> float:
-    """Return the CPU time in ms that each of so many lines takes, written so many seconds apart."""
+    """Return the CPU time in ms that each line takes, of so many appends that many seconds apart."""
     daemon.settled()
-    began, cpu = time.perf_counter(), daemon.cpu()
+    began, cpu, lines = time.perf_counter(), daemon.cpu(), 0
     for number in range(count):
-        writer.append()
+        lines += writer.append()
         time.sleep(max(0.0, began + (number + 1) * gap - time.perf_counter()))
     until(lambda: writer.look() or not writer.waiting, "the last line")
-    return (daemon.cpu() - cpu) / count * 1000
+    return (daemon.cpu() - cpu) / lines * 1000
 
 
 def rested(checkout: Checkout) -> Figures:
