@@ -4,20 +4,22 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-import orjson
-
 from katod.agents.fields import dict_of, text_of
 from katod.smallfile import read_small
+from katod.tail.decode import value_of
 
 _LARGEST: Final = 1024 * 1024
 _LOCAL: Final = "file://"
 
 
 def object_in(path: Path, largest: int = _LARGEST) -> dict[str, Any]:
-    """Return the object in a JSON file of at most so many bytes, empty if there is none that can be read."""
+    """Return the object in a JSON file of at most so many bytes, empty if there is none that can be read.
+
+    Half a character in it, as in a title that was cut, hides nothing else: it may say in which project a session is.
+    """
     try:
-        return dict_of(orjson.loads(read_small(path, largest)))
-    except (OSError, ValueError):
+        return dict_of(value_of(read_small(path, largest)))
+    except OSError:
         return {}
 
 

@@ -22,6 +22,7 @@ from katod.setup import made
 from katod.setup.files import Files
 from katod.setup.plan import Places, SetupPlan
 from katod.setup.preview import done, place, preview
+from katod.store.statefolder import require_private
 
 # `-P`, `-E`: the hook runs in the directory of a project, whose files must not be imported, not even for PYTHONPATH.
 _HOOK: Final = ("-P", "-E", "-m", "katod.setup.hook")
@@ -45,6 +46,8 @@ def setup(
 
     Once, katod also asks whether it should save the sessions that an agent is about to delete (`recording.rescue`).
     """
+    if not (remove or only_print) and context.state.exists():
+        require_private(context.state)  # agents run what is put there
     files = Files(follow=follow_links)
     plan = SetupPlan(_places(context.state), files)
     _fill(plan, agents, remove=remove)

@@ -10,7 +10,7 @@ from typing import Final
 
 from katod import durable
 from katod.errors import AlreadyRunning, LedgerError
-from katod.store.statefolder import exposed, is_open, trouble_with
+from katod.store.statefolder import is_open, require_private, trouble_with
 
 LOCK_NAME: Final = "lock"
 _FLAGS: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -76,8 +76,7 @@ def _prepare(directory: Path) -> None:
     """
     is_new = not directory.exists()
     durable.make_own_folder(directory)
-    if (trouble := exposed(directory)) is not None:
-        raise LedgerError(f"the state directory {trouble.what}", path=trouble.path, hint=trouble.hint)
+    require_private(directory)
     if is_new or is_open(directory) or directory.stat().st_mode & _MODE != _MODE:
         os.chmod(directory, _MODE)  # whatever a umask took from it
 

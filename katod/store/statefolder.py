@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from katod.errors import IS_IT_MOUNTED, advice_on, hint_for
+from katod.errors import IS_IT_MOUNTED, LedgerError, advice_on, hint_for
 from katod.shell import pasted
 
 _LEAST: Final = 1_000_000  # bytes: what the ledger, its log and its index need at a start
@@ -66,6 +66,15 @@ def exposed(state: Path) -> Trouble | None:
         return None
     hint = f"if nobody else uses it, run `chmod go-w {pasted(str(state))}`; else set `KATOD_STATE_DIR` to another one"
     return Trouble(state, "can be written to by others", hint)
+
+
+def require_private(state: Path) -> None:
+    """Raise LedgerError if others can write to a state directory: katod reads its settings there, and agents run files.
+
+    Raises OSError.
+    """
+    if (trouble := exposed(state)) is not None:
+        raise LedgerError(f"the state directory {trouble.what}", path=trouble.path, hint=trouble.hint)
 
 
 def advice_for(ledger: str) -> str:

@@ -28,6 +28,13 @@ def test_only_a_local_folder_is_one(uri: Any, folder: str) -> None:
     assert folder_of_uri(uri) == folder
 
 
+def test_half_a_character_hides_nothing_else(tmp_path: Path) -> None:
+    """A client that cuts a title may leave half of its last character: the project beside it still counts."""
+    path = tmp_path / "file.json"
+    path.write_text(r'{"cwd": "/home/me/secret", "title": "the plan \ud83d"}')
+    assert object_in(path)["cwd"] == "/home/me/secret"
+
+
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     """It is not read."""
     assert object_in(tmp_path) == {}

@@ -137,6 +137,21 @@ def test_an_agent_that_cannot_be_looked_into_does_not_stop_the_others(homes):
     assert "Antigravity" not in report
 
 
+def test_nothing_that_agents_run_is_put_where_others_can_write(homes):
+    """As `katod run` refuses it: whoever can write to the directory could put another file in the place of the hook."""
+    homes.world.state.mkdir(parents=True, exist_ok=True)
+    (homes.world.state / "of others").touch()
+    homes.world.state.chmod(0o777)
+    before = homes.everything()
+    homes.setup("--yes", code=1)
+    assert "the state directory can be written to by others" in homes.world.said
+    assert homes.everything() == before
+    homes.world.state.chmod(0o700)
+    homes.setup("--yes")
+    homes.world.state.chmod(0o777)
+    homes.setup("--remove", "--yes")  # what was put there before can always be removed
+
+
 def test_a_second_setup_changes_nothing(homes):
     """It says that everything is in place."""
     homes.setup("--yes")
