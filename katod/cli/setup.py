@@ -46,15 +46,13 @@ def setup(
 
     Once, katod also asks whether it should save the sessions that an agent is about to delete (`recording.rescue`).
     """
-    if not (remove or only_print) and context.state.exists():
-        require_private(context.state)  # agents run what is put there
     files = Files(follow=follow_links)
     plan = SetupPlan(_places(context.state), files)
     _fill(plan, agents, remove=remove)
     _show(plan, whole=only_print)
     if not plan.changes and not plan.refused:
         say("Nothing to remove." if remove else "Nothing to add: everything is in place.")
-    elif plan.changes and not only_print and _agreed(remove=remove, yes=yes):
+    elif plan.changes and not only_print and _agreed(context.state, remove=remove, yes=yes):
         context.claim_state()
         _carry_out(plan, files, _places(context.state).state)
         if not remove:
@@ -102,8 +100,13 @@ def _chosen(names: Sequence[str]) -> list[AgentSpec]:
     return found
 
 
-def _agreed(*, remove: bool, yes: bool) -> bool:
-    """Return whether the user wants the changes; where nobody can be asked, only with --yes."""
+def _agreed(state: Path, *, remove: bool, yes: bool) -> bool:
+    """Return whether the user wants the changes; where nobody can be asked, only with --yes.
+
+    Raises LedgerError if others can write to the state directory: agents run what is put there.
+    """
+    if not remove and state.exists():
+        require_private(state)
     if yes:
         return True
     if not _can_ask():
