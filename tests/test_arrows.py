@@ -69,7 +69,7 @@ ARROWS = {
     "setup": "agents command durable errors service smallfile write",
     # sessions that are saved from deletion
     "rescue": (
-        "agents archive discover durable errors events formats formatspec log metadata model project record smallfile store write"
+        "agents archive discover durable errors events formats formatspec log metadata model project record smallfile store tail write"
     ),
     "chores": "config delivery discover log matrix otlp record rescue store",
     # recordings that are delivered elsewhere
