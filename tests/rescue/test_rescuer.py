@@ -1191,6 +1191,29 @@ def test_a_session_that_is_cut_in_a_renamed_folder_is_put_back_once(world: World
     assert not old.exists()
 
 
+@pytest.mark.parametrize("gone", ["a file", "a folder", "a root"])
+def test_a_session_that_went_on_in_each_of_two_roots_loses_nothing(world: World, gone: str) -> None:
+    """A client whose folder was copied: what its agent deleted in one of them, with whatever is above it, is put back."""
+    here = told(Claude(world), 28.9, "shared")
+    there = Claude(world, start=100)
+    there.path = world.home / ".config" / "claude" / here.path.relative_to(world.home / ".claude")
+    there.path.parent.mkdir(parents=True)
+    shutil.copyfile(here.path, there.path)
+    told(here, 28.9, "only here")
+    told(there, 20, "only there")
+    expected = {str(maker.path): maker.path.read_bytes() for maker in (here, there)}
+    world.process()
+    above = {"a file": here.path, "a folder": here.path.parent, "a root": world.home / ".claude"}[gone]
+    shutil.rmtree(above) if above.is_dir() else above.unlink()
+    age(there.path, 28.9)
+    world.process()
+    [about] = saved(world).values()
+    assert (content(world, about), earlier(world, about)) == (expected, {})
+    there.path.unlink()
+    world.cli("rescue", "--restore", here.session)
+    assert {path: Path(path).read_bytes() for path in expected} == expected
+
+
 @pytest.mark.parametrize("make", [Claude, Gemini, GeminiDocument])
 def test_a_session_that_goes_on_in_a_new_folder_without_what_it_had_is_not_moved(
     world: World, make: type[Maker]
