@@ -406,6 +406,25 @@ def test_a_session_that_enters_an_excluded_project_is_not_saved(world: World) ->
     assert not [path for path in rescued(world).rglob("*") if path.is_file()]
 
 
+@pytest.mark.parametrize("cwd", ["/home/me/secret", "/home/me/secret/(half)"])
+def test_half_a_character_in_the_record_that_enters_an_excluded_project_saves_no_session(
+    world: World, cwd: str
+) -> None:
+    """Nor does one in the name of the directory, or a record that was torn before it on the same line."""
+    maker = Claude(world).say(user("words"), says("yes"))
+    maker.cwd = cwd
+    maker.say(user("the plan (half)"))
+    maker.cwd = "/home/me/app"
+    told(maker, 40, "back again")
+    whole = maker.path.read_bytes()
+    world.configure(rescue=True, exclude=["/home/me/secret"])
+    for data in (whole.replace(b"(half)", b"\\ud83d"), whole.replace(b'\n{"', b'\n{"torn": "{"')):
+        maker.path.write_bytes(data)
+        age(maker.path, 40)
+        world.process()
+        assert not saved(world)
+
+
 def test_a_linked_folder_beside_a_session_is_not_followed(world: World) -> None:
     """What it leads to is not the agent's."""
     maker = told(Claude(world), 40)
