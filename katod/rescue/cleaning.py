@@ -111,8 +111,12 @@ def _cleaned_in_steps(line: bytes) -> Cleaning:
     if redacted is value and done == texts:
         return line
     root = [redacted]
+    if done == texts:
+        _drop_signed([value], root)
     _put_in([root], done, mark)
-    _drop_signed([_loaded(line)[0]], root)  # compared with the line: in `value`, the long texts changed as well
+    if done != texts and b'ignature"' in line:
+        yield
+        _drop_signed([_loaded(line)[0]], root)  # not from `value`, of which the long texts were taken out
     return _dumped(root[0], line, is_strict=is_strict)
 
 
