@@ -69,7 +69,7 @@ ARROWS = {
     "setup": "agents command durable errors service smallfile write",
     # sessions that are saved from deletion
     "rescue": (
-        "agents archive discover durable errors events formats formatspec log metadata model project record smallfile store write"
+        "agents archive discover durable errors events formats formatspec log metadata model project record smallfile store tail write"
     ),
     "chores": "config delivery discover log matrix otlp record rescue store",
     # recordings that are delivered elsewhere
@@ -183,6 +183,15 @@ IMPURE = {
         ".access.guard .access.token .address .app .index.changes .index.entry .index.sessions .page.listwatch .page.machines .page.pages .page.recording .page.search .page.sessionlist .page.streams"
         " .page.login .protocol.connection .protocol.rest .server .worker"
     ),
+}
+# Parts that read what agents write, and their modules that may parse JSON themselves.
+READING_AGENTS = {"agents", "command", "discover", "rescue", "tail"}
+READING_JSON = {
+    "katod.agents.beside",
+    "katod.rescue.cleaning",  # which writes what strict JSON has no place for as it was
+    "katod.rescue.copyfile",  # katod's own
+    "katod.rescue.notes",  # katod's own
+    "katod.tail.decode",  # for all others
 }
 # What determines the bytes of an output: pure, and using only pure modules.
 DECIDING = (
@@ -319,6 +328,18 @@ def test_each_library_is_known_in_one_place():
         if module.part not in LIBRARIES[library]
     ]
     assert wrong == []
+
+
+def test_what_agents_write_is_parsed_in_one_place():
+    """So half a character, which strict JSON refuses, hides neither words nor that their project is excluded."""
+    found = {
+        module.name
+        for module in modules().values()
+        for node in module.nodes
+        if module.part in READING_AGENTS and isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if node.value.id in {"json", "orjson"} and node.attr in {"load", "loads"}
+    }
+    assert found - READING_JSON == set(), "`katod.tail.decode.loads` takes all that agents write"
 
 
 def test_every_module_is_pure_but_those_of_the_table():

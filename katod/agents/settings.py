@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from katod.smallfile import read_small
+from katod.tail.decode import loads
 
 _LARGEST: Final = 4 * 1024 * 1024
 _COMMENT: Final = re.compile(rb"^[ \t]*//.*$", re.MULTILINE)
@@ -18,7 +17,7 @@ def read_settings(path: Path) -> dict[str, Any]:
         data = read_small(path, _LARGEST)
     except FileNotFoundError:
         return {}
-    value = orjson.loads(_COMMENT.sub(b"", data).strip() or b"{}")
+    value = loads(_COMMENT.sub(b"", data).strip() or b"{}")
     if isinstance(value, dict):
         return value
     raise ValueError("not a JSON object")

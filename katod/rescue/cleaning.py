@@ -16,6 +16,7 @@ from typing import Any, Final
 import orjson
 
 from katod.formats.redact.redactor import finished, may_contain_secret, redact, redact_json_in_steps
+from katod.tail.decode import loads
 
 LONG: Final = 256 * 1024  # bytes of a line or a text that is cleaned in steps
 _BLOCK: Final = 64 * 1024  # characters that are cleaned at a time
@@ -46,6 +47,15 @@ _SEALED: Final = re.compile(
     + rb"|" + _KIND + rb"\s*+,\s*+" + _DATA + _BASE64
     + rb"|" + _DATA + _BASE64 + rb'(?="\s*+,\s*+' + _KIND + rb")"
 )  # fmt: skip
+# What stands for what strict JSON has no place for: characters of private use, for which no line has any other use.
+_FROM_HALF, _FROM_BYTE = 0x100000, 0x100400  # so far from the code of a half, and from that of a byte
+_ESCAPED: Final = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+_BYTE: Final = re.compile("[\udc80-\udcff]")
+_FOR_HALF: Final = re.compile("[\U0010d800-\U0010dfff]")
+_FOR_BYTE: Final = re.compile("[\U0010e080-\U0010e0ff]")
+_STANDING_IN: Final = re.compile("[\U0010d800-\U0010e0ff]|\\\\u[dD][bB][fF][6-8]")
 _WIDE: Final = {BOM_UTF16_LE: "utf-16-le", BOM_UTF16_BE: "utf-16-be"}  # as PowerShell writes its output
 _ANY: Final = "surrogatepass"  # unpaired surrogates, too
 Cleaning = Generator[None, None, bytes]
@@ -78,30 +88,36 @@ def cleaned_long_line(line: bytes) -> Cleaning:
 
 def _cleaned_record(line: bytes) -> bytes:
     try:
-        value = orjson.loads(line)
+        value, is_strict = _loaded(line)
     except ValueError:
         return _cleaned_bytes(line)
     cleaned = cleaned_value(value)
-    return line if cleaned is value else _dumped(cleaned, line)
+    return line if cleaned is value else _dumped(cleaned, line, is_strict=is_strict)
 
 
 def _cleaned_in_steps(line: bytes) -> Cleaning:
     try:
-        value = orjson.loads(line)
+        value, is_strict = _loaded(line)
     except ValueError:
         return (yield from _cleaned_blocks(line))
     mark = _mark_of(line).decode()
     texts = _taken_out([value], mark)
     yield
-    cleaned = yield from _cleaned_value(value)
+    redacted = yield from _redacted_value(value)
     done = []
     for text in texts:
         block = yield from _cleaned_blocks(text.encode("utf-8", _ANY))
         done.append(block.decode("utf-8", _ANY))
-    if cleaned is value and done == texts:
+    if redacted is value and done == texts:
         return line
-    _put_in([cleaned], done, mark)
-    return _dumped(cleaned, line)
+    root = [redacted]
+    if done == texts:
+        _drop_signed([value], root)
+    _put_in([root], done, mark)
+    if done != texts and b'ignature"' in line:
+        yield
+        _drop_signed([_loaded(line)[0]], root)  # not from `value`, of which the long texts were taken out
+    return _dumped(root[0], line, is_strict=is_strict)
 
 
 def cleaned_long_text(data: bytes) -> Cleaning:
@@ -124,6 +140,16 @@ def cleaned_value(value: Any) -> Any:
 
 
 def _cleaned_value(value: Any) -> Generator[None, None, Any]:
+    redacted = yield from _redacted_value(value)
+    if redacted is value:
+        return value
+    root = [redacted]
+    _drop_signed([value], root)
+    return root[0]
+
+
+def _redacted_value(value: Any) -> Generator[None, None, Any]:
+    """Return a value with what signs it; the same object if nothing in it changed but what is no text."""
     redacted = yield from redact_json_in_steps(value)
     if redacted is value:
         return value
@@ -131,8 +157,7 @@ def _cleaned_value(value: Any) -> Generator[None, None, Any]:
     for before, after, is_free in _changed(given, root):
         if not is_free:
             _restore(before, after)
-    _drop_signed(given, root)
-    return value if root == given else root[0]
+    return value if root == given else redacted
 
 
 def _mark_of(line: bytes) -> bytes:
@@ -162,8 +187,29 @@ def _unseal(cleaned: bytes, sealed: list[bytes], line: bytes) -> bytes:
     return _SEALS.sub(lambda found: sealed[int(found[2])] if found[1] == mark else found[0], cleaned)
 
 
-def _dumped(value: Any, line: bytes) -> bytes:
-    return orjson.dumps(value) + (b"\n" if line.endswith(b"\n") else b"")
+def _loaded(line: bytes) -> tuple[Any, bool]:
+    """Return what a line says, and whether it is strict JSON. Raises ValueError.
+
+    In what it says otherwise, other characters stand for half characters, and for bytes that are no UTF-8.
+    """
+    try:
+        return orjson.loads(line), True
+    except orjson.JSONDecodeError:
+        text = line.decode("utf-8", "surrogateescape")
+        if _STANDING_IN.search(text):
+            return loads(line), True
+        text = _BYTE.sub(lambda found: chr(ord(found[0]) + _FROM_BYTE), text)
+        return loads(
+            _ESCAPED.sub(lambda found: chr(int(found[1], 16) + _FROM_HALF) if found[1] else found[0], text)
+        ), False
+
+
+def _dumped(value: Any, line: bytes, *, is_strict: bool) -> bytes:
+    data = orjson.dumps(value) + (b"\n" if line.endswith(b"\n") else b"")
+    if is_strict:
+        return data
+    text = _FOR_HALF.sub(lambda found: f"\\u{ord(found[0]) - _FROM_HALF:04x}", data.decode())
+    return _FOR_BYTE.sub(lambda found: chr(ord(found[0]) - _FROM_BYTE), text).encode("utf-8", "surrogateescape")
 
 
 def _is_text(data: bytes) -> bool:

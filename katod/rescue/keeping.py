@@ -1,6 +1,5 @@
 """What a new copy of a session takes over from the older one: no more than is needed for nothing to be lost."""
 
-import json
 from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +9,7 @@ from zipfile import ZipFile
 from katod.errors import RescueError
 from katod.rescue.copyfile import BROKEN, CopyWriter, SavedFile, members, pieces, records
 from katod.rescue.folder import LARGEST, MOST_FILES
+from katod.tail.decode import loads
 
 _IDS: Final = ("uuid", "id")  # what records are called, in the formats of the agents that delete sessions
 
@@ -28,14 +28,17 @@ class KeptFile(NamedTuple):
 class Move(NamedTuple):
     """A folder that may have been renamed: its old and new path, and the names of a file of the session in both copies.
 
-    It was if that file begins in the new copy with all that it has in the older one; or else, as it may have been cut
-    or rewritten since, with the same record.
+    It was if that file begins in the new copy with all that it has in the older one. Or else, as it may have been cut
+    or rewritten since, if it begins with the same record and the old folder is gone; in another root, where it may also
+    be a copy with which another client went on, only if not each of the files has records that the other one lacks.
     """
 
     old: str
     new: str
     name: str
     new_name: str
+    is_old_gone: bool
+    changes_root: bool
 
 
 class TakenOver(NamedTuple):
@@ -68,8 +71,12 @@ def _has_all(move: Move, older: ZipFile, new: ZipFile) -> Generator[None, None, 
 
 def _begins_alike(move: Move, older: ZipFile, new: ZipFile) -> Generator[None, None, bool]:
     """Compare the first records that have ids: what a session says elsewhere has ids of its own."""
+    if not move.is_old_gone:
+        return False
     before = yield from _first_id(older, move.name)
-    return bool(before) and before == (yield from _first_id(new, move.new_name))
+    if not before or before != (yield from _first_id(new, move.new_name)):
+        return False
+    return not (move.changes_root and (yield from _have_parted(move, older, new)))
 
 
 def _first_id(archive: ZipFile, name: str) -> Generator[None, None, str]:
@@ -81,10 +88,25 @@ def _first_id(archive: ZipFile, name: str) -> Generator[None, None, str]:
     return ""
 
 
+def _have_parted(move: Move, older: ZipFile, new: ZipFile) -> Generator[None, None, bool]:
+    """Return whether each of two files has a record that the other one lacks, by its id."""
+    before = yield from _all_ids(older, move.name)
+    after = yield from _all_ids(new, move.new_name)
+    return not before <= after and not after <= before
+
+
+def _all_ids(archive: ZipFile, name: str) -> Generator[None, None, set[str]]:
+    found: set[str] = set()
+    for data in records(archive, name):
+        found.update(_ids(data))
+        yield
+    return found
+
+
 def _ids(data: bytes) -> Iterator[str]:
     """Yield the ids of a record, or of the messages of a document."""
-    with suppress(ValueError, RecursionError):
-        value = json.loads(data)  # orjson refuses half a character, with which a text that was cut may end
+    with suppress(ValueError):
+        value = loads(data)
         messages = value.get("messages") if isinstance(value, dict) else None
         for record in (value, *(messages if isinstance(messages, list) else ())):
             if isinstance(record, dict):

@@ -109,7 +109,7 @@ def _subject(look: RescueLook, family: Family, about: About | None, days: float)
     if about is None:
         return Subject(family.key, due, tuple(files), by_events)
     kept = partial(_kept, look, about, files)
-    return Subject(family.key, due, tuple(files), by_events, about.projects, tuple(_moves(about, files)), kept)
+    return Subject(family.key, due, tuple(files), by_events, about.projects, tuple(_moves(look, about, files)), kept)
 
 
 def due_time(days: float, now_ns: int) -> str:
@@ -190,7 +190,7 @@ def _kept(
     yield from (KeptFile(file.name, file, is_earlier=True) for file in about.earlier if not look.leaves_out(file.path))
 
 
-def _moves(about: About, files: Iterable[NativeFile]) -> Iterator[Move]:
+def _moves(look: RescueLook, about: About, files: Iterable[NativeFile]) -> Iterator[Move]:
     """Yield the folders above a session's own files that may have been renamed, such as that of its project.
 
     A file that is gone may also have been deleted, while the session went on in another folder. So one that is in the
@@ -205,7 +205,13 @@ def _moves(about: About, files: Iterable[NativeFile]) -> Iterator[Move]:
             if path.name == old.name and not os.path.lexists(old):
                 ends = zip(reversed(old.parts), reversed(path.parts), strict=False)
                 same = len(list(takewhile(lambda pair: pair[0] == pair[1], ends)))
-                yield Move(str(old.parents[same - 1]), str(path.parents[same - 1]), file.name, name)
+                yield _move(look, old.parents[same - 1], path.parents[same - 1], (file.name, name))
+
+
+def _move(look: RescueLook, old: Path, new: Path, names: tuple[str, str]) -> Move:
+    """Return the move of a folder, which may be that of a whole root."""
+    changes_root = not str(old).startswith(look.root.prefix)
+    return Move(str(old), str(new), *names, not os.path.lexists(old), changes_root)
 
 
 def _path_now(path: str, moved: Mapping[str, str]) -> str:

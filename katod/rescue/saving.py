@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-import orjson
-
 from katod.errors import RescueError, SourceError
 from katod.events import Event
 from katod.formatspec import open_format
@@ -33,6 +31,7 @@ from katod.rescue.folder import LARGEST, MOST_FILES, RescueFolder
 from katod.rescue.keeping import KeptFile, Move, keep_files, moved_folders
 from katod.rescue.names import place_of
 from katod.smallfile import open_regular
+from katod.tail.decode import decode, frame, loads
 
 _AT_ONCE: Final = 256 * 1024
 _WHOLE: Final = 64 * 1024 * 1024  # bytes of a file that is no list of lines and is cleaned as a whole
@@ -160,7 +159,7 @@ class _SeenProjects:
         """Note the directories that native records name: a session, or its sub-agent, may go from one to another."""
         for found in set(_CWD.findall(data)):
             with suppress(ValueError):
-                cwd = orjson.loads(found)
+                cwd = loads(found)
                 if cwd and cwd not in self._seen and (not self._excludes(cwd) or _is_named(cwd, data)):
                     self._note(cwd)
 
@@ -198,14 +197,8 @@ class _SeenProjects:
 
 def _is_named(cwd: str, data: bytes) -> bool:
     """Return whether a record names a directory itself: not a tool that was asked to work there."""
-    for line in data.splitlines():
-        try:
-            row = orjson.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict) and row.get("cwd") == cwd:
-            return True
-    return False
+    lines = (line for line in frame(b"%b\n" % data, 0) if _CWD.search(line.data))
+    return any(record.value and record.value.get("cwd") == cwd for line in lines for record in decode(line))
 
 
 def _write_transcript(

@@ -56,6 +56,20 @@ def value_of(document: bytes) -> Any:
         return None if text[end:].strip() else value
 
 
+def loads(text: bytes | str) -> Any:
+    """Return the value of any JSON. Raises ValueError.
+
+    As `decode` does, it takes what strict JSON has no place for, such as half a character: it hides nothing else.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            return _storable(_DECODER.decode(text if isinstance(text, str) else text.decode("utf-8", "replace")))
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
+
+
 def _salvage(line: Line) -> list[Record]:
     text = line.data.replace(b"\0", b"").decode("utf-8", "replace")
     records: list[Record] = []
@@ -120,11 +134,10 @@ def _skip_blanks(text: str, at: int) -> int:
     return at
 
 
-def _storable(value: dict[str, Any]) -> dict[str, Any]:
+def _storable(value: Any) -> Any:
     """Return the value as strict JSON can represent it: no lone surrogates, no NaN or infinity."""
     text = json.dumps(value, ensure_ascii=False)
-    loaded: dict[str, Any] = orjson.loads(_SURROGATE.sub("\ufffd", text))
-    return loaded
+    return orjson.loads(_SURROGATE.sub("\ufffd", text))
 
 
 def _finite(text: str) -> float | None:

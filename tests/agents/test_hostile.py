@@ -23,7 +23,7 @@ from katod.model import Identity, Line, Options, SessionKey
 from katod.record.translation import Translation
 from tests.examples import examples, number, texts
 from tests.looping import each
-from tests.support.records import MAKERS, UNKNOWN, Maker, calls, result, says, user
+from tests.support.records import MAKERS, UNKNOWN, Cursor, Maker, calls, result, says, user
 from tests.support.rendering import Rendering
 from tests.support.world import World
 
@@ -189,3 +189,16 @@ def test_half_a_character_in_a_session_hides_nothing_else(world: World, make: ty
     text = export.read_text()
     assert "two" in text
     assert "answer" in text
+
+
+@pytest.mark.parametrize("make", [make for make in MAKERS if make is not Cursor], ids=lambda make: make.__name__)
+def test_half_a_character_does_not_let_a_session_out_of_an_excluded_project(world: World, make: type[Maker]) -> None:
+    """Wherever the agent says which project it is; Cursor does so in a file that may be missing."""
+    world.configure(exclude=["/home/me/secret"])
+    maker = make(world, cwd="/home/me/secret")
+    maker.say(user("one (half) two"), says("answer (half)"), calls("call-1", "make"), result("call-1", "(half)"))
+    for path in world.home.rglob("*"):
+        if path.is_file() and b"(half)" in (data := path.read_bytes()):
+            path.write_bytes(data.replace(b"(half)", b"\\ud83d"))
+    world.cli("export", "--all", "-o", str(world.home / "exports"))
+    assert not [*(world.home / "exports").rglob("*.md")]

@@ -17,6 +17,13 @@ def test_settings_are_read_with_comments(tmp_path):
     assert read_settings(path) == {"url": "https://example.org"}
 
 
+def test_half_a_character_hides_no_other_setting(tmp_path):
+    """Agents read it, and go by what the others say: such as when they delete a session."""
+    path = tmp_path / "settings.json"
+    path.write_text(r'{"name": "\ud83d", "cleanupPeriodDays": 7}')
+    assert read_settings(path)["cleanupPeriodDays"] == 7
+
+
 @pytest.mark.whole
 @pytest.mark.parametrize("text", ["{", "[]", "1"])
 def test_anything_else_is_an_error(tmp_path, text):

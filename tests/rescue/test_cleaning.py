@@ -1,12 +1,15 @@
 """Tests for native records without secrets: the agent can still read them."""
 
 import json
+import re
 from hashlib import blake2b
 from typing import Any
 
 import orjson
 import pytest
 
+from katod.formats.redact.redactor import finished
+from katod.model import Line
 from katod.rescue.cleaning import (
     Cleaning,
     cleaned_line,
@@ -15,6 +18,7 @@ from katod.rescue.cleaning import (
     cleaned_text,
     cleaned_value,
 )
+from katod.tail.decode import decode
 
 TOKEN = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 GONE = "[REDACTED:github-token]"
@@ -119,13 +123,19 @@ def test_a_record_that_contains_what_stands_for_something_loses_nothing(written:
         assert orjson.loads(stepped(cleaned_long_line(line))[0]) == expected
 
 
-@pytest.mark.parametrize("text", [f"the key {TOKEN}", "nothing"])
-def test_thinking_goes_with_its_signature(text: str) -> None:
-    """A signature that no longer fits would be refused by the model: signed thinking that changed goes as a whole."""
+@pytest.mark.parametrize("text", [f"the key {TOKEN}", "nothing", "words " * 60_000 + TOKEN, "words " * 60_000])
+@pytest.mark.parametrize("beside", ["say", f"say {TOKEN}"])
+def test_thinking_goes_with_its_signature(text: str, beside: str) -> None:
+    """A signature that no longer fits would be refused by the model: signed thinking that changed goes as a whole.
+
+    However long it is, and whether or not a secret is elsewhere, too.
+    """
     thinking = {"type": "thinking", "thinking": text, "signature": "c2ln"}
-    content: list[Any] = [thinking, {"type": "text", "text": f"say {TOKEN}"}]
+    content: list[Any] = [thinking, {"type": "text", "text": beside}]
     left = [] if TOKEN in text else [thinking]
-    assert cleaned_value({"content": content}) == {"content": [*left, {"type": "text", "text": f"say {GONE}"}]}
+    expected = {"content": [*left, {"type": "text", "text": beside.replace(TOKEN, GONE)}]}
+    assert cleaned_value({"content": content}) == expected
+    assert orjson.loads(finished(cleaned_long_line(orjson.dumps({"content": content})))) == expected
 
 
 def test_of_anything_else_only_the_signature_goes() -> None:
@@ -154,6 +164,40 @@ def test_what_tools_are_given_and_return_is_text_whatever_its_name() -> None:
 def test_a_line_with_a_byte_that_is_no_text_keeps_no_secret() -> None:
     """Nor does it lose the byte."""
     assert cleaned_line(b'{"text":"\xff ' + TOKEN.encode() + b'"}') == b'{"text":"\xff ' + GONE.encode() + b'"}'
+
+
+@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize(
+    "odd", [rb"\ud83d", rb"\uDE00", rb"\ude00\ud83d", b"\xff", rb"\\\udcff \ud83d\ude00 \ud83d"], ids=repr
+)
+def test_what_strict_json_has_no_place_for_keeps_no_signature_and_stays(odd: bytes, *, long: bool) -> None:
+    """Half a character, or a byte that is no text: signed thinking that changed goes as it does without that."""
+    thinking = {"type": "thinking", "thinking": f"the key {TOKEN}", "signature": "c2ln" * 100}
+    part = {"thoughtSignature": "c2ln", "text": f"ODD {TOKEN}" + " words" * (60_000 if long else 1)}
+    content: list[Any] = [thinking, {"type": "text", "text": "ODD"}, part]
+    line = orjson.dumps({"ODD": 1, "id": f"{TOKEN} ODD", "content": content}).replace(b"ODD", odd) + b"\n"
+    left = [content[1], {"text": part["text"].replace(TOKEN, GONE)}]
+    cleaned = finished(cleaned_long_line(line)) if long else cleaned_line(line)
+    there = orjson.dumps({"ODD": 1, "id": f"{TOKEN} ODD", "content": left}) + b"\n"
+    assert decode(Line(0, 0, cleaned)) == decode(Line(0, 0, there.replace(b"ODD", odd)))
+    assert json.loads(cleaned.decode("utf-8", "replace"))["id"].startswith(TOKEN)
+    halves = [name.lower() for name in re.findall(rb"\\u[0-9a-fA-F]{4}|\xff", odd)]
+    assert all(name in cleaned or b"\xf0\x9f\x98\x80" in cleaned for name in halves)
+
+
+@pytest.mark.parametrize("taken", ["\U0010d83d", "\U0010e0ff"])
+def test_a_character_that_would_stand_for_half_a_one_stays(taken: str) -> None:
+    """However it is written: the half one is then a question mark."""
+    for written in (taken.encode(), json.dumps(taken)[1:-1].encode()):
+        cleaned = cleaned_line(b'{"text":"\\ud83d %b %b"}' % (written, TOKEN.encode()))
+        assert json.loads(cleaned) == {"text": f"\ufffd {taken} {GONE}"}
+
+
+def test_half_a_character_changes_nothing_where_no_secret_is() -> None:
+    """Even if it looks as if there were one: the line stays byte for byte what it was."""
+    line = b'{"text":  "\\ud83d password = x", "id": "%b"}' % TOKEN.encode()
+    assert cleaned_line(line) is line
+    assert finished(cleaned_long_line(line)) is line
 
 
 def stepped(cleaning: Cleaning) -> tuple[bytes, int]:

@@ -29,8 +29,13 @@ def test_of_a_copy_that_is_gone_nothing_is_kept(tmp_path: Path) -> None:
     assert list(place.parent.iterdir()) == []
 
 
-def found_moves(folder: Path, before: bytes, *after: bytes, name: str = "x.jsonl") -> dict[str, str]:
-    """Return the folders that were renamed, given a session's file in a copy and those of its name in the new one."""
+def found_moves(
+    folder: Path, before: bytes, *after: bytes, name: str = "x.jsonl", gone: bool = True, root: bool = False
+) -> dict[str, str]:
+    """Return the folders that were renamed, given a session's file in a copy and those of its name in the new one.
+
+    The old folder is `gone`, and the new ones are in another `root`, or not.
+    """
     key = SessionKey("claude", "mine")
     place = place_of(folder, key)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +47,9 @@ def found_moves(folder: Path, before: bytes, *after: bytes, name: str = "x.jsonl
         for number, data in enumerate(after):
             with writer.member(f"files/{number}/{name}") as file:
                 file.write(data)
-        moves = [Move("/old", f"/{at}", f"files/old/{name}", f"files/{at}/{name}") for at in range(len(after))]
+        moves = [
+            Move("/old", f"/{at}", f"files/old/{name}", f"files/{at}/{name}", gone, root) for at in range(len(after))
+        ]
         moved: dict[str, str] = finished(moved_folders(moves, place, writer))
         return moved
 
@@ -76,6 +83,29 @@ def test_a_folder_was_renamed_if_the_file_in_it_begins_as_it_did(
 ) -> None:
     """With all that was saved, or else with the same record: not with what any file of its session may have."""
     assert found_moves(tmp_path, lines(TITLE, FIRST, SECOND), *after).get("/old", "") == moved
+
+
+@pytest.mark.parametrize("kind", ["lines", "document"])
+@pytest.mark.parametrize(("gone", "root"), [(True, False), (True, True), (False, False), (False, True)])
+def test_a_file_that_went_on_in_another_root_by_itself_was_not_moved(
+    tmp_path: Path, kind: str, *, gone: bool, root: bool
+) -> None:
+    """If each file has records that the other one lacks, both are needed, and so they are while the old folder is there.
+
+    A file that has all that the other one had was moved, whatever its folder is.
+    """
+
+    def is_moved(before: list[str], after: list[str]) -> bool:
+        """Return whether a file with records of these names, none of which is alike, was moved."""
+        rows = [[{"id": name, "said": number} for name in names] for number, names in enumerate((before, after))]
+        data = [lines(*row) if kind == "lines" else json.dumps({"messages": row}).encode() for row in rows]
+        name = "x.jsonl" if kind == "lines" else "x.json"
+        return bool(found_moves(tmp_path, *data, name=name, gone=gone, root=root))
+
+    assert is_moved(["a", "b"], ["a", "b", "c"]) is gone
+    assert is_moved(["a", "b"], ["a"]) is gone
+    assert is_moved(["a", "b"], ["a", "c"]) is (gone and not root)
+    assert found_moves(tmp_path, lines(FIRST), lines(FIRST, SECOND), gone=gone, root=root) == {"/old": "/0"}
 
 
 @pytest.mark.parametrize(("first", "moved"), [("m1", "/0"), ("m2", "")])

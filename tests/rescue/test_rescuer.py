@@ -406,6 +406,25 @@ def test_a_session_that_enters_an_excluded_project_is_not_saved(world: World) ->
     assert not [path for path in rescued(world).rglob("*") if path.is_file()]
 
 
+@pytest.mark.parametrize("cwd", ["/home/me/secret", "/home/me/secret/(half)"])
+def test_half_a_character_in_the_record_that_enters_an_excluded_project_saves_no_session(
+    world: World, cwd: str
+) -> None:
+    """Nor does one in the name of the directory, or a record that was torn before it on the same line."""
+    maker = Claude(world).say(user("words"), says("yes"))
+    maker.cwd = cwd
+    maker.say(user("the plan (half)"))
+    maker.cwd = "/home/me/app"
+    told(maker, 40, "back again")
+    whole = maker.path.read_bytes()
+    world.configure(rescue=True, exclude=["/home/me/secret"])
+    for data in (whole.replace(b"(half)", b"\\ud83d"), whole.replace(b'\n{"', b'\n{"torn": "{"')):
+        maker.path.write_bytes(data)
+        age(maker.path, 40)
+        world.process()
+        assert not saved(world)
+
+
 def test_a_linked_folder_beside_a_session_is_not_followed(world: World) -> None:
     """What it leads to is not the agent's."""
     maker = told(Claude(world), 40)
@@ -1189,6 +1208,29 @@ def test_a_session_that_is_cut_in_a_renamed_folder_is_put_back_once(world: World
     world.cli("rescue", "--restore", str(about.key))
     assert maker.path.exists()
     assert not old.exists()
+
+
+@pytest.mark.parametrize("gone", ["a file", "a folder", "a root"])
+def test_a_session_that_went_on_in_each_of_two_roots_loses_nothing(world: World, gone: str) -> None:
+    """A client whose folder was copied: what its agent deleted in one of them, with whatever is above it, is put back."""
+    here = told(Claude(world), 28.9, "shared")
+    there = Claude(world, start=100)
+    there.path = world.home / ".config" / "claude" / here.path.relative_to(world.home / ".claude")
+    there.path.parent.mkdir(parents=True)
+    shutil.copyfile(here.path, there.path)
+    told(here, 28.9, "only here")
+    told(there, 20, "only there")
+    expected = {str(maker.path): maker.path.read_bytes() for maker in (here, there)}
+    world.process()
+    above = {"a file": here.path, "a folder": here.path.parent, "a root": world.home / ".claude"}[gone]
+    shutil.rmtree(above) if above.is_dir() else above.unlink()
+    age(there.path, 28.9)
+    world.process()
+    [about] = saved(world).values()
+    assert (content(world, about), earlier(world, about)) == (expected, {})
+    there.path.unlink()
+    world.cli("rescue", "--restore", here.session)
+    assert {path: Path(path).read_bytes() for path in expected} == expected
 
 
 @pytest.mark.parametrize("make", [Claude, Gemini, GeminiDocument])

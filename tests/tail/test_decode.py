@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.model import Line, Record
-from katod.tail.decode import decode
+from katod.tail.decode import decode, loads
 from tests.examples import examples, texts
 from tests.looping import each
 from tests.support.records import MAKERS, says, user
@@ -112,6 +112,23 @@ def test_lone_surrogates_are_replaced(escape):
 def test_pair_beside_a_lone_surrogate_stays():
     """A complete pair in a damaged text is still its character."""
     assert values(r'{"a":"\ud83d\ude42 \ud800"}') == [{"a": "🙂 \ufffd"}]
+
+
+@pytest.mark.parametrize("escape", [r"\ud800", r"\udfff", r"\ud800\u0041", r"\udc00\ud800"])
+@pytest.mark.parametrize("form", ['{"a":"x%sy"}', '["x%sy"]', '"x%sy"'])
+def test_any_json_is_read_as_a_record_would_be(form, escape):
+    """Also what is no object, such as JSON within a text: with what `decode` makes of half a character."""
+    text = form % escape
+    [record] = values(f'{{"value":{text}}}')
+    assert loads(text) == loads(text.encode()) == record["value"]
+    assert loads('"\ud83d"') == "\ufffd"
+
+
+@pytest.mark.parametrize("text", ["", "{", '"x', "{} {}", r'"\ud83d', "[" * 100_000, b'{"a":"\xff"'])
+def test_what_is_no_json_has_no_value(text):
+    """It is incomplete, has something behind it, or is nested too deeply."""
+    with pytest.raises(ValueError):
+        loads(text)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400", "-1e400"])

@@ -8,8 +8,6 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from katod import events as ev
 from katod.agents.antigravity import CUT
 from katod.agents.antigravity.places import late_output, project_of, started_by
@@ -20,6 +18,7 @@ from katod.agents.spec import SPAWNED
 from katod.agents.toolcalls import call_of
 from katod.events import Event
 from katod.model import Record, TypedText
+from katod.tail.decode import loads
 
 _PROMPT: Final = ("USER_EXPLICIT", "USER_INPUT")
 _ANSWER: Final = ("MODEL", "PLANNER_RESPONSE")
@@ -252,6 +251,6 @@ def _around(content: str) -> str:
 
 def _decoded(value: Any) -> Any:
     try:
-        return orjson.loads(value) if isinstance(value, str) else value
-    except orjson.JSONDecodeError:
+        return loads(value) if isinstance(value, str) else value
+    except ValueError:
         return value

@@ -9,13 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from katod.agents.antigravity import CUT, LOGS, WHOLE
 from katod.agents.beside import folder_of_uri, object_in
 from katod.agents.fields import dict_of, dicts_of, text_of
 from katod.model import changed_ns
 from katod.smallfile import open_regular, read_part, read_small
+from katod.tail.decode import loads
 
 _LARGEST: Final = 8 * 1024 * 1024
 _MOST_OUTPUT: Final = 1024 * 1024
@@ -123,7 +122,7 @@ def _gives(value: Any, prompt: str, depth: int = 0) -> bool:
 
 def _parsed(data: bytes | str) -> Any:
     try:
-        return orjson.loads(data)
+        return loads(data)
     except ValueError:
         return None
 
@@ -168,7 +167,7 @@ def _changed(path: Path) -> float:
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     for line in reversed(_read(path).splitlines()):
         try:
-            yield dict_of(orjson.loads(line))
+            yield dict_of(loads(line))
         except ValueError:
             continue
 

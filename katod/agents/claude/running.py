@@ -14,13 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-import orjson
-
 from katod.agents.claude.places import REPORTS
 from katod.agents.fields import text_of
 from katod.metadata import SessionStart
 from katod.smallfile import read_small
 from katod.states import Report, State
+from katod.tail.decode import loads
 
 PROC: Final = Path("/proc")
 _LARGEST: Final = 64 * 1024
@@ -81,8 +80,8 @@ def _files(folder: Path, numbers: Iterable[str]) -> Iterator[_File]:
     """Yield what clients wrote; a file that is being written, or has vanished, is left out."""
     for number in numbers:
         path = folder / f"{number}.json"
-        with suppress(OSError, orjson.JSONDecodeError):
-            row = orjson.loads(read_small(path, _LARGEST))
+        with suppress(OSError, ValueError):
+            row = loads(read_small(path, _LARGEST))
             if isinstance(row, dict):
                 yield _File(row, _changed(path), _runs(row))
 

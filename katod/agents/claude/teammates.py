@@ -4,8 +4,6 @@ import re
 from html import unescape
 from typing import Any, Final
 
-import orjson
-
 from katod import events as ev
 from katod.agents.claude.builder import ClaudeBuilder
 from katod.agents.claude.tasks import NOTIFICATION
@@ -13,6 +11,7 @@ from katod.agents.claude.text import PERSON_ORIGIN
 from katod.agents.fields import dict_of, text_of
 from katod.events import Event
 from katod.model import Record
+from katod.tail.decode import loads
 
 _NOT_AGENTS: Final = (PERSON_ORIGIN, NOTIFICATION)
 _CLOSING: Final = "</teammate-message>"
@@ -53,6 +52,6 @@ def _protocol(said: str) -> str:
     if not said.lstrip().startswith("{"):
         return ""
     try:
-        return text_of(dict_of(orjson.loads(said)).get("type")).replace("_", " ")
-    except orjson.JSONDecodeError:
+        return text_of(dict_of(loads(said)).get("type")).replace("_", " ")
+    except ValueError:
         return ""

@@ -13,11 +13,10 @@ by `remove` (a `queued_command` has them, or no record does), or by `popAll` (ba
 import re
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from katod import events as ev
 from katod.agents.fields import dicts_of, digest, text_of
 from katod.model import Span, TypedText
+from katod.tail.decode import loads
 
 # The client puts two line breaks before a paste; without them it still counts as one, as nothing in it may command.
 _OPENING: Final = re.compile(r'(?:\n\n)?<pasted_content id="([0-9a-f]{1,16})">\n?')
@@ -366,7 +365,7 @@ def _is_task(text: str) -> bool:
     if not text.lstrip().startswith("{"):
         return False
     try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        value = loads(text)
+    except ValueError:
         return False
     return isinstance(value, dict) and "task_id" in value

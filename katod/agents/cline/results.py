@@ -3,10 +3,9 @@
 import re
 from typing import Any, Final
 
-import orjson
-
 from katod.agents.diffs import created, extend
 from katod.agents.fields import dict_of, dicts_of, text_of
+from katod.tail.decode import loads
 
 _EXIT: Final = re.compile(r"\[Command exited with code (-?[0-9]{1,15})\]")
 _DENIED: Final = "This tool call was rejected by the user"
@@ -45,8 +44,8 @@ def _answers(content: Any) -> list[Value]:
     if isinstance(content, list):
         return dicts_of(content)
     try:
-        return [answer] if (answer := dict_of(orjson.loads(text_of(content)))) else []
-    except orjson.JSONDecodeError:
+        return [answer] if (answer := dict_of(loads(text_of(content)))) else []
+    except ValueError:
         return []
 
 

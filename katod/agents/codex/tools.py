@@ -3,8 +3,6 @@
 import re
 from typing import Any, Final
 
-import orjson
-
 from katod.agents.base import EventBuilder
 from katod.agents.codex.edits import files_of
 from katod.agents.codex.script import CODE_MODE, ScriptCall, calls_in
@@ -12,6 +10,7 @@ from katod.agents.codex.shell import PATCH_TOOL, patch_by_shell
 from katod.agents.codex.text import images, joined
 from katod.agents.fields import dict_of, dicts_of, int_or_none, list_of, milliseconds, text_of
 from katod.agents.toolcalls import call_of, describe, family, one_line
+from katod.tail.decode import loads
 
 CALLS: Final = frozenset({
     "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call",
@@ -119,8 +118,8 @@ def prompts(call: str, arguments: Any) -> list[dict[str, Any]]:
 def responses(call: str, output: str, labels: dict[str, list[str]]) -> list[dict[str, Any]]:
     """Translate the answers: `{"answers": {id: {"answers": […]}}}` as a JSON string."""
     try:
-        answers = dict_of(dict_of(orjson.loads(output)).get("answers"))
-    except orjson.JSONDecodeError:
+        answers = dict_of(dict_of(loads(output)).get("answers"))
+    except ValueError:
         return []
     out: list[dict[str, Any]] = []
     for key, row in answers.items():
@@ -208,8 +207,8 @@ def _arguments(payload: dict[str, Any], kind: str) -> Any:
     if kind != "function_call" or not isinstance(given, str):
         return given
     try:
-        return orjson.loads(given)
-    except orjson.JSONDecodeError:
+        return loads(given)
+    except ValueError:
         return given
 
 
@@ -235,8 +234,8 @@ def describe_image(kind: str, where: str, new: EventBuilder, name: str = "") -> 
 def _old_metadata(text: str) -> dict[str, Any]:
     """Return the exit code and duration in the format of 2025: `{"output": …, "metadata": {"exit_code": 0, …}}`."""
     try:
-        row = dict_of(dict_of(orjson.loads(text)).get("metadata"))
-    except orjson.JSONDecodeError:
+        row = dict_of(dict_of(loads(text)).get("metadata"))
+    except ValueError:
         return {}
     found = {"exitCode": code} if (code := int_or_none(row.get("exit_code"))) is not None else {}
     duration = milliseconds(row.get("duration_seconds"))

@@ -9,8 +9,6 @@ import re
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest, handles
 from katod.agents.fields import dict_of, dicts_of, list_of, text_of
@@ -18,6 +16,7 @@ from katod.agents.toolcalls import call_of, question_of
 from katod.events import Event
 from katod.model import Record, TypedText
 from katod.smallfile import read_small
+from katod.tail.decode import loads
 
 _OPENING: Final = "<user_query>"
 _QUERY: Final = re.compile(r"<user_query>\n?(.*?)\n?</user_query>\s*\Z", re.DOTALL)
@@ -203,7 +202,7 @@ def _workspace(path: Path) -> str:
     project = Path(*parents[: parents.index("agent-transcripts")])
     try:
         data = read_small(project / _TRUSTED, 4096)
-        text = orjson.loads(data)["workspacePath"] if data[:1] == b"{" else data.decode().strip()
+        text = loads(data)["workspacePath"] if data[:1] == b"{" else data.decode().strip()
     except (OSError, ValueError, KeyError):
         return ""
     return text if isinstance(text, str) and text.startswith("/") else ""

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from katod import events as ev
 from katod.agents.base import Adapter, Described, EventBuilder, Origin, State, content_digest
 from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, texts_in
@@ -20,6 +18,7 @@ from katod.agents.toolcalls import answer_of, call_of, questions_of
 from katod.events import Event, SessionRef
 from katod.model import Record, TypedText
 from katod.smallfile import read_small
+from katod.tail.decode import loads
 
 _SESSION: Final = "<session_context>"
 CONTEXTS: Final = {_SESSION: "context", "<hook_context>": "hook-context", "<state_snapshot>": ev.Between.SUMMARY}
@@ -418,8 +417,8 @@ def _answers(text: str, asked: list[Value]) -> Iterator[tuple[int, Value]]:
     if not asked:
         return
     try:
-        answers = dict_of(dict_of(orjson.loads(text)).get("answers"))
-    except orjson.JSONDecodeError:
+        answers = dict_of(dict_of(loads(text)).get("answers"))
+    except ValueError:
         return
     for i, question in enumerate(asked):
         answer = answers.get(str(i))

@@ -2,10 +2,9 @@
 
 from typing import Any, Final
 
-import orjson
-
 from katod.agents.fields import dict_of, list_of, text_of
 from katod.agents.toolcalls import answer_of, question_of, questions_of, verdict_of
+from katod.tail.decode import loads
 
 _QUESTIONS: Final = "AskUserQuestion"
 _PLAN: Final = "ExitPlanMode"
@@ -28,8 +27,8 @@ def answers_in(asked: list[Value], result: Value) -> list[Value]:
     if asked[0]["decisionId"].endswith(":plan"):
         return verdict_of(asked[0], result)
     try:
-        answers = dict_of(dict_of(orjson.loads(result["text"])).get("answers"))
-    except orjson.JSONDecodeError:
+        answers = dict_of(dict_of(loads(result["text"])).get("answers"))
+    except ValueError:
         return []
     given = [(row, answers[row["prompt"]]) for row in asked if row["prompt"] in answers]
     return [answer_of(row, [str(part) for part in list_of(chosen) or [chosen]]) for row, chosen in given]

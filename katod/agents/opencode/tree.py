@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ import orjson
 from katod.errors import SourceError
 from katod.model import Stat, changed_ns
 from katod.smallfile import read_small
-from katod.tail.decode import value_of
+from katod.tail.decode import loads, value_of
 from katod.tail.reader import LINE_CAP, DocumentFile, SourceFile
 
 _STORAGE: Final = "storage"
@@ -87,13 +88,12 @@ def sessions_of_objects(objects: Iterable[Row]) -> list[Row]:
 
 def packed(session: Row) -> bytes:
     """Return a document as JSON; parts that are nested too deeply for it are replaced by a note."""
-    try:
+    with suppress(TypeError):
         return orjson.dumps(session)
-    except TypeError:
-        messages = [row | {"parts": [_shallow(part) for part in row["parts"]]} for row in session["messages"]]
-        return orjson.dumps(
-            session | {"messages": [_shallow(row) for row in messages], "info": _shallow(session["info"])}
-        )
+    with suppress(TypeError, ValueError, RecursionError):
+        return orjson.dumps(loads(json.dumps(session)))  # some text has half a character
+    messages = [row | {"parts": [_shallow(part) for part in row["parts"]]} for row in session["messages"]]
+    return orjson.dumps(session | {"messages": [_shallow(row) for row in messages], "info": _shallow(session["info"])})
 
 
 def _shallow(row: Row) -> Row:

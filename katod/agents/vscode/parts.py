@@ -2,9 +2,8 @@
 
 from typing import Any, Final
 
-import orjson
-
 from katod.agents.fields import dict_of, dicts_of, text_of
+from katod.tail.decode import loads
 
 # Parts of an answer that are no text: calls and edits are in the rounds, and others are the editor's own.
 _SILENT: Final = frozenset({
@@ -54,8 +53,8 @@ def call_id(value: Any) -> str:
 def arguments(value: Any) -> Any:
     """Return the arguments of a call, which are JSON text."""
     try:
-        return orjson.loads(value) if isinstance(value, str) and value else value or {}
-    except orjson.JSONDecodeError:
+        return loads(value) if isinstance(value, str) and value else value or {}
+    except ValueError:
         return value
 
 

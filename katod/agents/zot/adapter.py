@@ -7,8 +7,6 @@ message and on its own. The message counts; what it lacks is taken from the othe
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from katod import events as ev
 from katod.agents.base import Adapter, EventBuilder, Origin, State, handles
 from katod.agents.fields import (
@@ -27,6 +25,7 @@ from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
 from katod.lifecycle import STEP
 from katod.model import LONGEST_NAME, Record, TypedText
+from katod.tail.decode import loads
 
 # Rows of a stream while a message is in progress, and responses to its own requests.
 _IGNORED: Final = frozenset({
@@ -247,8 +246,8 @@ class ZotAdapter(Adapter):
         name, stream = self._begun[call]
         streamed = stream.text()
         try:
-            given = orjson.loads(streamed or "{}")
-        except orjson.JSONDecodeError:
+            given = loads(streamed or "{}")
+        except ValueError:
             given = streamed
         return self._call(record, {"id": call, "name": name}, given, "c")
 

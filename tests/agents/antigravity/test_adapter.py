@@ -133,7 +133,7 @@ def test_the_project_is_in_the_history_or_in_a_log(tmp_path: Path) -> None:
         )
 
     assert place() == ""
-    history(conversationId=ID, display="x", timestamp=0)
+    history(conversationId=ID, display="x \ud83d", timestamp=0)
     assert place() == "/p"
     history()
     assert place() == "/p"

@@ -24,6 +24,7 @@ from tests.looping import each
 from tests.support.records import Claude
 
 TASK = "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>"
+CUT_TASK = r'{"task_id":"b2","summary":"cut \ud83d"}'
 JSON_TASK = '{"task_id":"b2","status":"completed"}'
 ORIGIN = Origin(Identity(SessionKey("claude", "s")), Path("/nowhere/s.jsonl"))
 
@@ -151,7 +152,7 @@ def test_a_text_released_too_early_is_recognised(session: Session) -> None:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("task", [TASK, JSON_TASK])
+@pytest.mark.parametrize("task", [TASK, JSON_TASK, CUT_TASK])
 def test_tasks_that_never_leave_the_queue_do_not_shift_it(session: Session, task: str) -> None:
     """A removal means the person's text although a task of the client was queued before it."""
     session.operation("enqueue", task)

@@ -162,6 +162,12 @@ def test_a_file_that_is_being_written_is_passed_over(machine, text):
     assert machine.says() == Report(State.WORKING, 1_795_306_172.42)
 
 
+def test_half_a_character_in_a_file_hides_nothing(machine):
+    """A name that was cut has one."""
+    machine.writes(28, status="busy", name="cut \ud83d")
+    assert machine.says() == Report(State.WORKING, 1_795_306_172.42)
+
+
 def test_what_changed_last_counts(machine):
     """Of two windows on one session."""
     machine.runs(31, "400000")

@@ -79,7 +79,17 @@ def test_only_what_the_client_wrapped_for_the_user_was_typed(role: str, text: st
     assert [text for text, *_ in CursorAdapter.typed_texts(line)] == typed
 
 
-@each(("kept", "cwd"), [('{"workspacePath": "/p"}', "/p"), ("/p\n", "/p"), ("{}", ""), ("{", ""), (None, "")])
+@each(
+    ("kept", "cwd"),
+    [
+        ('{"workspacePath": "/p"}', "/p"),
+        (r'{"by": "\ud83d", "workspacePath": "/p"}', "/p"),
+        ("/p\n", "/p"),
+        ("{}", ""),
+        ("{", ""),
+        (None, ""),
+    ],
+)
 def test_a_session_begins_in_the_folder_that_is_kept_beside_it(
     kept: str | None, cwd: str, tmp_path_factory: Any
 ) -> None:

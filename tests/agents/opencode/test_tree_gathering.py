@@ -108,6 +108,14 @@ def test_a_part_that_is_nested_too_deep_is_named():
     assert message == {"info": MESSAGES[0], "parts": [PARTS[0], PARTS[0] | {"type": "too-deep"}]}
 
 
+def test_half_a_character_in_a_part_hides_none():
+    """What was cut has one: it becomes a question mark, and all else stays."""
+    part = PARTS[0] | {"text": "cut \ud83d"}
+    session = {"info": SESSION, "messages": [{"info": MESSAGES[0], "parts": [part, PARTS[0]]}]}
+    [message] = json.loads(packed(session))["messages"]
+    assert message == {"info": MESSAGES[0], "parts": [part | {"text": "cut \ufffd"}, PARTS[0]]}
+
+
 def test_objects_one_after_the_other_are_the_sessions_that_they_make_up(tmp_path):
     """Messages and parts stored as separate objects are assembled; an incomplete object at the end is left out."""
     path = tmp_path / "s.json"
