@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from katod.agents.fields import dict_of, text_of
 from katod.smallfile import read_small
-from katod.tail.decode import value_of
+from katod.tail.decode import loads
 
 _LARGEST: Final = 1024 * 1024
 _LOCAL: Final = "file://"
@@ -18,8 +18,8 @@ def object_in(path: Path, largest: int = _LARGEST) -> dict[str, Any]:
     Half a character in it, as in a title that was cut, hides nothing else: it may say in which project a session is.
     """
     try:
-        return dict_of(value_of(read_small(path, largest)))
-    except OSError:
+        return dict_of(loads(read_small(path, largest)))
+    except (OSError, ValueError):
         return {}
 
 
