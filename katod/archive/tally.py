@@ -54,20 +54,27 @@ class PrintedParts(NamedTuple):
 
 
 class TextTally:
-    """Collects the messages and calls of a session while its events pass, and how much of them is printed."""
+    """Collects the messages and calls of a session while its events pass, and how much of them is printed.
+
+    Those that are `provisional`, by their ids, are told by a later record under another id, or were never said.
+    """
 
     def __init__(self, key: SessionKey, shown: PrintedParts = PrintedParts()) -> None:  # noqa: B008 - never changed
         spec = AGENTS[key.agent]
         self._version = spec.adapter.version
         self._has_ids = spec.nature.has_native_ids
         self._shown = shown
+        self.provisional: set[str] = set()
         self._hashes: list[bytes] = []
         self._lengths: list[bytes] = []
+        self._waiting: list[int] = []  # the places of those that are provisional
 
     def over(self, events: Replay) -> Iterator[tuple[Event, SessionMetadata]]:
         """Yield the events."""
         for event, metadata in events:
             if event.kind in DISTINCTIVE:
+                if event.id in self.provisional:
+                    self._waiting.append(len(self._hashes))
                 what = event.id if self._has_ids else fingerprint(event)
                 self._hashes.append(blake2b(what.encode("utf-8", "replace"), digest_size=_BYTES).digest())
                 self._lengths.append(self._length(event).to_bytes(_LENGTH))
@@ -76,8 +83,17 @@ class TextTally:
     @property
     def text(self) -> str:
         """All of it, in a form that `has_less` compares."""
-        packed = (b64encode(b"".join(each)).decode() for each in (self._hashes, self._lengths))
-        return ":".join((str(self._version), *packed))
+        return self._packed(self._hashes, self._lengths)
+
+    @property
+    def lasting(self) -> str:
+        """What is not provisional, in the same form."""
+        waiting = {*self._waiting}
+        kept = [place for place in range(len(self._hashes)) if place not in waiting]
+        return self._packed(*([each[place] for place in kept] for each in (self._hashes, self._lengths)))
+
+    def _packed(self, *fields: list[bytes]) -> str:
+        return ":".join((str(self._version), *(b64encode(b"".join(each)).decode() for each in fields)))
 
     def _length(self, event: Event) -> int:
         return min(_length(event), _LONGEST) if self._shown.has(event) else _UNSHOWN
