@@ -155,6 +155,23 @@ def test_a_known_part_whose_end_is_gone_ends_with_what_was_exported_of_it():
     )
 
 
+@examples(30, 1000)
+@given(recordings(), st.sets(st.integers(0, 11), max_size=4), st.sets(st.integers(0, 11), max_size=3), st.data())
+def test_nothing_is_marked_of_an_unread_transcript_that_was_not_marked(case, dropped, new, data):
+    """Whatever its agent drops, and adds anywhere."""
+    count, _ = case
+    before = events(*range(count))
+    places = sorted(data.draw(st.sets(st.integers(0, count - 1), max_size=6)))
+    known = tuple((f"e{first}", f"e{last}") for first, last in zip(places[::2], places[1::2], strict=False))
+    now = []
+    for number in range(count):
+        now += events(*([] if number in dropped else [number]), *([100 + number] if number in new else []))
+    parts = recorded([output((0, None))], now, unread={1}, known=(known, exported(before))).parts
+    assert set(within(now, parts)) <= {*within(before, known)}
+    if not dropped and not new:
+        assert within(now, parts) == within(before, known)
+
+
 def test_only_the_part_whose_end_is_gone_is_lost():
     """It may be one of another recording, and those before and behind it have ends."""
     found, known = events(1, 2, 3, 4, 5, 6, 7, 8), (("e1", "e2"), ("e4", "e9"), ("e7", "e8"))
