@@ -128,6 +128,21 @@ def has_lost_lines(root: Path) -> bool:
     return bool(lists_aside(root)) or is_damaged(root)
 
 
+def has_copy(folder: ExportFolder, entry: Entry) -> bool:
+    """Return whether a file of an entry is there that goes if its session is forgotten, or that cannot be read."""
+    others = folder.manifest.names()
+    return any(_is_copy(file, others) for file in ListedFile.of(folder.root, entry))
+
+
+def _is_copy(file: ListedFile, others: Container[str]) -> bool:
+    try:
+        return os.path.lexists(file.path) if file.name == INDEX else not file.why_it_stays(others)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
 def names_of_others(entries: Iterable[Entry], wanted: Wanted) -> set[str]:
     """Return the names that entries have for files of other sessions, and that of the index."""
     return {INDEX, *(name for entry in entries if not wanted(entry.slot[0]) for name in entry.names)}

@@ -7,8 +7,8 @@ from typing import IO, Final, NamedTuple, Protocol
 
 from katod.archive.manifest import RecordedParts
 from katod.archive.plan import Task
-from katod.archive.recordedtally import RecordedTally
-from katod.archive.tally import PrintedParts, TextTally
+from katod.archive.recordedtally import KnownParts, RecordedTally
+from katod.archive.tally import ExportedTexts, PrintedParts, TextTally
 from katod.formats.text.linkbase import is_address
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
@@ -68,10 +68,9 @@ class Rendering:
         """Begin to read a session; None if there is nothing in it. Raises KatodError or OSError."""
         shown = PrintedParts.by(self._form, self._options)
         tally, said = Tally(), TextTally(task.found.key, shown)
-        known = task.entry.recorded.parts if task.entry is not None else ()
-        recorded = RecordedTally(task.found.outputs, task.found.unread, known)
+        recorded = RecordedTally(task.found.outputs, task.found.unread, _known(task), said.provisional)
         stretches = [Stretch(path, identity) for path, identity, _ in task.found.files]
-        events = replay(task.found.key, stretches, EventLog(), said=task.found.said)
+        events = replay(task.found.key, stretches, EventLog(), said=task.found.said, provisional=said.provisional)
         begun = look_ahead(recorded.over(said.over(tally.over(events))))
         return ReadText(self, begun, tally, said, recorded) if begun else None
 
@@ -95,6 +94,14 @@ class Rendering:
     def _pieces(self, begun: Begun, options: Options, save: Callable[[str, str], None]) -> Iterator[bytes]:
         for piece in render(begun, self._form, options, save):
             yield piece.encode("utf-8", "replace")
+
+
+def _known(task: Task) -> KnownParts:
+    """Return what the list says of the last export of a session: what is marked there, and what was said in it."""
+    entry = task.entry
+    if entry is None or not entry.recorded.parts:
+        return (), None
+    return entry.recorded.parts, ExportedTexts(task.found.key, entry.said)
 
 
 class ReadText:

@@ -9,7 +9,7 @@ from katod.archive.marks import Holds, untrue
 from katod.record.policy import Policy
 
 _PAGE: Final = INDEX_SLOT[1]
-IsThere = Callable[[str], bool]
+IsLeft = Callable[[Entry], bool]
 
 
 class TakenBack(NamedTuple):
@@ -24,14 +24,15 @@ class TakenBack(NamedTuple):
 
     @classmethod
     def of(
-        cls, committed: Manifest, listed: Manifest, is_there: IsThere, holds: Holds, policy: Policy
+        cls, committed: Manifest, listed: Manifest, is_left: IsLeft, holds: Holds, policy: Policy
     ) -> "TakenBack | None":
         """Return what was taken back of a committed list, given the present one; None if nothing was.
 
         Those are marks that do not hold, or that the present list does not have any more, and sessions of which neither
-        a line nor a file is left. Nothing else of the present list counts: it may name what was never to be committed.
+        a line nor a copy is left: a line may be lost from a damaged list, and forgetting deletes the copies as well.
+        Nothing else of the present list counts: it may name what was never to be committed.
         """
-        gone = _gone(committed, listed, is_there)
+        gone = _gone(committed, listed, is_left)
         false = {entry.slot for entry in untrue(committed, holds, policy)}
         false |= {entry.slot for entry in committed.entries.values() if _is_unmarked(listed, entry)}
         if not gone and not false:
@@ -48,9 +49,9 @@ class TakenBack(NamedTuple):
         return cls(left, *_with_index(left, listed)) if names_too_much else cls(left)
 
 
-def _gone(committed: Manifest, listed: Manifest, is_there: IsThere) -> set[Slot]:
+def _gone(committed: Manifest, listed: Manifest, is_left: IsLeft) -> set[Slot]:
     missing = committed.entries.keys() - listed.entries.keys()
-    return {slot for slot in missing if not any(map(is_there, committed.entries[slot].names))}
+    return {slot for slot in missing if not is_left(committed.entries[slot])}
 
 
 def _is_unmarked(listed: Manifest, entry: Entry) -> bool:

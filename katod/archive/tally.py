@@ -3,6 +3,7 @@
 from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -54,33 +55,80 @@ class PrintedParts(NamedTuple):
 
 
 class TextTally:
-    """Collects the messages and calls of a session while its events pass, and how much of them is printed."""
+    """Collects the messages and calls of a session while its events pass, and how much of them is printed.
+
+    Those that are `provisional`, by their ids, are told by a later record under another id, or were never said.
+    """
 
     def __init__(self, key: SessionKey, shown: PrintedParts = PrintedParts()) -> None:  # noqa: B008 - never changed
         spec = AGENTS[key.agent]
         self._version = spec.adapter.version
         self._has_ids = spec.nature.has_native_ids
         self._shown = shown
+        self.provisional: set[str] = set()
         self._hashes: list[bytes] = []
         self._lengths: list[bytes] = []
+        self._waiting: list[int] = []  # the places of those that are provisional
 
     def over(self, events: Replay) -> Iterator[tuple[Event, SessionMetadata]]:
         """Yield the events."""
         for event, metadata in events:
             if event.kind in DISTINCTIVE:
-                what = event.id if self._has_ids else fingerprint(event)
-                self._hashes.append(blake2b(what.encode("utf-8", "replace"), digest_size=_BYTES).digest())
+                if event.id in self.provisional:
+                    self._waiting.append(len(self._hashes))
+                self._hashes.append(_hash_of(event.id if self._has_ids else fingerprint(event)))
                 self._lengths.append(self._length(event).to_bytes(_LENGTH))
             yield event, metadata
 
     @property
     def text(self) -> str:
         """All of it, in a form that `has_less` compares."""
-        packed = (b64encode(b"".join(each)).decode() for each in (self._hashes, self._lengths))
-        return ":".join((str(self._version), *packed))
+        return self._packed(self._hashes, self._lengths)
+
+    @property
+    def lasting(self) -> str:
+        """What is not provisional, in the same form."""
+        waiting = {*self._waiting}
+        kept = [place for place in range(len(self._hashes)) if place not in waiting]
+        return self._packed(*([each[place] for place in kept] for each in (self._hashes, self._lengths)))
+
+    def _packed(self, *fields: list[bytes]) -> str:
+        return ":".join((str(self._version), *(b64encode(b"".join(each)).decode() for each in fields)))
 
     def _length(self, event: Event) -> int:
         return min(_length(event), _LONGEST) if self._shown.has(event) else _UNSHOWN
+
+
+class ExportedTexts:
+    """The messages and calls that an export had, in order, as its list says of the session with a key."""
+
+    def __init__(self, key: SessionKey, said: str) -> None:
+        spec = AGENTS[key.agent]
+        self._has_ids = spec.nature.has_native_ids
+        version, _, noted = said.partition(":")
+        self.is_comparable = version == str(spec.adapter.version)
+        self._hashes = list[bytes]()
+        with suppress(ValueError):
+            data = b64decode(noted.partition(":")[0])
+            self._hashes = [data[at : at + _BYTES] for at in range(0, len(data), _BYTES)]
+
+    def between(self, first: str, last: str) -> tuple[frozenset[bytes], bool]:
+        """Return what was from one event to another one, by their ids, and whether it is known where that ends.
+
+        It is if the last one is a message or a call, and the agent gives ids: otherwise it may be less.
+        """
+        begin, end = _hash_of(first), _hash_of(last)
+        rest = self._hashes[self._hashes.index(begin) if begin in self._hashes else 0 :]
+        is_bounded = self._has_ids and end in rest
+        return frozenset(rest[: rest.index(end) + 1] if is_bounded else rest), is_bounded
+
+    def hash_of(self, event: Event) -> bytes:
+        """Return what stands for a message or a call."""
+        return _hash_of(event.id if self._has_ids else fingerprint(event))
+
+
+def _hash_of(what: str) -> bytes:
+    return blake2b(what.encode("utf-8", "replace"), digest_size=_BYTES).digest()
 
 
 def _length(event: Event) -> int:

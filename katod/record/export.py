@@ -53,28 +53,30 @@ def replay(
     said: PersonalRow | None = None,
     skip_missing: bool = False,
     counts: bool = False,
+    provisional: set[str] | None = None,
 ) -> Iterator[tuple[Event, SessionMetadata]]:
     """Yield each event of a session once, in order, with the metadata at that point. Raises SourceError.
 
     What is `said` of the session by the user is a part of the metadata; with `counts`, what became of the records is,
-    too: a recording says that at its end.
+    too: a recording says that at its end. The set gets the ids of `provisional` events before they come: a later record
+    will tell them under another id, or show that they were not said.
     """
     seen = LocalDedup() if AGENTS[key.agent].nature.has_native_ids else NoDedup()
     stream, last = SessionStream(key, seen, log, said.metadata if said else None, counts=counts), None
     for stretch in stretches:
         last = stretch
         try:
-            for event in _events(stream, stretch):
+            for event in _events(stream, stretch, provisional):
                 yield event, stream.metadata
         except SourceError:
             if not skip_missing:
                 raise
     if last is not None and last.limit is None:
-        for event in stream.settle(last):
+        for event in stream.settle(last, provisional):
             yield event, stream.metadata
 
 
-def _events(stream: SessionStream, stretch: Stretch) -> Iterator[Event]:
+def _events(stream: SessionStream, stretch: Stretch, provisional: set[str] | None) -> Iterator[Event]:
     with AGENTS[stretch.identity.key.agent].open(stretch.path) as file:
         cursor, limit = Cursor(), stretch.limit
         while limit is None or cursor.offset < limit:
@@ -84,7 +86,7 @@ def _events(stream: SessionStream, stretch: Stretch) -> Iterator[Event]:
             if not batch.more or not batch.lines:
                 break
         if limit is None:
-            yield from stream.rest(stretch, file.rest(cursor.offset))
+            yield from stream.rest(stretch, file.rest(cursor.offset), provisional)
 
 
 class Begun(NamedTuple):

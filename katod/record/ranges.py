@@ -88,11 +88,15 @@ class RangePrinter:
 
     def has(self, event: Event) -> bool:
         """Return whether the event that is taken next is within a range."""
+        return self.place(event) is not None
+
+    def place(self, event: Event) -> int | None:
+        """Return the number of the range that the event which is taken next is within, None if it is in none."""
         is_until = self._is_until(event)
         if self.active and not is_until:
-            return True
-        following = self.ranges[self.index + is_until :]
-        return bool(following) and _begins_with(following[0], event)
+            return self.index
+        following = self.index + is_until
+        return following if following < len(self.ranges) and _begins_with(self.ranges[following], event) else None
 
     def _is_until(self, event: Event) -> bool:
         return self.active and self.ranges[self.index].until == event.id

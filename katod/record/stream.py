@@ -111,17 +111,30 @@ class SessionStream:
         """
         return self._new(self.open(source).feed(lines), source, seen or self.seen, refold=refold)
 
-    def rest(self, source: Readable, line: Line | None) -> Iterator[Event]:
-        """Yield the events at the end of a complete source: of an unterminated last line, and those held back."""
+    def rest(self, source: Readable, line: Line | None, provisional: set[str] | None = None) -> Iterator[Event]:
+        """Yield the events at the end of a complete source: of an unterminated last line, and those held back.
+
+        The set gets the ids of those that a later record would tell under another id, or show not to be said.
+        """
         translation = self.open(source)
         if line is not None:
             yield from self._new(translation.feed_if_whole(line), source, self.seen)
-        yield from self._new(translation.finish(), source, self.seen)
+        is_told = AGENTS[source.identity.key.agent].adapter.ends_as_told
+        for event in self._new(translation.finish(), source, self.seen):
+            if provisional is not None and not is_told:
+                provisional.add(event.id)
+            yield event
 
-    def settle(self, source: Readable) -> Iterator[Event]:
-        """Yield the events that wait for a later record, of a session that is complete; `source` is its last one."""
+    def settle(self, source: Readable, provisional: set[str] | None = None) -> Iterator[Event]:
+        """Yield the events that wait for a later record, of a session that is complete; `source` is its last one.
+
+        The set gets the ids of those that such a record may show to be an echo.
+        """
         if self._echoes:
-            yield from self._passed(self._echoes.settle(), source, self.seen)
+            passed = self._echoes.settle()
+            if provisional is not None:
+                provisional.update(one.event.id for one in passed)
+            yield from self._passed(passed, source, self.seen)
         if self._order:
             for one in self._order.settle():
                 self._admit(one, source, self.seen)

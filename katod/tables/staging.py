@@ -32,10 +32,14 @@ class RowChunk(NamedTuple):
 
 
 class StagedSession(NamedTuple):
-    """A session that was read: the month in which it began, what was said, and its rows. Empty: it has none."""
+    """A session that was read: the month in which it began, what was said, and its rows. Empty: it has none.
+
+    `lasting` is what was said without what waits for a later record, such as a queued prompt: that may get another id.
+    """
 
     month: str
     said: str
+    lasting: str
     cwd: str
     parent: str
     is_empty: bool
@@ -73,7 +77,7 @@ class _Stage:
         key, tally, said, has_usage = self._task.found.key, Tally(), TextTally(self._task.found.key), False
         metadata = SessionMetadata(key)
         stretches = [Stretch(path, identity) for path, identity, _ in self._task.found.files]
-        events = replay(key, stretches, EventLog(), said=self._task.found.said)
+        events = replay(key, stretches, EventLog(), said=self._task.found.said, provisional=said.provisional)
         for event, metadata in said.over(tally.over(events)):
             has_usage = has_usage or event.kind == ev.USAGE
             self._add_all(self._rows.take(event, metadata))
@@ -82,7 +86,8 @@ class _Stage:
             self._keep(name, buffer.batch())
         is_empty = not (tally.spoken or tally.unknown or has_usage)
         chunks, parent = () if is_empty else tuple(self._chunks), spawner_of(metadata.start)
-        return StagedSession(self._rows.month, said.text, metadata.cwd, parent, is_empty, tally.problem, chunks)
+        month, cwd = self._rows.month, metadata.cwd
+        return StagedSession(month, said.text, said.lasting, cwd, parent, is_empty, tally.problem, chunks)
 
     def _add_all(self, rows: Iterator[tuple[TableSpec, dict[str, Any]]]) -> None:
         for table, row in rows:

@@ -179,7 +179,7 @@ class TablesWriter:
             return
         partition = Partition(key.agent, said.month)
         entry = Entry(
-            task.slot, task.made, task.sources, str(partition), said=said.said, cwd=said.cwd, parent=said.parent
+            task.slot, task.made, task.sources, str(partition), said=said.lasting, cwd=said.cwd, parent=said.parent
         )
         if self._stays(task, entry, before, said):
             return
@@ -195,7 +195,7 @@ class TablesWriter:
     def _stays(self, task: Task, entry: Entry, before: Entry | None, said: StagedSession) -> bool:
         """Note a session whose rows stay as they are, or that has none; return whether it is such a one."""
         has_rows = before is not None and bool(before.name)
-        is_less = before is not None and self._has_file(before) and has_less(entry, before)
+        is_less = before is not None and self._has_file(before) and has_less(entry._replace(said=said.said), before)
         if not said.is_empty and not is_less:
             return False
         if is_less:

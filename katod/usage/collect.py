@@ -166,10 +166,13 @@ class UsageCollector:
         usage = SourceUsage()
         head, cursor = self._whole(source, usage)
         session = self.hashes.session(source.key.agent, source.key.id)
+        row = UsageSourceRow(path, session, b"", source.stat, cursor, b"", b"", False, b"", b"", b"")
+        return self._headed(row, source, head), usage
+
+    def _headed(self, row: UsageSourceRow, source: SourceFound, head: SourceHead) -> UsageSourceRow:
+        """Return a row with what the beginning of its source says."""
         named, parent = (self.hashes.session(source.key.agent, name) for name in (head.session, head.parent))
-        project = self.hashes.of(head.project)
-        row = UsageSourceRow(path, session, named, source.stat, cursor, project, parent, head.is_spawned, b"", b"", b"")
-        return row, usage
+        return row._replace(named=named, project=self.hashes.of(head.project), parent=parent, spawned=head.is_spawned)
 
     def _resumed(self, source: SourceFound, known: UsageSourceRow | None) -> tuple[UsageSourceRow, SourceUsage] | None:
         """Read only what was appended to a source; None if that is not possible."""
@@ -179,10 +182,12 @@ class UsageCollector:
             return None
         try:
             usage = self._detail(source)
-            _, cursor = self._reader.read(source.path, source.identity, source.stat.mtime_ns, usage, known.cursor)
+            head, cursor = self._reader.read(source.path, source.identity, source.stat.mtime_ns, usage, known.cursor)
         except (*_UNCOUNTABLE, SourceChanged):
             return None
-        return known._replace(seen=source.stat, cursor=cursor), usage
+        is_headed = known.project or known.named or known.parent  # nothing may have said it before the first answer
+        row = known if is_headed else self._headed(known, source, head)
+        return row._replace(seen=source.stat, cursor=cursor), usage
 
     def _detail(self, source: SourceFound) -> SourceUsage:
         """Return the answers of a source as they were read. Raises ValueError if they are not known."""

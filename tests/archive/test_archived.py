@@ -7,6 +7,7 @@ from katod.archive import marks
 from katod.archive.archived import calls_with, events_of, recorded_events, recorded_parts
 from katod.archive.manifest import MANIFEST
 from katod.archive.parts import shared_folders
+from katod.archive.recordedtally import RecordedTally
 from katod.cli import unmarking
 from katod.errors import OutputUnreadable
 from tests.cli.test_why import edited, git, runs
@@ -220,6 +221,29 @@ def test_what_is_recorded_while_its_disk_is_away_is_marked_once_it_is_back(twice
     assert twice.share() == "unchanged 1\n"
     words = [text for part in recorded_parts(shared(twice)) for text in said(part)]
     assert {"more", "about lions"} < {*words}
+
+
+@pytest.mark.parametrize("of_now", [True, False])
+def test_marks_stay_while_their_disk_is_away_and_a_queued_prompt_is_sent(twice, tmp_path, monkeypatch, of_now):
+    """It has another id then. Earlier versions let a part end with it: that ends before it now."""
+    queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
+    twice.talk.append(queued | {"operation": "enqueue", "content": "and lions"})
+    twice.once()
+    with monkeypatch.context() as earlier:
+        if not of_now:
+            earlier.setattr(RecordedTally, "_provisional", property(lambda _: (), lambda *_: None), raising=False)
+        twice.share()
+    before = shared(twice).recorded
+    assert before.parts[-1][1].endswith(":usage") == of_now
+    twice.out.rename(tmp_path / "away")
+    twice.talk.append(queued | {"operation": "dequeue"}, twice.talk.user("and lions", promptSource="queued"))
+    twice.talk.say(says("I see."))
+    twice.share()
+    now = shared(twice).recorded
+    assert (now.of, now.parts[:-1]) == (before.of, before.parts[:-1])
+    words = [text for part in recorded_parts(shared(twice)) for text in said(part)]
+    assert "lions" not in "".join(words)
+    assert not of_now or now.parts == before.parts
 
 
 def test_a_machine_takes_marks_away_that_it_made_under_another_name(twice):

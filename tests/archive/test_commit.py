@@ -156,6 +156,29 @@ def test_what_was_forgotten_is_gone_under_the_earlier_name_of_a_machine(laptop, 
     assert "committed" not in laptop.cli(*page, "--commit")
 
 
+@pytest.mark.parametrize("is_renamed", [True, False])
+def test_what_was_forgotten_is_gone_although_another_file_has_the_place_of_a_copy(laptop, is_renamed):
+    """A session may have several copies. What is in the place of one stays there, and as it was committed."""
+    commit(laptop)
+    laptop.talk.rewrite(lambda number, _: number < 1)
+    laptop.talk.say(user("another one"), says("I see."))
+    commit(laptop)
+    first, second = sorted(laptop.part.rglob("*.md"), key=lambda path: path.name.endswith("-2.md"))
+    laptop.session(2).say(user("words"), says("more"))
+    if is_renamed:
+        laptop.name = "notebook"
+        laptop.configure()
+    first.write_text("my own notes")
+    laptop.cli("forget", laptop.talk.session, "--outputs", "--yes", code=1)
+    laptop.talk.path.unlink()
+    commit(laptop)
+    there = [laptop.shared / name for name in committed_in(laptop)]
+    assert second not in there
+    assert first in there
+    assert first.read_text() == "my own notes"
+    assert laptop.talk.session not in git(laptop.shared, "show", f"HEAD:{first.parents[1].name}/{MANIFEST}")
+
+
 def committed_in(machine):
     """Return the names of all files in the last commit, whichever part they are in."""
     return git(machine.shared, "ls-tree", "-r", "--name-only", "HEAD").splitlines()

@@ -6,12 +6,13 @@ import os
 import pytest
 
 from katod import durable
-from katod.archive.drop import ListedFile, copies_in, drop, has_lost_lines, names_of_others
+from katod.archive.drop import ListedFile, copies_in, drop, has_copy, has_lost_lines, names_of_others
 from katod.archive.folder import DRAFT, opened
 from katod.archive.manifest import MANIFEST, Entry, Manifest, entry_line
 from katod.formatspec import FORMATS
 from katod.model import SessionKey
 from katod.record.ownership import names_its_session
+from tests.looping import each
 from tests.support.records import MAKERS, says, user
 
 MINE, OTHERS = SessionKey("claude", "6f1c2c1e"), SessionKey("claude", "00000002")
@@ -51,6 +52,22 @@ def dropped(root):
 def files(root):
     """Return the names of the files that are there, without the list."""
     return sorted(str(path.relative_to(root)) for path in root.rglob("[!.]*") if path.is_file())
+
+
+@each(
+    ("data", "is_copy"),
+    [(transcript(MINE), True), (transcript(MINE) + b"and a note", True), (transcript(OTHERS), False), (None, False)],
+)
+def test_a_copy_is_what_would_be_deleted(data, is_copy, tmp_path_factory):
+    """Whatever its person changed below its beginning; not what is there in its place."""
+    root = tmp_path_factory.mktemp("folder")
+    publish(root, "app/a.md", earlier=(("app/b.md", "0"),))
+    with opened(root) as folder:
+        [entry] = folder.manifest.entries.values()
+        (root / "app/a.md").unlink()
+        if data is not None:
+            (root / "app/b.md").write_bytes(data)
+        assert has_copy(folder, entry) == is_copy
 
 
 def test_what_katod_wrote_is_deleted(tmp_path):

@@ -26,9 +26,9 @@ def manifest(*entries: Entry) -> Manifest:
     return Manifest(entries={one.slot: one for one in entries}, projects={one.cwd: "x" for one in entries if one.cwd})
 
 
-def taken(committed: Manifest, listed: Manifest, *there: str, holds: bool = True) -> TakenBack | None:
-    """Return what was taken back, given the files that are still there, and whether marks hold."""
-    return TakenBack.of(committed, listed, there.__contains__, lambda _: holds, Policy.of(Settings(), ()))
+def taken(committed: Manifest, listed: Manifest, *left: Entry, holds: bool = True) -> TakenBack | None:
+    """Return what was taken back, given the entries of which a copy is left, and whether marks hold."""
+    return TakenBack.of(committed, listed, left.__contains__, lambda _: holds, Policy.of(Settings(), ()))
 
 
 def test_what_was_only_added_is_nothing_to_commit() -> None:
@@ -44,11 +44,11 @@ def test_marks_go_that_do_not_hold_or_that_the_present_list_does_not_have(holds:
     assert found == TakenBack(manifest(entry(1, made="")))
 
 
-def test_a_session_is_forgotten_if_neither_its_line_nor_its_file_is_left() -> None:
-    """A line may be lost from a list that was damaged: then its file is still there."""
+def test_a_session_is_forgotten_if_neither_its_line_nor_a_copy_is_left() -> None:
+    """A line may be lost from a list that was damaged: then its copy is still there."""
     before, now = manifest(entry(1), entry(2)), manifest(entry(1))
     assert taken(before, now) == TakenBack(now)
-    assert taken(before, now, "2/page.html") is None
+    assert taken(before, now, entry(2)) is None
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,19 @@ def test_what_says_less_under_the_same_id_is_less(kind, payload, shorter, longer
         assert (has_less(less, more), has_less(more, less), has_less(more, more)) == (True, False, False)
 
 
+def test_what_is_provisional_is_there_but_does_not_last():
+    """It may have another id later, or none: then nothing is missing."""
+    first, waits, said = (Event(name, ev.USER_MESSAGE, SessionRef(*NATIVE), {"text": name}, {}) for name in "abc")
+    collected = TextTally(NATIVE)
+    collected.provisional.add("b")
+    list(collected.over((event, SessionMetadata(NATIVE)) for event in (waits, first)))
+    before = Entry((NATIVE, "parquet"), said=collected.lasting)
+    assert collected.text == entry_of(waits, first).said
+    assert collected.lasting == entry_of(first).said
+    assert not has_less(entry_of(first, said), before)
+    assert has_less(entry_of(said), before)
+
+
 def test_what_is_beside_the_words_may_become_shorter():
     """Such as the state of a call."""
     event = Event("1", ev.TOOL_RESULT, SessionRef(*NATIVE), {"toolCallId": "1", "text": "words"}, {})

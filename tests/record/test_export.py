@@ -28,7 +28,7 @@ from katod.record.export import (
 from katod.record.ranges import RangePrinter
 from katod.store.rows import OutputRow, SourceRow
 from tests.looping import each
-from tests.support.records import SESSION, THREAD, Claude, CodexLegacy, line
+from tests.support.records import SESSION, THREAD, Claude, CodexLegacy, line, says, user
 
 KEY, THREAD_KEY = SessionKey("claude", SESSION), SessionKey("codex", THREAD)
 LOG = EventLog()
@@ -54,6 +54,20 @@ def test_a_session_of_several_sources_is_replayed_in_their_order(tmp_path):
     one, two, three = make.user("one"), make.says("two"), make.says("three")
     stretches = [stretch(tmp_path, one, two), stretch(tmp_path, two, three, name="b.jsonl")]
     assert texts(replay(KEY, stretches, LOG)) == ["one", "two", "three"]
+
+
+def test_what_a_later_record_would_tell_otherwise_is_provisional(tmp_path):
+    """A prompt in the queue, which has another id once it is sent, and what may be an echo: known before they come."""
+    make, said = Claude(), [user("one"), says("two")]
+    records = [record for one in (*said, said[0]) for record in make.records(one)]
+    for rows, words in (
+        ([*records[:2], QUEUED | {"operation": "enqueue", "content": "more"}], ["more"]),
+        (records, ["one"]),
+        (records[:2], []),
+    ):
+        provisional = set[str]()
+        events = replay(KEY, [stretch(tmp_path, *rows)], LOG, provisional=provisional)
+        assert texts((event, None) for event, _ in events if event.id in provisional) == words
 
 
 def test_without_native_ids_words_are_replayed_each_time(tmp_path):

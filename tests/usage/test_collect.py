@@ -52,6 +52,16 @@ def test_a_source_is_read_once(world, reads):
     assert reads == [0]
 
 
+def test_a_source_that_was_read_before_its_first_answer_has_a_project(world, reads):
+    """Only what has a usage is read, and says it: until then, nothing does."""
+    make = world.claude()
+    make.append(make.user("hi"))
+    assert run(world, make) == ([0], [""], {})
+    make.append(make.says("a"))
+    assert run(world, make) == ([15], ["/home/me/app"], {})
+    assert reads[0] == 0 < reads[1]
+
+
 def test_of_a_source_that_has_grown_only_the_rest_is_read(world, reads):
     """If its agent allows that; otherwise all of it is read again."""
     make, thread = world.claude(), Codex(world)
