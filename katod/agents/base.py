@@ -258,7 +258,7 @@ class Adapter:
     """
 
     version: ClassVar[int] = 1  # rises when the same records would give different events
-    ends_as_told: ClassVar[bool] = False  # whether later records tell what `finish` returns under the same ids
+    finish_keeps_ids: ClassVar[bool] = False  # whether later records say what `finish` returns under the same ids
     handlers: ClassVar[dict[str, Handler]] = {}
     ignored: ClassVar[frozenset[str]] = frozenset()  # kinds that are no part of the conversation
     new: EventBuilder

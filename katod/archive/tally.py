@@ -57,7 +57,7 @@ class PrintedParts(NamedTuple):
 class TextTally:
     """Collects the messages and calls of a session while its events pass, and how much of them is printed.
 
-    Those that are `provisional`, by their ids, are told by a later record under another id, or were never said.
+    Those that are `provisional`, by their ids, may be said by a later record under another id, or were never said.
     """
 
     def __init__(self, key: SessionKey, shown: PrintedParts = PrintedParts()) -> None:  # noqa: B008 - never changed

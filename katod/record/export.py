@@ -58,8 +58,8 @@ def replay(
     """Yield each event of a session once, in order, with the metadata at that point. Raises SourceError.
 
     What is `said` of the session by the user is a part of the metadata; with `counts`, what became of the records is,
-    too: a recording says that at its end. The set gets the ids of `provisional` events before they come: a later record
-    will tell them under another id, or show that they were not said.
+    too: a recording says that at its end. `provisional` collects the ids of events, before each is yielded,
+    that a later record may say under another id, or show to be an echo.
     """
     seen = LocalDedup() if AGENTS[key.agent].nature.has_native_ids else NoDedup()
     stream, last = SessionStream(key, seen, log, said.metadata if said else None, counts=counts), None

@@ -114,21 +114,21 @@ class SessionStream:
     def rest(self, source: Readable, line: Line | None, provisional: set[str] | None = None) -> Iterator[Event]:
         """Yield the events at the end of a complete source: of an unterminated last line, and those held back.
 
-        The set gets the ids of those that a later record would tell under another id, or show not to be said.
+        `provisional` collects the ids of those that a later record may say under another id, or show not to be said.
         """
         translation = self.open(source)
         if line is not None:
             yield from self._new(translation.feed_if_whole(line), source, self.seen)
-        is_told = AGENTS[source.identity.key.agent].adapter.ends_as_told
+        keeps_ids = AGENTS[source.identity.key.agent].adapter.finish_keeps_ids
         for event in self._new(translation.finish(), source, self.seen):
-            if provisional is not None and not is_told:
+            if provisional is not None and not keeps_ids:
                 provisional.add(event.id)
             yield event
 
     def settle(self, source: Readable, provisional: set[str] | None = None) -> Iterator[Event]:
         """Yield the events that wait for a later record, of a session that is complete; `source` is its last one.
 
-        The set gets the ids of those that such a record may show to be an echo.
+        `provisional` collects the ids of those that such a record may show to be an echo.
         """
         if self._echoes:
             passed = self._echoes.settle()

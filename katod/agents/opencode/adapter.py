@@ -61,7 +61,7 @@ class OpenCodeAdapter(Adapter):
     """Translates the document of one OpenCode session, complete or from some message on."""
 
     new: OpenCodeBuilder
-    ends_as_told = True
+    finish_keeps_ids = True
 
     def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
