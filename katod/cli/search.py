@@ -14,7 +14,7 @@ from katod.cli.progressline import ProgressLine
 from katod.cli.searchscope import SearchFilter, SearchScope
 from katod.cli.searchview import EACH, LINES, HitLayout, print_matches
 from katod.cli.sessions import since_time, typed_labels, until_time
-from katod.config import local_zone, rescue_path
+from katod.config import rescue_path, shown_zone
 from katod.errors import KatodError
 from katod.formats.text.when import When
 from katod.rescue.names import saved_keys
@@ -94,10 +94,9 @@ def search(
     query = _query(words, whole=whole)
     width = _terminal(as_json=as_json)
     order = _order(width, best=best, newest=newest)
-    each = EACH if width and not within else 0
-    terms = Terms(
-        since_time(since), until_time(until), said, order, limit, by_session=True, each=each, width=_width(width)
-    )
+    each, zone = EACH if width and not within else 0, shown_zone(context.settings.output)
+    begin, end = since_time(since, zone), until_time(until, zone)
+    terms = Terms(begin, end, said, order, limit, by_session=True, each=each, width=_width(width))
     scope = SearchScope(context, SearchFilter(**chosen | {"labels": typed_labels(chosen["labels"])}))
     job = Search(query, terms, scope.wants)
     with ProgressLine(lambda: _at_work(job)):
@@ -108,7 +107,7 @@ def search(
     _say_problems(context.problems | context.shared.problems | job.problems)
     if not matches:
         raise KatodError("nothing found", hint=_elsewhere(everything=everything or bool(within)))
-    print_matches(matches, scope, HitLayout(When(local_zone()), width, query, terms.each), as_json=as_json)
+    print_matches(matches, scope, HitLayout(When(zone), width, query, terms.each), as_json=as_json)
     if not job.is_complete:
         say(_incomplete(terms), err=True)
 

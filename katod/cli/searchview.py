@@ -68,14 +68,13 @@ def print_matches(matches: list[Match], scope: SearchScope, screen: HitLayout, *
     for match in matches:
         described = scope.describe(match.place, match.about)
         for hit in match.hits:
-            said = {"speaker": hit.speaker, "time": hit.time, "snippet": hit.snippet}
+            time = screen.zone.iso(hit.time)  # of the days by which it was chosen
+            said = {"speaker": hit.speaker, "time": time, "snippet": hit.snippet}
             row = {**described._asdict(), **said, "open": screen.opening(described, match, [hit])}
             if as_json:
                 say_to_programs(orjson.dumps({name: value for name, value in row.items() if value}))
             else:
-                say_as_it_is(
-                    "\t".join(map(one_text, (hit.time, described.session, hit.speaker, hit.snippet, row["open"])))
-                )
+                say_as_it_is("\t".join(map(one_text, (time, described.session, hit.speaker, hit.snippet, row["open"]))))
 
 
 def _by_session(matches: list[Match]) -> Iterable[list[Match]]:

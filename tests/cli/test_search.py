@@ -97,6 +97,23 @@ def test_a_search_ends_at_a_moment(talked, monkeypatch, until, shown):
     talked.cli("search", "kept", "--until", until, code=0 if shown else 1)
 
 
+def test_days_are_those_of_the_times_that_are_shown(world):
+    """By the setting for transcripts, in a transcript and in a session, also where the machine has another zone."""
+    world.configure(time_zone="Asia/Tokyo")
+    world.variables["TZ"] = "America/Los_Angeles"
+    make = world.claude()
+    for day, hour in ((9, 14), (9, 16), (10, 1), (10, 16)):  # 14 is the last hour in UTC of a day in Tokyo
+        make.append({**make.user(f"basket {day}.{hour}"), "timestamp": f"2026-02-{day:02}T{hour}:30:00.000Z"})
+    world.cli("export", "6f1c2c1e", "-o", str(world.out / "a.md"))
+    for options in ([], ["--all"]):
+        rows = [orjson.loads(row) for row in world.cli("search", *options, "--json", "basket").splitlines()]
+        for day in {row["time"][:10] for row in rows}:
+            found = world.cli("search", *options, "--json", "--since", day, "--until", day, "basket").splitlines()
+            assert [orjson.loads(row) for row in found] == [row for row in rows if row["time"][:10] == day]
+    assert {row["time"][-6:] for row in rows} == {"+09:00"}
+    assert len({row["time"][:10] for row in rows}) == 3
+
+
 def test_a_wrong_end_is_wrong_usage(talked):
     """The error names the option."""
     talked.cli("search", "kept", "--until", "someday", code=2)
