@@ -17,7 +17,7 @@ from katod.agents.spec import Container
 from katod.discover.found import FoundSession
 from katod.errors import OutputError, SourceError
 from katod.search.duplicates import FoundBefore, FoundPlace
-from katod.search.hits import Hit, TranscriptHead
+from katod.search.hits import Hit, ShowView, TranscriptHead
 from katod.search.query import Query, like
 from katod.search.snippet import closeness, gist, snippet, surroundings
 from katod.search.transcriptfiles import TranscriptFile
@@ -29,13 +29,17 @@ Order = Literal["newest", "said", "best"]
 
 
 class ShownHit(NamedTuple):
-    """One hit as it is shown; `time` is ISO 8601 or empty, `event` the id of an event of a session."""
+    """One hit as it is shown; `time` is ISO 8601 or empty, `event` the id of an event of a session.
+
+    `shown_by` is with which of the views it is shown, None if with none of them.
+    """
 
     speaker: str
     time: str
     snippet: str
     event: str = ""
     is_said: bool = True
+    shown_by: str | None = ""
 
 
 class Match(NamedTuple):
@@ -72,6 +76,7 @@ class Terms(NamedTuple):
     by_session: bool = False  # all matches of so many sessions, of each of which there may be several
     each: int = 0  # hits of each kind in a match; 0: all
     width: int = 200  # characters of a snippet
+    views: tuple[ShowView, ...] = ()  # in which hits may be shown, in the order in which they are preferred
     redacted: bool = False  # only what has all words without its secrets, too: no search tells whether one is there
 
 
@@ -301,7 +306,15 @@ class _Kept:
 
     def _shown(self, hit: Hit) -> ShownHit:
         near = surroundings(hit.redacted(), self._query)
-        return ShownHit(hit.speaker, hit.time, snippet(near, self._query, self._terms.width), hit.event, hit.is_said)
+        text = snippet(near, self._query, self._terms.width)
+        return ShownHit(hit.speaker, hit.time, text, hit.event, hit.is_said, self._shown_by(hit))
+
+    def _shown_by(self, hit: Hit) -> str | None:
+        if not self._terms.views:
+            return ""
+        from katod.search.shownparts import shown_by  # noqa: PLC0415 - it loads what is known of transcripts
+
+        return shown_by(hit, self._query, self._terms.views)
 
 
 def _seconds(time: str, place: Searched) -> float:

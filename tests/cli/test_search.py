@@ -256,6 +256,29 @@ def test_the_command_that_is_shown_shows_what_was_found(world):
         assert "basket" in world.cli(*shlex.split(command)[1:])
 
 
+@pytest.mark.parametrize("format_name", ["session", "jsonl"])
+def test_the_command_has_the_options_that_show_what_was_found(world, format_name):
+    """Thoughts and results are not in every view, of a session or of a recording; a block has those of all its hits."""
+    world.configure(format="markdown" if format_name == "session" else "jsonl")
+    make = Claude()
+    begin = "::start here\ngo" if format_name == "jsonl" else "go"
+    thought, ran, returned = make.thinks("a flamingo"), make.runs("c1", "cat ibis"), make.result("c1", "a toucan")
+    world.claude().append(make.user(begin), thought, ran, returned, make.says("a heron"))
+    world.once()
+    options = ["--all"] if format_name == "session" else []
+    needed = {"flamingo": "--thinking", "ibis": "", "toucan": "--tools full", "heron": ""}
+    for word, needs in needed.items():
+        command = world.cli("search", *options, word).strip().split("\t")[-1]
+        assert command.partition(f" --find {word}")[2].strip() == needs
+        assert word in world.cli(*shlex.split(command)[1:])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "terminal_width", lambda: 80)
+        words = ("flamingo", "OR", "toucan", "OR", "heron")
+        [command] = [line for line in world.cli("search", *options, *words).splitlines() if "--find" in line]
+    shown = world.cli(*shlex.split(command)[1:])
+    assert all(word in shown for word in words[::2])
+
+
 def test_what_no_transcript_shows_is_not_looked_for_in_one(world):
     """The model read it, as context before the prompt; the command shows the session."""
     make = Codex()
@@ -271,7 +294,7 @@ def test_a_call_is_looked_for_whatever_its_tool_is_called(world):
     make = Claude()
     world.claude().append(make.user("look it up"), make.calls("t1", "context", query="pangolin"), make.says("done"))
     *_, speaker, _, command = world.cli("search", "--all", "pangolin").strip().split("\t")
-    assert (speaker, command.partition(" --find ")[2]) == ("Claude ▸ context", "pangolin --tools full")
+    assert (speaker, command.partition(" --find ")[2]) == ("Claude ▸ context", "pangolin")
     assert "pangolin" in world.cli(*shlex.split(command)[1:])
 
 
