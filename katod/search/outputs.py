@@ -127,7 +127,7 @@ def _hits_in(transcript: TranscriptFile, query: Query, label: str, first: Event)
                 redacted,
                 event=shown,
                 is_said=is_said(speaker),
-                printed=EventPrinter(event, metadata, unprinted).printed,
+                shown_by=EventPrinter(event, metadata, unprinted).shown_by,
             )
 
 

@@ -305,16 +305,11 @@ class _Kept:
         return Match(place, about, tuple(shown), self.count, self._latest, self._said, self._score)
 
     def _shown(self, hit: Hit) -> ShownHit:
-        near = surroundings(hit.redacted(), self._query)
+        words = hit.redacted()
+        near = surroundings(words, self._query)
+        shown_by = hit.shown_by(self._query, self._terms.views, words) if self._terms.views else ""
         text = snippet(near, self._query, self._terms.width)
-        return ShownHit(hit.speaker, hit.time, text, hit.event, hit.is_said, self._shown_by(hit))
-
-    def _shown_by(self, hit: Hit) -> str | None:
-        if not self._terms.views:
-            return ""
-        from katod.search.shownparts import shown_by  # noqa: PLC0415 - it loads what is known of transcripts
-
-        return shown_by(hit, self._query, self._terms.views)
+        return ShownHit(hit.speaker, hit.time, text, hit.event, hit.is_said, shown_by)
 
 
 def _seconds(time: str, place: Searched) -> float:

@@ -66,7 +66,7 @@ def _hit_of(printer: EventPrinter, query: Query, seen: set[str], label: str) -> 
         partial(redacted_words_of, event),
         event=event.id if ev.is_printed(event) else "",
         is_said=is_said(speaker),
-        printed=printer.printed,
+        shown_by=printer.shown_by,
     )
 
 

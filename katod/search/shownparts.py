@@ -4,7 +4,8 @@ An event is printed alone, not with its session: a search costs little more for 
 an event is printed, it counts as one that is not.
 """
 
-from collections.abc import Callable, Container, Iterable
+import re
+from collections.abc import Callable, Container, Sequence
 from typing import Final, NamedTuple
 
 from katod import events as ev
@@ -13,11 +14,12 @@ from katod.events import Event
 from katod.formatspec import MARKDOWN, open_format
 from katod.metadata import SessionMetadata
 from katod.model import Options
-from katod.search.hits import Hit, ShowView
+from katod.search.hits import ShowView
 from katod.search.query import Query
 from katod.search.transcripts import plain
 
 _FULL: Final = "full"
+_LETTERS: Final = re.compile(r"[^\W_]+")
 
 
 class EventPrinter(NamedTuple):
@@ -30,6 +32,23 @@ class EventPrinter(NamedTuple):
     metadata: SessionMetadata
     unprinted: Callable[[], Container[str]]
 
+    def shown_by(self, query: Query, views: Sequence[ShowView], text: str) -> str | None:
+        """Return the options, as they are typed, with which the event is found; None if with none of the views.
+
+        `text` is that of the event without secrets. Markdown changes no letters, so what is said need not be printed.
+        """
+        if self._is_said and _LETTERS.fullmatch("".join(query.words)) and query.matches(text):
+            return views[0].typed
+        printed = ((view.typed, self.printed(view.options)) for view in views)
+        return next((typed for typed, shown in printed if query.matches(plain(shown)) or query.matches(shown)), None)
+
+    @property
+    def _is_said(self) -> bool:
+        """Whether it is a message of the session itself that every view has."""
+        event = self.event
+        is_message = event.kind in (ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE) and "subtype" not in event.payload
+        return is_message and event.session.subagent == self.metadata.key.subagent
+
     def printed(self, options: Options) -> str:
         """Return the event as Markdown, empty if it is not printed, or not for certain."""
         payload, is_full = self.event.payload, options.tools == _FULL
@@ -39,14 +58,6 @@ class EventPrinter(NamedTuple):
             return ""  # of a list, only what has changed
         printer = open_format(MARKDOWN, options)
         return printer.event(self.event, self.metadata) + printer.pause()
-
-
-def shown_by(hit: Hit, query: Query, views: Iterable[ShowView]) -> str | None:
-    """Return the options, as they are typed, with which a hit is found in what is shown; None if there are none."""
-    if hit.printed is None:
-        return ""
-    printed = ((view.typed, hit.printed(view.options)) for view in views)
-    return next((typed for typed, text in printed if query.matches(plain(text)) or query.matches(text)), None)
 
 
 def is_unprinted(call: Event) -> bool:
