@@ -92,7 +92,9 @@ def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit
         shown = plain(written)
         if text := next((text for text in (shown, written) if query.matches(text)), ""):
             redacted = partial(redact, text)
-            yield Hit(f"{path}:{number}", speaker, time, text, redacted, until, is_said=is_said(speaker))
+            yield Hit(
+                f"{path}:{number}", speaker, time, text, redacted, until, is_said=is_said(speaker), written=written
+            )
 
 
 def _search_events(

@@ -19,7 +19,7 @@ from katod.errors import OutputError, SourceError
 from katod.search.duplicates import FoundBefore, FoundPlace
 from katod.search.hits import Hit, ShowView, TranscriptHead
 from katod.search.query import Query, like
-from katod.search.snippet import closeness, gist, snippet, surroundings
+from katod.search.snippet import closeness, comparable, gist, snippet, surroundings
 from katod.search.transcriptfiles import TranscriptFile
 
 NANO: Final = 1_000_000_000
@@ -235,7 +235,7 @@ class Search:
             return False
         if self._terms.redacted and not self._query.matches(hit.redacted()):
             return False
-        what = gist(surroundings(hit.text, self._query), self._query)
+        what = gist(surroundings(comparable(hit.text, hit.written, self._query), self._query), self._query)
         return self._before.is_new(hit.id, what, _found_place(place, about), *_span(hit))
 
 

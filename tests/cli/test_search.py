@@ -43,6 +43,42 @@ def test_sessions_that_are_not_recorded_are_searched_on_demand(talked):
     ]
 
 
+MARKED = (
+    "tag <b>x</b> {}",
+    "List<String> {}",
+    "`a<b>` {}",
+    "a & b &lt; c {}",
+    "a &amp;lt; b {}",
+    "```\n<div>{}</div>\n```",
+    "*auk* & the <b>{}</b>.",
+    "see:\n\n- a *list*\n- of {}",
+)
+
+
+@pytest.mark.parametrize("text", MARKED)
+def test_a_message_with_markup_is_shown_once(world, text):
+    """A transcript escapes what reads like HTML in a prompt, and shows what an agent wrote as it is."""
+    make = world.claude()
+    make.append(make.user("::start basket"), make.user(text.format("walrus")), make.says(text.format("heron")))
+    world.once()
+    for word, speaker in (("walrus", "You"), ("heron", "Claude")):
+        rows = [orjson.loads(row) for row in world.cli("search", "--all", "--json", word).splitlines()]
+        assert [(row["speaker"], "path" in row) for row in rows] == [(speaker, True)]
+
+
+@pytest.mark.parametrize(
+    "other", ["use <i>x</i> walrus", "use x walrus", "use `x` <br> walrus", "use &lt;u&gt;x walrus"]
+)
+def test_a_message_that_differs_in_markup_alone_is_another_one(world, other):
+    """What was said in the minute before a recording is shown, however like a message of the transcript it is."""
+    make = world.claude()
+    make.append(make.user(other), make.user("::start basket"), make.user("use <b>x</b> walrus"))
+    world.once()
+    rows = [orjson.loads(row) for row in world.cli("search", "--all", "--json", "walrus").splitlines()]
+    assert sorted("path" in row for row in rows) == [False, True]
+    assert len({row["snippet"] for row in rows}) == 2
+
+
 @pytest.mark.slow
 def test_nothing_found_is_a_failure_that_says_where_else_to_look(talked):
     """As with grep, the exit code tells."""

@@ -42,10 +42,10 @@ def _session(case):
     return found
 
 
-def _lines(case, folder):
-    """Return a case as a recording in JSONL."""
-    path = folder / "lines.jsonl"
-    path.write_bytes(case.render(".jsonl"))
+def _lines(case, folder, form=".jsonl"):
+    """Return a case as a recording, in JSONL or in another form."""
+    path = folder / f"recording{form}"
+    path.write_bytes(case.render(form))
     return TranscriptFile(path, 2 * 10**18, lambda: path.open("rb"))
 
 
@@ -60,6 +60,12 @@ def _shower(case):
     return shown
 
 
+def _hits(place, word):
+    """Return the hits of one word in a place, each with its query."""
+    query = Query([word])
+    return [(query, hit) for match in Search(query, Terms(views=VIEWS)).run([place]) for hit in match.hits]
+
+
 def _is_found(query, shown):
     return any(place_in(message, query) is not None for message in shown)
 
@@ -67,14 +73,22 @@ def _is_found(query, shown):
 @pytest.mark.parametrize("case", mostly(cases()[:1], cases()), ids=str)
 def test_the_command_below_a_hit_finds_it(case, tmp_path):
     """Of a session and of its recording in JSONL, with the options that are printed; if there are any, they help."""
-    words = {word for event, _ in case.events() for word in _words(event)}
+    words = sorted({word for event, _ in case.events() for word in _words(event)})
     shown = _shower(case)
     for place in (_session(case), _lines(case, tmp_path)):
-        for word in sorted(words):
-            query = Query([word])
-            for match in Search(query, Terms(views=VIEWS)).run([place]):
-                for hit in match.hits:
-                    assert hit.shown_by is None or _is_found(query, shown(hit.shown_by)), (word, hit)
+        for query, hit in (found for word in words for found in _hits(place, word)):
+            assert hit.shown_by is None or _is_found(query, shown(hit.shown_by)), (query.words, hit)
+
+
+@pytest.mark.parametrize("case", mostly(cases()[:1], cases()), ids=str)
+@pytest.mark.parametrize("form", [".md", ".full.md"])
+def test_a_transcript_is_shown_as_it_is(case, form, tmp_path):
+    """What is found in it is found in what is shown, without options."""
+    words = sorted({word for event, _ in case.events() for word in _words(event)})
+    shown = [list(message) for message in messages(sections_of([case.render(form).decode()]))]
+    place = _lines(case, tmp_path, form)
+    for query, hit in (found for word in words for found in _hits(place, word)):
+        assert (hit.shown_by, _is_found(query, shown)) == ("", True), (query.words, hit)
 
 
 @pytest.mark.parametrize(
