@@ -4,7 +4,6 @@ An event is printed alone, not with its session: a search costs little more for 
 an event is printed, it counts as one that is not.
 """
 
-import re
 from collections.abc import Callable, Container, Sequence
 from typing import Final, NamedTuple
 
@@ -19,7 +18,6 @@ from katod.search.query import Query
 from katod.search.transcripts import plain
 
 _FULL: Final = "full"
-_LETTERS: Final = re.compile(r"[^\W_]+")
 
 
 class EventPrinter(NamedTuple):
@@ -37,7 +35,7 @@ class EventPrinter(NamedTuple):
 
         `text` is that of the event without secrets. Markdown changes no letters, so what is said need not be printed.
         """
-        if self._is_said and _LETTERS.fullmatch("".join(query.words)) and query.matches(text):
+        if self._is_said and "".join(query.words).isalnum() and query.matches(text):
             return views[0].typed
         printed = ((view.typed, self.printed(view.options)) for view in views)
         return next((typed for typed, shown in printed if query.matches(plain(shown)) or query.matches(shown)), None)

@@ -19,6 +19,7 @@ _CLOSE: Final = 200  # characters between words that are about one thing
 _GIST: Final = 60  # characters
 _ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")  # in Markdown
 _LEVELS: Final = 3  # an agent may write about escaped characters, and Markdown escapes them again
+_TAGGED: Final = "</"
 _OWN_TAG: Final = re.compile(r"^</?details>$|</?summary>", re.MULTILINE)
 
 
@@ -77,10 +78,14 @@ def comparable(text: str, written: str, query: Query) -> str:
     Characters are no longer escaped, and a passage is without the tags that only katod writes. Tags of a message stay:
     without them, two messages could be taken for one. If its words are lost by that, it is the text.
     """
-    shown = _ESCAPED.sub(r"\1", _OWN_TAG.sub("", written)) if written else text
+    shown = written or text
+    if written and _TAGGED in written:
+        shown = _OWN_TAG.sub("", shown)
+    if written and "\\" in written:
+        shown = _ESCAPED.sub(r"\1", shown)
     for _ in range(_LEVELS if "&" in shown else 0):
         shown = unescape(shown)
-    return shown if shown is text or query.matches(shown) else text
+    return shown if shown == text or query.matches(shown) else text
 
 
 def gist(near: str, query: Query) -> str:
