@@ -238,6 +238,11 @@ def local_zone() -> str:
     return machine_zone() or "UTC"
 
 
+def shown_zone(output: OutputSettings) -> str:
+    """Return the IANA name of the time zone of transcripts, and of searches in them."""
+    return local_zone() if output.time_zone == "local" else output.time_zone
+
+
 def written_directories(settings: Settings, state: Path) -> list[str]:
     """Return the directories that katod writes to whatever is recorded; a session's project may be another."""
     saved = [str(rescue_path())] if settings.recording.rescue else []

@@ -25,7 +25,7 @@ from katod.smallfile import create_small, read_small
 _NAME = "katod.toml"
 _UNKNOWN_ZONE: Final = (
     "katod: the time zone of this machine is not known, so that all times are in UTC: set `TZ` to a name such as"
-    " Europe/Berlin; for transcripts alone, set `output.time_zone`"
+    " Europe/Berlin; for transcripts and searches alone, set `output.time_zone`"
 )
 
 

@@ -4,6 +4,7 @@ import click
 
 from katod.cli.context import Context
 from katod.cli.layout import is_terminal
+from katod.config import shown_zone
 from katod.errors import KatodError, with_extra
 
 _HOW = "to add it to Claude Code: claude mcp add -s user katod -- katod mcp"
@@ -32,4 +33,5 @@ def mcp(context: Context) -> None:
         ) from None
     if is_terminal():
         raise KatodError("`katod mcp` is started by an agent, not from a terminal", hint=_HOW)
-    serve(Library(context.state, context.settings.archive.folders))
+    settings = context.settings
+    serve(Library(context.state, settings.archive.folders, shown_zone(settings.output)))

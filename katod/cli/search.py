@@ -1,5 +1,6 @@
 """`katod search`: finds words in transcripts, and in all sessions on demand."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 import click
@@ -14,10 +15,12 @@ from katod.cli.progressline import ProgressLine
 from katod.cli.searchscope import SearchFilter, SearchScope
 from katod.cli.searchview import EACH, LINES, HitLayout, print_matches
 from katod.cli.sessions import since_time, typed_labels, until_time
-from katod.config import local_zone, rescue_path
+from katod.config import rescue_path, shown_zone
 from katod.errors import KatodError
 from katod.formats.text.when import When
+from katod.record.policy import Policy
 from katod.rescue.names import saved_keys
+from katod.search.hits import ShowView
 from katod.search.lookahead import sifted
 from katod.search.query import Query
 from katod.search.run import Order, Search, Terms
@@ -94,9 +97,10 @@ def search(
     query = _query(words, whole=whole)
     width = _terminal(as_json=as_json)
     order = _order(width, best=best, newest=newest)
-    each = EACH if width and not within else 0
+    each, zone = EACH if width and not within else 0, shown_zone(context.settings.output)
+    begin, end = since_time(since, zone), until_time(until, zone)
     terms = Terms(
-        since_time(since), until_time(until), said, order, limit, by_session=True, each=each, width=_width(width)
+        begin, end, said, order, limit, by_session=True, each=each, width=_width(width), views=_views(context)
     )
     scope = SearchScope(context, SearchFilter(**chosen | {"labels": typed_labels(chosen["labels"])}))
     job = Search(query, terms, scope.wants)
@@ -108,9 +112,16 @@ def search(
     _say_problems(context.problems | context.shared.problems | job.problems)
     if not matches:
         raise KatodError("nothing found", hint=_elsewhere(everything=everything or bool(within)))
-    print_matches(matches, scope, HitLayout(When(local_zone()), width, query, terms.each), as_json=as_json)
+    print_matches(matches, scope, HitLayout(When(zone), width, query, terms.each), as_json=as_json)
     if not job.is_complete:
         say(_incomplete(terms), err=True)
+
+
+def _views(context: Context) -> tuple[ShowView, ...]:
+    """Return how `katod show` shows sessions: as configured, else with an option that shows more."""
+    base = replace(Policy.of(context.settings, ()).export_options(), attachments="name")
+    views = ShowView("", base), ShowView("--thinking", replace(base, thinking=True))
+    return *views, ShowView("--tools full", replace(base, tools="full"))
 
 
 def _elsewhere(*, everything: bool) -> str:

@@ -44,15 +44,14 @@ class HitLayout:
         longest_first = sorted(map(re.escape, query.words), key=len, reverse=True)
         self.words = re.compile("|".join(longest_first), re.IGNORECASE)
 
-    def opening(self, described: Described, match: Match, hits: Sequence[ShownHit]) -> str:
-        """Return the command that opens a match at these hits; what tools returned is not in every view."""
+    def opening(self, described: Described, hits: Sequence[ShownHit]) -> str:
+        """Return the command that opens a match at these hits, as far as it can show them."""
         if not described.open.startswith(_SHOWS) or all(hit.speaker == OWN for hit in hits):
             return described.open
-        is_session = isinstance(match.place, FoundSession)
-        if is_session and not any(hit.event for hit in hits):
+        needed = [hit.shown_by for hit in hits if hit.shown_by is not None]
+        if not needed:
             return described.open  # nothing to be found there
-        full = " --tools full" if is_session and not any(hit.is_said for hit in hits) else ""
-        return f"{described.open} --find {self.find}{full}"
+        return " ".join((described.open, f"--find {self.find}", *sorted(set(filter(None, needed)))))
 
     def day(self, match: Match) -> str:
         """Return the day of a match's first hit."""
@@ -68,14 +67,13 @@ def print_matches(matches: list[Match], scope: SearchScope, screen: HitLayout, *
     for match in matches:
         described = scope.describe(match.place, match.about)
         for hit in match.hits:
-            said = {"speaker": hit.speaker, "time": hit.time, "snippet": hit.snippet}
-            row = {**described._asdict(), **said, "open": screen.opening(described, match, [hit])}
+            time = screen.zone.iso(hit.time)  # of the days by which it was chosen
+            said = {"speaker": hit.speaker, "time": time, "snippet": hit.snippet}
+            row = {**described._asdict(), **said, "open": screen.opening(described, [hit])}
             if as_json:
                 say_to_programs(orjson.dumps({name: value for name, value in row.items() if value}))
             else:
-                say_as_it_is(
-                    "\t".join(map(one_text, (hit.time, described.session, hit.speaker, hit.snippet, row["open"])))
-                )
+                say_as_it_is("\t".join(map(one_text, (time, described.session, hit.speaker, hit.snippet, row["open"]))))
 
 
 def _by_session(matches: list[Match]) -> Iterable[list[Match]]:
@@ -94,7 +92,7 @@ def _block(entry: list[tuple[Match, Described]], screen: HitLayout) -> Iterator[
     title = cut(one_text(described.title) or described.session, max(_LEAST, screen.width - len(about) - 3))
     yield (TextSpan(title, "bold"), TextSpan(f" · {about}" if about else "", "dim"))
     hits = _telling(match) if screen.each else list(match.hits)
-    yield (TextSpan(f"{_INDENT}{screen.opening(described, match, hits)}", "command"),)
+    yield (TextSpan(f"{_INDENT}{screen.opening(described, hits)}", "command"),)
     for hit in hits:
         yield from _hit(hit, day, screen)
     for more, name in _more(entry, len(hits)):

@@ -191,19 +191,22 @@ def typed_labels(typed: Iterable[str]) -> tuple[str, ...]:
     return tuple(label for words in typed for label in labels_in(words) or (words,))
 
 
-def since_time(text: str | None) -> float:
-    """Return when `--since` begins, in seconds since 1970; minus infinity for none. Raises BadParameter."""
-    return _moment(since_seconds, text, "--since")
+def since_time(text: str | None, zone: str = "") -> float:
+    """Return when `--since` begins, in seconds since 1970; minus infinity for none. Raises BadParameter.
+
+    Days are those of a time zone, of the machine's if none is named.
+    """
+    return _moment(since_seconds, text, zone, "--since")
 
 
-def until_time(text: str | None) -> float:
-    """Return when `--until` ends, in seconds since 1970; infinity for none. Raises BadParameter."""
-    return _moment(until_seconds, text, "--until")
+def until_time(text: str | None, zone: str = "") -> float:
+    """Return when `--until` ends, in seconds since 1970; infinity for none. Raises BadParameter. Days are as above."""
+    return _moment(until_seconds, text, zone, "--until")
 
 
-def _moment(meant: Callable[[str | None], float], text: str | None, option: str) -> float:
+def _moment(meant: Callable[[str | None, str], float], text: str | None, zone: str, option: str) -> float:
     try:
-        return meant(text)
+        return meant(text, zone)
     except SelectionError as error:
         raise click.BadParameter(error.what, param_hint=option) from None
 

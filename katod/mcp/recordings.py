@@ -90,10 +90,11 @@ class GivenRecording(Protocol):
 
 
 class Library(NamedTuple):
-    """Where recordings are: a state directory, and folders that other machines share."""
+    """Where recordings are: a state directory, and folders that other machines share; and the time zone of days."""
 
     state: Path
     folders: tuple[str, ...] = ()
+    zone: str = ""
 
 
 class RecordedSession(NamedTuple):

@@ -1,9 +1,12 @@
 """The server: the tools over standard input and output, with the official library."""
 
 import json
+import os
+import re
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from io import StringIO
+from typing import Any, Final, TextIO
 
 import anyio
 import anyio.to_thread
@@ -13,7 +16,6 @@ from jsonschema.exceptions import best_match
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 
 from katod import __version__
 from katod.errors import KatodError, safe_message
@@ -24,8 +26,10 @@ from katod.store.integrity import HOW_TO_REPAIR, DatabaseError
 
 _LONGEST: Final = 1000  # characters of an error
 _GIVEN: Final = 80  # characters of an argument that is repeated in one
-_NONE: Final = "invalid request: it does not match the protocol, or contains invalid Unicode"
-_OF_A_MESSAGE: Final = 2  # names lead to a part of a message: its kind, and the part
+_NO_REQUEST: Final = "invalid request: it does not match the protocol, or contains invalid Unicode"
+_NO_JSON: Final = "parse error: the line is no JSON text, or is nested too deep"
+_BLANKS: Final = " \t\r\n"
+_HALF: Final = re.compile("[\ud800-\udfff]")  # of a character: no text can be written with it
 _HINTS: Final = types.ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
@@ -54,48 +58,81 @@ async def _serve(library: Library) -> None:
         on_list_tools=listed,
         on_call_tool=called,
     )
-    async with stdio_server() as (reading, writing), anyio.create_task_group() as tasks:
-        passing, passed = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        tasks.start_soon(_pass_on, reading, passing, writing)
-        await server.run(passed, writing, server.create_initialization_options())
+    with _input() as lines:
+        async with stdio_server(anyio.wrap_file(StringIO())) as (_, writing), anyio.create_task_group() as tasks:
+            passing, passed = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+            tasks.start_soon(_read, anyio.wrap_file(lines), passing, writing)
+            await server.run(passed, writing, server.create_initialization_options())
 
 
-async def _pass_on(reading: Any, passing: Any, writing: Any) -> None:
-    """Pass on what is read, and answer invalid requests here: the library would leave them unanswered."""
+def _input() -> TextIO:
+    """Return standard input, in whose place nothing is left for other code to read.
+
+    The library would read it as well, but tells nothing of what is not valid in a line.
+    """
+    own, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return open(own, encoding="utf-8", errors="replace")
+
+
+async def _read(lines: anyio.AsyncFile[str], passing: Any, writing: Any) -> None:
+    """Pass on the messages that are read, and answer here what the library would leave unanswered."""
     # The client or the server may have ended in the meantime.
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async with passing:
-            async for item in reading:
-                refused = refusal(item) if isinstance(item, Exception) else None
-                await (passing.send(item) if refused is None else writing.send(SessionMessage(refused)))
+            async for line in lines:
+                message = message_of(line)
+                refused = None if isinstance(message, types.JSONRPCRequest) else refusal(line)
+                if refused is not None:
+                    await writing.send(SessionMessage(refused))
+                elif message is not None:
+                    await passing.send(SessionMessage(message))
 
 
-def refusal(error: Exception) -> types.JSONRPCError | None:
-    """Return the answer to an invalid request that has an id, such as one with an unpaired surrogate.
-
-    Raises nothing: no line that a client sends ends the server.
-    """
+def message_of(line: str) -> types.JSONRPCMessage | None:
+    """Return the message that a line is for the library, None if it is none."""
     try:
-        row = _row_of(error) if isinstance(error, ValidationError) else {}
-        name = row["id"] if "method" in row else None
-        str(name).encode()
-        if type(name) not in (str, int):  # true is an `int`, but no id
-            return None
-        return types.JSONRPCError(
-            jsonrpc="2.0", id=name, error=types.ErrorData(code=types.INVALID_REQUEST, message=_NONE)
-        )
-    except Exception:  # noqa: BLE001 - not JSON, too deep, without an id, or with one that is an unpaired surrogate
+        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:  # half a character is none of its validation errors
         return None
 
 
-def _row_of(error: ValidationError) -> Any:
-    """Return the row that is not valid: all of it is beside what it lacks, of each kind of message that it is not."""
-    for wrong in error.errors(include_url=False, include_context=False):
-        if not wrong["loc"]:
-            return json.loads(wrong["input"])  # no JSON for a strict parser
-        if wrong["type"] == "missing" and len(wrong["loc"]) == _OF_A_MESSAGE:
-            return wrong["input"]
-    return {}
+def refusal(line: str) -> types.JSONRPCError | None:
+    """Return the answer to a line that is no valid request, None if it has none.
+
+    That is a notification or a response, valid or not, or a blank line. The answer has the id of the line, null if no
+    id can be taken from it. Raises nothing: no line that a client sends ends the server.
+    """
+    if not line.strip(_BLANKS):
+        return None
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return _refused(None, types.PARSE_ERROR, _NO_JSON)
+    if isinstance(row, dict) and _has_no_answer(row):
+        return None
+    return _refused(_id_of(row), types.INVALID_REQUEST, _NO_REQUEST)
+
+
+def _refused(name: int | str | None, code: int, why: str) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=name, error=types.ErrorData(code=code, message=why))
+
+
+def _has_no_answer(row: dict[str, Any]) -> bool:
+    """Return whether a row is a response, or a notification as JSON-RPC has them."""
+    if "method" not in row:
+        return "result" in row or "error" in row
+    is_notification = "id" not in row and row.get("jsonrpc") == "2.0" and isinstance(row["method"], str)
+    return is_notification and isinstance(row.get("params"), dict | list | None)
+
+
+def _id_of(row: Any) -> int | str | None:
+    """Return the id of a request, None if it has none that an answer can have: true is an `int`, but no id."""
+    name = row.get("id") if isinstance(row, dict) else None
+    if isinstance(name, str):
+        return None if _HALF.search(name) else name
+    return name if type(name) is int else None
 
 
 def listed_tools() -> list[types.Tool]:

@@ -91,10 +91,9 @@ class Narrowed(NamedTuple):
     project: str = ""
     since: str = ""
 
-    @property
-    def oldest(self) -> float:
-        """The time of the oldest, in seconds since 1970. Raises SelectionError."""
-        return since_seconds(self.since or None)
+    def oldest(self, zone: str) -> float:
+        """Return the time of the oldest, in seconds since 1970, by the days of a zone. Raises SelectionError."""
+        return since_seconds(self.since or None, zone)
 
     def wants(self, one: GivenRecording) -> bool:
         """Return whether a recording is of the agent and the project."""
@@ -105,7 +104,7 @@ class Narrowed(NamedTuple):
 def list_sessions(library: Library, *, cursor: str = "", **narrowed: str) -> ToolResult:
     """Answer with the recorded sessions, those that changed last first. Raises KatodError."""
     begin, wanted = _number(cursor), Narrowed(**narrowed)
-    oldest = wanted.oldest * 1e9
+    oldest = wanted.oldest(library.zone) * 1e9
     sessions = _by_session(one for one in recordings(library) if wanted.wants(one) and one.changed_ns >= oldest)
     facts = {"sessions": [_described(some) for some in sessions[begin : begin + LISTED]], "total": len(sessions)}
     return ToolResult(facts | _after(begin + LISTED, more=len(sessions) > begin + LISTED))
@@ -121,12 +120,13 @@ def search_sessions(
     found = of_session(recordings(library), session) if session else recordings(library)
     chosen = [one for one in found if wanted.wants(one)]
     places = dict(_places(chosen, words))
-    terms = Terms(wanted.oldest, said=said, most=begin + FOUND, each=_EACH, width=_WIDTH, redacted=True)
+    oldest = wanted.oldest(library.zone)
+    terms = Terms(oldest, said=said, most=begin + FOUND, each=_EACH, width=_WIDTH, redacted=True)
     job = Search(words, terms)
     matches = job.run(places)[begin:]
     read = {place.path: one for place, one in places.items()}
     facts = {"found": [_hits(match, read) for match in matches], **_missed(chosen, read, job)}
-    facts |= {} if begin else _named(chosen, words, wanted.oldest)
+    facts |= {} if begin else _named(chosen, words, oldest)
     facts |= {} if matches or "named" in facts else {"hint": _FEWER}
     return ToolResult(facts | _after(begin + FOUND, more=not job.is_complete and begin + FOUND <= _FURTHEST))
 

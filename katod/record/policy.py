@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Protocol
 
 from katod import __version__
 from katod.command.target import check_folder, require_outside_agents
-from katod.config import Settings, local_zone
+from katod.config import Settings, shown_zone
 from katod.discover.roots import Root
 from katod.errors import TargetRefused
 from katod.formats.redact.version import RULES_VERSION
@@ -150,8 +150,7 @@ class Policy:
     @classmethod
     def of(cls, settings: Settings, protected: tuple[Path, ...], paused: str = "") -> "Policy":
         """Return the policy of these settings."""
-        zone = settings.output.time_zone
-        return cls(settings, protected, local_zone() if zone == "local" else zone, Path.home(), paused)
+        return cls(settings, protected, shown_zone(settings.output), Path.home(), paused)
 
     @classmethod
     def here(

@@ -1,9 +1,17 @@
 """The hits of a search, in sessions and in transcripts. Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from katod.model import SessionKey
+from katod.model import Options, SessionKey
+from katod.search.query import Query
+
+
+class ShowView(NamedTuple):
+    """The options of a command that shows sessions, as they are typed, and those with which it prints them."""
+
+    typed: str
+    options: Options
 
 
 class Hit(NamedTuple):
@@ -12,7 +20,8 @@ class Hit(NamedTuple):
     `id` is the same for copies in other sessions, `event` the id of this event, empty for a passage and for what no
     transcript prints. `text` is what was searched, `redacted` returns what may be shown. `time` is ISO 8601, or empty;
     of a passage, it may have been said until `until`, or until its file changed last. What a tool was given or returned
-    is not said.
+    is not said. `shown_by` returns with which of these views an event is found, if any: its words without secrets are
+    given. A passage is shown as it is; `written` is how it stands in its file, with markup.
     """
 
     id: str
@@ -23,6 +32,8 @@ class Hit(NamedTuple):
     until: str | None = None
     event: str = ""
     is_said: bool = True
+    written: str = ""
+    shown_by: Callable[[Query, Sequence[ShowView], str], str | None] = lambda _query, _views, _text: ""
 
 
 class TranscriptHead(NamedTuple):

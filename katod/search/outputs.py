@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Final
@@ -10,12 +10,15 @@ from typing import Final
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.errors import OutputError
+from katod.events import Event
 from katod.formats.redact.redactor import redact
-from katod.model import Cursor
+from katod.metadata import SessionMetadata
+from katod.model import Cursor, SessionKey
 from katod.paths import name_of
 from katod.search.hits import Hit, TranscriptHead
 from katod.search.lines import lines_with
 from katod.search.query import Query
+from katod.search.shownparts import EventPrinter, is_unprinted, unprinted_names
 from katod.search.spoken import is_said, redacted_words_of, speaker_of, words_of
 from katod.search.transcriptfiles import TranscriptFile
 from katod.search.transcripts import (
@@ -89,7 +92,9 @@ def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit
         shown = plain(written)
         if text := next((text for text in (shown, written) if query.matches(text)), ""):
             redacted = partial(redact, text)
-            yield Hit(f"{path}:{number}", speaker, time, text, redacted, until, is_said=is_said(speaker))
+            yield Hit(
+                f"{path}:{number}", speaker, time, text, redacted, until, is_said=is_said(speaker), written=written
+            )
 
 
 def _search_events(
@@ -102,19 +107,44 @@ def _search_events(
     agent, session, subagent, _ = first.session
     label = AGENTS[agent].label if agent in AGENTS else agent
     named = TranscriptHead(agent, session, subagent, name_of(str(first.payload.get("cwd", ""))))
-    return named, _events_with(transcript, query, label)
+    return named, _hits_in(transcript, query, label, first)
 
 
-def _events_with(transcript: TranscriptFile, query: Query, label: str) -> Iterator[Hit | None]:
-    """Yield the events that have all words while they are read: a transcript of events may be huge."""
+def _hits_in(transcript: TranscriptFile, query: Query, label: str, first: Event) -> Iterator[Hit | None]:
+    """Yield the hits among the events of a transcript, the first one of which is given."""
+    agent, session, subagent, _ = first.session
+    metadata = SessionMetadata(SessionKey(agent, session, subagent))
+    metadata.fold(first)
+    unprinted = cache(partial(_unprinted_calls, transcript, agent))
+    for event in _events_with(transcript, query):
+        yield None
+        if event and query.matches(text := words_of(event)):
+            redacted, speaker = partial(redacted_words_of, event), speaker_of(event, label)
+            shown = event.id if ev.is_printed(event) else ""
+            yield Hit(
+                event.id,
+                speaker,
+                event.time,
+                text,
+                redacted,
+                event=shown,
+                is_said=is_said(speaker),
+                shown_by=EventPrinter(event, metadata, unprinted).shown_by,
+            )
+
+
+def _unprinted_calls(transcript: TranscriptFile, agent: str) -> frozenset[str]:
+    """Return the calls whose results `katod show` does not print, or not for certain."""
+    found = _events_with(transcript, Query([unprinted_names(agent)]))
+    calls = (event for event in found if event is not None and event.kind == ev.TOOL_CALL)
+    return frozenset(call.payload["toolCallId"] for call in calls if is_unprinted(call))
+
+
+def _events_with(transcript: TranscriptFile, query: Query) -> Iterator[Event | None]:
+    """Yield the events that may have all words while they are read: a transcript of events may be huge."""
     try:
         with transcript.open() as file:
             for found in lines_with(query, SourceFile(file.fileno(), str(transcript.path))):
-                yield None
-                event = jsonl_event(found[0].data) if found is not None else None
-                if event and query.matches(text := words_of(event)):
-                    redacted, speaker = partial(redacted_words_of, event), speaker_of(event, label)
-                    shown = event.id if ev.is_printed(event) else ""
-                    yield Hit(event.id, speaker, event.time, text, redacted, event=shown, is_said=is_said(speaker))
+                yield jsonl_event(found[0].data) if found is not None else None
     except OSError as error:
         raise OutputError(f"cannot be read: {error.strerror}", path=transcript.path) from error

@@ -17,9 +17,9 @@ from katod.agents.spec import Container
 from katod.discover.found import FoundSession
 from katod.errors import OutputError, SourceError
 from katod.search.duplicates import FoundBefore, FoundPlace
-from katod.search.hits import Hit, TranscriptHead
+from katod.search.hits import Hit, ShowView, TranscriptHead
 from katod.search.query import Query, like
-from katod.search.snippet import closeness, gist, snippet, surroundings
+from katod.search.snippet import closeness, comparable, gist, snippet, surroundings
 from katod.search.transcriptfiles import TranscriptFile
 
 NANO: Final = 1_000_000_000
@@ -29,13 +29,17 @@ Order = Literal["newest", "said", "best"]
 
 
 class ShownHit(NamedTuple):
-    """One hit as it is shown; `time` is ISO 8601 or empty, `event` the id of an event of a session."""
+    """One hit as it is shown; `time` is ISO 8601 or empty, `event` the id of an event of a session.
+
+    `shown_by` is with which of the views it is shown, None if with none of them.
+    """
 
     speaker: str
     time: str
     snippet: str
     event: str = ""
     is_said: bool = True
+    shown_by: str | None = ""
 
 
 class Match(NamedTuple):
@@ -72,6 +76,7 @@ class Terms(NamedTuple):
     by_session: bool = False  # all matches of so many sessions, of each of which there may be several
     each: int = 0  # hits of each kind in a match; 0: all
     width: int = 200  # characters of a snippet
+    views: tuple[ShowView, ...] = ()  # in which hits may be shown, in the order in which they are preferred
     redacted: bool = False  # only what has all words without its secrets, too: no search tells whether one is there
 
 
@@ -230,7 +235,7 @@ class Search:
             return False
         if self._terms.redacted and not self._query.matches(hit.redacted()):
             return False
-        what = gist(surroundings(hit.text, self._query), self._query)
+        what = gist(surroundings(comparable(hit.text, hit.written, self._query), self._query), self._query)
         return self._before.is_new(hit.id, what, _found_place(place, about), *_span(hit))
 
 
@@ -300,8 +305,11 @@ class _Kept:
         return Match(place, about, tuple(shown), self.count, self._latest, self._said, self._score)
 
     def _shown(self, hit: Hit) -> ShownHit:
-        near = surroundings(hit.redacted(), self._query)
-        return ShownHit(hit.speaker, hit.time, snippet(near, self._query, self._terms.width), hit.event, hit.is_said)
+        words = hit.redacted()
+        near = surroundings(words, self._query)
+        shown_by = hit.shown_by(self._query, self._terms.views, words) if self._terms.views else ""
+        text = snippet(near, self._query, self._terms.width)
+        return ShownHit(hit.speaker, hit.time, text, hit.event, hit.is_said, shown_by)
 
 
 def _seconds(time: str, place: Searched) -> float:

@@ -1,7 +1,8 @@
 """Searches the agents' own session files: little is decoded but hits, and nothing is kept."""
 
 from collections.abc import Iterator
-from functools import partial
+from contextlib import suppress
+from functools import cache, partial
 from typing import Final
 
 import orjson
@@ -20,6 +21,7 @@ from katod.record.stream import NoDedup, SessionStream
 from katod.search.hits import Hit
 from katod.search.lines import lines_with
 from katod.search.query import Query
+from katod.search.shownparts import EventPrinter, is_unprinted, unprinted_names
 from katod.search.spoken import is_said, redacted_words_of, speaker_of, words_of
 from katod.tail.reader import SourceFile
 
@@ -35,10 +37,11 @@ def search_session(found: FoundSession, query: Query) -> Iterator[Hit | None]:
     """
     seen, label = set[str](), AGENTS[found.key.agent].label
     problem: SourceError | None = None
+    unprinted = cache(partial(_unprinted_calls, found))
     for path, identity, _ in found.files:
         try:
             for event in events_with(Stretch(path, identity), query):
-                yield _hit_of(event[0], query, seen, label) if event is not None else None
+                yield _hit_of(EventPrinter(*event, unprinted), query, seen, label) if event is not None else None
         except SourceGone:  # agents move and delete their files
             continue
         except SourceError as error:
@@ -47,8 +50,9 @@ def search_session(found: FoundSession, query: Query) -> Iterator[Hit | None]:
         raise problem
 
 
-def _hit_of(event: Event, query: Query, seen: set[str], label: str) -> Hit | None:
+def _hit_of(printer: EventPrinter, query: Query, seen: set[str], label: str) -> Hit | None:
     """Return an event as a hit, given the ids of those before it and the name of its agent; None if it is none."""
+    event = printer.event
     text = words_of(event)
     if event.id in seen or not query.matches(text):
         return None
@@ -62,7 +66,19 @@ def _hit_of(event: Event, query: Query, seen: set[str], label: str) -> Hit | Non
         partial(redacted_words_of, event),
         event=event.id if ev.is_printed(event) else "",
         is_said=is_said(speaker),
+        shown_by=printer.shown_by,
     )
+
+
+def _unprinted_calls(found: FoundSession) -> frozenset[str]:
+    """Return the calls of a session whose results `katod show` does not print, or not for certain."""
+    calls, query = set[str](), Query([unprinted_names(found.key.agent)])
+    for path, identity, _ in found.files:
+        with suppress(SourceError):
+            for known in events_with(Stretch(path, identity), query):
+                if known is not None and known[0].kind == ev.TOOL_CALL and is_unprinted(known[0]):
+                    calls.add(known[0].payload["toolCallId"])
+    return frozenset(calls)
 
 
 def may_have_hits(found: FoundSession, query: Query) -> bool:

@@ -1,6 +1,7 @@
 """The part of a text that a hit shows: one line around the words of the query. Pure."""
 
 import re
+from html import unescape
 from itertools import islice
 from typing import Final
 
@@ -16,6 +17,10 @@ _BLANKS: Final = re.compile(r"[\s\ue000-\uf8ff\U000f0000-\U0010ffff]+")
 _LEAST: Final = 24  # characters of one of several pieces
 _CLOSE: Final = 200  # characters between words that are about one thing
 _GIST: Final = 60  # characters
+_ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")  # in Markdown
+_LEVELS: Final = 3  # an agent may write about escaped characters, and Markdown escapes them again
+_TAGGED: Final = "</"
+_OWN_TAG: Final = re.compile(r"^</?details>$|</?summary>", re.MULTILINE)
 
 
 def surroundings(text: str, query: Query) -> str:
@@ -65,6 +70,22 @@ def _shown(near: str, pieces: list[tuple[int, int]], width: int) -> str:
     joined = "…".join(near[begin:end].strip() for begin, end in pieces)
     before, after = "…" if pieces[0][0] else "", "…" if pieces[-1][1] < len(near) else ""
     return f"{before}{joined[len(before) : width - len(after)]}{after}"
+
+
+def comparable(text: str, written: str, query: Query) -> str:
+    """Return the text of an event, or of a passage as it is written, as both can be compared.
+
+    Characters are no longer escaped, and a passage is without the tags that only katod writes. Tags of a message stay:
+    without them, two messages could be taken for one. If its words are lost by that, it is the text.
+    """
+    shown = written or text
+    if written and _TAGGED in written:
+        shown = _OWN_TAG.sub("", shown)
+    if written and "\\" in written:
+        shown = _ESCAPED.sub(r"\1", shown)
+    for _ in range(_LEVELS if "&" in shown else 0):
+        shown = unescape(shown)
+    return shown if shown == text or query.matches(shown) else text
 
 
 def gist(near: str, query: Query) -> str:

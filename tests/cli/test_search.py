@@ -43,6 +43,42 @@ def test_sessions_that_are_not_recorded_are_searched_on_demand(talked):
     ]
 
 
+MARKED = (
+    "tag <b>x</b> {}",
+    "List<String> {}",
+    "`a<b>` {}",
+    "a & b &lt; c {}",
+    "a &amp;lt; b {}",
+    "```\n<div>{}</div>\n```",
+    "*auk* & the <b>{}</b>.",
+    "see:\n\n- a *list*\n- of {}",
+)
+
+
+@pytest.mark.parametrize("text", MARKED)
+def test_a_message_with_markup_is_shown_once(world, text):
+    """A transcript escapes what reads like HTML in a prompt, and shows what an agent wrote as it is."""
+    make = world.claude()
+    make.append(make.user("::start basket"), make.user(text.format("walrus")), make.says(text.format("heron")))
+    world.once()
+    for word, speaker in (("walrus", "You"), ("heron", "Claude")):
+        rows = [orjson.loads(row) for row in world.cli("search", "--all", "--json", word).splitlines()]
+        assert [(row["speaker"], "path" in row) for row in rows] == [(speaker, True)]
+
+
+@pytest.mark.parametrize(
+    "other", ["use <i>x</i> walrus", "use x walrus", "use `x` <br> walrus", "use &lt;u&gt;x walrus"]
+)
+def test_a_message_that_differs_in_markup_alone_is_another_one(world, other):
+    """What was said in the minute before a recording is shown, however like a message of the transcript it is."""
+    make = world.claude()
+    make.append(make.user(other), make.user("::start basket"), make.user("use <b>x</b> walrus"))
+    world.once()
+    rows = [orjson.loads(row) for row in world.cli("search", "--all", "--json", "walrus").splitlines()]
+    assert sorted("path" in row for row in rows) == [False, True]
+    assert len({row["snippet"] for row in rows}) == 2
+
+
 @pytest.mark.slow
 def test_nothing_found_is_a_failure_that_says_where_else_to_look(talked):
     """As with grep, the exit code tells."""
@@ -95,6 +131,23 @@ def test_a_search_ends_at_a_moment(talked, monkeypatch, until, shown):
     last = datetime.fromisoformat(orjson.loads(talked.cli("search", "kept", "--json"))["time"]).astimezone()
     monkeypatch.setattr(moments, "_now", lambda: last + timedelta(days=1))
     talked.cli("search", "kept", "--until", until, code=0 if shown else 1)
+
+
+def test_days_are_those_of_the_times_that_are_shown(world):
+    """By the setting for transcripts, in a transcript and in a session, also where the machine has another zone."""
+    world.configure(time_zone="Asia/Tokyo")
+    world.variables["TZ"] = "America/Los_Angeles"
+    make = world.claude()
+    for day, hour in ((9, 14), (9, 16), (10, 1), (10, 16)):  # 14 is the last hour in UTC of a day in Tokyo
+        make.append({**make.user(f"basket {day}.{hour}"), "timestamp": f"2026-02-{day:02}T{hour}:30:00.000Z"})
+    world.cli("export", "6f1c2c1e", "-o", str(world.out / "a.md"))
+    for options in ([], ["--all"]):
+        rows = [orjson.loads(row) for row in world.cli("search", *options, "--json", "basket").splitlines()]
+        for day in {row["time"][:10] for row in rows}:
+            found = world.cli("search", *options, "--json", "--since", day, "--until", day, "basket").splitlines()
+            assert [orjson.loads(row) for row in found] == [row for row in rows if row["time"][:10] == day]
+    assert {row["time"][-6:] for row in rows} == {"+09:00"}
+    assert len({row["time"][:10] for row in rows}) == 3
 
 
 def test_a_wrong_end_is_wrong_usage(talked):
@@ -239,6 +292,29 @@ def test_the_command_that_is_shown_shows_what_was_found(world):
         assert "basket" in world.cli(*shlex.split(command)[1:])
 
 
+@pytest.mark.parametrize("format_name", ["session", "jsonl"])
+def test_the_command_has_the_options_that_show_what_was_found(world, format_name):
+    """Thoughts and results are not in every view, of a session or of a recording; a block has those of all its hits."""
+    world.configure(format="markdown" if format_name == "session" else "jsonl")
+    make = Claude()
+    begin = "::start here\ngo" if format_name == "jsonl" else "go"
+    thought, ran, returned = make.thinks("a flamingo"), make.runs("c1", "cat ibis"), make.result("c1", "a toucan")
+    world.claude().append(make.user(begin), thought, ran, returned, make.says("a heron"))
+    world.once()
+    options = ["--all"] if format_name == "session" else []
+    needed = {"flamingo": "--thinking", "ibis": "", "toucan": "--tools full", "heron": ""}
+    for word, needs in needed.items():
+        command = world.cli("search", *options, word).strip().split("\t")[-1]
+        assert command.partition(f" --find {word}")[2].strip() == needs
+        assert word in world.cli(*shlex.split(command)[1:])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "terminal_width", lambda: 80)
+        words = ("flamingo", "OR", "toucan", "OR", "heron")
+        [command] = [line for line in world.cli("search", *options, *words).splitlines() if "--find" in line]
+    shown = world.cli(*shlex.split(command)[1:])
+    assert all(word in shown for word in words[::2])
+
+
 def test_what_no_transcript_shows_is_not_looked_for_in_one(world):
     """The model read it, as context before the prompt; the command shows the session."""
     make = Codex()
@@ -254,7 +330,7 @@ def test_a_call_is_looked_for_whatever_its_tool_is_called(world):
     make = Claude()
     world.claude().append(make.user("look it up"), make.calls("t1", "context", query="pangolin"), make.says("done"))
     *_, speaker, _, command = world.cli("search", "--all", "pangolin").strip().split("\t")
-    assert (speaker, command.partition(" --find ")[2]) == ("Claude ▸ context", "pangolin --tools full")
+    assert (speaker, command.partition(" --find ")[2]) == ("Claude ▸ context", "pangolin")
     assert "pangolin" in world.cli(*shlex.split(command)[1:])
 
 

@@ -197,8 +197,8 @@ def test_a_huge_session_takes_little_memory(world, format_name):
     assert memory < MOST_MEMORY
 
 
-def test_half_a_character_is_refused_by_id(talked):
-    """A string that JavaScript cut is no text: the request is answered with an error, and the next one as ever."""
+def test_an_invalid_request_is_refused(talked):
+    """By its id, if it has one: a string that JavaScript cut is no text. The next one is answered as ever."""
     started = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     asked = {"name": "search_sessions", "arguments": {"query": "\ud83d"}}
     rows = [
@@ -206,6 +206,7 @@ def test_half_a_character_is_refused_by_id(talked):
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": asked},
         {"jsonrpc": "2.0", "id": "\ud83d", "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": 3.5, "method": "tools/list"},
         {"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": {}},
     ]
     program = [sys.executable, "-m", "katod", "mcp"]
@@ -216,38 +217,70 @@ def test_half_a_character_is_refused_by_id(talked):
         for row in rows:
             server.stdin.write(json.dumps(row).encode() + b"\n")
             server.stdin.flush()
-            if isinstance(row.get("id"), int):
+            if "id" in row:
                 answers.append(json.loads(server.stdout.readline()))
         server.stdin.close()
         assert server.wait(30) == 0
-    assert [answer["id"] for answer in answers] == [1, 2, 4]
-    assert "invalid Unicode" in answers[1]["error"]["message"]
-    assert "result" in answers[2]
+    assert [answer["id"] for answer in answers] == [1, 2, None, None, 4]
+    assert all("invalid Unicode" in answer["error"]["message"] for answer in answers[1:-1])
+    assert "result" in answers[-1]
 
 
 @each(
-    "line, number",
+    "line, code, number",
     [
-        ('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":["list_sessions"]}', 2),
-        ('{"jsonrpc":"2.0","id":"a","method":"tools/list","params":"x"}', "a"),
-        ('{"id":3,"method":"tools/list"}', 3),
-        ('{"jsonrpc":"1.0","id":4,"method":"tools/list","params":{"id":5}}', 4),
-        ('{"jsonrpc":"2.0","id":6,"method":{"id":7}}', 6),
-        ('{"jsonrpc":"2.0","id":8,"method":"x","params":{"query":"\\ud83d"}}', 8),
-        ('{"jsonrpc":"2.0","id":9,"result":5}', None),
-        ('{"jsonrpc":"2.0","method":"notifications/x","params":[1]}', None),
-        ('[{"id":10,"method":"x"}]', None),
+        ('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":["list_sessions"]}', -32600, 2),
+        ('{"jsonrpc":"2.0","id":"a","method":"tools/list","params":"x"}', -32600, "a"),
+        ('{"id":3,"method":"tools/list"}', -32600, 3),
+        ('{"jsonrpc":"1.0","id":4,"method":"tools/list","params":{"id":5}}', -32600, 4),
+        ('{"jsonrpc":"2.0","id":6,"method":{"id":7}}', -32600, 6),
+        ('{"jsonrpc":"2.0","id":8,"method":"x","params":{"query":"\\ud83d"}}', -32600, 8),
+        ('{"jsonrpc":"2.0","id":9,"method":"x","params":{"a":%s}}' % ("[" * 300 + "]" * 300), -32600, 9),
+        ('{"jsonrpc":"2.0","id":10,"method":"ping","params":[],"result":{}}', -32600, 10),
+        ('{"jsonrpc":"2.0","id":11,"method":"ping","params":[],"error":{"code":1,"message":"x"}}', -32600, 11),
+        ('{"id":12}', -32600, 12),
+        *(
+            (f'{{"jsonrpc":"2.0","id":{name},"method":"ping"}}', -32600, None)
+            for name in ("1.5", "11.0", "true", "null", "[1]", "{}", '"\\ud83d"')
+        ),
+        ('{"jsonrpc":"2.0","method":1}', -32600, None),
+        ('{"method":"ping"}', -32600, None),
+        ("{}", -32600, None),
+        ("[]", -32600, None),
+        ("7", -32600, None),
+        ('[{"jsonrpc":"2.0","id":13,"method":"ping"}]', -32600, None),
+        ('{"jsonrpc":"2.0","id":14,"method":"ping","params":{"a":"\x01"}}', -32700, None),
+        ('{"jsonrpc":"2.0","id":15,"method":"ping"} x', -32700, None),
+        ('\ufeff{"jsonrpc":"2.0","id":16,"method":"ping"}', -32700, None),
+        ('{"jsonrpc":"2.0","id":17,', -32700, None),
+        ('{"jsonrpc":"2.0","id":18,"method":"x","params":{"a":%s}}' % ("[" * 9000 + "]" * 9000), -32700, None),
+        ("no JSON", -32700, None),
     ],
 )
-def test_a_request_that_is_not_valid_is_refused_by_id(line, number):
-    """Whichever part of it is wrong: its client would wait for an answer."""
-    types = pytest.importorskip("mcp_types")  # which the extra `mcp` brings
-    from katod.mcp.server import refusal  # noqa: PLC0415
+def test_a_line_that_is_no_valid_request_is_answered(line, code, number):
+    """Whichever part of it is wrong: its client would wait for an answer. It has the id, if one can be taken."""
+    server = pytest.importorskip("katod.mcp.server")  # which needs the extra `mcp`
+    refused = server.refusal(f"{line}\n")
+    assert (refused.error.code, refused.id) == (code, number)
+    assert '"id":' in refused.model_dump_json(by_alias=True, exclude_unset=True)
 
-    with pytest.raises(ValueError, match="validation error") as failed:
-        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-    refused = refusal(failed.value)
-    assert (refused and refused.id) == number
+
+@each(
+    "line",
+    [
+        '{"jsonrpc":"2.0","id":1,"result":5}',
+        '{"jsonrpc":"2.0","id":1.5,"result":{}}',
+        '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}',
+        '{"jsonrpc":"2.0","method":"notifications/x","params":[1]}',
+        '{"jsonrpc":"2.0","method":"notifications/x"}',
+        "",
+        " \r",
+    ],
+)
+def test_responses_and_notifications_have_no_answer(line):
+    """Valid or not: two programs would answer each other's errors without end. Nor has a blank line."""
+    server = pytest.importorskip("katod.mcp.server")
+    assert server.refusal(f"{line}\n") is None
 
 
 @pytest.mark.parametrize("line", ["[" * 100_000, '{"method":"x","id":true}', '{"method":"x","id":' + "9" * 5000 + "}"])
@@ -274,12 +307,12 @@ def test_no_line_ends_the_server(talked, line):
 
 
 def test_it_ends_with_its_input_and_says_nothing_else(talked):
-    """Lines that are no requests are answered or ignored; standard output has messages only."""
+    """Lines that are no requests are answered with errors, also the last one; standard output has messages only."""
     hello = {
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
     }  # fmt: skip
-    lines = [json.dumps(hello), "no JSON", "{}", json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})]
+    lines = [json.dumps(hello), "no JSON", json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}), "{}"]
     done = subprocess.run(
         [sys.executable, "-m", "katod", "mcp"],
         input="".join(f"{line}\n" for line in lines), env=talked.environment, capture_output=True, text=True, timeout=60,
@@ -287,7 +320,9 @@ def test_it_ends_with_its_input_and_says_nothing_else(talked):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert answers[0]["result"]["serverInfo"]["name"] == "katod"
+    [hello] = [answer for answer in answers if answer["id"] == 1]
+    assert hello["result"]["serverInfo"]["name"] == "katod"
+    assert sorted(answer["error"]["code"] for answer in answers if answer["id"] is None) == [-32700, -32600]
     assert all(answer["jsonrpc"] == "2.0" for answer in answers)
 
 

@@ -107,6 +107,22 @@ def test_days_begin_at_midnight_of_the_zone_that_is_shown(zone: str) -> None:
     time.tzset()
 
 
+@each("zone", ["Asia/Tokyo", "Europe/Berlin", "America/Los_Angeles"])
+def test_days_may_be_those_of_another_zone(zone: str) -> None:
+    """As they are shown there, whatever the machine's zone is."""
+    shown = When(zone)
+    for day in ("2026-03-08", "2026-03-29", "2026-10-25", "2026-11-01"):
+        begin, end = since_seconds(day, zone), until_seconds(day, zone)
+        assert shown.iso(utc(begin))[:19] == f"{day}T00:00:00"
+        assert (shown.day(utc(begin - 1)) < day, shown.day(utc(end - 1)) == day, shown.day(utc(end)) > day) == (
+            True,
+        ) * 3
+        assert shown.iso(utc(since_seconds(f"{day}T12:30", zone)))[:16] == f"{day}T12:30"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(since, "_now", lambda at=end: datetime.fromtimestamp(at, zone_of("UTC")))
+            assert (since_seconds("yesterday", zone), until_seconds("yesterday", zone)) == (begin, end)
+
+
 def test_a_moment_may_say_its_own_zone() -> None:
     """As other programs write it."""
     assert since_seconds("2026-03-15T00:30+01:00") == since_seconds("2026-03-14T23:30Z") == at("2026-03-14T23:30+00:00")

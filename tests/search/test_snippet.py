@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.search.query import Query
-from katod.search.snippet import closeness, gist, snippet, surroundings
+from katod.search.snippet import closeness, comparable, gist, snippet, surroundings
+from katod.search.transcripts import plain
 from tests.examples import texts
 
 
@@ -63,6 +64,38 @@ def test_the_gist_does_not_depend_on_how_a_text_is_written():
     """In a transcript a text has other blanks and escapes than in its session, but the same letters."""
     query = Query(["b"])
     assert gist(surroundings("a_b\n\nc", query), query) == gist(surroundings(r"a\_b c", query), query)
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("a <b>x</b> needle", r"a \<b>x\</b> needle"),
+        ("a <b>x</b> needle", "a <b>x</b> needle"),
+        ("a &lt; needle_1", "a &amp;lt; needle\\_1"),
+        ("a &lt; needle_1", "a &lt; needle_1"),
+        ("a `&amp;lt;` needle", "a `&amp;lt;` needle"),
+        ("needle\nso", "<details>\n<summary>needle\nso\n\n</details>"),
+    ],
+)
+def test_markup_makes_no_difference(said, written):
+    """A passage is compared as it is written: what it shows has lost the tags of a message."""
+    query = Query(["needle"])
+    texts = comparable(said, "", query), comparable(plain(written), written, query)
+    assert len({gist(surroundings(text, query), query) for text in texts}) == 1
+
+
+def test_tags_of_a_message_make_a_difference():
+    """Two messages that differ in them are two."""
+    query = Query(["needle"])
+    texts = comparable("a <b>x</b> needle", "", query), comparable("a x needle", "a <i>x</i> needle", query)
+    assert len({gist(surroundings(text, query), query) for text in texts}) == 2
+
+
+def test_words_that_are_markup_are_compared_as_they_stand():
+    """They would be lost."""
+    assert comparable("a &lt; b", "", Query(["&lt;"])) == "a &lt; b"
+    deep = "&" + "amp;" * 100_000
+    assert comparable(deep, "", Query(["amp"])).startswith("&amp;")
 
 
 def test_of_several_words_the_one_that_is_there_is_shown():
