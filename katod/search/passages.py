@@ -83,6 +83,8 @@ def _joined(parts: Iterable[Part]) -> Iterator[Part]:
     waiting: list[Part] = []
     for part in parts:
         before = waiting[-1] if waiting else part
+        if waiting and part.heading is before.heading and not (part.text or part.source):
+            continue
         if part.heading is not before.heading or part.speaker != before.speaker or part.alone or before.alone:
             yield from _whole(waiting)
             waiting = []
@@ -96,7 +98,7 @@ def _whole(parts: list[Part]) -> Iterator[Part]:
         return
     text = "\n\n".join(part.text for part in parts if part.text)
     has_source = any(part.source for part in parts)
-    source = "\n\n".join(part.source or part.text for part in parts) if has_source else ""
+    source = "\n\n".join(filter(None, (part.source or part.text for part in parts))) if has_source else ""
     yield parts[0]._replace(text=text, source=source)
 
 

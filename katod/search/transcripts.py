@@ -92,7 +92,7 @@ def _value(written: str) -> str:
     if len(written) < 2 or not written[0] == written[-1] == '"':
         return written
     try:
-        return str(orjson.loads(written))
+        return str(orjson.loads(written)) if "\\" in written else written[1:-1]
     except orjson.JSONDecodeError:
         return written[1:-1]
 

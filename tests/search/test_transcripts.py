@@ -282,7 +282,9 @@ def test_nothing_that_stands_in_a_transcript_is_lost(path):
 
 @examples(100, 3000)
 @given(text=MESSAGES, head=st.sampled_from(["", "---\ntitle: mine\nagent: me\n---\n\n# T\n\n"]))
-@example(head="", text="*10:30* Dentist\n\n*3 tools to buy:* rake\n\n**You:** asked\n\n*Recording stopped 10:00*\n\n*10:30*")
+@example(
+    head="", text="*10:30* Dentist\n\n*3 tools to buy:* rake\n\n**You:** asked\n\n*Recording stopped 10:00*\n\n*10:30*"
+)
 @example(head="", text="### Shopping\n\n- ▸ **Bash** `x`\n\n### Claude · 10:30\n\n## You · 10:31\n\n---\ntitle: x\n---")
 def test_nothing_in_a_file_of_ones_own_is_lost_and_all_of_it_is_a_note(head, text):
     """Whatever it looks like: katod has not written it."""
