@@ -10,7 +10,7 @@ from typing import Final
 
 from katod.formats.text.ownlines import SIGN
 from katod.search.hits import TranscriptHead
-from katod.search.passages import OWN_NOTE, Heading, Part, Passage, named, passages
+from katod.search.passages import OWN_NOTE, Heading, Passage, SpokenPart, named, passages
 
 _END: Final = "</details>"
 _IN_PROMPT: Final = r"(?:Pasted: )?[\d,]+ lines?(?: more)?</summary>"
@@ -61,7 +61,7 @@ def page_passages(text: str) -> Iterator[Passage]:
     yield from passages(_read(text, Heading(day=head.date)), head.zone)
 
 
-def _read(text: str, heading: Heading) -> Iterator[Part]:
+def _read(text: str, heading: Heading) -> Iterator[SpokenPart]:
     folds = list[str]()  # that are open, each with who says what is in it, if it is one of katod's
     prepared = _PROMPT_FOLD.sub(r"\1", _AS_TYPED.sub(rf"{_WRITTEN}<pre>\1</pre>", text))
     for piece in _PIECES.split(prepared)[1:]:  # the first one is the head
@@ -86,51 +86,56 @@ def _fold(piece: str, speaker: str) -> str:
     return f"{speaker} {SIGN} {unescape(name[name.lastindex or 0])}" if name else ""
 
 
-def _in_fold(piece: str, heading: Heading, speaker: str) -> Iterator[Part]:
+def _in_fold(piece: str, heading: Heading, speaker: str) -> Iterator[SpokenPart]:
     """Yield a piece of what is in a fold of a tool or between agents: a tool line there, and any other words."""
     tool = _TOOL.match(piece)
     if tool:
         yield _tool_line(tool, heading, speaker.partition(f" {SIGN} ")[0])
     if words := _shown(piece[tool.end() if tool else 0 :]):
-        yield Part(heading, speaker, words, alone=True)
+        yield SpokenPart(heading, speaker, words, alone=True)
 
 
-def _parts(piece: str, heading: Heading, *, is_fold: bool) -> Iterator[Part]:
+def _parts(piece: str, heading: Heading, *, is_fold: bool) -> Iterator[SpokenPart]:
     """Yield what a piece below a heading begins with, if that is said by somebody else, and its other words.
 
     What stands above the first heading is katod's.
     """
     speaker = heading.speaker or OWN_NOTE
     found = _TOOL.match(piece) or _ANSWER.match(piece) or _OWN.match(piece)
-    if found and found.re is _TOOL:
-        yield _tool_line(found, heading, speaker)
-    elif found and found.re is _ANSWER:
-        yield from _answer(found, heading, speaker)
-    elif found and found[1]:
-        yield Part(heading, OWN_NOTE, unescape(found[1]).strip())
+    yield from _of_others(found, heading, speaker) if found else ()
     yield _words(piece[found.end() if found else 0 :], heading, speaker, is_fold=is_fold)
 
 
-def _tool_line(tool: re.Match[str], heading: Heading, speaker: str) -> Part:
+def _of_others(found: re.Match[str], heading: Heading, speaker: str) -> Iterator[SpokenPart]:
+    """Yield a tool line, an answer of the user, or a note of katod's; marks and times say nothing."""
+    if found.re is _TOOL:
+        yield _tool_line(found, heading, speaker)
+    elif found.re is _ANSWER:
+        yield from _answer(found, heading, speaker)
+    elif found[1]:
+        yield SpokenPart(heading, OWN_NOTE, unescape(found[1]).strip())
+
+
+def _tool_line(tool: re.Match[str], heading: Heading, speaker: str) -> SpokenPart:
     """Return a tool line with its outcomes."""
-    return Part(heading, f"{speaker} {SIGN} {unescape(tool[1])}", _shown(tool[0]), alone=True)
+    return SpokenPart(heading, f"{speaker} {SIGN} {unescape(tool[1])}", _shown(tool[0]), alone=True)
 
 
-def _answer(answer: re.Match[str], heading: Heading, speaker: str) -> Iterator[Part]:
+def _answer(answer: re.Match[str], heading: Heading, speaker: str) -> Iterator[SpokenPart]:
     """Yield an answer of the user; what names its question, if several are open, is the agent's."""
     if answer[1]:
-        yield Part(heading, speaker, unescape(answer[1]))
-    yield Part(heading, "You", unescape(answer[2]).strip(), alone=True)
+        yield SpokenPart(heading, speaker, unescape(answer[1]))
+    yield SpokenPart(heading, "You", unescape(answer[2]).strip(), alone=True)
 
 
-def _words(piece: str, heading: Heading, speaker: str, *, is_fold: bool) -> Part:
+def _words(piece: str, heading: Heading, speaker: str, *, is_fold: bool) -> SpokenPart:
     """Return what is shown below a heading, of a prompt in Markdown with its source."""
     typed = _TYPED.match(piece)
     if typed is None:
-        return Part(heading, speaker, _shown(piece), alone=is_fold)
+        return SpokenPart(heading, speaker, _shown(piece), alone=is_fold)
     rest = _shown(piece[typed.end() :])
     text, source = (f"{words}\n\n{rest}".strip() for words in (_shown(typed[2]), unescape(typed[1])))
-    return Part(heading, speaker, text, source=source)
+    return SpokenPart(heading, speaker, text, source=source)
 
 
 def _shown(piece: str) -> str:

@@ -41,7 +41,7 @@ class Heading(NamedTuple):
         return Heading(speaker, (found and found[1]) or self.day, found[2] if found else self.minute)
 
 
-class Part(NamedTuple):
+class SpokenPart(NamedTuple):
     """What is printed under a heading; one that is not `alone` goes on with what the same speaker said before it.
 
     What a tool was given and words between agents are alone. `source` is what was typed, where it looks different.
@@ -53,13 +53,19 @@ class Part(NamedTuple):
     alone: bool = False
     source: str = ""
 
+    def goes_on(self, before: "SpokenPart") -> bool:
+        """Return whether this belongs to the part before it; one that is empty does under the same heading."""
+        if self.heading is not before.heading or not (self.text or self.source):
+            return self.heading is before.heading
+        return self.speaker == before.speaker and not (self.alone or before.alone)
+
 
 def named(name: str) -> str:
     """Return who says words between agents, as `spoken.speaker_of` does for their event."""
     return f"{SIGN} {name}" if name == SUMMARY else name
 
 
-def passages(parts: Iterable[Part], zone_name: str) -> Iterator[Passage]:
+def passages(parts: Iterable[SpokenPart], zone_name: str) -> Iterator[Passage]:
     """Yield passages with their times: each may have been said until the next heading, or the hour after it.
 
     The hour that comes twice where summer time ends is written alike both times.
@@ -78,28 +84,24 @@ def passages(parts: Iterable[Part], zone_name: str) -> Iterator[Passage]:
     yield from waiting
 
 
-def _joined(parts: Iterable[Part]) -> Iterator[Part]:
+def _joined(parts: Iterable[SpokenPart]) -> Iterator[SpokenPart]:
     """Yield parts as they were said: what follows each other under one heading is one, as nothing tells it apart."""
-    waiting: list[Part] = []
+    waiting: list[SpokenPart] = []
     for part in parts:
-        before = waiting[-1] if waiting else part
-        if waiting and part.heading is before.heading and not (part.text or part.source):
-            continue
-        if part.heading is not before.heading or part.speaker != before.speaker or part.alone or before.alone:
-            yield from _whole(waiting)
+        if waiting and not part.goes_on(waiting[-1]):
+            yield _whole(waiting)
             waiting = []
         waiting.append(part)
-    yield from _whole(waiting)
+    if waiting:
+        yield _whole(waiting)
 
 
-def _whole(parts: list[Part]) -> Iterator[Part]:
-    """Yield parts as one, none if there are none."""
-    if not parts:
-        return
+def _whole(parts: list[SpokenPart]) -> SpokenPart:
+    """Return parts as one."""
     text = "\n\n".join(part.text for part in parts if part.text)
     has_source = any(part.source for part in parts)
     source = "\n\n".join(filter(None, (part.source or part.text for part in parts))) if has_source else ""
-    yield parts[0]._replace(text=text, source=source)
+    return parts[0]._replace(text=text, source=source)
 
 
 def _moment(heading: Heading, zone: tzinfo, fold: int = 0) -> str:

@@ -24,7 +24,7 @@ from katod.formats.eventlines import is_event
 from katod.formats.text.mdblocks import PrintedBlocks
 from katod.formats.text.ownlines import SIGN
 from katod.search.hits import TranscriptHead
-from katod.search.passages import NOTE, OWN_NOTE, Heading, Part, Passage, named, passages
+from katod.search.passages import NOTE, OWN_NOTE, Heading, Passage, SpokenPart, named, passages
 from katod.search.printed import NOTED, OWN_LINE, PRINTED
 from katod.text import slug
 
@@ -137,14 +137,16 @@ def _is_about(line: str, agent: str) -> bool:
     return is_named and (_WHEN.search(line) is not None or all(re.search(r"\d", word) for word in versions))
 
 
-def _notes(texts: Iterable[str]) -> Iterator[Part]:
+def _notes(texts: Iterable[str]) -> Iterator[SpokenPart]:
     """Yield a file of a person's own, whatever its lines look like; its sections are apart."""
-    heading = Heading()
+    section: list[str] = []
     for text in texts:
         for begin, end in pairwise([*_boundaries(text), len(text)]):
             if text.startswith(_HEADINGS, begin):
-                heading = Heading()
-            yield Part(heading, NOTE, text[begin:end].strip("\n"))
+                yield SpokenPart(Heading(), NOTE, "".join(section).strip("\n"))
+                section = []
+            section.append(text[begin:end])
+    yield SpokenPart(Heading(), NOTE, "".join(section).strip("\n"))
 
 
 def _between_passages(pieces: Iterable[str]) -> Iterator[str]:
@@ -161,7 +163,7 @@ def _between_passages(pieces: Iterable[str]) -> Iterator[str]:
     yield kept
 
 
-def _read(texts: Iterable[str], heading: Heading) -> Iterator[Part]:
+def _read(texts: Iterable[str], heading: Heading) -> Iterator[SpokenPart]:
     """Yield the parts of a transcript."""
     for text in texts:
         for begin, end in pairwise([*_boundaries(text), len(text)]):
@@ -170,7 +172,9 @@ def _read(texts: Iterable[str], heading: Heading) -> Iterator[Part]:
                 piece = _PROMPT_FOLD.sub(r"\n\2\n", piece).rstrip("\n")
             if found := _PERSON.match(piece) or _AGENT.match(piece):
                 heading, words = _headed(heading, found, piece)
-                yield Part(heading, heading.speaker, words)
+                yield SpokenPart(heading, heading.speaker, words)
+            elif between := _BETWEEN.match(piece):
+                yield SpokenPart(heading, named(unescape(between[1])), piece[between.end() :], alone=True)
             elif piece:
                 yield from _parts(piece, heading)
 
@@ -186,11 +190,8 @@ def _headed(before: Heading, found: re.Match[str], piece: str) -> tuple[Heading,
     return before.following(found[1], "" if is_prompt else stamp), stamp if is_prompt else words
 
 
-def _parts(piece: str, heading: Heading) -> Iterator[Part]:
+def _parts(piece: str, heading: Heading) -> Iterator[SpokenPart]:
     """Yield what a piece without a heading begins with, if that is said by somebody else, and its other words."""
-    if between := _BETWEEN.match(piece):
-        yield Part(heading, named(unescape(between[1])), piece[between.end() :], alone=True)
-        return
     if printed := PRINTED.match(piece):
         yield from _printed(printed, heading)
         piece = piece[printed.end() :].strip("\n")
@@ -198,34 +199,34 @@ def _parts(piece: str, heading: Heading) -> Iterator[Part]:
     end = len(piece) if begin is None else begin
     if name := _NAMED.match(piece, 0, end):
         speaker = f"{heading.speaker or NOTE} {SIGN} {name[name.lastindex or 0]}"
-        yield Part(heading, speaker, piece[:end].rstrip("\n"), alone=True)
+        yield SpokenPart(heading, speaker, piece[:end].rstrip("\n"), alone=True)
     else:
         yield from _words(piece[:end].rstrip("\n"), heading)
     yield from _words(piece[end:].strip("\n"), heading)
 
 
-def _printed(printed: re.Match[str], heading: Heading) -> Iterator[Part]:
+def _printed(printed: re.Match[str], heading: Heading) -> Iterator[SpokenPart]:
     """Yield what a line of katod's says: a note, or an answer of the user; marks and footers say nothing.
 
     What names the question of an answer, if several are open, is the agent's.
     """
     if printed["note"]:
-        yield Part(heading, OWN_NOTE, printed["note"])
+        yield SpokenPart(heading, OWN_NOTE, printed["note"])
     elif not printed["mark"]:
         if printed["key"]:
-            yield Part(heading, heading.speaker or NOTE, printed["key"])
-        yield Part(heading, "You", printed["answer"] or "", alone=True)
+            yield SpokenPart(heading, heading.speaker or NOTE, printed["key"])
+        yield SpokenPart(heading, "You", printed["answer"] or "", alone=True)
 
 
-def _words(words: str, heading: Heading) -> Iterator[Part]:
+def _words(words: str, heading: Heading) -> Iterator[SpokenPart]:
     """Yield words below a heading; above the first one, katod's notes there apart from what a person wrote."""
     if heading.speaker or not words:
         if words:
-            yield Part(heading, heading.speaker, words, alone=words.startswith("<details>"))
+            yield SpokenPart(heading, heading.speaker, words, alone=words.startswith("<details>"))
         return
     for is_own, alike in groupby(words.split("\n\n"), lambda part: NOTED.fullmatch(part.strip("\n")) is not None):
         if text := "\n\n".join(alike).strip("\n"):
-            yield Part(heading, OWN_NOTE if is_own else NOTE, text)
+            yield SpokenPart(heading, OWN_NOTE if is_own else NOTE, text)
 
 
 def _boundaries(text: str) -> Iterator[int]:
@@ -244,20 +245,20 @@ def _next_boundary(text: str, begin: int) -> int | None:
     """
     is_fold = _IS_FOLD.match(text, begin) is not None
     for found in _outside_fences(text, _behind_own(text, begin)):
-        is_end = found["end"] is not None
-        is_behind_items = is_end and _behind_items(text, begin, len(text)) == found.start()
-        if is_end and not (is_fold or is_behind_items):
-            continue
-        if is_fold and found["line"]:
-            continue
-        is_certain = (
-            found["own"]
-            or found["line"]
-            or is_behind_items
-            or (is_end and text.find("<details", begin + 1, found.start()) < 0)
-        )
-        return found.start() if is_certain else _next_read_closely(text, begin, is_fold=is_fold)
+        if _is_beginning(found, begin, is_fold=is_fold):
+            return found.start()
+        if found.lastgroup not in ("line", "end") or (is_fold and found["end"]):
+            return _next_read_closely(text, begin, is_fold=is_fold)
     return None
+
+
+def _is_beginning(found: re.Match[str], begin: int, *, is_fold: bool) -> bool:
+    """Return whether a passage certainly begins at what was found behind the beginning of another one."""
+    if found["end"] is None:
+        return found["own"] is not None or (found["line"] is not None and not is_fold)
+    text, at = found.string, found.start()
+    is_behind_fold = is_fold and text.find("<details", begin + 1, at) < 0
+    return is_behind_fold or _behind_items(text, begin, len(text)) == at
 
 
 def _behind_items(text: str, begin: int, end: int) -> int | None:
