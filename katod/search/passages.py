@@ -54,7 +54,7 @@ class SpokenPart(NamedTuple):
     source: str = ""
 
     def goes_on(self, before: "SpokenPart") -> bool:
-        """Return whether this belongs to the part before it; one that is empty does under the same heading."""
+        """Return whether this belongs to a part before it; one that is empty does under the same heading."""
         if self.heading is not before.heading or not (self.text or self.source):
             return self.heading is before.heading
         return self.speaker == before.speaker and not (self.alone or before.alone)
@@ -88,7 +88,7 @@ def _joined(parts: Iterable[SpokenPart]) -> Iterator[SpokenPart]:
     """Yield parts as they were said: what follows each other under one heading is one, as nothing tells it apart."""
     waiting: list[SpokenPart] = []
     for part in parts:
-        if waiting and not part.goes_on(waiting[-1]):
+        if waiting and not part.goes_on(waiting[0]):
             yield _whole(waiting)
             waiting = []
         waiting.append(part)
