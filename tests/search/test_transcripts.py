@@ -395,3 +395,25 @@ def test_a_prompt_that_is_a_time_is_a_prompt():
         ("Cursor", "2026-11-20T19:16", "Moved."), ("You", "2026-11-20T19:16", "2026-11-21 09:15"),
         ("▸ Note", "2026-11-20T19:16", "*Interrupted*"), ("You", "2026-11-20T20:00", "*image: a.png*"),
     ]  # fmt: skip
+
+
+def test_the_zone_is_never_that_of_a_message():
+    """Nothing below the first heading is about the transcript."""
+    line = "Claude Code 2.1 · 2026-11-20 07:30 (EST)"
+    assert about(f"{HEAD}# x\n\nClaude Code 2.1 · shop\n\n## You · Look\n\nLook\n\n{line}\n").zone == ""
+
+
+@each("line", ["*Error: x*", "*Interrupted*"])
+def test_what_reads_like_a_note_in_a_report_belongs_to_it(line):
+    """Words between agents go on until their fold ends."""
+    fold = f"<details>\n<summary>▸ <b>Task</b> · x</summary>\n\na\n\n{line}\n\nb\n\n</details>"
+    text = f"{HEAD}### Claude\n\nGo.\n\n{fold}\n\nDone.\n"
+    assert [(p.speaker, p.text.split("\n\n")[1:]) for p in markdown_passages([text])] == [
+        ("Claude", []), ("Task", ["a", line, "b"]), ("Claude", []),
+    ]  # fmt: skip
+
+
+def test_a_line_of_ones_own_below_the_title_is_not_about_the_transcript():
+    """Although it begins with the agent's product."""
+    text = f"{HEAD}# x\n\nClaude Code rocks\n\n## You · Look\n"
+    assert [p.text for p in markdown_passages([text])] == ["Claude Code rocks", "Look"]
