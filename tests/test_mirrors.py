@@ -87,6 +87,7 @@ GUARDED = {
     "tests/record/test_pausing.py": "cli/pause",
     "tests/record/test_policy.py": "formats/redact/version",
     "tests/rescue/test_rescuer.py": "chores rescue/copyfile rescue/names rescue/plan rescue/saving",
+    "tests/search/test_transcripts.py": "search/passages",
     "tests/search/test_sessions.py": "search/lines search/hits search/spoken",
     "tests/serve/index/test_sessions.py": "serve/index/ledger",
     "tests/serve/page/test_recording.py": "record/resumecommand",

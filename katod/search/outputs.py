@@ -17,19 +17,13 @@ from katod.model import Cursor, SessionKey
 from katod.paths import name_of
 from katod.search.hits import Hit, TranscriptHead
 from katod.search.lines import lines_with
+from katod.search.pages import page_about, page_passages
+from katod.search.passages import Passage
 from katod.search.query import Query
 from katod.search.shownparts import EventPrinter, is_unprinted, unprinted_names
 from katod.search.spoken import is_said, redacted_words_of, speaker_of, words_of
 from katod.search.transcriptfiles import TranscriptFile
-from katod.search.transcripts import (
-    Passage,
-    about,
-    jsonl_event,
-    markdown_passages,
-    page_about,
-    page_passages,
-    plain,
-)  # fmt: skip
+from katod.search.transcripts import about, jsonl_event, markdown_passages, plain
 from katod.tail.reader import SourceFile
 
 _LARGEST: Final = 1024**3  # bytes; no transcript comes near
@@ -61,8 +55,8 @@ def search_transcript(transcript: TranscriptFile, query: Query) -> tuple[Transcr
         return TranscriptHead(), []
     text = data.decode("utf-8", "replace")
     if is_page:
-        return page_about(text), _hits(page_passages(text), query, path)
-    return about(text), _hits(markdown_passages([text]), query, path)
+        return page_about(text), _hits(page_passages(text), query, path, is_page=True)
+    return about(text), _hits(markdown_passages([text], is_recording=transcript.key is not None), query, path)
 
 
 def _search_huge(
@@ -70,7 +64,8 @@ def _search_huge(
 ) -> tuple[TranscriptHead, Iterable[Hit | None]]:
     """Return the same of a transcript that is too large to be kept in memory."""
     head = about(file.peek(_HEAD).decode("utf-8", "replace").replace("\r\n", "\n"))
-    return head, _hits(markdown_passages(_pieces(transcript)), query, transcript.path)
+    found = markdown_passages(_pieces(transcript), is_recording=transcript.key is not None)
+    return head, _hits(found, query, transcript.path)
 
 
 def _pieces(transcript: TranscriptFile) -> Iterator[str]:
@@ -83,18 +78,33 @@ def _pieces(transcript: TranscriptFile) -> Iterator[str]:
         raise OutputError(f"cannot be read: {error.strerror}", path=transcript.path) from error
 
 
-def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit | None]:
-    """Yield the passages that have all words as they are shown, or as they are written, with None before each."""
-    for number, (speaker, time, written, until) in enumerate(passages):
+def _hits(passages: Iterable[Passage], query: Query, path: Path, *, is_page: bool = False) -> Iterator[Hit | None]:
+    """Yield the passages that have all words in one of their forms, with None before each."""
+    for number, passage in enumerate(passages):
         yield None
-        if not query.may_be_in_text(written):
-            continue
-        shown = plain(written)
-        if text := next((text for text in (shown, written) if query.matches(text)), ""):
-            redacted = partial(redact, text)
+        if text := next(filter(query.matches, _forms(passage, query, is_page=is_page)), ""):
+            redacted, speaker = partial(redact, text), passage.speaker
             yield Hit(
-                f"{path}:{number}", speaker, time, text, redacted, until, is_said=is_said(speaker), written=written
+                f"{path}:{number}",
+                speaker,
+                passage.time,
+                text,
+                redacted,
+                passage.until,
+                is_said=is_said(speaker),
+                written="" if is_page else passage.text,
             )
+
+
+def _forms(passage: Passage, query: Query, *, is_page: bool) -> Iterator[str]:
+    """Yield a passage as it is shown, as it is written, and as it was typed, as far as it may have all words there.
+
+    A text of a page is what is shown.
+    """
+    if query.may_be_in_text(passage.text):
+        yield from (passage.text, plain(passage.text)) if is_page else (plain(passage.text), passage.text)
+    if passage.source and query.may_be_in_text(passage.source):
+        yield passage.source
 
 
 def _search_events(

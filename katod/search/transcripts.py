@@ -1,36 +1,41 @@
-"""Transcripts that katod wrote, taken apart again into passages: who said what, and when. Pure.
+"""Transcripts in Markdown, taken apart again into passages: who said what, and when. Pure.
 
 A passage is what stands in a transcript between two things that katod prints: a message, a tool line, a block that
 unfolds. Messages that follow each other under one heading are one passage, as nothing tells where one ends, and what a
 person wrote into a transcript belongs to the passage around it. Above the first heading, and in a file of notes, it is
 a passage of its own.
+
+Nothing is left out but the head and the lines that only katod prints, in exactly their form (`printed`). A file whose
+head names no agent and no session is a person's, whatever it looks like, unless it is known to be a recording.
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime, tzinfo
 from html import unescape
-from itertools import chain, groupby, pairwise
-from typing import Final, NamedTuple
+from itertools import chain, groupby, pairwise, takewhile
+from typing import Final
 
 import orjson
 
 from katod import events as ev
+from katod.agents import AGENTS
 from katod.events import Event
 from katod.formats.eventlines import is_event
 from katod.formats.text.mdblocks import PrintedBlocks
-from katod.formats.text.ownlines import SIGN, poses
-from katod.formats.text.when import zone_of
-from katod.formats.transcript.between import SUMMARY
+from katod.formats.text.ownlines import SIGN
 from katod.search.hits import TranscriptHead
+from katod.search.passages import NOTE, OWN_NOTE, Heading, Passage, SpokenPart, named, passages
+from katod.search.printed import NOTED, OWN_LINE, PRINTED
 from katod.text import slug
 
-_FIELD: Final = re.compile(r'^(title|date|agent|project|session|subagent): "?(.*?)"?$', re.MULTILINE)
-_ZONE: Final = re.compile(r"\d\d:\d\d \(([A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE)
+_FIELD: Final = re.compile(r"^(title|date|agent|project|session|subagent): (.*)$", re.MULTILINE)
+_WHEN: Final = re.compile(
+    r" · \d{4}-\d\d-\d\d \d\d:\d\d \(([A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE
+)
 _STAMPED: Final = r"(?: · ((?:\d{4}-\d\d-\d\d )?\d\d:\d\d))?"
+_LABELS: Final = "|".join(sorted({re.escape(spec.label) for spec in AGENTS.values()}))
 _PERSON: Final = re.compile(rf"## (You){_STAMPED}(?: · |$)", re.MULTILINE)
-_AGENT: Final = re.compile(rf"### (\w[\w ]*?)(?: · [^·\n]+)??{_STAMPED}$", re.MULTILINE)
-_STAMP: Final = re.compile(r"(?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d)")
+_AGENT: Final = re.compile(rf"### ({_LABELS})(?: · [^·\n]+)??{_STAMPED}$", re.MULTILINE)
 # What a message has in a fold: what was pasted, and the rest of a long one.
 _IN_PROMPT: Final = r"(?:Pasted: )?[\d,]+ lines?(?: more)?</summary>"
 _FOLD: Final = rf"<details>\n<summary>{SIGN} (?!{_IN_PROMPT}$)"
@@ -38,7 +43,7 @@ _END: Final = "</details>"
 # Where a passage may begin, the fences of code, in which none does, and what may be HTML of a message.
 _BOUNDARY: Final = re.compile(
     rf"^(?:(?P<fence> {{0,3}}(?:`{{3,}}(?=[^`\n]*$)|~{{3,}}))[^\n]*|(?P<own>\#\# |\#\#\# |- {SIGN}|{_FOLD})"
-    rf"|<details>\n<summary>{SIGN} {_IN_PROMPT}$|(?P<end>{_END})$|(?P<html> {{0,3}}<))",
+    rf"|(?P<line>{OWN_LINE})|<details>\n<summary>{SIGN} {_IN_PROMPT}$|(?P<end>{_END})$|(?P<html> {{0,3}}<))",
     re.MULTILINE,
 )
 _OWN_LINES: Final = re.compile(r"(?:<details>\n)?[^\n]*\n?")
@@ -46,73 +51,50 @@ _IS_FOLD: Final = re.compile(_FOLD, re.MULTILINE)
 _PROMPT_FOLD: Final = re.compile(
     rf"\n+<details>\n<summary>{SIGN} {_IN_PROMPT}\n\n(`{{3,}})text\n(.*?)\n\1\n\n{_END}\n*", re.DOTALL
 )
-_PAGE_PROMPT_FOLD: Final = re.compile(rf"<details>\n<summary>{_IN_PROMPT}\n(.*?)\n{_END}", re.DOTALL)
-# A prompt as it was typed, above what it looks like: a page shows one of them.
-_PAGE_SOURCE: Final = re.compile(r'(<div class="typed written">)<details class="source">.*?</details>', re.DOTALL)
 _ITEM: Final = f"- {SIGN}"
-_AFTER_ITEMS: Final = re.compile(r"\n+(?![- \n])")
+_AFTER_ITEMS: Final = re.compile(rf"\n+(?!{_ITEM}|[ \t\n])")
 _BETWEEN: Final = re.compile(rf"<details>\n<summary>{SIGN} <b>([^<>\n]+)</b> ·")
-_PAGE_BETWEEN: Final = re.compile(r'<details class="between">\n<summary><b>([^<>\n]+)</b>')
 _NAMED: Final = re.compile(rf"- {SIGN} \*\*(.+?)\*\*|<details>\n<summary>{SIGN} (?:<b>(.+?)</b>|(Thinking)</summary>)")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _TAG: Final = re.compile(r"(?<!\\)</?[a-z][^<>\n]*>")
-_PIECES: Final = re.compile(r'(?=<h[1-6][ >]|<details[ >]|</details>|<div class="(?:tool|typed|question)"|<nav>)')
-_PAGE_SPEAKER: Final = re.compile(
-    r'<h[1-6] class="speaker[^>]*>(?:<a [^>]*>)?([^<]*)(?:</a>)?(?:<span[^>]*>[^<]*</span>)?(?:<time>([^<]*)</time>)?'
-)
-_PAGE_NAMED: Final = re.compile(r"<details>\n<summary>(?:<b>([^<>\n]+)</b>(?: |</summary>)|(Thinking)</summary>)")
-_PAGE_TOOL: Final = re.compile(
-    r'<div class="tool"><b>([^<>\n]*)</b>.*?</div>(?:\s*<div class="outcome">.*?</div>)*', re.DOTALL
-)
-_PAGE_TITLE: Final = re.compile(r"<title>([^<]*)</title>")
-_PAGE_ABOUT: Final = re.compile(
-    r'<p class="about">([^<]*?) (?:\d[^<·]*)?(?:· ([^<·]*?) )?(?:· [^<]*? )??· (\d{4}-\d\d-\d\d) [^<(]*\(([^)<]*)\)</p>'
-)
-_PAGE_HEAD: Final = 256 * 1024  # characters: the styles come first
-_PROMPTS: Final = "<nav>"  # the list of prompts at the end of a page
-_MARKUP: Final = re.compile(r"<[^>]*>")
 _HEAD: Final = 4096  # characters
 _TITLE: Final = re.compile(r"\s*# [^\n]*\n")
-# A line that is emphasised as a whole: so katod prints what the agent notes (an error, another model), in any words.
-_NOTED: Final = re.compile(r"\*(?![*\s])(?:\\.|[^*\\\n])+(?<!\s)\*")
-_OWN_NOTE: Final = f"{SIGN} Note"
-_NOTE: Final = "Note"  # the speaker of what a person wrote above the first heading
-_FRONT: Final = "---\ntitle:"
-
-
-class Passage(NamedTuple):
-    """A part of a transcript, as it is written there.
-
-    `time` (ISO 8601) is that of its heading; it may have been said until `until`, the time of the next one. Both are
-    empty where the transcript says none.
-    """
-
-    speaker: str
-    time: str
-    text: str
-    until: str = ""
-
-
-class _Heading(NamedTuple):
-    """A heading with a speaker, and where it ends; `day` and `minute` as it says them, or as the one before did.
-
-    Above the first heading, `is_of_session` marks a session's transcript, where notes of katod may stand.
-    """
-
-    speaker: str = ""
-    day: str = ""
-    minute: str = ""
-    is_of_session: bool = False
+_FRONT: Final = "---\n"
+_FRONT_END: Final = "\n---\n"
+_HEADINGS: Final = ("## ", "### ")
 
 
 def about(text: str) -> TranscriptHead:
     """Return the head of a Markdown transcript, empty if it has none of katod's."""
-    if not text.startswith(_FRONT):
+    end = text.find(_FRONT_END, 0, _HEAD) if text.startswith(_FRONT) else -1
+    if end < 0:
         return TranscriptHead()
-    head = text[:_HEAD]
-    fields = dict(_FIELD.findall(head[: head.find("\n---\n", 4)]))
-    zone = _ZONE.search(head)
-    return TranscriptHead(**fields, zone=zone[1] if zone else "")
+    fields = {name: _value(written.strip()) for name, written in _FIELD.findall(text, 0, end)}
+    return TranscriptHead(**fields, zone=_zone(text[end:_HEAD], fields.get("agent", "")))
+
+
+def _zone(head: str, agent: str) -> str:
+    """Return the time zone in the line about a transcript, of what stands between its front matter and its messages.
+
+    A person may have written above that line; the title may have any words.
+    """
+    head = head.removeprefix(_FRONT_END)
+    head = head[title.end() :] if (title := _TITLE.match(head)) else head
+    lines = takewhile(lambda line: not line.startswith(_HEADINGS), head.split("\n"))
+    found = (_WHEN.search(line) for line in lines if slug(line).startswith(agent))
+    return next((zone[1] for zone in found if zone), "")
+
+
+def _value(written: str) -> str:
+    """Return a value of front matter: katod's are quoted as in JSON, and a person may quote in another way."""
+    if len(written) > 1 and written[0] == written[-1] == "'":
+        return written[1:-1].replace("''", "'")
+    if len(written) < 2 or not written[0] == written[-1] == '"':
+        return written
+    try:
+        return str(orjson.loads(written)) if "\\" in written else written[1:-1]
+    except orjson.JSONDecodeError:
+        return written[1:-1]
 
 
 def plain(text: str) -> str:
@@ -120,27 +102,51 @@ def plain(text: str) -> str:
     return unescape(_ESCAPE.sub(r"\1", _TAG.sub("", text)))
 
 
-def markdown_passages(pieces: Iterable[str]) -> Iterator[Passage]:
+def markdown_passages(pieces: Iterable[str], *, is_recording: bool = False) -> Iterator[Passage]:
     """Yield the passages of a Markdown transcript, in order, without its front matter. Its lines end with newlines.
 
-    It comes in pieces of whole lines, the head in the first one. No more is kept than a passage and a piece.
+    It comes in pieces of whole lines, the head in the first one. No more is kept than a passage and a piece. All of a
+    file that is no recording, and has no head of katod's, is notes of a person.
     """
     rest = iter(pieces)
     first = next(rest, "")
     head = about(first)
-    parts = _between_passages(chain([_without_head(first, head)], rest))
-    heading = _Heading(day=head.date, is_of_session=bool(head.agent and head.session))
-    yield from _dated(_read(parts, heading), head.zone)
+    if is_recording or (head.agent and head.session):
+        texts = _between_passages(chain([_below_head(first, head.agent)], rest))
+        yield from passages(_read(texts, Heading(day=head.date)), head.zone)
+    else:
+        yield from passages(_notes(_between_passages(chain([first], rest))), "")
 
 
-def _without_head(text: str, head: TranscriptHead) -> str:
+def _below_head(text: str, agent: str) -> str:
     """Return the beginning of a transcript without its front matter, its title and the line about it."""
-    if not text.startswith(_FRONT):
+    end = text.find(_FRONT_END, 0, _HEAD) if text.startswith(_FRONT) else -1
+    if end < 0:
         return text
-    text = text[text.find("\n---\n", 4) + 5 :]
+    text = text[end + len(_FRONT_END) :]
     text = text[title.end() :] if (title := _TITLE.match(text)) else text
     line, _, rest = text.lstrip("\n").partition("\n")
-    return rest if head.agent and slug(line).startswith(head.agent) else text
+    return rest if _is_about(line, agent) else text
+
+
+def _is_about(line: str, agent: str) -> bool:
+    """Return whether a line is the one below the title: it begins with the agent's product and its version."""
+    product = line.split(" · ", 1)[0]
+    versions = product.split()[agent.count("-") + 1 :]
+    is_named = bool(agent) and slug(product).startswith(agent)
+    return is_named and (_WHEN.search(line) is not None or all(re.search(r"\d", word) for word in versions))
+
+
+def _notes(texts: Iterable[str]) -> Iterator[SpokenPart]:
+    """Yield a file of a person's own, whatever its lines look like; its sections are apart."""
+    section: list[str] = []
+    for text in texts:
+        for begin, end in pairwise([*_boundaries(text), len(text)]):
+            if text.startswith(_HEADINGS, begin):
+                yield SpokenPart(Heading(), NOTE, "".join(section).strip("\n"))
+                section = []
+            section.append(text[begin:end])
+    yield SpokenPart(Heading(), NOTE, "".join(section).strip("\n"))
 
 
 def _between_passages(pieces: Iterable[str]) -> Iterator[str]:
@@ -157,50 +163,70 @@ def _between_passages(pieces: Iterable[str]) -> Iterator[str]:
     yield kept
 
 
-def _read(texts: Iterable[str], heading: _Heading) -> Iterator[tuple[_Heading, str, str]]:
-    """Yield heading, speaker and text of each passage."""
+def _read(texts: Iterable[str], heading: Heading) -> Iterator[SpokenPart]:
+    """Yield the parts of a transcript."""
     for text in texts:
-        for passage in _read_text(text, heading):
-            heading = passage[0]
-            yield passage
+        for begin, end in pairwise([*_boundaries(text), len(text)]):
+            piece = text[begin:end].removeprefix(_END).strip("\n")
+            if f"<summary>{SIGN} " in piece:
+                piece = _PROMPT_FOLD.sub(r"\n\2\n", piece).rstrip("\n")
+            if found := _PERSON.match(piece) or _AGENT.match(piece):
+                heading, words = _headed(heading, found, piece)
+                yield SpokenPart(heading, heading.speaker, words)
+            elif between := _BETWEEN.match(piece):
+                yield SpokenPart(heading, named(unescape(between[1])), piece[between.end() :], alone=True)
+            elif piece:
+                yield from _parts(piece, heading)
 
 
-def _read_text(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, str]]:
-    for begin, end in pairwise([*_boundaries(text), len(text)]):
-        found = _PERSON.match(text, begin, end) or _AGENT.match(text, begin, end)
-        if found:
-            heading = _next(heading, found)
-        piece = _without_marks(text[begin:end].removeprefix(_END).strip("\n"))
-        piece = _PROMPT_FOLD.sub(r"\n\2\n", piece).rstrip("\n") if f"<summary>{SIGN} " in piece else piece
-        between = _BETWEEN.match(piece)
-        if not piece:
-            continue
-        if between:
-            yield heading, _named(between[1]), piece[between.end() :]
-        elif found:
-            yield heading, heading.speaker, _without_heading(piece, found.end() - begin)
-        else:
-            yield from ((heading, speaker, words) for speaker, words in _pieces_below(piece, heading))
+def _headed(before: Heading, found: re.Match[str], piece: str) -> tuple[Heading, str]:
+    """Return a heading, and the words in it and below it.
+
+    Below a person's heading that says only the time, there is always what they typed. So one with nothing below it has
+    no time, and says a prompt that reads like one.
+    """
+    words, stamp = _without_heading(piece, found.end()), found[2] or ""
+    is_prompt = found.re is _PERSON and not words
+    return before.following(found[1], "" if is_prompt else stamp), stamp if is_prompt else words
 
 
-def _pieces_below(piece: str, heading: _Heading) -> Iterator[tuple[str, str]]:
-    """Yield the pieces below a heading, or above the first one; a file that is not katod's is a person's."""
-    if heading.is_of_session:
-        return _pieces_above(piece)
-    return _pieces(piece, heading.speaker or _NOTE)
+def _parts(piece: str, heading: Heading) -> Iterator[SpokenPart]:
+    """Yield what a piece without a heading begins with, if that is said by somebody else, and its other words."""
+    if printed := PRINTED.match(piece):
+        yield from _printed(printed, heading)
+        piece = piece[printed.end() :].strip("\n")
+    begin = _behind_items(piece, 0, len(piece))
+    end = len(piece) if begin is None else begin
+    if name := _NAMED.match(piece, 0, end):
+        speaker = f"{heading.speaker or NOTE} {SIGN} {name[name.lastindex or 0]}"
+        yield SpokenPart(heading, speaker, piece[:end].rstrip("\n"), alone=True)
+    else:
+        yield from _words(piece[:end].rstrip("\n"), heading)
+    yield from _words(piece[end:].strip("\n"), heading)
 
 
-def _named(name: str) -> str:
-    """Return who says words between agents, as `speaker_of` does for their event."""
-    return f"{SIGN} {name}" if name == SUMMARY else unescape(name)
+def _printed(printed: re.Match[str], heading: Heading) -> Iterator[SpokenPart]:
+    """Yield what a line of katod's says: a note, or an answer of the user; marks and footers say nothing.
+
+    What names the question of an answer, if several are open, is the agent's.
+    """
+    if printed["note"]:
+        yield SpokenPart(heading, OWN_NOTE, printed["note"])
+    elif not printed["mark"]:
+        if printed["key"]:
+            yield SpokenPart(heading, heading.speaker or NOTE, printed["key"])
+        yield SpokenPart(heading, "You", printed["answer"] or "", alone=True)
 
 
-def _without_marks(piece: str) -> str:
-    """Return a passage without the lines in which katod says what became of the recording, or sums up a turn."""
-    if "\n*" not in f"\n{piece}":
-        return piece
-    lines = piece.split("\n")
-    return "\n".join(line for line in lines if not (line.startswith("*") and poses(line))).strip("\n")
+def _words(words: str, heading: Heading) -> Iterator[SpokenPart]:
+    """Yield words below a heading; above the first one, katod's notes there apart from what a person wrote."""
+    if heading.speaker or not words:
+        if words:
+            yield SpokenPart(heading, heading.speaker, words, alone=words.startswith("<details>"))
+        return
+    for is_own, alike in groupby(words.split("\n\n"), lambda part: NOTED.fullmatch(part.strip("\n")) is not None):
+        if text := "\n\n".join(alike).strip("\n"):
+            yield SpokenPart(heading, OWN_NOTE if is_own else NOTE, text)
 
 
 def _boundaries(text: str) -> Iterator[int]:
@@ -219,13 +245,20 @@ def _next_boundary(text: str, begin: int) -> int | None:
     """
     is_fold = _IS_FOLD.match(text, begin) is not None
     for found in _outside_fences(text, _behind_own(text, begin)):
-        is_end = found["end"] is not None
-        is_behind_items = is_end and _behind_items(text, begin, len(text)) == found.start()
-        if is_end and not (is_fold or is_behind_items):
-            continue
-        is_certain = found["own"] or is_behind_items or (is_end and text.find("<details", begin + 1, found.start()) < 0)
-        return found.start() if is_certain else _next_read_closely(text, begin, is_fold=is_fold)
+        if _is_beginning(found, begin, is_fold=is_fold):
+            return found.start()
+        if found.lastgroup not in ("line", "end") or (is_fold and found["end"]):
+            return _next_read_closely(text, begin, is_fold=is_fold)
     return None
+
+
+def _is_beginning(found: re.Match[str], begin: int, *, is_fold: bool) -> bool:
+    """Return whether a passage certainly begins at what was found behind the beginning of another one."""
+    if found["end"] is None:
+        return found["own"] is not None or (found["line"] is not None and not is_fold)
+    text, at = found.string, found.start()
+    is_behind_fold = is_fold and text.find("<details", begin + 1, at) < 0
+    return is_behind_fold or _behind_items(text, begin, len(text)) == at
 
 
 def _behind_items(text: str, begin: int, end: int) -> int | None:
@@ -251,7 +284,8 @@ def _next_read_closely(text: str, begin: int, *, is_fold: bool) -> int | None:
     message = PrintedBlocks()
     for at, line in _lines(text, _behind_own(text, begin)):
         found = _BOUNDARY.match(text, at)
-        if found and (found["own"] or (is_fold and found["end"])) and not message.holds(line):
+        begins = found and (found["own"] or found["end" if is_fold else "line"])
+        if begins and not message.holds(line):
             return at
         message.take(line)
     return None
@@ -260,7 +294,7 @@ def _next_read_closely(text: str, begin: int, *, is_fold: bool) -> int | None:
 def _behind_own(text: str, begin: int) -> int:
     """Return the end of the lines of katod's own with which a passage begins, its beginning if there are none."""
     found = _BOUNDARY.match(text, begin)
-    lines = _OWN_LINES.match(text, begin) if found and (found["own"] or found["end"]) else None
+    lines = _OWN_LINES.match(text, begin) if found and (found["own"] or found["end"] or found["line"]) else None
     return lines.end() if lines else begin
 
 
@@ -282,123 +316,11 @@ def _after_fence(fence: str, line: str) -> str:
     return "" if mark.startswith(fence) and written == mark else fence
 
 
-def _pieces(piece: str, speaker: str) -> Iterator[tuple[str, str]]:
-    """Yield a tool line and what follows it, each with who says it; any other piece is one."""
-    begin = _behind_items(piece, 0, len(piece))
-    end = len(piece) if begin is None else begin
-    name = _NAMED.match(piece, 0, end)
-    yield f"{speaker} {SIGN} {name[name.lastindex or 0]}" if name else speaker, piece[:end].rstrip("\n")
-    if words := piece[end:].strip("\n"):
-        yield speaker, words
-
-
-def _pieces_above(piece: str) -> Iterator[tuple[str, str]]:
-    """Yield the same of what stands above a transcript's first heading: katod's notes there, no person has said."""
-    for speaker, words in _pieces(piece, _NOTE):
-        parts = words.split("\n\n") if speaker == _NOTE else [words]
-        for is_own, alike in groupby(parts, lambda part: _NOTED.fullmatch(part.strip("\n")) is not None):
-            if text := "\n\n".join(alike).strip("\n"):
-                yield _OWN_NOTE if is_own else speaker, text
-
-
-def _next(before: _Heading, found: re.Match[str]) -> _Heading:
-    stamp = _STAMP.fullmatch(found[2] or "")
-    day, minute = (stamp[1] or before.day, stamp[2]) if stamp else (before.day, before.minute)
-    return _Heading(found[1], day, minute)
-
-
 def _without_heading(piece: str, end: int) -> str:
     """Return a passage without its heading's mark, speaker and time, and without words that are repeated below."""
     words, _, below = piece[end:].lstrip(" ·").partition("\n")
     below = below.strip("\n")
     return below if below and below.startswith(words.rstrip("…")) else f"{words}\n{below}".strip("\n")
-
-
-def _dated(read: Iterable[tuple[_Heading, str, str]], zone_name: str) -> Iterator[Passage]:
-    """Yield passages with their times: each may have been said until the next heading, or the hour after it.
-
-    The hour that comes twice where summer time ends is written alike both times.
-    """
-    zone = zone_of(zone_name)
-    waiting: list[Passage] = []
-    current = _Heading()
-    for heading, speaker, text in read:
-        time = _moment(heading, zone)
-        if heading is not current:
-            until = _moment(heading, zone, fold=1)
-            yield from (passage._replace(until=until) for passage in waiting)
-            waiting, current = [], heading
-        if text:
-            waiting.append(Passage(speaker, time, text))
-    yield from waiting
-
-
-def _moment(heading: _Heading, zone: tzinfo, fold: int = 0) -> str:
-    """Return the time of a heading, of a minute that comes twice the first or the second one.
-
-    Before the first heading, none is known.
-    """
-    if not heading.speaker:
-        return ""
-    try:
-        moment = datetime.fromisoformat(f"{heading.day}T{heading.minute or '00:00'}")
-    except ValueError:
-        return ""
-    return moment.replace(tzinfo=zone, fold=fold).isoformat()
-
-
-# -- pages of HTML, and JSONL -------------------------------------------------------------------------
-
-
-def page_about(text: str) -> TranscriptHead:
-    """Return the head of an HTML page; pages do not name their session."""
-    title, found = _PAGE_TITLE.search(text, 0, _PAGE_HEAD), _PAGE_ABOUT.search(text, 0, _PAGE_HEAD)
-    if found is None:
-        return TranscriptHead(title=unescape(title[1]) if title else "")
-    product, project, date, zone = (unescape(part or "") for part in found.groups())
-    return TranscriptHead(product, "", "", project, unescape(title[1]) if title else "", date, zone)
-
-
-def page_passages(text: str) -> Iterator[Passage]:
-    """Yield the passages of a page of HTML that katod wrote, in order, without its pictures and its list of prompts."""
-    head = page_about(text)
-    yield from _dated(_read_page(text, _Heading(day=head.date)), head.zone)
-
-
-def _read_page(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, str]]:
-    folds = list[str]()  # that are open, each with who says what is in it, if it is one of katod's
-    for piece in _PIECES.split(_PAGE_PROMPT_FOLD.sub(r"\1", _PAGE_SOURCE.sub(r"\1", text))):
-        if piece.startswith(_PROMPTS):
-            return
-        if found := _PAGE_SPEAKER.match(piece):
-            heading, folds = _next(heading, found), []
-        elif piece.startswith(_END):
-            del folds[-1:]
-        elif piece.startswith("<details"):
-            folds.append(_page_fold(piece, heading.speaker))
-        if speaker := next(filter(None, folds), heading.speaker):
-            begin = _PAGE_BETWEEN.match(piece) or found
-            read = _page_pieces(piece[begin.end() if begin else 0 :], speaker)
-            yield from ((heading, name, shown) for name, shown in read)
-
-
-def _page_fold(piece: str, speaker: str) -> str:
-    """Return who says what is in a fold of katod's that begins here, an empty string for any other one."""
-    if between := _PAGE_BETWEEN.match(piece):
-        return _named(between[1])
-    name = _PAGE_NAMED.match(piece) if speaker else None
-    return f"{speaker} {SIGN} {unescape(name[name.lastindex or 0])}" if name else ""
-
-
-def _page_pieces(piece: str, speaker: str) -> Iterator[tuple[str, str]]:
-    """Yield a tool line with its outcomes and what follows it, each with who says it; any other piece is one."""
-    tool = _PAGE_TOOL.match(piece)
-    parts = [(speaker, piece[tool.end() if tool else 0 :])]
-    if tool:
-        parts.insert(0, (f"{speaker.partition(f' {SIGN} ')[0]} {SIGN} {unescape(tool[1])}", tool[0]))
-    for name, part in parts:
-        if shown := unescape(_MARKUP.sub("", part)).strip():
-            yield name, shown
 
 
 def jsonl_event(line: bytes) -> Event | None:

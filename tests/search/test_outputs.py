@@ -10,7 +10,7 @@ from katod.agents import AGENTS
 from katod.errors import OutputError
 from katod.events import ASSISTANT_MESSAGE
 from katod.log import EventLog
-from katod.model import Options
+from katod.model import Options, SessionKey
 from katod.record.export import Stretch, render_all, replay
 from katod.search import outputs
 from katod.search.outputs import search_transcript
@@ -48,6 +48,30 @@ def test_every_form_of_a_transcript_is_searched(suffix):
 def test_words_have_to_be_in_one_passage():
     """They may be escaped there, but are not to be found in two messages."""
     assert _hits(GOLDEN / "plain-turn.md", "reloaded", "quantities") == []
+
+
+def test_a_prompt_on_a_page_is_found_once_as_it_looks_and_as_it_was_typed(tmp_path):
+    """Words that are only in its source are found there, and those that it shows are shown."""
+    path = tmp_path / "page.html"
+    prompt = (
+        '<div class="typed written"><details class="source"><summary>As typed</summary><div class="plain">'
+        "[the **pelican** &lt;x&gt;](https://x.example.com/walrus)</div></details>\n"
+        '<div class="shown"><p><a href="https://x.example.com/walrus">the <strong>pelican</strong> &lt;x&gt;</a></p></div></div>'
+    )
+    path.write_text(f'<!DOCTYPE html>\n<h2 class="speaker person"><a href="#m1">You</a></h2>\n{prompt}\n</main>\n')
+    for word in ("pelican", "the pelican", "<x>"):
+        assert _hits(path, word) == [("You", "the pelican <x>")]
+    for word in ("walrus", "**pelican**"):
+        assert _hits(path, word) == [("You", "[the **pelican** <x>](https://x.example.com/walrus)")]
+
+
+def test_a_recording_is_known_by_the_ledger(tmp_path):
+    """Without its front matter, it has speakers; a file that no ledger knows is notes."""
+    path = tmp_path / "talk.md"
+    path.write_text("## You · 10:00 · the pelican\n")
+    known = _file(path)._replace(key=SessionKey("claude", "s"))
+    found = [search_transcript(file, Query(["pelican"]))[1] for file in (known, _file(path))]
+    assert [hit.speaker for hits in found for hit in hits if hit] == ["You", "Note"]
 
 
 def test_escaped_words_are_found_as_they_are_shown(tmp_path):

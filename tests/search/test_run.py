@@ -179,7 +179,9 @@ def test_a_transcript_says_of_a_long_turn_only_when_it_began(world):
     """What was said hours later stands under the same heading: the time that is shown is the one that counts."""
     (world.home / "notes").mkdir()
     path = world.home / "notes" / "notes.md"
-    path.write_text('---\ntitle: "n"\ndate: 2026-01-01\n---\n\n## You · 10:00 · Go\n\n### Claude · 10:01\n\nneedle\n')
+    path.write_text(
+        '---\ntitle: "n"\ndate: 2026-01-01\nagent: zot\nsession: n\n---\n\n## You · 10:00 · Go\n\n### Claude · 10:01\n\nneedle\n'
+    )
     for minute, found in ((10, 1), (11, 1), (12, 0)):
         oldest = 1_767_225_600 + 36_000 + 60 * (minute - 10)  # from 10:00 on
         matches = Search(Query(["needle"]), Terms(oldest)).run(transcripts_below(path.parent))
@@ -307,7 +309,7 @@ def test_what_was_said_after_a_time_is_left_out(world):
     path = world.home / "notes" / "notes.md"
     path.parent.mkdir()
     path.write_text(
-        '---\ntitle: "n"\ndate: 2026-01-01\n---\n\n## You · 00:15 · a needle\n\n## You · 00:45 · a needle\n'
+        '---\ntitle: "n"\ndate: 2026-01-01\nagent: zot\nsession: n\n---\n\n## You · 00:15 · a needle\n\n## You · 00:45 · a needle\n'
     )
     places = [*_found(), *transcripts_below(path.parent)]
     for minutes, found in ((10, 0), (11, 1), (16, 2), (41, 3), (46, 4)):

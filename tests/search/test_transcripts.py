@@ -6,14 +6,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from katod import events as ev
-from katod.events import Event, SessionRef
+from katod.agents import AGENTS
 from katod.formats.text.mdtext import body, typed
-from katod.formats.transcript.html import Html
+from katod.formats.transcript.markdown import Markdown
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.search.spoken import is_said
-from katod.search.transcripts import TranscriptHead, about, jsonl_event, markdown_passages, page_passages, plain
+from katod.search.transcripts import TranscriptHead, about, jsonl_event, markdown_passages, plain
 from tests.documents import ROOT
 from tests.examples import examples
 from tests.looping import each
@@ -25,7 +24,11 @@ LINES = [
     " ```", "  ```", "   ```", "    ```", "- ```js", "1. ```", "> ```", "- a", "  - b", "1. x", "> x", "<pre>", "</pre>",
     "<!-- ```", "-->", "<div>", "</div>", "<details>", "<details><summary>x</summary>", "<summary>▸ <b>Bash</b>",
     "</details>", "- ▸ **Bash** `x`", "`<details>`", "a | b", "--- | ---", "    x", "=====", "<b>", "</b>", "`` ` ``",
+    "**You:** where?", "*10:30* came", "*10:30*", "* 3 tools to buy", "*3 tools · 5 s*", "*Recording stopped 10:00*",
+    "* Recording stopped working", "**You (Name):** x",
 ]  # fmt: skip
+# A transcript of katod's, up to its messages; without it, a file is a person's own.
+HEAD = '---\ntitle: "x"\nagent: claude-code\nsession: "s"\n---\n\n'
 MESSAGES = st.lists(st.sampled_from(LINES), min_size=1, max_size=8).map("\n".join)
 
 
@@ -75,7 +78,10 @@ def test_a_tool_is_a_passage_of_its_own(name):
 
 def test_headings_inside_of_code_begin_no_passage():
     """What stands in a fence is quoted."""
-    text = "## You · 10:00 · Look\n\n````text\n### Claude · 11:00\n```\n## You · 12:00\n````\n\n### Claude · 10:01\n\nYes.\n"
+    text = (
+        HEAD
+        + "## You · 10:00 · Look\n\n````text\n### Claude · 11:00\n```\n## You · 12:00\n````\n\n### Claude · 10:01\n\nYes.\n"
+    )
     assert [(p.speaker, p.text[:4]) for p in markdown_passages([text])] == [("You", "Look"), ("Claude", "Yes.")]
 
 
@@ -94,7 +100,7 @@ def test_nothing_in_a_message_ends_it_or_goes_on_behind_it(asked, said, told):
         f"## You · 10:01\n\nfirst\n\n{typed(asked)}\n\n### Claude · 10:02\n\nsecond\n\n{body(said)}\n\n"
         f"{fold}\n\nbehind\n\n- ▸ **Bash** `ls`\n\nlast\n\n## You · 10:03 · zebra\n"
     )
-    found = [(p.speaker, p.time, p.text.split("\n")[0][:6]) for p in markdown_passages([f"---\ntitle:\n---\n{text}"])]
+    found = [(p.speaker, p.time, p.text.split("\n")[0][:6]) for p in markdown_passages([HEAD + text])]
     assert [(speaker, begin) for speaker, _, begin in found] == [
         ("You", "first"), ("Claude", "second"), ("Task", found[2][2]), ("Claude", "behind"),
         ("Claude ▸ Bash", "- ▸ **"), ("Claude", "last"), ("You", "zebra"),
@@ -102,26 +108,22 @@ def test_nothing_in_a_message_ends_it_or_goes_on_behind_it(asked, said, told):
 
 
 def test_what_a_message_has_in_a_fold_belongs_to_it():
-    """What was pasted, and the rest of a long prompt, stand there as they were typed, also on a page."""
+    """What was pasted, and the rest of a long prompt, stand there as they were typed."""
     text = (
-        "## You · 10:00 · Look\n\nLook  \nat\n\n<details>\n<summary>▸ Pasted: 2 lines</summary>\n\n````text\n```\n## You\n"
+        f"{HEAD}## You · 10:00 · Look\n\nLook  \nat\n\n<details>\n<summary>▸ Pasted: 2 lines</summary>\n\n````text\n```\n## You\n"
         "````\n\n</details>\n\nand\n\n<details>\n<summary>▸ 1,022 lines more</summary>\n\n```text\nthe rest\n```\n\n"
         "</details>\n\n### Claude · 10:01\n\nYes.\n"
     )
     asked, answer = markdown_passages([text])
     assert asked.text.split() == ["Look", "at", "```", "##", "You", "and", "the", "rest"]
     assert (answer.speaker, answer.text) == ("Claude", "Yes.")
-    page = (
-        '<!DOCTYPE html>\n<h2 class="speaker person"><a href="#m1">You</a></h2>\n<div class="typed">Look</div>\n'
-        "<details>\n<summary>Pasted: 2 lines</summary>\n<pre>at</pre>\n</details>\n<p>and</p>\n"
-        "<details>\n<summary><b>Bash</b></summary>\n<pre>ls</pre>\n</details>\n"
-    )
-    assert [p.text.split() for p in page_passages(page)] == [["Look", "at", "and"], ["Bash", "ls"]]
 
 
 def test_what_a_person_writes_above_the_first_heading_is_a_note():
     """Without the title and the line about it; a file that has no heading of katod's is one as a whole."""
-    head = '---\ntitle: "x"\nagent: claude-code\ndate: 2026-02-10\n---\n\n# x\n\nClaude Code 2.1 · shop\n\n'
+    head = (
+        '---\ntitle: "x"\nagent: claude-code\nsession: "s"\ndate: 2026-02-10\n---\n\n# x\n\nClaude Code 2.1 · shop\n\n'
+    )
     text = f"{head}Mine.\n\n*Recording started 10:01*\n\n## You · 10:01 · Hello\n"
     assert [(p.speaker, p.time[11:16], p.text) for p in markdown_passages([text])] == [
         ("Note", "", "Mine."), ("You", "10:01", "Hello"),
@@ -166,7 +168,9 @@ def test_an_answer_with_a_sign_is_no_tool(sign):
     """After a fold or a line of a tool; only at the beginnings that katod prints is it one's."""
     fold = "<details>\n<summary>▸ <b>Bash</b> <code>ls</code></summary>\n\n```text\n**x**\n```\n\n</details>"
     for tool in (fold, "- ▸ **Bash** `ls`\n- ▸ **Bash** `ls`"):
-        speakers = [p.speaker for p in markdown_passages([f"### Claude\n\n{tool}\n\n## You\n\n{fold}\n\n{sign}\n"])]
+        speakers = [
+            p.speaker for p in markdown_passages([f"{HEAD}### Claude\n\n{tool}\n\n## You\n\n{fold}\n\n{sign}\n"])
+        ]
         assert speakers[-2:] == ["You ▸ Bash", "You"]
 
 
@@ -177,7 +181,7 @@ def test_the_end_of_a_fold_of_tool_lines_is_said_by_nobody(last, said):
     lines = f"- ▸ **Bash** `ls`\n- ▸ {last}"
     fold = f"<details>\n<summary>▸ <b>2 more</b> Bash, Read</summary>\n\n{lines}\n\n</details>"
     for tools in (f"{lines}\n\n{fold}", lines, f"{fold}\n\n{lines}"):
-        text = f"### Claude\n\n{tools}\n\n{body(said)}\n\n## You · Hi\n"
+        text = f"{HEAD}### Claude\n\n{tools}\n\n{body(said)}\n\n## You · Hi\n"
         found = list(markdown_passages([text]))
         assert [(p.speaker, p.text) for p in found if is_said(p.speaker)] == [
             *([("Claude", body(said))] if said else []), ("You", "Hi"),
@@ -187,19 +191,19 @@ def test_the_end_of_a_fold_of_tool_lines_is_said_by_nobody(last, said):
 
 def test_a_thought_is_not_said():
     """Whatever is emphasised in it."""
-    text = "### Claude\n\n<details>\n<summary>▸ Thinking</summary>\n\n> **Planning**\n\n</details>\n\nDone.\n"
+    text = HEAD + "### Claude\n\n<details>\n<summary>▸ Thinking</summary>\n\n> **Planning**\n\n</details>\n\nDone.\n"
     assert [p.speaker for p in markdown_passages([text])] == ["Claude ▸ Thinking", "Claude"]
 
 
 def test_what_katod_says_of_the_recording_is_no_passage():
     """Marks and footers are left out; emphasis of a message stays."""
-    text = "## You · Look\n\n*at this*\n\n*Recording stopped 03:44*\n"
+    text = HEAD + "## You · Look\n\n*at this*\n\n*Recording stopped 03:44*\n"
     assert [p.text for p in markdown_passages([text])] == ["Look\n*at this*"]
 
 
 def test_a_fold_in_a_message_splits_nothing():
     """Only a fold with katod's sign is one of a tool."""
-    text = "## You · Look\n\n<details>\n<summary>mine</summary>\n\na\n\nb\n"
+    text = HEAD + "## You · Look\n\n<details>\n<summary>mine</summary>\n\na\n\nb\n"
     assert [p.text[:4] for p in markdown_passages([text])] == ["Look"]
 
 
@@ -211,7 +215,7 @@ def test_a_passage_may_have_been_said_until_the_next_heading():
 
 def test_a_minute_that_comes_twice_is_either():
     """Where summer time ends, a passage may have been said an hour later than its heading and the next one say."""
-    head = '---\ntitle: "x"\nagent: claude-code\ndate: 2026-10-25\n---\n\n# x\n\nClaude Code · 2026-10-25 01:00 '
+    head = '---\ntitle: "x"\nagent: claude-code\nsession: "s"\ndate: 2026-10-25\n---\n\n# x\n\nClaude Code · 2026-10-25 01:00 '
     text = f"{head}(Europe/Berlin)\n\n## You · 02:30 · Hello\n\n### Claude · 02:31\n\nHi.\n"
     assert [(p.time, p.until) for p in markdown_passages([text])] == [
         ("2026-10-25T02:30:00+02:00", "2026-10-25T02:31:00+01:00"), ("2026-10-25T02:31:00+02:00", ""),
@@ -225,76 +229,18 @@ def test_a_head_that_is_not_katods_says_nothing():
 
 def test_what_a_person_writes_belongs_to_the_passage_around_it():
     """Notes in a transcript are found, too."""
-    text = "## You · Hello\n\nMy note: buy milk.\n"
+    text = HEAD + "## You · Hello\n\nMy note: buy milk.\n"
     assert [p.text for p in markdown_passages([text])] == ["Hello\nMy note: buy milk."]
 
 
 def test_a_transcript_without_times_has_passages_without_times():
     """A date that is missing or wrong gives no time."""
-    assert [p.time for p in markdown_passages(["## You · Hello\n"])] == [""]
+    assert [p.time for p in markdown_passages([HEAD + "## You · Hello\n"])] == [""]
 
 
 def test_markdown_is_shown_without_its_escapes():
     """Escapes, entities and tags are not what was said."""
     assert plain(r"a\_b &lt;c&gt; <b>Bash</b> \<div>") == "a_b <c> Bash <div>"
-
-
-def test_pages_of_html_have_passages_too():
-    """Speaker, time and words are those of the Markdown."""
-    page = (
-        '<!DOCTYPE html>\n<p class="about">Claude Code · shop · 2026-03-02 10:00 (Europe/Berlin)</p>\n'
-        '<h2 class="speaker person" id="m1"><a href="#m1">You</a><time>10:00</time></h2>\n<div class="typed">a &lt; b</div>\n'
-        '<h3 class="speaker">Claude<span class="model">opus</span><time>2026-03-03 10:01</time></h3>\n<p>Yes,\nit <i>is</i>.</p>\n'
-    )
-    assert [(p.speaker, p.time[:16], p.text) for p in page_passages(page)] == [
-        ("You", "2026-03-02T10:00", "a < b"),
-        ("Claude", "2026-03-03T10:01", "Yes,\nit is."),
-    ]
-
-
-@each(
-    "asked", ["Feed the **pelican**", "# Plan\n\n- the `pelican`\n- a &lt; b", "```\n</details>\n```\nof the pelican"]
-)
-def test_a_prompt_in_markdown_is_one_passage_of_a_page(asked):
-    """As it is shown there, and not a second time as it was typed; what follows is said by who says it."""
-    metadata, printer = SessionMetadata(SessionKey("claude", "s")), Html(Options(time_zone="UTC"))
-    said = ((ev.USER_MESSAGE, asked), (ev.ASSISTANT_MESSAGE, "The **pelican** is fed."), (ev.USER_MESSAGE, "Thanks"))
-    events = [
-        Event(f"claude:s:{n}", kind, SessionRef("claude", "s"), {"text": text}, {}, f"2026-03-02T09:0{n}:00.000Z")
-        for n, (kind, text) in enumerate(said)
-    ]
-    page = printer.head(metadata, "2026-03-02T09:00:00Z") + "".join(printer.event(one, metadata) for one in events)
-    assert "As typed" in page
-    found = [(p.speaker, p.text) for p in page_passages(page) if "pelican" in p.text or "typed" in p.text]
-    assert [speaker for speaker, _ in found] == ["You", "Claude"]
-    assert "As typed" not in found[0][1]
-
-
-def test_what_a_tool_was_given_on_a_page_is_said_by_nobody():
-    """Nor is what it returned, or a thought; what follows a fold or a tool line is the agent's again."""
-    page = (
-        '<!DOCTYPE html>\n<h3 class="speaker">Claude<time>10:00</time></h3>\n<p>first</p>\n<details>\n<summary><b>Agent</b> '
-        "<i>x</i></summary>\n<pre>given</pre>\n<h4>returned</h4>\n<details>\n<summary>y</summary>\n<p>deep</p>\n</details>\n"
-        "<p>still</p>\n</details>\n<p>second</p>\n<details>\n<summary>Thinking</summary>\n<h4>a</h4>\n</details>\n"
-        '<div class="tool"><b>Bash</b> <code>ls</code></div>\n<div class="outcome">1 line</div>\n<p>third</p>\n'
-        '<details>\n<summary><b>2 more</b> Read</summary>\n<div class="tool"><b>Read</b> a.py</div>\n</details>\n'
-        "<details>\n<summary>mine</summary>\n<h4>own</h4>\n</details>\n<p>last</p>\n"
-        '<details class="between">\n<summary><b>Task</b> z</summary>\n<h4>report</h4>\n</details>\n<p>end</p>\n'
-    )
-    found = [(p.speaker, p.text) for p in page_passages(page)]
-    said = [text for speaker, text in found if speaker == "Claude"]
-    assert [" ".join(text.split()) for text in said] == ["first", "second", "third", "mine", "own", "last", "end"]
-    assert {speaker for speaker, _ in found} == {
-        "Claude", "Claude ▸ Agent", "Claude ▸ Thinking", "Claude ▸ Bash", "Claude ▸ 2 more", "Claude ▸ Read", "Task",
-    }  # fmt: skip
-
-
-def test_the_page_that_katod_prints_is_of_this_form():
-    """The head of a page is found by its printer's own words."""
-    metadata = SessionMetadata(SessionKey("claude", "s"))
-    head = Html(Options(time_zone="Europe/Berlin")).head(metadata, "2026-03-02T09:00:00Z")
-    page = head + '<h2 class="speaker person" id="m1"><a href="#m1">You</a><time>10:00</time></h2>\n<p>Hello</p>'
-    assert [p.time[:16] for p in page_passages(page)] == ["2026-03-02T10:00"]
 
 
 def test_a_line_that_is_no_event_is_none():
@@ -313,3 +259,161 @@ def test_passages_are_the_same_however_the_text_comes(path):
     for size in (1, 2, 7):
         rest = ["".join(lines[at : at + size]) for at in range(0, len(lines), size)]
         assert list(markdown_passages([text[:begin], *rest])) == whole
+
+
+# What a transcript prints besides what was said: marks, footers and times, ends of folds, and the folds of a prompt.
+UNSAID = re.compile(
+    r"\*(?:Recording (?:started|stopped)|\d[\d,]* (?:tools?|files?)\b)[^*]*\*|\*(?:[\d-]{10} )?\d\d:\d\d\*|</?details>"
+    r"|<summary>▸ (?:Pasted: )?[\d,]+ lines?(?: more)?</summary>|`{3,}(?:text)?"
+)
+LABEL = re.compile(r"^(?:### .*|## You(?: · (?:[\d-]{10} )?\d\d:\d\d)?(?: · |$)|\*\*You(?: \(.*?\))?:\*\* )")
+BETWEEN = re.compile(r"<summary>▸ <b>[^<]+</b> ·")
+
+
+@each("path", sorted(GOLDEN.parent.glob("*/*.md")))
+def test_nothing_that_stands_in_a_transcript_is_lost(path):
+    """Each line is in a passage, whatever agent it is of; only marks, footers and labels are left out."""
+    text = path.read_text()
+    found = "\n".join(passage.text for passage in markdown_passages([text]))
+    below = text.split("\n---\n", 1)[1].lstrip("\n").split("\n", 3)[3]
+    lines = (BETWEEN.sub("", LABEL.sub("", line)).rstrip("…") for line in below.split("\n"))
+    assert [line for line in lines if line.strip() not in found and not UNSAID.fullmatch(line)] == []
+
+
+@examples(100, 3000)
+@given(text=MESSAGES, head=st.sampled_from(["", "---\ntitle: mine\nagent: me\n---\n\n# T\n\n"]))
+@example(
+    head="", text="*10:30* Dentist\n\n*3 tools to buy:* rake\n\n**You:** asked\n\n*Recording stopped 10:00*\n\n*10:30*"
+)
+@example(head="", text="### Shopping\n\n- ▸ **Bash** `x`\n\n### Claude · 10:30\n\n## You · 10:31\n\n---\ntitle: x\n---")
+def test_nothing_in_a_file_of_ones_own_is_lost_and_all_of_it_is_a_note(head, text):
+    """Whatever it looks like: katod has not written it."""
+    found = list(markdown_passages([f"{head}{text}\n"]))
+    lines = "\n".join(p.text for p in found).split("\n")
+    assert list(filter(None, lines)) == list(filter(None, f"{head}{text}".split("\n")))
+    assert {(p.speaker, p.time) for p in found} <= {("Note", "")}
+
+
+@examples(60, 3000)
+@given(asked=MESSAGES, said=MESSAGES)
+@example(asked="x", said="```\n**You:** where?\n\n*10:30*\n\n*3 tools · 5 s*\n```\n\n* 3 tools to buy\n* b")
+@example(asked="* a\n**You:** b", said="- ```\n\n  x\n\n*10:30*\n")
+@example(asked="<pre>\n\n*10:30*\n</pre>", said="<!--\n\n**You:** x\n\n*Recording stopped 10:00*\n-->")
+def test_nothing_in_a_message_is_lost(asked, said):
+    """Whatever in it looks like a line of katod's, it is said by who said it."""
+    typed_words, words = f"a\n\n{typed(asked)}".strip("\n"), f"b\n\n{body(said)}".strip("\n")
+    text = f"{HEAD}## You · 10:01\n\n{typed_words}\n\n### Claude · 10:02\n\n{words}\n\n*3 tools · 5 s*\n"
+    found = [(p.speaker, p.text) for p in markdown_passages([text])]
+    assert found == [("You", typed_words), ("Claude", words)]
+
+
+def test_an_answer_is_the_users():
+    """What names its question, and what follows it, is the agent's; a note of katod's is said by nobody."""
+    text = (GOLDEN / "ask-user-question.md").read_text()
+    found = [(p.speaker, p.text) for p in markdown_passages([text])]
+    assert [text for speaker, text in found if speaker == "You"][1:] == [
+        "SQLite", "Card, Cash, on delivery", r"user_sessions, as \*everywhere\* else",
+    ]  # fmt: skip
+    assert found[-1] == ("Claude", "SQLite, card and cash, table `user_sessions`.")
+    assert ("Claude", "Name") in found
+
+
+@each("note", ["Error: overloaded", "Model: a → b", "Interrupted", "Title: x", "Context compacted"])
+def test_what_katod_notes_below_a_heading_is_said_by_nobody(note):
+    """What was said before and after it is another passage; in code, or within a line, it is said."""
+    text = f"{HEAD}## You · 10:00 · Go on\n\n*{note}*\n\n### Claude · 10:01\n\na\n\n```\n\n*{note}*\n```\n\n*{note}*\n\nb\n"
+    assert [(p.speaker, p.text) for p in markdown_passages([text])] == [
+        ("You", "Go on"), ("▸ Note", f"*{note}*"), ("Claude", f"a\n\n```\n\n*{note}*\n```"), ("▸ Note", f"*{note}*"), ("Claude", "b"),
+    ]  # fmt: skip
+
+
+def test_what_a_mark_stands_between_is_one_passage():
+    """Words before and after a mark, a time or a footer are under one heading."""
+    text = f"{HEAD}### Claude · 10:01\n\na\n\n*10:30*\n\nb\n\n*1 tool*\n\n*Recording stopped 10:31 · 7 tokens*\n\nc\n"
+    assert [p.text for p in markdown_passages([text])] == ["a\n\nb\n\nc"]
+
+
+@each("said", ["- a\n- b\n\n  c\n\n- d", "* a", "+ a", "-", "-- x", "--- x", "1. a", "- [ ] a"])
+@each("lines", ["- ▸ **Read** `a.py`", "- ▸ **Bash** `ls`\n  - failed: x\n  - y"])
+def test_an_answer_that_begins_with_a_list_is_the_agents(lines, said):
+    """Tool lines go on only with further ones, and with what is indented below one."""
+    text = f"{HEAD}### Claude · 10:01\n\n- ▸ **Read** `b.py`\n{lines}\n\n{body(said)}\n\n*2 tools · 1 s*\n"
+    *tools, answer = markdown_passages([text])
+    assert [p.text for p in tools] == ["- ▸ **Read** `b.py`", lines]
+    assert (answer.speaker, answer.text, is_said(answer.speaker)) == ("Claude", body(said), True)
+
+
+@each("title", ["Move it to 07:30 (EST)", "x · 2026-11-20 07:30 (EST)", "Claude Code · 2026-11-20 07:30 (EST)"])
+@each("more", ["", "Mine: 08:00 (EST)\n\n"])
+def test_the_zone_is_never_that_of_a_title(title, more):
+    """It is in the line below; a person may have written above that."""
+    line = "Claude Code 2.1 · shop · 2026-11-20 21:00 (Europe/Berlin)\n"
+    head = f'---\ntitle: "{title}"\nagent: claude-code\nsession: "s"\n---\n\n# {title}\n\n'
+    said = f"\n## You · 21:00 · {title}\n"
+    assert about(f"{head}{more}{line}{said}").zone == "Europe/Berlin"
+    assert about(f"{head}{said}").zone == ""
+
+
+@each("title", ['Say "hi" in C:\\new', "\\", '"', 'a\\"b', "x: y", "plain"])
+def test_a_title_is_as_it_was_before_it_was_quoted(title):
+    """Whatever is in it; a person may quote in another way."""
+    metadata = SessionMetadata(SessionKey("claude", "s"))
+    metadata.names = metadata.names._replace(own=title)
+    assert about(Markdown(Options()).head(metadata, "")).title == title
+    for quoted in (title if title == "plain" else "'x'", '"C:\\x"'):
+        assert about(f"---\ntitle: {quoted}\n---\n").title == quoted.strip("'\"")
+
+
+def test_a_heading_of_a_person_is_no_speaker():
+    """In a transcript, only labels of agents are; what stands below another one belongs to the passage around it."""
+    text = f"{HEAD}### Claude · 10:01\n\n- ▸ **Bash** `ls`\n\n### Remember · 10:30\n\nmine\n\nMoved.\n"
+    assert [(p.speaker, p.time, p.text) for p in markdown_passages([text])][1:] == [
+        ("Claude", "", "### Remember · 10:30\n\nmine\n\nMoved."),
+    ]
+
+
+@each("agent", sorted(AGENTS))
+def test_each_agent_is_known_by_its_label(agent):
+    """Whatever model it uses."""
+    text = f"{HEAD}### {AGENTS[agent].label} · opus-4-6 · 10:01\n\nHi.\n"
+    assert [(p.speaker, p.text) for p in markdown_passages([text])] == [(AGENTS[agent].label, "Hi.")]
+
+
+def test_a_recording_whose_head_was_edited_is_one():
+    """The ledger knows it: without front matter, its speakers are still those of its headings."""
+    text = "Mine.\n\n## You · Hello\n\n### Claude\n\nHi.\n"
+    assert [p.speaker for p in markdown_passages([text], is_recording=True)] == ["Note", "You", "Claude"]
+
+
+def test_a_prompt_that_is_a_time_is_a_prompt():
+    """Some agents have no times; below a heading that says only a time, there are always words or pictures."""
+    head = '---\ntitle: "x"\ndate: 2026-11-20\nagent: cursor\nsession: "s"\n---\n\n'
+    said = "## You · 19:16 · Move\n\n## You · 07:30\n\n### Cursor\n\nMoved.\n\n## You · 2026-11-21 09:15\n\n*Interrupted*\n\n"
+    text = f"{head}{said}## You · 20:00\n\n*image: a.png*\n"
+    assert [(p.speaker, p.time[:16], p.text) for p in markdown_passages([text])] == [
+        ("You", "2026-11-20T19:16", "Move"), ("You", "2026-11-20T19:16", "07:30"),
+        ("Cursor", "2026-11-20T19:16", "Moved."), ("You", "2026-11-20T19:16", "2026-11-21 09:15"),
+        ("▸ Note", "2026-11-20T19:16", "*Interrupted*"), ("You", "2026-11-20T20:00", "*image: a.png*"),
+    ]  # fmt: skip
+
+
+def test_the_zone_is_never_that_of_a_message():
+    """Nothing below the first heading is about the transcript."""
+    line = "Claude Code 2.1 · 2026-11-20 07:30 (EST)"
+    assert about(f"{HEAD}# x\n\nClaude Code 2.1 · shop\n\n## You · Look\n\nLook\n\n{line}\n").zone == ""
+
+
+@each("line", ["*Error: x*", "*Interrupted*"])
+def test_what_reads_like_a_note_in_a_report_belongs_to_it(line):
+    """Words between agents go on until their fold ends."""
+    fold = f"<details>\n<summary>▸ <b>Task</b> · x</summary>\n\na\n\n{line}\n\nb\n\n</details>"
+    text = f"{HEAD}### Claude\n\nGo.\n\n{fold}\n\nDone.\n"
+    assert [(p.speaker, p.text.split("\n\n")[1:]) for p in markdown_passages([text])] == [
+        ("Claude", []), ("Task", ["a", line, "b"]), ("Claude", []),
+    ]  # fmt: skip
+
+
+def test_a_line_of_ones_own_below_the_title_is_not_about_the_transcript():
+    """Although it begins with the agent's product."""
+    text = f"{HEAD}# x\n\nClaude Code rocks\n\n## You · Look\n"
+    assert [p.text for p in markdown_passages([text])] == ["Claude Code rocks", "Look"]

@@ -1,0 +1,40 @@
+"""The lines of katod's own between the messages of a Markdown transcript, in the exact forms in which it prints them.
+
+A message has none of the marks, footers, times and answers, as `formats.text.ownlines` disarms what reads like one; it
+may have a line that reads like a note. Pure.
+"""
+
+import re
+from typing import Final
+
+from katod.formats.text.ownlines import MARKS
+
+_NUMBER: Final = r"\d[\d,]*"
+_STAMP: Final = r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d"
+_REFUSED: Final = "refused"  # the one mark that goes on with words
+_USED: Final = rf"(?: · {_NUMBER} tokens)?(?: · \$\d+\.\d+)?"
+_MARK: Final = "|".join(re.escape(mark) for kind, mark in MARKS.items() if kind != _REFUSED)
+_TOOLS: Final = rf"{_NUMBER} tools?"
+_FILES: Final = rf"{_NUMBER} files?(?: \(\+\d+ −\d+\))?"  # noqa: RUF001 - the minus sign is meant
+_COUNTS: Final = rf"(?: · {_NUMBER} commits?)?(?: · (?:\d+ s|\d+ min|\d+ h(?: \d+ min)?))?(?: · {_NUMBER} tokens)?"
+_WORDS: Final = r"(?:\\.|[^*\\\n])++"  # of others: an asterisk in them is escaped
+_MARK_LINE: Final = (
+    rf"\*(?:(?:{_MARK})(?: {_STAMP})?{_USED}|{re.escape(MARKS[_REFUSED])}{_WORDS}|{_STAMP}"
+    rf"|(?:{_TOOLS}(?: · {_FILES})?|{_FILES}){_COUNTS})\*$"
+)
+_NOTE_LINE: Final = (
+    rf"\*(?:(?:Error|Model|Title): {_WORDS}|Interrupted|Plan accepted"
+    rf"|Context compacted(?:(?: from|:) {_NUMBER}(?: → {_NUMBER})? tokens)?"
+    rf"|Conversation (?:rewound|cleared: a new session begins)|Messages taken back"
+    rf"|{_NUMBER} turns? rolled back)\*$"
+)
+_KEY: Final = r"(?:\\.|[^*\\\n])+"
+_ANSWER_LINE: Final = rf"\*\*You(?: \({_KEY}\))?:\*\*(?: [^\n]*)?$"
+# Such a line, behind a blank one.
+OWN_LINE: Final = rf"(?<=\n\n)(?:{_MARK_LINE}|{_NOTE_LINE}|{_ANSWER_LINE})"
+PRINTED: Final = re.compile(
+    rf"(?P<mark>{_MARK_LINE})|(?P<note>{_NOTE_LINE})|\*\*You(?: \((?P<key>{_KEY})\))?:\*\*(?: (?P<answer>[^\n]*))?$",
+    re.MULTILINE,
+)
+# A line that is emphasised as a whole: above the first heading, so katod prints what the agent notes, in any words.
+NOTED: Final = re.compile(rf"\*(?![*\s]){_WORDS}(?<!\s)\*")

@@ -1,0 +1,173 @@
+"""Pages of HTML taken apart into passages."""
+
+import re
+
+import pytest
+
+from katod import events as ev
+from katod.events import Event, SessionRef
+from katod.formats.transcript.html import Html
+from katod.metadata import SessionMetadata
+from katod.model import Options, SessionKey
+from katod.record.export import render_all
+from katod.search.pages import page_about, page_passages
+from katod.search.spoken import is_said
+from katod.search.transcripts import markdown_passages
+from tests.golden.cases import PLAIN, cases
+from tests.looping import each
+
+
+def test_pages_of_html_have_passages_too():
+    """Speaker, time and words are those of the Markdown."""
+    page = (
+        '<!DOCTYPE html>\n<p class="about">Claude Code · shop · 2026-03-02 10:00 (Europe/Berlin)</p>\n'
+        '<h2 class="speaker person" id="m1"><a href="#m1">You</a><time>10:00</time></h2>\n<div class="typed">a &lt; b</div>\n'
+        '<h3 class="speaker">Claude<span class="model">opus</span><time>2026-03-03 10:01</time></h3>\n<p>Yes,\nit <i>is</i>.</p>\n'
+    )
+    assert [(p.speaker, p.time[:16], p.text) for p in page_passages(page)] == [
+        ("You", "2026-03-02T10:00", "a < b"),
+        ("Claude", "2026-03-03T10:01", "Yes,\nit is."),
+    ]
+
+
+@each(
+    "asked", ["Feed the **pelican**", "# Plan\n\n- the `pelican`\n- a &lt; b", "```\n</details>\n```\nof the pelican"]
+)
+def test_a_prompt_in_markdown_is_one_passage_of_a_page(asked):
+    """As it is shown there, and not a second time as it was typed; what follows is said by who says it."""
+    metadata, printer = SessionMetadata(SessionKey("claude", "s")), Html(Options(time_zone="UTC"))
+    said = ((ev.USER_MESSAGE, asked), (ev.ASSISTANT_MESSAGE, "The **pelican** is fed."), (ev.USER_MESSAGE, "Thanks"))
+    events = [
+        Event(f"claude:s:{n}", kind, SessionRef("claude", "s"), {"text": text}, {}, f"2026-03-02T09:0{n}:00.000Z")
+        for n, (kind, text) in enumerate(said)
+    ]
+    page = printer.head(metadata, "2026-03-02T09:00:00Z") + "".join(printer.event(one, metadata) for one in events)
+    assert "As typed" in page
+    found = [(p.speaker, p.text) for p in page_passages(page) if "pelican" in p.text or "typed" in p.text]
+    assert [speaker for speaker, _ in found] == ["You", "Claude"]
+    assert "As typed" not in found[0][1]
+
+
+def test_what_a_tool_was_given_on_a_page_is_said_by_nobody():
+    """Nor is what it returned, or a thought; what follows a fold or a tool line is the agent's again."""
+    page = (
+        '<!DOCTYPE html>\n<h3 class="speaker">Claude<time>10:00</time></h3>\n<p>first</p>\n<details>\n<summary><b>Agent</b> '
+        "<i>x</i></summary>\n<pre>given</pre>\n<h4>returned</h4>\n<details>\n<summary>y</summary>\n<p>deep</p>\n</details>\n"
+        "<p>still</p>\n</details>\n<p>second</p>\n<details>\n<summary>Thinking</summary>\n<h4>a</h4>\n</details>\n"
+        '<div class="tool"><b>Bash</b> <code>ls</code></div>\n<div class="outcome">1 line</div>\n<p>third</p>\n'
+        '<details>\n<summary><b>2 more</b> Read</summary>\n<div class="tool"><b>Read</b> a.py</div>\n</details>\n'
+        "<details>\n<summary>mine</summary>\n<h4>own</h4>\n</details>\n<p>last</p>\n"
+        '<details class="between">\n<summary><b>Task</b> z</summary>\n<h4>report</h4>\n</details>\n<p>end</p>\n'
+    )
+    found = [(p.speaker, p.text) for p in page_passages(page)]
+    said = [text for speaker, text in found if speaker == "Claude"]
+    assert [" ".join(text.split()) for text in said] == ["first", "second", "third", "mine own", "last", "end"]
+    assert {speaker for speaker, _ in found} == {
+        "Claude", "Claude ▸ Agent", "Claude ▸ Thinking", "Claude ▸ Bash", "Claude ▸ 2 more", "Claude ▸ Read", "Task",
+    }  # fmt: skip
+
+
+def test_the_page_that_katod_prints_is_of_this_form():
+    """The head of a page is found by its printer's own words."""
+    metadata = SessionMetadata(SessionKey("claude", "s"))
+    head = Html(Options(time_zone="Europe/Berlin")).head(metadata, "2026-03-02T09:00:00Z")
+    page = head + '<h2 class="speaker person" id="m1"><a href="#m1">You</a><time>10:00</time></h2>\n<p>Hello</p>'
+    assert [p.time[:16] for p in page_passages(page)] == ["2026-03-02T10:00"]
+
+
+def _printed(*said, **more):
+    """Return the page of events, each of a kind and with a payload."""
+    metadata, printer = SessionMetadata(SessionKey("claude", "s")), Html(Options(time_zone="UTC"))
+    metadata.names = metadata.names._replace(**more)
+    events = [
+        Event(f"claude:s:{n}", kind, SessionRef("claude", "s"), payload, {}, f"2026-03-02T09:{n:02}:00.000Z")
+        for n, (kind, payload) in enumerate(said)
+    ]
+    head = printer.head(metadata, "2026-03-02T09:00:00Z")
+    return head + "".join(printer.event(one, metadata) for one in events) + printer.pause() + printer.end()
+
+
+def _words(text):
+    return set(re.findall(r"[^\W\d_]{2,}", text))
+
+
+@pytest.mark.breaks  # some sessions are damaged
+@each("case", [case for case in cases() if case.name != "aborted-turn"])  # there is an empty list on that page
+def test_a_page_says_what_the_markdown_says(case):
+    """Whatever agent it is of, the same speakers say at the same times what stands in the other form, too."""
+    pages = [p for p in page_passages("".join(render_all(case.events(), "html", PLAIN))) if is_said(p.speaker)]
+    others = [p for p in markdown_passages([case.golden(".md").read_text()]) if is_said(p.speaker)]
+    assert [(p.speaker, p.time) for p in pages] == [(p.speaker, p.time) for p in others]
+    for page, other in zip(pages, others, strict=True):
+        assert _words(page.text) <= _words(other.text)
+
+
+def test_a_prompt_with_something_pasted_is_one_passage():
+    """What stands before, in and behind what was pasted, and what is attached, as it looks and as it was typed."""
+    typed, pasted, more = "Look **here**", "</details>\n# log\nx", "What comes **before** it?"
+    start = len(typed) + 1
+    payload = {
+        "text": f"{typed}\n{pasted}\n{more}", "pasted": [[start, start + len(pasted)]],
+        "attachments": [{"type": "file", "name": "a.ts"}],
+    }  # fmt: skip
+    asked, answer = page_passages(_printed((ev.USER_MESSAGE, payload), (ev.ASSISTANT_MESSAGE, {"text": "Yes."})))
+    assert asked.text.split() == ["Look", "here", *pasted.split(), *more.replace("*", "").split(), "file:", "a.ts"]
+    assert asked.source.split() == [*payload["text"].split(), "file:", "a.ts"]
+    assert (asked.speaker, answer.speaker, answer.text) == ("You", "Claude", "Yes.")
+
+
+def test_all_parts_of_a_prompt_as_typed_are_found_once():
+    """Addresses of links, paths of pictures, comments, tags, and what stands behind a fence."""
+    text = (
+        "# Plan\n\nFix [it](https://x.example.com/walrus) and `<x>`:\n\n<pelican size='heron'>\n</pelican>\n\n<!-- ibis -->\n\n"
+        "![stork](img/egret.png)\n\n```toucan\ncode\n```\n\n- a **kiwi**bird &amp;"
+    )
+    (asked,) = page_passages(_printed((ev.USER_MESSAGE, {"text": text})))
+    assert asked.source == text
+    assert "kiwibird &" in asked.text
+    assert not _words(asked.text) & {"walrus", "egret", "toucan"}
+
+
+def test_a_prompt_that_looks_like_nothing_is_found():
+    """As it was typed."""
+    (asked,) = page_passages(_printed((ev.USER_MESSAGE, {"text": "[](https://x.example.com/walrus)"})))
+    assert "walrus" in (asked.text or asked.source)
+
+
+def test_an_answer_on_a_page_is_the_users():
+    """What names its question, and what follows it, is the agent's; choices are words of their own."""
+    asked = {
+        "decisionId": "c:1",
+        "decisionKey": "Name",
+        "prompt": "Which?",
+        "options": [{"label": "a"}, {"label": "b"}],
+    }
+    other = {"decisionId": "c:2", "decisionKey": "Size", "prompt": "How?", "options": []}
+    page = _printed(
+        (ev.USER_MESSAGE, {"text": "Ask"}), (ev.DECISION_PROMPT, asked), (ev.DECISION_PROMPT, other),
+        (ev.DECISION_RESPONSE, {"decisionId": "c:1", "selections": ["a"], "freeText": "You: **all** <b>"}),
+        (ev.ASSISTANT_MESSAGE, {"text": "Done."}),
+    )  # fmt: skip
+    assert [(p.speaker, p.text.split()) for p in page_passages(page)][1:] == [
+        ("Claude", ["Which?", "a", "b", "How?", "Name"]), ("You", ["a", "·", "You:", "**all**", "<b>"]), ("Claude", ["Done."]),
+    ]  # fmt: skip
+
+
+def test_what_katod_notes_on_a_page_is_said_by_nobody():
+    """An error, another model, what a turn did; also above the first heading. Marks and times are left out."""
+    page = _printed(
+        (ev.ERROR, {"message": "overloaded"}), (ev.USER_MESSAGE, {"text": "Go"}), (ev.ERROR, {"message": "lost"}),
+        (ev.CONFIG_CHANGE, {"what": "model", "before": "a", "after": "b"}),
+        (ev.TOOL_CALL, {"toolCallId": "1", "name": "Bash", "family": "execute", "input": {"command": "ls"}}), (ev.ASSISTANT_MESSAGE, {"text": "Done."}),
+    )  # fmt: skip
+    found = [(p.speaker, p.text) for p in page_passages(page)]
+    assert found == [
+        ("▸ Note", "Error: overloaded"), ("You", "Go"), ("▸ Note", "Error: lost\n\nModel: a → b"), ("Claude ▸ Bash", "Bash ls"),
+        ("Claude", "Done."), ("▸ Note", "1 tool · 4 min"),
+    ]  # fmt: skip
+
+
+def test_the_head_of_a_page_with_a_star_and_labels_is_read():
+    """They stand behind the date and the zone."""
+    head = page_about(_printed(starred=True, labels=("bug", "a b")))
+    assert (head.agent, head.date, head.zone) == ("Claude Code", "2026-03-02", "UTC")
