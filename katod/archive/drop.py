@@ -92,6 +92,21 @@ class ListedFile(NamedTuple):
         is_katods = is_its_own and self.form in FORMATS and FORMATS[self.form].is_printed(head)
         return "" if is_katods else NO_COPY
 
+    def may_be_there(self, others: Container[str]) -> bool:
+        """Return whether its copy is there, or may be. Raises OSError if that cannot be read.
+
+        Of a format that does not say whose it is, any file that katod printed may be: the list may be older than it.
+        """
+        if self.name == INDEX:
+            return os.path.lexists(self.path)
+        try:
+            head, _ = ends_at(self.root, self.place.parts)
+        except TargetRefused:
+            return False
+        if names_its_session(self.form, head):
+            return not self.why_it_stays(others)
+        return self.name not in others and self.form in FORMATS and FORMATS[self.form].is_printed(head)
+
     def parent(self, others: Container[str]) -> str:
         """Return the id of the session from which the copy says that its own was started, empty if it says none."""
         try:
@@ -129,14 +144,14 @@ def has_lost_lines(root: Path) -> bool:
 
 
 def has_copy(folder: ExportFolder, entry: Entry) -> bool:
-    """Return whether a file of an entry is there that goes if its session is forgotten, or that cannot be read."""
+    """Return whether a file of an entry is there that is or may be its copy, or that cannot be read."""
     others = folder.manifest.names()
-    return any(_is_copy(file, others) for file in ListedFile.of(folder.root, entry))
+    return any(_may_be_there(file, others) for file in ListedFile.of(folder.root, entry))
 
 
-def _is_copy(file: ListedFile, others: Container[str]) -> bool:
+def _may_be_there(file: ListedFile, others: Container[str]) -> bool:
     try:
-        return os.path.lexists(file.path) if file.name == INDEX else not file.why_it_stays(others)
+        return file.may_be_there(others)
     except FileNotFoundError:
         return False
     except OSError:

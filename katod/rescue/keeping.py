@@ -70,8 +70,11 @@ def _has_all(move: Move, older: ZipFile, new: ZipFile) -> Generator[None, None, 
 
 
 def _begins_alike(move: Move, older: ZipFile, new: ZipFile) -> Generator[None, None, bool]:
-    """Compare the first records that have ids: what a session says elsewhere has ids of its own."""
-    if not move.is_old_gone:
+    """Compare the first records that have ids: what a session says elsewhere has ids of its own.
+
+    Another root may be a copy of the first one, in which a session went on by itself.
+    """
+    if move.changes_root and not move.is_old_gone:
         return False
     before = yield from _first_id(older, move.name)
     if not before or before != (yield from _first_id(new, move.new_name)):

@@ -7,14 +7,14 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 from katod.errors import RescueError, SourceError
 from katod.events import Event
 from katod.formatspec import open_format
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
-from katod.model import Identity, Mark, SessionKey, Stat, changed_ns
+from katod.model import Identity, Line, Mark, SessionKey, Stat, changed_ns
 from katod.project.allowed import may_exclude
 from katod.record.export import Begun, FileSpool, Stretch, for_export, look_ahead, render_begun, replay
 from katod.record.policy import Policy
@@ -155,12 +155,17 @@ class _SeenProjects:
         except SourceError as error:  # its files are saved all the same
             self.unreadable = error.what
 
-    def note_named(self, data: bytes) -> None:
-        """Note the directories that native records name: a session, or its sub-agent, may go from one to another."""
+    def note_named(self, data: bytes, *, of_records: bool) -> None:
+        """Note the directories that native records name: a session, or its sub-agent, may go from one to another.
+
+        A file that is not `of_records` may be what a tool returned: a line of it counts only as a whole.
+        """
         for found in set(_CWD.findall(data)):
             with suppress(ValueError):
                 cwd = loads(found)
-                if cwd and cwd not in self._seen and (not self._excludes(cwd) or _is_named(cwd, data)):
+                if not cwd or cwd in self._seen:
+                    continue
+                if not self._excludes(cwd) or _is_named(cwd, data, of_records=of_records):
                     self._note(cwd)
 
     def _note(self, cwd: str) -> None:
@@ -195,10 +200,19 @@ class _SeenProjects:
         return self._policy.allowed is not None and may_exclude(self._policy.allowed)
 
 
-def _is_named(cwd: str, data: bytes) -> bool:
+def _is_named(cwd: str, data: bytes, *, of_records: bool) -> bool:
     """Return whether a record names a directory itself: not a tool that was asked to work there."""
     lines = (line for line in frame(b"%b\n" % data, 0) if _CWD.search(line.data))
-    return any(record.value and record.value.get("cwd") == cwd for line in lines for record in decode(line))
+    return any(row.get("cwd") == cwd for line in lines for row in _rows_of(line, of_records=of_records))
+
+
+def _rows_of(line: Line, *, of_records: bool) -> list[dict[str, Any]]:
+    """Return the objects of a line; of one with records, also those behind a torn one."""
+    if of_records:
+        return [record.value for record in decode(line) if record.value]
+    with suppress(ValueError):
+        return [row] if isinstance(row := loads(line.data), dict) else []
+    return []
 
 
 def _write_transcript(
@@ -247,7 +261,7 @@ def _write_file(
     exact = True
     with os.fdopen(open_regular(file.path), "rb") as source:
         for data in _units(source, file, cleans=cleans):
-            projects.note_named(data)
+            projects.note_named(data, of_records=_has_lines(file))
             done = (yield from _cleaned(file, data)) if cleans else data
             exact &= done is data
             member.write(done)

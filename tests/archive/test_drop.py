@@ -70,6 +70,24 @@ def test_a_copy_is_what_would_be_deleted(data, is_copy, tmp_path_factory):
         assert has_copy(folder, entry) == is_copy
 
 
+@each(
+    ("data", "is_copy"),
+    [(HEADS["html"] + b"written again since", True), (b"<!DOCTYPE html>\n<p>of mine", False), (None, False)],
+)
+def test_a_page_may_be_newer_than_its_list(data, is_copy, tmp_path_factory):
+    """It does not say whose it is: one that katod printed may be the copy, unless another session has its name."""
+    root = tmp_path_factory.mktemp("folder")
+    publish(root, "app/a.html", form="html", data=HEADS["html"])
+    with opened(root) as folder:
+        listed = folder.manifest.entries.pop((MINE, "html"))
+        (root / "app/a.html").unlink()
+        if data is not None:
+            (root / "app/a.html").write_bytes(data)
+        assert has_copy(folder, listed) == is_copy
+        folder.note(Entry((OTHERS, "html"), name="app/a.html"))
+        assert not has_copy(folder, listed)
+
+
 def test_what_katod_wrote_is_deleted(tmp_path):
     """The files of the session in each format, and what the list says of them; nothing of another session."""
     for name, key in (("app/a.md", MINE), ("other/b.md", OTHERS)):

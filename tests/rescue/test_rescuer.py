@@ -406,6 +406,25 @@ def test_a_session_that_enters_an_excluded_project_is_not_saved(world: World) ->
     assert not [path for path in rescued(world).rglob("*") if path.is_file()]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '2026-01-01 INFO start {"name": "api", "cwd": "/home/me/secret"}', '  {"cwd": "/home/me/secret"},',
+        '     1\t{"type":"user","cwd":"/home/me/secret"}', 'x.jsonl:{"cwd":"/home/me/secret"}',
+    ],
+)  # fmt: skip
+def test_what_a_tool_returned_enters_no_project(world: World, line: str) -> None:
+    """A log, or records that were listed: only a line that is an object as a whole may be a record of the agent."""
+    world.configure(rescue=True, exclude=["/home/me/secret"])
+    maker = told(Claude(world), 40, "what runs here?")
+    beside = maker.path.with_suffix("") / "tool-results" / "toolu_1.txt"
+    beside.parent.mkdir(parents=True)
+    beside.write_text(f"processes\n{line}\nend\n")
+    age(beside, 40)
+    world.process()
+    assert saved(world)
+
+
 @pytest.mark.parametrize("cwd", ["/home/me/secret", "/home/me/secret/(half)"])
 def test_half_a_character_in_the_record_that_enters_an_excluded_project_saves_no_session(
     world: World, cwd: str
@@ -1205,6 +1224,24 @@ def test_a_session_that_is_cut_in_a_renamed_folder_is_put_back_once(world: World
     assert content(world, about) == {str(maker.path): maker.path.read_bytes()}
     assert [*earlier(world, about).values()] == [before]
     shutil.rmtree(old.with_name("-home-me-shop"))
+    world.cli("rescue", "--restore", str(about.key))
+    assert maker.path.exists()
+    assert not old.exists()
+
+
+def test_a_session_whose_folder_alone_was_moved_is_put_back_once(world: World) -> None:
+    """Something else may be left in the folder of its project."""
+    maker = told(GeminiDocument(world), 28.9, "one", "two")
+    world.process()
+    old, project = maker.path, maker.path.parents[1]
+    (project / "logs.json").write_text("[]")
+    moved = project.with_name("renamed")
+    moved.mkdir()
+    maker.path = (project / "chats").rename(moved / "chats") / old.name
+    told(maker, 28.9, "three")
+    world.process()
+    [about] = saved(world).values()
+    maker.path.unlink()
     world.cli("rescue", "--restore", str(about.key))
     assert maker.path.exists()
     assert not old.exists()
