@@ -21,7 +21,8 @@ class Hit(NamedTuple):
     transcript prints. `text` is what was searched, `redacted` returns what may be shown. `time` is ISO 8601, or empty;
     of a passage, it may have been said until `until`, or until its file changed last. What a tool was given or returned
     is not said. `shown_by` returns with which of these views an event is found, if any: its words without secrets are
-    given. A passage is shown as it is; `written` is how it stands in its file, with markup.
+    given. Of a result, that depends on its `call`, too. A passage is shown as it is; `written` is how it stands in its
+    file, with markup.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Hit(NamedTuple):
     is_said: bool = True
     written: str = ""
     shown_by: Callable[[Query, Sequence[ShowView], str], str | None] = lambda _query, _views, _text: ""
+    call: str = ""
 
 
 class TranscriptHead(NamedTuple):

@@ -1,8 +1,8 @@
 """Searches the transcripts that katod wrote: they outlive the agents' files, and people write into them."""
 
 import os
-from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Final
@@ -20,7 +20,7 @@ from katod.search.lines import lines_with
 from katod.search.pages import page_about, page_passages
 from katod.search.passages import Passage
 from katod.search.query import Query
-from katod.search.shownparts import EventPrinter, is_unprinted, unprinted_names
+from katod.search.shownparts import EventPrinter, unprinted_calls
 from katod.search.spoken import is_said, redacted_words_of, speaker_of, words_of
 from katod.search.transcriptfiles import TranscriptFile
 from katod.search.transcripts import about, jsonl_event, markdown_passages, plain
@@ -125,12 +125,11 @@ def _hits_in(transcript: TranscriptFile, query: Query, label: str, first: Event)
     agent, session, subagent, _ = first.session
     metadata = SessionMetadata(SessionKey(agent, session, subagent))
     metadata.fold(first)
-    unprinted = cache(partial(_unprinted_calls, transcript, agent))
     for event in _events_with(transcript, query):
         yield None
         if event and query.matches(text := words_of(event)):
             redacted, speaker = partial(redacted_words_of, event), speaker_of(event, label)
-            shown = event.id if ev.is_printed(event) else ""
+            shown, printer = event.id if ev.is_printed(event) else "", EventPrinter(event, metadata)
             yield Hit(
                 event.id,
                 speaker,
@@ -139,15 +138,17 @@ def _hits_in(transcript: TranscriptFile, query: Query, label: str, first: Event)
                 redacted,
                 event=shown,
                 is_said=is_said(speaker),
-                shown_by=EventPrinter(event, metadata, unprinted).shown_by,
+                shown_by=printer.shown_by,
+                call=printer.call,
             )
 
 
-def _unprinted_calls(transcript: TranscriptFile, agent: str) -> frozenset[str]:
-    """Return the calls whose results `katod show` does not print, or not for certain."""
-    found = _events_with(transcript, Query([unprinted_names(agent)]))
-    calls = (event for event in found if event is not None and event.kind == ev.TOOL_CALL)
-    return frozenset(call.payload["toolCallId"] for call in calls if is_unprinted(call))
+def unprinted_in(transcript: TranscriptFile, calls: Collection[str]) -> frozenset[str]:
+    """Return those of these calls whose results `katod show` does not print, or not for certain."""
+    try:
+        return unprinted_calls(_events_with(transcript, Query([tuple(calls)])))
+    except OutputError:  # it changed since it was searched
+        return frozenset(calls)
 
 
 def _events_with(transcript: TranscriptFile, query: Query) -> Iterator[Event | None]:

@@ -5,7 +5,7 @@ such files, those whose path or session comes first.
 """
 
 from bisect import insort
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from datetime import datetime
 from heapq import heappop, heappush
 from itertools import islice
@@ -23,6 +23,7 @@ from katod.search.snippet import closeness, comparable, gist, snippet, surroundi
 from katod.search.transcriptfiles import TranscriptFile
 
 NANO: Final = 1_000_000_000
+_MOST_CALLS: Final = 256  # that are looked for in one place
 Searched = FoundSession | TranscriptFile
 # The newest first; those in which it was said before those in which only tools have it; the best matches first.
 Order = Literal["newest", "said", "best"]
@@ -31,7 +32,7 @@ Order = Literal["newest", "said", "best"]
 class ShownHit(NamedTuple):
     """One hit as it is shown; `time` is ISO 8601 or empty, `event` the id of an event of a session.
 
-    `shown_by` is with which of the views it is shown, None if with none of them.
+    `shown_by` is with which of the views it is shown, None if with none of them; of a result, its `call` decides, too.
     """
 
     speaker: str
@@ -40,6 +41,7 @@ class ShownHit(NamedTuple):
     event: str = ""
     is_said: bool = True
     shown_by: str | None = ""
+    call: str = ""
 
 
 class Match(NamedTuple):
@@ -142,7 +144,7 @@ class Search:
             yield None
         kept = self._wanted(matches)
         self.is_complete = self.is_complete and len(kept) == len(matches)
-        yield kept
+        yield [*map(_with_calls, kept)] if self._terms.views else kept
 
     def _order(self, match: Match) -> tuple[float, float]:
         first = {"newest": 0.0, "said": match.said, "best": match.score}[self._terms.order]
@@ -309,7 +311,27 @@ class _Kept:
         near = surroundings(words, self._query)
         shown_by = hit.shown_by(self._query, self._terms.views, words) if self._terms.views else ""
         text = snippet(near, self._query, self._terms.width)
-        return ShownHit(hit.speaker, hit.time, text, hit.event, hit.is_said, shown_by)
+        return ShownHit(hit.speaker, hit.time, text, hit.event, hit.is_said, shown_by, hit.call)
+
+
+def _with_calls(match: Match) -> Match:
+    """Return a match whose results are shown for certain: their calls are looked for, unless they are too many."""
+    calls = {hit.call for hit in match.hits if hit.call and hit.shown_by is not None}
+    unprinted = _unprinted_in(match.place, calls) if len(calls) <= _MOST_CALLS else calls
+    hits = (hit._replace(shown_by=None) if hit.call in unprinted else hit for hit in match.hits)
+    return match._replace(hits=tuple(hits)) if unprinted else match
+
+
+def _unprinted_in(place: Searched, calls: Collection[str]) -> Collection[str]:
+    if not calls:
+        return ()
+    if isinstance(place, TranscriptFile):
+        from katod.search import outputs  # noqa: PLC0415 - it loads what is known of transcripts
+
+        return outputs.unprinted_in(place, calls)
+    from katod.search import sessions  # noqa: PLC0415 - it loads the translation
+
+    return sessions.unprinted_in(place, calls)
 
 
 def _seconds(time: str, place: Searched) -> float:

@@ -1,8 +1,8 @@
 """Searches the agents' own session files: little is decoded but hits, and nothing is kept."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from typing import Final
 
 import orjson
@@ -21,7 +21,7 @@ from katod.record.stream import NoDedup, SessionStream
 from katod.search.hits import Hit
 from katod.search.lines import lines_with
 from katod.search.query import Query
-from katod.search.shownparts import EventPrinter, is_unprinted, unprinted_names
+from katod.search.shownparts import EventPrinter, unprinted_calls
 from katod.search.spoken import is_said, redacted_words_of, speaker_of, words_of
 from katod.tail.reader import SourceFile
 
@@ -37,11 +37,10 @@ def search_session(found: FoundSession, query: Query) -> Iterator[Hit | None]:
     """
     seen, label = set[str](), AGENTS[found.key.agent].label
     problem: SourceError | None = None
-    unprinted = cache(partial(_unprinted_calls, found))
     for path, identity, _ in found.files:
         try:
             for event in events_with(Stretch(path, identity), query):
-                yield _hit_of(EventPrinter(*event, unprinted), query, seen, label) if event is not None else None
+                yield _hit_of(EventPrinter(*event), query, seen, label) if event is not None else None
         except SourceGone:  # agents move and delete their files
             continue
         except SourceError as error:
@@ -67,18 +66,18 @@ def _hit_of(printer: EventPrinter, query: Query, seen: set[str], label: str) -> 
         event=event.id if ev.is_printed(event) else "",
         is_said=is_said(speaker),
         shown_by=printer.shown_by,
+        call=printer.call,
     )
 
 
-def _unprinted_calls(found: FoundSession) -> frozenset[str]:
-    """Return the calls of a session whose results `katod show` does not print, or not for certain."""
-    calls, query = set[str](), Query([unprinted_names(found.key.agent)])
+def unprinted_in(found: FoundSession, calls: Collection[str]) -> frozenset[str]:
+    """Return those of these calls of a session whose results `katod show` does not print, or not for certain."""
+    query, unprinted = Query([tuple(calls)]), frozenset[str]()
     for path, identity, _ in found.files:
         with suppress(SourceError):
-            for known in events_with(Stretch(path, identity), query):
-                if known is not None and known[0].kind == ev.TOOL_CALL and is_unprinted(known[0]):
-                    calls.add(known[0].payload["toolCallId"])
-    return frozenset(calls)
+            known = events_with(Stretch(path, identity), query)
+            unprinted |= unprinted_calls(one[0] if one is not None else None for one in known)
+    return unprinted
 
 
 def may_have_hits(found: FoundSession, query: Query) -> bool:

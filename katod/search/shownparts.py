@@ -4,11 +4,11 @@ An event is printed alone, not with its session: a search costs little more for 
 an event is printed, it counts as one that is not.
 """
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from katod import events as ev
-from katod.agents.tooltable import TOOLS, is_silent, tool
+from katod.agents.tooltable import is_silent, tool
 from katod.events import Event
 from katod.formatspec import MARKDOWN, open_format
 from katod.metadata import SessionMetadata
@@ -21,14 +21,15 @@ _FULL: Final = "full"
 
 
 class EventPrinter(NamedTuple):
-    """Prints an event of a session as `katod show` does; `unprinted` returns the calls whose results are not printed.
-
-    It is asked for results alone: what it says may have to be looked for.
-    """
+    """Prints an event of a session as `katod show` does. Whether a result is printed depends on its call, too."""
 
     event: Event
     metadata: SessionMetadata
-    unprinted: Callable[[], Container[str]]
+
+    @property
+    def call(self) -> str:
+        """The id of the call that decides, too, whether the event is printed; empty if none does."""
+        return str(self.event.payload["toolCallId"]) if self.event.kind == ev.TOOL_RESULT else ""
 
     def shown_by(self, query: Query, views: Sequence[ShowView], text: str) -> str | None:
         """Return the options, as they are typed, with which the event is found; None if with none of the views.
@@ -49,22 +50,22 @@ class EventPrinter(NamedTuple):
 
     def printed(self, options: Options) -> str:
         """Return the event as Markdown, empty if it is not printed, or not for certain."""
-        payload, is_full = self.event.payload, options.tools == _FULL
-        if self.event.kind == ev.TOOL_RESULT and not (is_full and payload["toolCallId"] not in self.unprinted()):
+        kind, is_full = self.event.kind, options.tools == _FULL
+        if kind == ev.TOOL_RESULT and not is_full:
             return ""
-        if self.event.kind == ev.TOOL_CALL and not is_full and tool(payload["name"]).items:
+        if kind == ev.TOOL_CALL and not is_full and tool(self.event.payload["name"]).items:
             return ""  # of a list, only what has changed
         printer = open_format(MARKDOWN, options)
         return printer.event(self.event, self.metadata) + printer.pause()
 
 
+def unprinted_calls(events: Iterable[Event | None]) -> frozenset[str]:
+    """Return those of these calls whose results are not printed, or only if they say something new."""
+    calls = (event for event in events if event is not None and event.kind == ev.TOOL_CALL)
+    return frozenset(call.payload["toolCallId"] for call in calls if is_unprinted(call))
+
+
 def is_unprinted(call: Event) -> bool:
-    """Return whether the result of a call is not printed, or only if the call says something new."""
+    """Return whether the result of a call is not printed, or only if it says something new."""
     name, server = call.payload["name"], call.payload.get("server", "")
     return is_silent(name, call.session.agent, server) or bool(tool(name).items)
-
-
-def unprinted_names(agent: str) -> tuple[str, ...]:
-    """Return the names of the tools of which that may be so."""
-    names = {name for tools in TOOLS.values() for name in tools}
-    return tuple(sorted(name for name in names if is_silent(name, agent) or tool(name).items))
