@@ -100,7 +100,16 @@ def search(
     each, zone = EACH if width and not within else 0, shown_zone(context.settings.output)
     begin, end = since_time(since, zone), until_time(until, zone)
     terms = Terms(
-        begin, end, said, order, limit, by_session=True, each=each, width=_width(width), views=_views(context)
+        begin,
+        end,
+        said,
+        order,
+        limit,
+        by_session=True,
+        each=each,
+        width=_width(width),
+        views=_views(context),
+        zone=zone,
     )
     scope = SearchScope(context, SearchFilter(**chosen | {"labels": typed_labels(chosen["labels"])}))
     job = Search(query, terms, scope.wants)

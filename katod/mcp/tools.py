@@ -121,7 +121,7 @@ def search_sessions(
     chosen = [one for one in found if wanted.wants(one)]
     places = dict(_places(chosen, words))
     oldest = wanted.oldest(library.zone)
-    terms = Terms(oldest, said=said, most=begin + FOUND, each=_EACH, width=_WIDTH, redacted=True)
+    terms = Terms(oldest, said=said, most=begin + FOUND, each=_EACH, width=_WIDTH, zone=library.zone, redacted=True)
     job = Search(words, terms)
     matches = job.run(places)[begin:]
     read = {place.path: one for place, one in places.items()}

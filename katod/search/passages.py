@@ -107,12 +107,12 @@ def _whole(parts: list[SpokenPart]) -> SpokenPart:
 def _moment(heading: Heading, zone: tzinfo, fold: int = 0) -> str:
     """Return the time of a heading, of a minute that comes twice the first or the second one.
 
-    Before the first heading, none is known.
+    Before the first heading, none is known. If a transcript says no minutes, it is the day alone, of no zone.
     """
     if not heading.speaker:
         return ""
     try:
-        moment = datetime.fromisoformat(f"{heading.day}T{heading.minute or '00:00'}")
+        moment = datetime.fromisoformat(f"{heading.day}T{heading.minute}" if heading.minute else heading.day)
     except ValueError:
         return ""
-    return moment.replace(tzinfo=zone, fold=fold).isoformat()
+    return moment.replace(tzinfo=zone, fold=fold).isoformat() if heading.minute else heading.day

@@ -19,10 +19,12 @@ from katod.errors import OutputError, SourceError
 from katod.search.duplicates import FoundBefore, FoundPlace
 from katod.search.hits import Hit, ShowView, TranscriptHead
 from katod.search.query import Query, like
+from katod.search.since import begin_of
 from katod.search.snippet import closeness, comparable, gist, snippet, surroundings
 from katod.search.transcriptfiles import TranscriptFile
 
 NANO: Final = 1_000_000_000
+_DAY: Final = len("2026-02-10")
 _MOST_CALLS: Final = 256  # that are looked for in one place
 Searched = FoundSession | TranscriptFile
 # The newest first; those in which it was said before those in which only tools have it; the best matches first.
@@ -79,6 +81,7 @@ class Terms(NamedTuple):
     each: int = 0  # hits of each kind in a match; 0: all
     width: int = 200  # characters of a snippet
     views: tuple[ShowView, ...] = ()  # in which hits may be shown, in the order in which they are preferred
+    zone: str = ""  # of days, those of transcripts that say no more of a time, too; the machine's if it is empty
     redacted: bool = False  # only what has all words without its secrets, too: no search tells whether one is there
 
 
@@ -207,7 +210,7 @@ class Search:
         about, kept = TranscriptHead(), _Kept(self._query, self._terms)
         try:
             about, hits = self._hits(place)
-            for hit in hits:
+            for hit in map(self._with_time, hits):
                 yield
                 if hit is not None and not kept.count and not self._wants(place, about):
                     return None
@@ -226,6 +229,13 @@ class Search:
         from katod.search.sessions import search_session  # noqa: PLC0415 - it loads the translation
 
         return TranscriptHead(), search_session(place, self._query)
+
+    def _with_time(self, hit: Hit | None) -> Hit | None:
+        """Return a hit of which only the day is known with the moment at which that begins, in the zone of days."""
+        if hit is None or len(hit.time) != _DAY:
+            return hit
+        until = begin_of(hit.until, self._terms.zone) if hit.until and len(hit.until) == _DAY else hit.until
+        return hit._replace(time=begin_of(hit.time, self._terms.zone), until=until)
 
     def _is_in_time(self, hit: Hit, place: Searched) -> bool:
         """Return whether a hit is of the time that is wanted; of a passage, that of its heading counts."""
