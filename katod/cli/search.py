@@ -97,20 +97,10 @@ def search(
     query = _query(words, whole=whole)
     width = _terminal(as_json=as_json)
     order = _order(width, best=best, newest=newest)
-    each, zone = EACH if width and not within else 0, shown_zone(context.settings.output)
+    zone = shown_zone(context.settings.output)
     begin, end = since_time(since, zone), until_time(until, zone)
-    terms = Terms(
-        begin,
-        end,
-        said,
-        order,
-        limit,
-        by_session=True,
-        each=each,
-        width=_width(width),
-        views=_views(context),
-        zone=zone,
-    )
+    terms = Terms(begin, end, said, order, limit, by_session=True, width=_width(width), zone=zone)
+    terms = terms._replace(each=EACH if width and not within else 0, views=_views(context))
     scope = SearchScope(context, SearchFilter(**chosen | {"labels": typed_labels(chosen["labels"])}))
     job = Search(query, terms, scope.wants)
     with ProgressLine(lambda: _at_work(job)):

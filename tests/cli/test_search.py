@@ -150,6 +150,18 @@ def test_days_are_those_of_the_times_that_are_shown(world):
     assert len({row["time"][:10] for row in rows}) == 3
 
 
+def test_a_day_without_a_time_is_that_of_no_zone(world):
+    """What the transcript of an agent without times says of a day holds in every zone."""
+    world.configure(time_zone="America/New_York")
+    world.variables["TZ"] = "Europe/Berlin"
+    front = '---\ntitle: "x"\ndate: 2026-08-05\nagent: cursor\nsession: "plain"\ntags: [katod, cursor]\n---\n\n# x\n\n'
+    head = "Cursor · 2026-08-05 15:46 (Europe/Berlin)\n\n## You · wombat\n\n### Cursor\n\nThe lemur.\n"
+    world.out.mkdir()
+    (world.out / "a.md").write_text(front + head)
+    [row] = world.cli("search", "--json", "--since", "2026-08-05", "--until", "2026-08-05", "lemur").splitlines()
+    assert orjson.loads(row)["time"] == "2026-08-05T00:00:00-04:00"
+
+
 def test_a_wrong_end_is_wrong_usage(talked):
     """The error names the option."""
     talked.cli("search", "kept", "--until", "someday", code=2)
