@@ -1,6 +1,7 @@
 """`katod search`: finds words in transcripts, and in all sessions on demand."""
 
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any, Final
 
 import click
@@ -18,7 +19,6 @@ from katod.cli.sessions import since_time, typed_labels, until_time
 from katod.config import rescue_path, shown_zone
 from katod.errors import KatodError
 from katod.formats.text.when import When
-from katod.record.policy import Policy
 from katod.rescue.names import saved_keys
 from katod.search.hits import ShowView
 from katod.search.lookahead import sifted
@@ -100,7 +100,7 @@ def search(
     zone = shown_zone(context.settings.output)
     begin, end = since_time(since, zone), until_time(until, zone)
     terms = Terms(begin, end, said, order, limit, by_session=True, width=_width(width), zone=zone)
-    terms = terms._replace(each=EACH if width and not within else 0, views=_views(context))
+    terms = terms._replace(each=EACH if width and not within else 0, views=cache(partial(_views, context)))
     scope = SearchScope(context, SearchFilter(**chosen | {"labels": typed_labels(chosen["labels"])}))
     job = Search(query, terms, scope.wants)
     with ProgressLine(lambda: _at_work(job)):
@@ -118,6 +118,8 @@ def search(
 
 def _views(context: Context) -> tuple[ShowView, ...]:
     """Return how `katod show` shows sessions: as configured, else with an option that shows more."""
+    from katod.record.policy import Policy  # noqa: PLC0415 - only where something was found
+
     base = replace(Policy.of(context.settings, ()).export_options(), attachments="name")
     views = ShowView("", base), ShowView("--thinking", replace(base, thinking=True))
     return *views, ShowView("--tools full", replace(base, tools="full"))

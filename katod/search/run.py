@@ -80,7 +80,7 @@ class Terms(NamedTuple):
     by_session: bool = False  # all matches of so many sessions, of each of which there may be several
     each: int = 0  # hits of each kind in a match; 0: all
     width: int = 200  # characters of a snippet
-    views: tuple[ShowView, ...] = ()  # in which hits may be shown, in the order in which they are preferred
+    views: Callable[[], tuple[ShowView, ...]] = tuple  # in which hits may be shown, those that are preferred first
     zone: str = ""  # of days, those of transcripts that say no more of a time, too; the machine's if it is empty
     redacted: bool = False  # only what has all words without its secrets, too: no search tells whether one is there
 
@@ -147,7 +147,7 @@ class Search:
             yield None
         kept = self._wanted(matches)
         self.is_complete = self.is_complete and len(kept) == len(matches)
-        yield [*map(_with_calls, kept)] if self._terms.views else kept
+        yield [*map(_with_calls, kept)] if kept and self._terms.views() else kept
 
     def _order(self, match: Match) -> tuple[float, float]:
         first = {"newest": 0.0, "said": match.said, "best": match.score}[self._terms.order]
@@ -319,7 +319,8 @@ class _Kept:
     def _shown(self, hit: Hit) -> ShownHit:
         words = hit.redacted()
         near = surroundings(words, self._query)
-        shown_by = hit.shown_by(self._query, self._terms.views, words) if self._terms.views else ""
+        views = self._terms.views()
+        shown_by = hit.shown_by(self._query, views, words) if views else ""
         text = snippet(near, self._query, self._terms.width)
         return ShownHit(hit.speaker, hit.time, text, hit.event, hit.is_said, shown_by, hit.call)
 

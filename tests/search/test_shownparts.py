@@ -63,7 +63,7 @@ def _shower(case):
 def _hits(place, word):
     """Return the hits of one word in a place, each with its query."""
     query = Query([word])
-    return [(query, hit) for match in Search(query, Terms(views=VIEWS)).run([place]) for hit in match.hits]
+    return [(query, hit) for match in Search(query, Terms(views=lambda: VIEWS)).run([place]) for hit in match.hits]
 
 
 def _is_found(query, shown):
@@ -108,7 +108,7 @@ def test_a_hit_is_shown_by_what_prints_it(name, word, shown, tmp_path):
     """By an option that prints it, and by none if no option does."""
     [case] = [case for case in cases() if str(case) == f"claude/{name}"]
     for place in (_session(case), _lines(case, tmp_path)):
-        [match] = Search(Query([word]), Terms(views=VIEWS)).run([place])
+        [match] = Search(Query([word]), Terms(views=lambda: VIEWS)).run([place])
         assert shown in {hit.shown_by for hit in match.hits}
 
 
