@@ -1,13 +1,14 @@
 """The lines of katod's own between the messages of a Markdown transcript, in the exact forms in which it prints them.
 
-A message has none of the marks, footers, times and answers, as `formats.text.ownlines` disarms what reads like one; it
-may have a line that reads like a note. Pure.
+A message has none of the marks, footers, times and answers: `formats.text.ownlines` disarms what reads like one, and
+only what it would disarm is taken for one. A message may have a line that reads like a note, or like the footer of a
+turn without tools, which is read as words. Pure.
 """
 
 import re
 from typing import Final
 
-from katod.formats.text.ownlines import MARKS
+from katod.formats.text.ownlines import MARKS, poses
 
 _NUMBER: Final = r"\d[\d,]*"
 _STAMP: Final = r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d"
@@ -20,7 +21,7 @@ _COUNTS: Final = rf"(?: · {_NUMBER} commits?)?(?: · (?:\d+ s|\d+ min|\d+ h(?: 
 _WORDS: Final = r"(?:\\.|[^*\\\n])++"  # of others: an asterisk in them is escaped
 _MARK_LINE: Final = (
     rf"\*(?:(?:{_MARK})(?: {_STAMP})?{_USED}|{re.escape(MARKS[_REFUSED])}{_WORDS}|{_STAMP}"
-    rf"|(?:{_TOOLS}(?: · {_FILES})?|{_FILES}){_COUNTS})\*$"
+    rf"|{_TOOLS}(?: · {_FILES})?{_COUNTS})\*$"
 )
 _NOTE_LINE: Final = (
     rf"\*(?:(?:Error|Model|Title): {_WORDS}|Interrupted|Plan accepted"
@@ -28,13 +29,26 @@ _NOTE_LINE: Final = (
     rf"|Conversation (?:rewound|cleared: a new session begins)|Messages taken back"
     rf"|{_NUMBER} turns? rolled back)\*$"
 )
+_LONGEST: Final = 990  # characters up to the end of a key: of a line, `poses` looks at little more
 _KEY: Final = r"(?:\\.|[^*\\\n])+"
 _ANSWER_LINE: Final = rf"\*\*You(?: \({_KEY}\))?:\*\*(?: [^\n]*)?$"
-# Such a line, behind a blank one.
+# What may be such a line, behind a blank one.
 OWN_LINE: Final = rf"(?<=\n\n)(?:{_MARK_LINE}|{_NOTE_LINE}|{_ANSWER_LINE})"
-PRINTED: Final = re.compile(
+_PRINTED: Final = re.compile(
     rf"(?P<mark>{_MARK_LINE})|(?P<note>{_NOTE_LINE})|\*\*You(?: \((?P<key>{_KEY})\))?:\*\*(?: (?P<answer>[^\n]*))?$",
     re.MULTILINE,
 )
 # A line that is emphasised as a whole: above the first heading, so katod prints what the agent notes, in any words.
 NOTED: Final = re.compile(rf"\*(?![*\s]){_WORDS}(?<!\s)\*")
+
+
+def own_line(text: str) -> re.Match[str] | None:
+    """Return the line of katod's own with which a text begins, None if a message may begin with it.
+
+    It is a `mark`, a `note`, or an `answer` with its `key`.
+    """
+    found = _PRINTED.match(text)
+    if found is None or found["note"]:
+        return found
+    said = found[0].replace("&lt;", "<")  # in a message, it may have been either
+    return found if found.end("key") < _LONGEST and poses(found[0]) and poses(said) else None
