@@ -333,11 +333,23 @@ def test_an_answer_is_the_users():
 
 @each("note", ["Error: overloaded", "Model: a → b", "Interrupted", "Title: x", "Context compacted"])
 def test_what_katod_notes_below_a_heading_is_said_by_nobody(note):
-    """What was said before and after it is another passage; in code, or within a line, it is said."""
+    """What was said before and after it is one passage; in code, or within a line, it is said."""
     text = f"{HEAD}## You · 10:00 · Go on\n\n*{note}*\n\n### Claude · 10:01\n\na\n\n```\n\n*{note}*\n```\n\n*{note}*\n\nb\n"
     assert [(p.speaker, p.text) for p in markdown_passages([text])] == [
-        ("You", "Go on"), ("▸ Note", f"*{note}*"), ("Claude", f"a\n\n```\n\n*{note}*\n```"), ("▸ Note", f"*{note}*"), ("Claude", "b"),
+        ("You", "Go on"), ("▸ Note", f"*{note}*"), ("Claude", f"a\n\n```\n\n*{note}*\n```\n\nb"), ("▸ Note", f"*{note}*"),
     ]  # fmt: skip
+
+
+@each("note", ["*Title: The Table*", "*Model: x*", "*Error: lost*", "*Interrupted*", "*2 turns rolled back*"])
+@each("kind", [ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE])
+def test_a_message_with_what_reads_like_a_note_is_one_passage(kind, note):
+    """The note, which may be katod's, is apart; all other words are found together, also behind a second one."""
+    words = f"before\n\n{note}\n\n- list\n\n*Plan accepted*\n\nafter"
+    found = list(markdown_passages([_printed((ev.USER_MESSAGE, "a"), (kind, words), (ev.USER_MESSAGE, "b"))]))
+    (said,) = [passage for passage in found if "before" in passage.text]
+    assert "before\n\n- list\n\nafter" in said.text
+    assert [p.text for p in found if p.speaker == "▸ Note"] == [note, "*Plan accepted*"]
+    assert len({p.time for p in found if p.speaker in (said.speaker, "▸ Note") and p.text not in ("a", "b")}) == 1
 
 
 def test_what_a_mark_stands_between_is_one_passage():
