@@ -44,9 +44,9 @@ NOTED: Final = re.compile(rf"\*(?![*\s]){_WORDS}(?<!\s)\*")
 
 
 def own_line(text: str) -> re.Match[str] | None:
-    """Return the line of katod's own with which a text begins, None if a message may begin with it.
+    """Return the line of katod's own with which a text begins, None if there is none.
 
-    It is a `mark`, a `note`, or an `answer` with its `key`.
+    It is a `mark`, a `note`, or an `answer` with its `key`; an answer that a message may have is none.
     """
     found = _PRINTED.match(text)
     if found is None or found["mark"] or found["note"]:
