@@ -1,6 +1,7 @@
 """Pages of HTML that katod wrote, taken apart again into passages, as they look. Pure.
 
-A prompt in Markdown is on a page twice, as it looks and as it was typed: one passage, of which both are searched.
+A prompt in Markdown is on a page twice, as it looks and as it was typed: one passage, of which both are searched. All
+text of a page without a head of katod's is a note, and so is what a person wrote above the first heading.
 """
 
 import re
@@ -10,7 +11,7 @@ from typing import Final
 
 from katod.formats.text.ownlines import SIGN
 from katod.search.hits import TranscriptHead
-from katod.search.passages import OWN_NOTE, Heading, Passage, SpokenPart, named, passages
+from katod.search.passages import NOTE, OWN_NOTE, Heading, Passage, SpokenPart, named, passages
 
 _END: Final = "</details>"
 _IN_PROMPT: Final = r"(?:Pasted: )?[\d,]+ lines?(?: more)?</summary>"
@@ -32,18 +33,26 @@ _NAMED: Final = re.compile(r"<details>\n<summary>(?:<b>([^<>\n]+)</b>(?: |</summ
 _TOOL: Final = re.compile(
     r'<div class="tool"><b>([^<>\n]*)</b>.*?</div>(?:\s*<div class="outcome">.*?</div>)*', re.DOTALL
 )
-# A mark or a time; a note or a footer. What is attached, which begins with a small letter, belongs to its message.
-_OWN: Final = re.compile(r'<p class="(?:(?:mark|stamp)">[^<]*|(?:footer|note)">(?![a-z])([^<]*))</p>')
+# A mark or a time; a note or a footer.
+_OWN: Final = re.compile(r'<p class="(?:(?:mark|stamp)">[^<]*|(?:footer|note)">([^<]*))</p>')
+# What is attached, which begins with a small letter, belongs to its message.
+_ATTACHED: Final = re.compile(r'<p class="note">[a-z]')
 _ANSWER: Final = re.compile(r'<div class="typed"><b>You(?: \(([^<]*)\))?:</b> ([^<]*)</div>')
 _TITLE: Final = re.compile(r"<title>([^<]*)</title>")
 _ABOUT: Final = re.compile(
     r'<p class="about">([^<]*?) (?:\d[^<·]*)?(?:· ([^<·]*?) )?(?:· [^<]*? )??· (\d{4}-\d\d-\d\d) [^<(]*\(([^)<]*)\)'
     r"(?: · [^<]*)?</p>"
 )
+_BELOW_TITLE: Final = re.compile(rf'{_ABOUT.pattern}|<h1>[^<]*</h1>\n<p class="about">[^<]*</p>')
 _HEAD: Final = 256 * 1024  # characters: the styles come first
 _PROMPTS: Final = "<nav>"  # the list of prompts at the end of a page
 _PICTURE: Final = re.compile(r'<img src="[^"]*" alt="([^"]*)">')
 _MARKUP: Final = re.compile(r"<[^>]*>")
+# Of a page that somebody else wrote: what is not shown, where a line ends, and tags. Any other `<` is text.
+_UNSHOWN: Final = re.compile(r"<(style|script)\b(?:[^<]|<(?!/\1))*+(?:</\1[^<>]*>|\Z)", re.IGNORECASE)
+_BLOCKS: Final = "p|div|h[1-6]|[uod]l|li|d[dt]|t[dhr]|title|pre|nav|section|article|details|summary|option|blockquote"
+_LINE_END: Final = re.compile(rf"<(?:[bh]r\b|/(?:{_BLOCKS})(?=[ >]))[^<>]*>(?!\s*\n)", re.IGNORECASE)
+_TAG: Final = re.compile(r"</?[a-z][^<>]*>|<[!?][a-z][^<>]*>|<!--|-->", re.IGNORECASE)
 
 
 def page_about(text: str) -> TranscriptHead:
@@ -56,15 +65,24 @@ def page_about(text: str) -> TranscriptHead:
 
 
 def page_passages(text: str) -> Iterator[Passage]:
-    """Yield the passages of a page of HTML that katod wrote, in order, without its pictures and its list of prompts."""
+    """Yield the passages of a page of HTML, in order; of one that katod wrote, without pictures and list of prompts."""
     head = page_about(text)
-    yield from passages(_read(text, Heading(day=head.date)), head.zone)
+    if below := _BELOW_TITLE.search(text, 0, _HEAD):
+        yield from passages(_read(text[below.end() :], Heading(day=head.date)), head.zone)
+    else:
+        yield from passages([SpokenPart(Heading(), NOTE, _all_text(text))], "")
+
+
+def _all_text(page: str) -> str:
+    """Return the text of a page that may have any HTML."""
+    return unescape(_TAG.sub("", _LINE_END.sub("\n", _UNSHOWN.sub("", page)))).strip()
 
 
 def _read(text: str, heading: Heading) -> Iterator[SpokenPart]:
+    """Yield the parts of a page of katod's, from the line about it on."""
     folds = list[str]()  # that are open, each with who says what is in it, if it is one of katod's
     prepared = _PROMPT_FOLD.sub(r"\1", _AS_TYPED.sub(rf"{_WRITTEN}<pre>\1</pre>", text))
-    for piece in _PIECES.split(prepared)[1:]:  # the first one is the head
+    for piece in _PIECES.split(prepared):
         if piece.startswith(_PROMPTS):
             return
         if found := _SPEAKER.match(piece):
@@ -98,10 +116,11 @@ def _in_fold(piece: str, heading: Heading, speaker: str) -> Iterator[SpokenPart]
 def _parts(piece: str, heading: Heading, *, is_fold: bool) -> Iterator[SpokenPart]:
     """Yield what a piece below a heading begins with, if that is said by somebody else, and its other words.
 
-    What stands above the first heading is katod's.
+    Above the first heading, katod has only notes: any other words are a person's.
     """
-    speaker = heading.speaker or OWN_NOTE
-    found = _TOOL.match(piece) or _ANSWER.match(piece) or _OWN.match(piece)
+    speaker = heading.speaker or NOTE
+    is_said = heading.speaker and _ATTACHED.match(piece)
+    found = None if is_said else _TOOL.match(piece) or _ANSWER.match(piece) or _OWN.match(piece)
     yield from _of_others(found, heading, speaker) if found else ()
     yield _words(piece[found.end() if found else 0 :], heading, speaker, is_fold=is_fold)
 

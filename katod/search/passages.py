@@ -59,6 +59,11 @@ class SpokenPart(NamedTuple):
             return self.heading is before.heading
         return self.speaker == before.speaker and not (self.alone or before.alone)
 
+    def is_aside(self, before: "SpokenPart") -> bool:
+        """Return whether this is a note of katod's after words below a heading: they may go on behind it."""
+        is_own = self.speaker == OWN_NOTE != before.speaker and self.heading is before.heading
+        return is_own and bool(self.heading.speaker and (before.text or before.source)) and not before.alone
+
 
 def named(name: str) -> str:
     """Return who says words between agents, as `spoken.speaker_of` does for their event."""
@@ -73,7 +78,7 @@ def passages(parts: Iterable[SpokenPart], zone_name: str) -> Iterator[Passage]:
     zone = zone_of(zone_name)
     waiting: list[Passage] = []
     current = Heading()
-    for heading, speaker, text, _, source in _joined(parts):
+    for heading, speaker, text, _, source in _around_asides(_joined(parts)):
         time = _moment(heading, zone)
         if heading is not current:
             until = _moment(heading, zone, fold=1)
@@ -94,6 +99,25 @@ def _joined(parts: Iterable[SpokenPart]) -> Iterator[SpokenPart]:
         waiting.append(part)
     if waiting:
         yield _whole(waiting)
+
+
+def _around_asides(parts: Iterable[SpokenPart]) -> Iterator[SpokenPart]:
+    """Yield parts, joined ones, with the words before and behind a note as one part, and the note after them.
+
+    A message may have a paragraph that reads like a note.
+    """
+    waiting: list[SpokenPart] = []
+    asides: list[SpokenPart] = []
+    for part in parts:
+        if waiting and part.is_aside(waiting[0]):
+            asides.append(part)
+            continue
+        if waiting and not part.goes_on(waiting[0]):
+            yield from (_whole(waiting), *asides)
+            waiting, asides = [], []
+        waiting.append(part)
+    if waiting:
+        yield from (_whole(waiting), *asides)
 
 
 def _whole(parts: list[SpokenPart]) -> SpokenPart:

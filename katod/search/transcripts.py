@@ -25,7 +25,7 @@ from katod.formats.text.mdblocks import PrintedBlocks
 from katod.formats.text.ownlines import SIGN
 from katod.search.hits import TranscriptHead
 from katod.search.passages import NOTE, OWN_NOTE, Heading, Passage, SpokenPart, named, passages
-from katod.search.printed import NOTED, OWN_LINE, PRINTED
+from katod.search.printed import NOTED, OWN_LINE, own_line
 from katod.text import slug
 
 _FIELD: Final = re.compile(r"^(title|date|agent|project|session|subagent): (.*)$", re.MULTILINE)
@@ -192,7 +192,7 @@ def _headed(before: Heading, found: re.Match[str], piece: str) -> tuple[Heading,
 
 def _parts(piece: str, heading: Heading) -> Iterator[SpokenPart]:
     """Yield what a piece without a heading begins with, if that is said by somebody else, and its other words."""
-    if printed := PRINTED.match(piece):
+    if printed := own_line(piece):
         yield from _printed(printed, heading)
         piece = piece[printed.end() :].strip("\n")
     begin = _behind_items(piece, 0, len(piece))

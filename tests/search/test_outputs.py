@@ -58,7 +58,8 @@ def test_a_prompt_on_a_page_is_found_once_as_it_looks_and_as_it_was_typed(tmp_pa
         "[the **pelican** &lt;x&gt;](https://x.example.com/walrus)</div></details>\n"
         '<div class="shown"><p><a href="https://x.example.com/walrus">the <strong>pelican</strong> &lt;x&gt;</a></p></div></div>'
     )
-    path.write_text(f'<!DOCTYPE html>\n<h2 class="speaker person"><a href="#m1">You</a></h2>\n{prompt}\n</main>\n')
+    head = '<!DOCTYPE html>\n<h1>Birds</h1>\n<p class="about">Claude Code</p>\n'
+    path.write_text(f'{head}<h2 class="speaker person"><a href="#m1">You</a></h2>\n{prompt}\n</main>\n')
     for word in ("pelican", "the pelican", "<x>"):
         assert _hits(path, word) == [("You", "the pelican <x>")]
     for word in ("walrus", "**pelican**"):

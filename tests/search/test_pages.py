@@ -51,7 +51,8 @@ def test_a_prompt_in_markdown_is_one_passage_of_a_page(asked):
 def test_what_a_tool_was_given_on_a_page_is_said_by_nobody():
     """Nor is what it returned, or a thought; what follows a fold or a tool line is the agent's again."""
     page = (
-        '<!DOCTYPE html>\n<h3 class="speaker">Claude<time>10:00</time></h3>\n<p>first</p>\n<details>\n<summary><b>Agent</b> '
+        '<!DOCTYPE html>\n<p class="about">Claude Code · shop · 2026-03-02 10:00 (Europe/Berlin)</p>\n'
+        '<h3 class="speaker">Claude<time>10:00</time></h3>\n<p>first</p>\n<details>\n<summary><b>Agent</b> '
         "<i>x</i></summary>\n<pre>given</pre>\n<h4>returned</h4>\n<details>\n<summary>y</summary>\n<p>deep</p>\n</details>\n"
         "<p>still</p>\n</details>\n<p>second</p>\n<details>\n<summary>Thinking</summary>\n<h4>a</h4>\n</details>\n"
         '<div class="tool"><b>Bash</b> <code>ls</code></div>\n<div class="outcome">1 line</div>\n<p>third</p>\n'
@@ -171,3 +172,51 @@ def test_the_head_of_a_page_with_a_star_and_labels_is_read():
     """They stand behind the date and the zone."""
     head = page_about(_printed(starred=True, labels=("bug", "a b")))
     assert (head.agent, head.date, head.zone) == ("Claude Code", "2026-03-02", "UTC")
+
+
+OWN_PAGE = (
+    "<!DOCTYPE html>\n<html><head><title>Zoo</title><style>p{color:red}</style>\n<script>if (a < b) say('<p>')</script></head>"
+    '<body><h1>wombat plan</h1><p>gecko</p>\n<p class="lead">le<b>mur</b> &lt; b < c</p><!-- kiwi -->\n<h2>badger</h2>\n'
+    '<p class="note">ocelot</p><details class="x"><summary>y</summary>stork</details><nav>ibis</nav>egret<br>heron\n'
+    '<h3 class="speaker">Claude</h3><div class="tool"><b>Bash</b> ls</div><p class="about">toucan</p></body></html>\n'
+)
+
+
+def test_a_page_of_ones_own_is_a_note_as_a_whole():
+    """With all of its text, whatever its classes are called, and as it looks."""
+    (note,) = page_passages(OWN_PAGE)
+    assert (note.speaker, note.time) == ("Note", "")
+    shown = "Zoo wombat plan gecko lemur < b < c kiwi badger ocelot y stork ibis egret heron Claude Bash ls toucan"
+    assert " ".join(note.text.split()) == shown
+
+
+@pytest.mark.parametrize(
+    "end", ["<script>walrus", "<a walrus", "<!-- walrus", "<" * 100_000, "<a " * 30_000, "<script <" * 30_000]
+)
+def test_a_page_of_ones_own_may_end_anywhere(end):
+    """What stands before that is found, soon."""
+    (note,) = page_passages(f"<!DOCTYPE html>\n<p>pelican</p>\n{end}")
+    assert note.text.startswith("pelican")
+
+
+@each(
+    "mine",
+    ["platypus: my remark", "<p>platypus</p>", '<p class="x">platypus</p>\n<p>more</p>', "<ul><li>platypus</li></ul>"],
+)
+@each("at", ['<p class="note">', '<p class="mark">', '<h2 class="speaker'])
+def test_what_a_person_writes_above_the_first_heading_of_a_page_is_a_note(mine, at):
+    """Wherever it stands there, below the line about the page; what katod notes there is katod's."""
+    page = _printed((ev.ERROR, {"message": "overloaded"}), (ev.USER_MESSAGE, {"text": "Go"}))
+    page = page.replace('<h2 class="speaker', '<p class="mark">Recording started</p>\n<h2 class="speaker', 1)
+    found = list(page_passages(page.replace(at, f"{mine}\n{at}", 1)))
+    (note,) = [passage for passage in found if passage.speaker == "Note"]
+    assert "platypus" in note.text
+    assert [(p.speaker, p.text) for p in found if p != note] == [("▸ Note", "Error: overloaded"), ("You", "Go")]
+
+
+@pytest.mark.breaks  # some sessions are damaged
+@each("case", cases())
+def test_what_katod_prints_above_the_first_heading_of_a_page_is_no_note(case):
+    """Nobody wrote into these pages."""
+    pages = page_passages("".join(render_all(case.events(), "html", PLAIN)))
+    assert not [passage for passage in pages if passage.speaker.startswith("Note")]

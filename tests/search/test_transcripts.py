@@ -6,7 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from katod import events as ev
 from katod.agents import AGENTS
+from katod.events import Event, SessionRef
 from katod.formats.text.mdtext import body, typed
 from katod.formats.transcript.markdown import Markdown
 from katod.metadata import SessionMetadata
@@ -34,6 +36,17 @@ MESSAGES = st.lists(st.sampled_from(LINES), min_size=1, max_size=8).map("\n".joi
 
 def _passages(name):
     return list(markdown_passages([(GOLDEN / name).read_text()]))
+
+
+def _printed(*said):
+    """Return the transcript of messages, each of a kind and with a text."""
+    metadata, printer = SessionMetadata(SessionKey("claude", "s")), Markdown(Options(time_zone="UTC"))
+    events = [
+        Event(f"claude:s:{n}", kind, SessionRef("claude", "s"), {"text": text}, {}, f"2026-03-02T09:{n:02}:00.000Z")
+        for n, (kind, text) in enumerate(said)
+    ]
+    head = printer.head(metadata, "2026-03-02T09:00:00Z")
+    return head + "".join(printer.event(one, metadata) for one in events) + printer.pause()
 
 
 def test_the_head_says_what_a_transcript_is_of():
@@ -320,17 +333,65 @@ def test_an_answer_is_the_users():
 
 @each("note", ["Error: overloaded", "Model: a → b", "Interrupted", "Title: x", "Context compacted"])
 def test_what_katod_notes_below_a_heading_is_said_by_nobody(note):
-    """What was said before and after it is another passage; in code, or within a line, it is said."""
+    """What was said before and after it is one passage; in code, or within a line, it is said."""
     text = f"{HEAD}## You · 10:00 · Go on\n\n*{note}*\n\n### Claude · 10:01\n\na\n\n```\n\n*{note}*\n```\n\n*{note}*\n\nb\n"
     assert [(p.speaker, p.text) for p in markdown_passages([text])] == [
-        ("You", "Go on"), ("▸ Note", f"*{note}*"), ("Claude", f"a\n\n```\n\n*{note}*\n```"), ("▸ Note", f"*{note}*"), ("Claude", "b"),
+        ("You", "Go on"), ("▸ Note", f"*{note}*"), ("Claude", f"a\n\n```\n\n*{note}*\n```\n\nb"), ("▸ Note", f"*{note}*"),
     ]  # fmt: skip
+
+
+@each("note", ["*Title: The Table*", "*Model: x*", "*Error: lost*", "*Interrupted*", "*2 turns rolled back*"])
+@each("kind", [ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE])
+def test_a_message_with_what_reads_like_a_note_is_one_passage(kind, note):
+    """The note, which may be katod's, is apart; all other words are found together, also behind a second one."""
+    words = f"before\n\n{note}\n\n- list\n\n*Plan accepted*\n\nafter"
+    found = list(markdown_passages([_printed((ev.USER_MESSAGE, "a"), (kind, words), (ev.USER_MESSAGE, "b"))]))
+    (said,) = [passage for passage in found if "before" in passage.text]
+    assert "before\n\n- list\n\nafter" in said.text
+    assert [p.text for p in found if p.speaker == "▸ Note"] == [note, "*Plan accepted*"]
+    assert len({p.time for p in found if p.speaker in (said.speaker, "▸ Note") and p.text not in ("a", "b")}) == 1
 
 
 def test_what_a_mark_stands_between_is_one_passage():
     """Words before and after a mark, a time or a footer are under one heading."""
     text = f"{HEAD}### Claude · 10:01\n\na\n\n*10:30*\n\nb\n\n*1 tool*\n\n*Recording stopped 10:31 · 7 tokens*\n\nc\n"
     assert [p.text for p in markdown_passages([text])] == ["a\n\nb\n\nc"]
+
+
+# The last ones have digits that katod does not write.
+FOOTERS = ["3 files", "14 files (+200 \u221230)", "2 files · 3 commits", "1 file · 5 min · 1,000 tokens", "\u0661 file",
+           "\u0661\u0660:\u0663\u0660", "\u0662 tools"]  # fmt: skip
+
+
+@each("footer", FOOTERS)
+@each("kind", [ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE])
+def test_what_reads_like_a_footer_without_tools_is_said(kind, footer):
+    """A message may have such a paragraph: it is searched as a part of it, with what is before and behind it."""
+    words = f"before\n\n*{footer}*\n\nafter"
+    *_, said, _ = markdown_passages([_printed((ev.USER_MESSAGE, "a"), (kind, words), (ev.USER_MESSAGE, "b"))])
+    assert words in said.text
+
+
+@each(
+    "key",
+    [
+        "b" * 991 + r"\*b",
+        "<" + "b" * 990 + r"\*b",
+        "<" * 500 + "b" * 491 + r"\_b",
+        "b" * 1000,
+        "b " * 1200,
+        "<b",
+        "a<i ",
+        "",
+    ],
+)
+@each("end", ["", ">"])
+def test_an_agent_gives_no_answer_of_the_user(key, end):
+    """However long its line is, and with what looks like a tag: the message is one passage."""
+    words = f"before\n\n**You ({key}):** I agree{end}\n\nafter"
+    _, said = markdown_passages([_printed((ev.USER_MESSAGE, "a"), (ev.ASSISTANT_MESSAGE, words))])
+    assert said.speaker == "Claude"
+    assert f"I agree{end}\n\nafter" in said.text
 
 
 @each("said", ["- a\n- b\n\n  c\n\n- d", "* a", "+ a", "-", "-- x", "--- x", "1. a", "- [ ] a"])
