@@ -24,7 +24,7 @@ HELLO = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
 }  # fmt: skip
-LARGEST = {"*.whl": 1_420_000, "*.tar.gz": 3_800_000}  # bytes
+LARGEST = {"*.whl": 1_450_000, "*.tar.gz": 3_880_000}  # bytes
 INSTALLERS = {
     "pipx": (["install"], ["uninstall", "katod"]),
     "uv": (["tool", "install"], ["tool", "uninstall", "katod"]),
