@@ -1,7 +1,6 @@
 """The part of a text that a hit shows: one line around the words of the query. Pure."""
 
 import re
-from html import unescape
 from itertools import islice
 from typing import Final
 
@@ -83,9 +82,16 @@ def comparable(text: str, written: str, query: Query) -> str:
         shown = _OWN_TAG.sub("", shown)
     if written and "\\" in written:
         shown = _ESCAPED.sub(r"\1", shown)
-    for _ in range(_LEVELS if "&" in shown else 0):
-        shown = unescape(shown)
+    shown = _unescaped(shown) if "&" in shown else shown
     return shown if shown == text or query.matches(shown) else text
+
+
+def _unescaped(text: str) -> str:
+    from html import unescape  # noqa: PLC0415 - its table of names is large, and few texts have any
+
+    for _ in range(_LEVELS):
+        text = unescape(text)
+    return text
 
 
 def gist(near: str, query: Query) -> str:
