@@ -68,7 +68,7 @@ async def _serve(library: Library) -> None:
 def _input() -> TextIO:
     """Return standard input, in whose place nothing is left for other code to read.
 
-    The library would read it as well, but tells nothing of what is not valid in a line.
+    The library would read it as well, but does not say what is not valid in a line.
     """
     own, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

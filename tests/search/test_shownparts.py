@@ -9,6 +9,7 @@ from katod.agents import AGENTS
 from katod.discover.found import FoundSession
 from katod.model import Stat
 from katod.record.export import render_all
+from katod.search import run
 from katod.search.folding import fold
 from katod.search.hits import ShowView
 from katod.search.query import Query
@@ -110,6 +111,18 @@ def test_a_hit_is_shown_by_what_prints_it(name, word, shown, tmp_path):
     for place in (_session(case), _lines(case, tmp_path)):
         [match] = Search(Query([word]), Terms(views=lambda: VIEWS)).run([place])
         assert shown in {hit.shown_by for hit in match.hits}
+
+
+def test_of_too_many_results_no_command_is_promised_to_find_one(monkeypatch):
+    """Their calls, which decide as well, are not looked for; what has no call is shown as before."""
+    [case] = [case for case in cases() if str(case) == "claude/tool-declined"]
+    query, terms = Query(["orders_2020"]), Terms(views=lambda: VIEWS)
+    [before] = Search(query, terms).run([_session(case)])
+    monkeypatch.setattr(run, "_MOST_CALLS", 0)
+    [match] = Search(query, terms).run([_session(case)])
+    assert any(hit.call and hit.shown_by == "--tools full" for hit in before.hits)
+    for now, then in zip(match.hits, before.hits, strict=True):
+        assert now == (then._replace(shown_by=None) if then.call else then)
 
 
 def test_a_hit_without_a_view_is_looked_for_in_none():
