@@ -102,6 +102,25 @@ def test_what_went_to_a_replaced_file_is_written_to_the_new_one(talk, monkeypatc
     talk.assert_whole(notes=1)
 
 
+@pytest.mark.fault("output replaced during an append")
+@pytest.mark.parametrize("part", [0.0, 0.2])
+def test_first_lines_that_were_cut_short_and_saved_as_a_new_file_are_left_alone(world, monkeypatch, part):
+    """Nothing in such a file names its session: the output waits until it is moved, and is then written whole."""
+    monkeypatch.setattr(world, "process", lambda: None)
+    talk = Talk(world, monkeypatch)
+    monkeypatch.undo()
+    monkeypatch.setattr(delivery, "_FIRST_RETRY", 0.01)
+    assert world.once_until(Cut(1, "inside", part).on(Disk(world.out)))
+    path = talk.path
+    save(path, content := f"{path.read_text()}{NOTE}\n")
+    world.once()
+    assert world.parked() == {path.name: "a different file already exists here (move or rename it)"}
+    assert path.read_text() == content
+    path.rename(path.with_suffix(".txt"))
+    talk.go_on()
+    talk.assert_whole(path)
+
+
 @pytest.mark.slow
 @pytest.mark.fault("output replaced during an append")
 @pytest.mark.parametrize("killed", [False, True], ids=["alive", "killed"])
