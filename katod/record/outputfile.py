@@ -6,7 +6,7 @@ from typing import Literal
 
 from katod.errors import OutputError, TargetRefused
 from katod.model import SessionKey
-from katod.record.ownership import is_in_front_matter, is_of
+from katod.record.ownership import below_notes, is_in_front_matter, is_of
 from katod.store.rows import UNMARKED, OutputRow
 from katod.write.output import Comparison, FileFingerprint, OutputPath, detect_change, has_nothing_else
 from katod.write.root import was_deleted
@@ -45,8 +45,11 @@ def compared(row: OutputRow) -> Comparison:
 
 
 def names_session(row: OutputRow, head: bytes) -> bool:
-    """Return whether a file begins as a transcript of this recording's session: front matter or an event names it."""
-    key = SessionKey(*row.head["key"][:3])
+    """Return whether a file begins as a transcript of this recording's session: front matter or an event names it.
+
+    There may be notes above that.
+    """
+    key, head = SessionKey(*row.head["key"][:3]), below_notes(head)
     is_named = is_in_front_matter(key, head) or is_of("jsonl", key, head)
     return is_named or is_of(row.format, key, head, head.partition(b"\n")[0])
 

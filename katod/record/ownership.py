@@ -16,6 +16,9 @@ from katod.text import clean
 Place = Callable[[SessionKey, bytes, bytes], bool]  # is it named there? Given the first and the last bytes of a file
 
 _FRONT: Final = re.compile(rb"\A(?:\xef\xbb\xbf)?---\r?\n((?:[^\r\n]+\r?\n)*?)---\r?\n")
+_LINE: Final = rb"[^\r\n]+\r?\n"
+_BEGIN: Final = re.compile(rb'^(?:---\r?\n(?:(?!---\r?\n)%b)*?session: |\{")' % _LINE, re.MULTILINE)
+_MOST_ABOVE: Final = 4096  # bytes
 _FIELD: Final = re.compile(rb"""^(session|subagent|parent): *["']?(.*?)["']?\r?$""", re.MULTILINE)
 _STRING: Final = rb'"(?:[^"\\]|\\.)*"'
 _BEFORE: Final = rb'\{"schema":%b,"id":%b,"kind":%b,"session":' % ((_STRING,) * 3)
@@ -37,6 +40,15 @@ def is_of(form: str, key: SessionKey, head: bytes, tail: bytes = b"") -> bool:
         return form in _PLACES and _PLACES[form](key, head, tail)
     except _DAMAGED:
         return False
+
+
+def below_notes(head: bytes) -> bytes:
+    """Return the first bytes of a file from where katod's begin, below what a person wrote at the top of it.
+
+    That is for a file that is known by its name already: of any other one, the first lines must say whose it is.
+    """
+    begin = _BEGIN.search(head, 0, _MOST_ABOVE)
+    return head[begin.start() :] if begin else head
 
 
 def parent_in(form: str, head: bytes) -> str:

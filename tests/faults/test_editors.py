@@ -121,6 +121,21 @@ def test_first_lines_that_were_cut_short_and_saved_as_a_new_file_are_left_alone(
     talk.assert_whole(path)
 
 
+@pytest.mark.fault("output replaced during an append")
+@pytest.mark.parametrize("name", ["", " log.jsonl"], ids=["markdown", "jsonl"])
+def test_a_recording_goes_on_below_a_title_of_yours_whatever_else_you_change(world, monkeypatch, name):
+    """An editor that saves a new file may change its first lines, and later its last ones."""
+    talk = Talk(world, monkeypatch, name)
+    [path] = world.files()
+    save(path, f"My title\n\n{path.read_text()}")
+    talk.go_on()
+    save(path, path.read_text().replace("some words", "many words"))
+    talk.go_on()
+    assert world.parked() == {}
+    assert world.files() == [path]
+    assert marks_of(path, edited=True)[0] == talk.marks
+
+
 @pytest.mark.slow
 @pytest.mark.fault("output replaced during an append")
 @pytest.mark.parametrize("killed", [False, True], ids=["alive", "killed"])

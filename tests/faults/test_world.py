@@ -1,5 +1,6 @@
 """Anything that may happen to a session, an output and katod, in any order, checked against a small model."""
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -18,7 +19,10 @@ from .power import Cut, Disk
 
 LINES = [make for make in MAKERS if "torn" not in make.ABSENT]
 KEEP_IDS = ("claude", "copilot", "pi")  # copies of records keep their ids
-HEADS = {".md": "\n---\n", ".jsonl": "}\n"}  # the end of what names the session at the beginning of an output
+HEADS = {
+    ".md": re.compile(r"^---\n(?:.+\n)*---\n", re.MULTILINE),
+    ".jsonl": re.compile(r"\}\n"),
+}  # they name the session
 CUTS = st.builds(Cut, st.integers(1, 2), st.sampled_from(("inside", "before", "behind")), st.floats(0, 0.99))
 
 
@@ -242,7 +246,7 @@ class Happenings(RuleBasedStateMachine):
 
         Killed within the first lines of an output, it knows this one by its inode alone: see `test_editors`.
         """
-        return not self.killed or HEADS[self.output.suffix] in content
+        return not self.killed or HEADS[self.output.suffix].search(content) is not None
 
     def save(self, content):
         """Save as editors do."""

@@ -7,7 +7,7 @@ from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.record.export import render_all
-from katod.record.ownership import is_of, names_its_session, parent_in
+from katod.record.ownership import below_notes, is_of, names_its_session, parent_in
 
 ONE, OTHER = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "00000002-8a53-4c3e-9b5e-0a1d5f8f2c11"
 MAIN, SUBAGENT = SessionKey("claude", ONE), SessionKey("claude", ONE, "a1b2")
@@ -77,3 +77,23 @@ def test_some_formats_say_from_which_session_it_was_started(form):
     assert parent_in(form, printed(form, MAIN)) == OTHER
     assert parent_in(form, printed(form, MAIN, f'parent: "{OTHER}"', start=False)) == ""
     assert parent_in(form, b'{"payload":{"parent":1}}\n') == parent_in(form, b"{") == parent_in("html", b"") == ""
+
+
+NOTES = (b"My title\n\n", b"My title\n---\n", b"My title\r\n---\r\n\r\n", b"---\n---\n", b"- a list\n- {}\n" * 100)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("form", ["markdown", "jsonl"])
+@pytest.mark.parametrize("notes", NOTES)
+def test_notes_at_the_top_do_not_hide_whose_a_transcript_is(form, notes):
+    """The first lines of katod's say it, whatever sessions are named further down."""
+    text = printed(form, MAIN, f"session: {OTHER}")
+    assert below_notes(notes + text) == text
+    assert not is_of(form, MAIN._replace(id=OTHER), below_notes(notes + text))
+
+
+def test_only_notes_of_a_few_pages_are_looked_behind():
+    """What begins further down is conversation, or another file within this one."""
+    text = b"a note\n" * 1000 + printed("markdown", MAIN)
+    assert below_notes(text) == text
+    assert below_notes(b"") == b""

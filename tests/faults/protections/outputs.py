@@ -269,6 +269,18 @@ PROTECTIONS = [
         ),
     ),
     Protection(
+        "a file that says nothing of a session is not its output",
+        "katod.write.output:is_output",
+        returning(value=True),
+        (f"{EDITORS}test_first_lines_that_were_cut_short_and_saved_as_a_new_file_are_left_alone",),
+    ),
+    Protection(
+        "lines at the top of a transcript do not hide whose it is",
+        "katod.record.ownership:below_notes",
+        lambda _original: lambda head: head,
+        (f"{EDITORS}test_a_recording_goes_on_below_a_title_of_yours_whatever_else_you_change",),
+    ),
+    Protection(
         "a missing output is waited for",
         "katod.record.delivery:Delivery._miss",
         give_up_at_once,
