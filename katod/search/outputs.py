@@ -15,15 +15,17 @@ from katod.formats.redact.redactor import redact
 from katod.metadata import SessionMetadata
 from katod.model import Cursor, SessionKey
 from katod.paths import name_of
+from katod.search.heads import about
 from katod.search.hits import Hit, TranscriptHead
 from katod.search.lines import lines_with
+from katod.search.markup import plain
 from katod.search.pages import page_about, page_passages
 from katod.search.passages import Passage
 from katod.search.query import Query
 from katod.search.shownparts import EventPrinter, unprinted_calls
 from katod.search.spoken import is_said, redacted_words_of, speaker_of, words_of
 from katod.search.transcriptfiles import TranscriptFile
-from katod.search.transcripts import about, jsonl_event, markdown_passages, plain
+from katod.search.transcripts import jsonl_event, markdown_passages
 from katod.tail.reader import SourceFile
 
 _LARGEST: Final = 1024**3  # bytes; no transcript comes near
