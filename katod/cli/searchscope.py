@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from katod.agents import AGENTS
 from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
-from katod.cli.selection import latest_transcript, outputs_of, recording_named, select_anywhere
+from katod.cli.selection import latest_transcript, outputs_of, recording_named, select_anywhere, shown_with
 from katod.cli.shortids import short_ids
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError
@@ -205,7 +205,7 @@ def _archived(found: ArchivedSession, about: TranscriptHead) -> Described:
     """Return the displayed form of a session that another machine shares."""
     key, path, project = found.key, str(found.path), redact(found.cwd or about.project)
     title = about.title or _title_of(found) or found.path.stem
-    return Described(key.agent, str(key), title, project, f"katod show {pasted(str(key))}", path, found.machine)
+    return Described(key.agent, str(key), title, project, shown_with(found), path, found.machine)
 
 
 def _title_of(found: ArchivedSession) -> str:
