@@ -1,6 +1,7 @@
 """`katod search`: what is printed, and which options choose what."""
 
 import os
+import re
 import shlex
 import shutil
 from datetime import datetime, timedelta
@@ -487,3 +488,20 @@ def test_the_command_shows_a_recording_in_jsonl_with_lines_of_ones_own(world):
         if where == "known":
             path.rename(path.with_name("other.jsonl"))
             shutil.rmtree(world.state)
+
+
+def test_all_matches_of_a_file_of_ones_own_are_shown(talked, monkeypatch):
+    """A block shows some, and says which command shows all: those of no other file."""
+    for name in ("notes.md", "more.md"):
+        (talked.out / name).write_text("".join(f"## Zebra {number}\n\nThe basket.\n\n" for number in range(5)))
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "terminal_width", lambda: 100)
+        lines = [line for line in talked.cli("search", "zebra").splitlines() if "--in" in line]
+    commands = [re.search("`katod (search .*) …`", line)[1] for line in lines]
+    assert sorted(map(shlex.split, commands)) == [
+        ["search", "--in", str(talked.out / name)] for name in ("more.md", "notes.md")
+    ]
+    for command in commands:
+        found = talked.cli(*shlex.split(command), "zebra").splitlines()
+        assert len(found) == 5
+        assert all(shlex.split(command)[-1] in line for line in found)
