@@ -5,6 +5,7 @@ event in another form, or a part of one) may have been put there so that some pr
 """
 
 import re
+from codecs import BOM_UTF8
 from typing import Final
 
 _EVENT: Final = b'{"schema":"katod.event/'
@@ -31,7 +32,7 @@ def begins_with_events(name: str, head: bytes) -> bool:
 
     A person may have written above the first event, or damaged it.
     """
-    if is_event(head):
+    if is_event(head.removeprefix(BOM_UTF8)):
         return True
     may_be = name.endswith(_SUFFIX) and not head.startswith(_MARKDOWN)
     return may_be and _EVENT_BELOW.search(head) is not None

@@ -490,6 +490,20 @@ def test_the_command_shows_a_recording_in_jsonl_with_lines_of_ones_own(world):
             shutil.rmtree(world.state)
 
 
+@pytest.mark.parametrize("edited", [lambda text: f"\ufeff{text}", lambda text: text.replace("\n", "\r\n")])
+def test_the_command_shows_a_recording_in_jsonl_that_an_editor_saved(world, edited):
+    """With a byte order mark, or other line ends."""
+    world.configure(format="jsonl")
+    make = Claude()
+    world.claude().append(make.user("::start here\nthe ibis"), make.says("a heron"))
+    world.once()
+    [path] = world.files()
+    path.write_bytes(edited(path.read_text()).encode())
+    *_, speaker, _, command = world.cli("search", "heron").strip().split("\t")
+    assert (speaker, "--find heron" in command) == ("Claude", True)
+    assert "a heron" in world.cli(*shlex.split(command)[1:])
+
+
 def test_all_matches_of_a_file_of_ones_own_are_shown(talked, monkeypatch):
     """A block shows some, and says which command shows all: those of no other file."""
     for name in ("notes.md", "more.md"):

@@ -109,6 +109,17 @@ def test_a_line_of_ones_own_is_found_in_jsonl_and_changes_nothing_else(tmp_path,
     assert [(hit.speaker, hit.text) for hit in filter(None, hits)] == SAID
 
 
+@each("edited", [lambda data: b"\xef\xbb\xbf" + data, lambda data: data.replace(b"\n", b"\r\n"), bytes.rstrip])
+@each("count", [2, len(LINES)])
+def test_jsonl_that_an_editor_saved_is_one(tmp_path, edited, count):
+    """However short it is."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(edited(b"".join(LINES[:count])))
+    about, hits = search_transcript(_file(path), Query(["cart"]))
+    assert about.session == "plain-turn"
+    assert next(hit.speaker for hit in filter(None, hits)) == "You"
+
+
 @each("at", range(len(LINES)))
 def test_what_is_damaged_in_jsonl_is_said_and_the_rest_is_found(tmp_path, at):
     """Also if it is the first line: the session is known by the next event."""
