@@ -6,6 +6,7 @@ between and below its parts. A file whose front matter names no agent and no ses
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import orjson
@@ -30,6 +31,11 @@ _OPENING: Final = re.compile(rf"{_MARK_ALONE.pattern}\n")
 _OPENING_BELOW: Final = re.compile(rf"^{_OPENING.pattern}", re.MULTILINE)
 _CLOSING: Final = re.compile(r"^(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)", re.MULTILINE)
 _GAP: Final = re.compile(r"^[ \t\r]*\n", re.MULTILINE)
+_PROPERTY: Final = re.compile(r"""["']?([^\s"'#-][^:]*?)["']?:(?:\s|$)""")
+_KATODS: Final = frozenset(
+    {"title", "date", "agent", "model", "project", "branch", "session", "subagent", "parent", "tags", "starred",
+     "recorder"}
+)  # fmt: skip
 _FIELD: Final = re.compile(r"^(title|date|agent|project|session|subagent):[ \t]+(.*)$", re.MULTILINE)
 _QUOTED: Final = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')(?:\s+#.*)?""")
 _COMMENT: Final = re.compile(r"\s+#.*")
@@ -54,9 +60,10 @@ class _Front(NamedTuple):
 
 
 class SplitHead(NamedTuple):
-    """The beginning of a transcript: what it says of it, and what a person wrote above it and below.
+    """The beginning of a transcript: what it says of it, and what a person wrote above it, or in it, and below.
 
-    `below` goes on with the messages; the title and the line about the transcript are left out.
+    `above` has the properties that they added to the front matter, too. `below` goes on with the messages; the title
+    and the line about the transcript are left out.
     """
 
     about: TranscriptHead
@@ -150,17 +157,35 @@ def _read(text: str, front: _Front) -> SplitHead:
     """Return the head that has this front matter."""
     said = TranscriptHead(**front.fields)
     above = text[_end_of_blanks(text) : front.begin if front.is_katods else front.end]
-    rest = text[front.end :]
+    above += "".join(_own_properties(text[front.begin : front.end])) if front.is_katods else ""
+    zone, below = _below(text[front.end :], said)
+    return SplitHead(said._replace(zone=zone), above, below)
+
+
+def _below(rest: str, said: TranscriptHead) -> tuple[str, str]:
+    """Return the time zone of a transcript, and what is below its front matter without its title and the line about it.
+
+    Both stand before the first message; of lines that read like the one about it, one with a time is.
+    """
     speaker = _SPEAKER.search(rest, 0, MOST)
     until = speaker.start() if speaker else min(len(rest), MOST)
     lines = [one for one in _LINE.finditer(rest, 0, until) if _is_about(one[0], said)]
     line = next((one for one in lines if _WHEN.search(one[0])), lines[0] if lines else None)
     title = _title(rest, until, line, said.title)
-    zone = _WHEN.search(line[0]) if line else None
-    own = sorted((one.span() for one in (title, line) if one), reverse=True)
-    for begin, end in own:
+    for begin, end in sorted((one.span() for one in (title, line) if one), reverse=True):
         rest = rest[:begin] + rest[end:]
-    return SplitHead(said._replace(zone=zone[1] if zone else ""), above, rest)
+    zone = _WHEN.search(line[0]) if line else None
+    return zone[1] if zone else "", rest
+
+
+def _own_properties(front: str) -> Iterator[str]:
+    """Yield the lines of properties that katod does not write, each with what is indented below it."""
+    is_own = False
+    for line in front.splitlines(keepends=True)[1:-1]:
+        if found := _PROPERTY.match(line):
+            is_own = found[1] not in _KATODS
+        if is_own:
+            yield line
 
 
 def _title(rest: str, until: int, line: re.Match[str] | None, title: str) -> re.Match[str] | None:

@@ -206,7 +206,7 @@ def sections_of(pieces: Iterable[str], most: int = _VERY_LONG, *, is_recording: 
             break
     head, pieces = head_of(begin, is_recording=is_recording), chain([begin], rest)
     sections = Sections(most, is_transcript=head is not None)
-    has_front = head is not None and not head.above  # else what is there is a person's
+    has_front = head is not None and not head.above  # else something there is a person's
     for piece in without_front_matter(pieces) if has_front else pieces:
         yield from sections.take(piece)
     yield from sections.flush()

@@ -29,8 +29,11 @@ def _about(text, added):
 
 # The head is written in another way.
 HEADS = {
-    "a long property": lambda text: _in_front(text, "summary: " + "words of it " * 600 + "\n"),
-    "an empty line in it": lambda text: _in_front(text, "\ncssclass: wide\n"),
+    "long labels": lambda text: _in_front(text.replace("tags: [", f"tags: [{'label, ' * 1000}", 1)),
+    "labels as a list": lambda text: re.sub(
+        r"^tags: \[(.*?), (.*?)\]$", r"tags:\n  - \1\n- \2\n", text, count=1, flags=re.MULTILINE
+    ),
+    "an empty line in it": lambda text: _in_front(text, "\n"),
     "a byte order mark": lambda text: f"\ufeff{text}",
     "a blank line above": lambda text: f"\n \n{text}",
     "both": lambda text: f"\ufeff\n{text}",
@@ -40,6 +43,10 @@ HEADS = {
 }
 # Something is added to it.
 ADDITIONS = {
+    "a long property": lambda text: _in_front(text, f"summary: {'words of it ' * 600}{ADDED}\n"),
+    "a property above the others": lambda text: text.replace("---\n", f"---\nstatus: {ADDED}\n", 1),
+    "a list of properties": lambda text: _in_front(text, f"aliases:\n- a plan\n- {ADDED}\n"),
+    "a property with a text": lambda text: _in_front(text, f"about it: >-\n  a plan\n\n  {ADDED}\n"),
     "lines at the top": lambda text: f"{ADDED}\n\n{text}",
     "a title at the top": lambda text: f"# {ADDED}\n\n{text}",
     "a rule at the top": lambda text: f"mine\n\n---\n\n{ADDED}\n\n{text}",
