@@ -23,7 +23,7 @@ _LABELS: Final = "|".join(sorted({re.escape(spec.label) for spec in AGENTS.value
 PERSON: Final = re.compile(rf"## (You){_STAMPED}(?: · |$)", re.MULTILINE)
 AGENT: Final = re.compile(rf"### ({_LABELS})(?: · [^·\n]+)??{_STAMPED}$", re.MULTILINE)
 _SPEAKER: Final = re.compile(rf"^(?:{PERSON.pattern}|{AGENT.pattern})", re.MULTILINE)
-_PRODUCTS: Final = sorted({spec.product for spec in AGENTS.values()}, key=len, reverse=True)
+_PRODUCTS: Final = {slug(spec.product): spec.product for spec in AGENTS.values()}
 _BEFORE: Final = re.compile(r"\ufeff?(?:[ \t\r]*\n)*")
 _MARK: Final = "---"
 _MARK_ALONE: Final = re.compile(r"---[ \t\r]*")
@@ -203,10 +203,10 @@ def _is_about(line: str, head: TranscriptHead) -> bool:
 
     Without a time, the version and the project tell it from a line of a person's that begins with the product.
     """
-    name, *others = map(plain, line.rstrip().split(" · "))
-    products = (one for one in _PRODUCTS if head.agent in ("", slug(one)))
-    product = next((one for one in products if f"{name} ".startswith(f"{one} ")), None)
+    products = filter(None, [_PRODUCTS.get(head.agent)]) if head.agent else _PRODUCTS.values()
+    product = next((one for one in products if f"{line} ".startswith(f"{one} ")), None)
     if product is None or _WHEN.search(line) is not None:
         return product is not None
+    name, *others = map(plain, line.rstrip().split(" · "))
     is_version = all(re.search(r"\d", word) for word in name[len(product) :].split())
     return bool(head.agent) and is_version and (not head.project or others[:1] == [head.project])
