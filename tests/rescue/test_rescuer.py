@@ -67,10 +67,11 @@ def content(world: World, about: About) -> dict[str, bytes]:
 
 
 def say_of(place: Path, new: Path, **changed: Any) -> None:
-    """Write an archive again, as another one or in its place, in which `about.json` says something else."""
+    """Write an archive again, as another one or in its place, whose `about.json` says something else, or nothing (None)."""
     with zipfile.ZipFile(place) as archive:
         found = {name: archive.read(name) for name in archive.namelist()}
-    found[copyfile.ABOUT] = json.dumps(json.loads(found[copyfile.ABOUT]) | changed).encode()
+    row = json.loads(found[copyfile.ABOUT]) | changed
+    found[copyfile.ABOUT] = json.dumps({name: value for name, value in row.items() if value is not None}).encode()
     with zipfile.ZipFile(new, "w") as archive:
         for name, data in found.items():
             archive.writestr(name, data)
@@ -406,6 +407,14 @@ def test_a_session_that_enters_an_excluded_project_is_not_saved(world: World) ->
     assert not [path for path in rescued(world).rglob("*") if path.is_file()]
 
 
+def with_result(maker: Maker, line: str) -> None:
+    """Put what a tool returned beside a session."""
+    beside = maker.path.with_suffix("") / "tool-results" / "toolu_1.txt"
+    beside.parent.mkdir(parents=True)
+    beside.write_text(f"processes\n{line}\nend\n")
+    age(beside, 40)
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -417,12 +426,63 @@ def test_what_a_tool_returned_enters_no_project(world: World, line: str) -> None
     """A log, or records that were listed: only a line that is an object as a whole may be a record of the agent."""
     world.configure(rescue=True, exclude=["/home/me/secret"])
     maker = told(Claude(world), 40, "what runs here?")
-    beside = maker.path.with_suffix("") / "tool-results" / "toolu_1.txt"
-    beside.parent.mkdir(parents=True)
-    beside.write_text(f"processes\n{line}\nend\n")
-    age(beside, 40)
+    with_result(maker, line)
     world.process()
     assert saved(world)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("named", ["by a log", "by a line as a whole", "by a call", "by what was returned"])
+def test_a_copy_stays_when_a_directory_is_excluded_that_tools_named(world: World, named: str) -> None:
+    """The session never worked there, and its agent has deleted it: this may be all that is left of it."""
+    told(Claude(world, OTHER), 1)
+    maker = Claude(world).say(user("what runs here?"))
+    there = {"port": 80, "cwd": "/home/me/secret"}
+    if named == "by a call":
+        maker.append(maker.calls("c1", "Run", **there))
+    elif named == "by what was returned":
+        maker.append(maker.result("c1", "done", toolUseResult=there))
+    else:
+        with_result(maker, json.dumps(there) if named == "by a line as a whole" else f"INFO start {json.dumps(there)}")
+    told(maker, 40)
+    world.process()
+    [about] = saved(world).values()
+    assert about.projects == ("/home/me/app",)
+    maker.path.unlink()
+    world.process()
+    world.configure(rescue=True, exclude=["/home/me/secret"])
+    world.process()
+    assert saved(world) == {str(about.key): about}
+
+
+def test_an_older_copy_stays_when_a_directory_is_excluded_that_it_only_names(world: World) -> None:
+    """Its list may have what tools named. What it says of the project itself counts."""
+    told(Claude(world, OTHER), 1)
+    maker = told(Claude(world), 40)
+    world.process()
+    [place] = rescued(world).glob("*/*.zip")
+    say_of(place, place, worked_in=None, projects=["/home/me/app", "/home/me/secret"])
+    maker.path.unlink()
+    world.process()
+    world.configure(rescue=True, exclude=["/home/me/secret"])
+    world.process()
+    assert len(saved(world)) == 1
+    world.configure(rescue=True, exclude=["/home/me/app"])
+    world.process()
+    assert not saved(world)
+
+
+def test_a_copy_goes_when_the_project_of_a_sub_agent_is_excluded(world: World) -> None:
+    """Its records are those of the session."""
+    maker = Claude(world, subagent="a1b2c3")
+    maker.cwd = "/home/me/between"
+    told(maker, 40, "the task")
+    told(Claude(world), 40)
+    world.process()
+    assert len(saved(world)) == 1
+    world.configure(rescue=True, exclude=["/home/me/between"])
+    world.process()
+    assert not saved(world)
 
 
 @pytest.mark.parametrize("cwd", ["/home/me/secret", "/home/me/secret/(half)"])
