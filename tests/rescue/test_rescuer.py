@@ -252,6 +252,21 @@ def test_secrets_are_replaced_unless_that_is_turned_off(world: World, make: type
     world.process()
 
 
+@pytest.mark.parametrize("depth", [300, 1000, 3000])
+def test_a_record_that_is_nested_deeply_is_saved_without_its_secret(world: World, depth: int) -> None:
+    """Such as a tree that a tool was given."""
+    maker = Claude(world).say(user("show me the tree"), says("yes"))
+    maker.append(maker.calls("c1", "Show", tree="DEEP"))
+    deep = f'{"[" * depth}"say {TOKEN}"{"]" * depth}'
+    maker.path.write_text(maker.path.read_text().replace('"DEEP"', deep))
+    told(maker, 40)
+    world.process()
+    [about] = saved(world).values()
+    [cleaned] = content(world, about).values()
+    assert f'{"[" * depth}"say [REDACTED:github-token]"{"]" * depth}'.encode() in cleaned
+    assert TOKEN.encode() not in cleaned
+
+
 def test_what_is_beside_a_session_is_saved_with_it(world: World) -> None:
     """Sub-agents, results in files of their own and images; links are not followed."""
     maker = told(Claude(world), 40)
