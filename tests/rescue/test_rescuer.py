@@ -1345,6 +1345,36 @@ def test_a_session_that_went_on_in_each_of_two_roots_loses_nothing(world: World,
     assert {path: Path(path).read_bytes() for path in expected} == expected
 
 
+@pytest.mark.parametrize("goes_on", [True, False], ids=["and goes on", "as it was"])
+@pytest.mark.parametrize("make", [Claude, Gemini, GeminiDocument])
+def test_a_session_whose_folder_was_copied_within_a_root_loses_nothing(
+    world: World, make: type[Maker], *, goes_on: bool
+) -> None:
+    """While other sessions stay in the first folder, what the agent deletes there is put back there, whole."""
+    here = told(make(world), 28.9, "shared")
+    there = make(world, start=100)
+    older = here.path.read_bytes()
+    told(here, 28.9, "only here")
+    world.process()
+    expected = {str(here.path): here.path.read_bytes()}
+    project = here.path.parents[0 if make is Claude else 1]
+    there.path = project.with_name("copied") / here.path.relative_to(project)
+    there.path.parent.mkdir(parents=True)
+    there.path.write_bytes(older)
+    if goes_on:
+        told(there, 28.9, "only there")
+    expected[str(there.path)] = there.path.read_bytes()
+    age(there.path, 28.9)
+    (here.path.parent / "other.txt").touch()
+    here.path.unlink()
+    world.process()
+    [about] = saved(world).values()
+    assert (content(world, about), earlier(world, about)) == (expected, {})
+    there.path.unlink()
+    world.cli("rescue", "--restore", here.session)
+    assert {path: Path(path).read_bytes()[: len(data)] for path, data in expected.items()} == expected
+
+
 @pytest.mark.parametrize("make", [Claude, Gemini, GeminiDocument])
 def test_a_session_that_goes_on_in_a_new_folder_without_what_it_had_is_not_moved(
     world: World, make: type[Maker]
