@@ -5,7 +5,7 @@ such files, those whose path or session comes first.
 """
 
 from bisect import insort
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from datetime import datetime
 from heapq import heappop, heappush
 from itertools import islice
@@ -17,7 +17,7 @@ from katod.agents.spec import Container
 from katod.discover.found import FoundSession
 from katod.errors import OutputError, SourceError
 from katod.search.duplicates import FoundBefore, FoundPlace
-from katod.search.hits import Hit, ShowView, TranscriptHead
+from katod.search.hits import Hit, RecordPlace, ShowView, TranscriptHead
 from katod.search.query import Query, like
 from katod.search.since import begin_of
 from katod.search.snippet import closeness, comparable, gist, snippet, surroundings
@@ -34,7 +34,8 @@ Order = Literal["newest", "said", "best"]
 class ShownHit(NamedTuple):
     """One hit as it is shown; `time` is ISO 8601 or empty, `event` the id of an event of a session.
 
-    `shown_by` is with which of the views it is shown, None if with none of them; of a result, its `call` decides, too.
+    `shown_by` is with which of the views it is shown, None if with none of them; of a result, its `call` decides, too:
+    that is looked for before the record `at` a place, if there is one.
     """
 
     speaker: str
@@ -44,6 +45,7 @@ class ShownHit(NamedTuple):
     is_said: bool = True
     shown_by: str | None = ""
     call: str = ""
+    at: RecordPlace | None = None
 
 
 class Match(NamedTuple):
@@ -322,24 +324,24 @@ class _Kept:
         views = self._terms.views()
         shown_by = hit.shown_by(self._query, views, words) if views else ""
         text = snippet(near, self._query, self._terms.width)
-        return ShownHit(hit.speaker, hit.time, text, hit.event, hit.is_said, shown_by, hit.call)
+        return ShownHit(hit.speaker, hit.time, text, hit.event, hit.is_said, shown_by, hit.call, hit.at)
 
 
 def _with_calls(match: Match) -> Match:
     """Return a match whose results are shown for certain: their calls are looked for, unless they are too many."""
-    calls = {hit.call for hit in match.hits if hit.call and hit.shown_by is not None}
+    calls = {hit.call: hit.at for hit in match.hits if hit.call and hit.shown_by is not None}
     unprinted = _unprinted_in(match.place, calls) if len(calls) <= _MOST_CALLS else calls
     hits = (hit._replace(shown_by=None) if hit.call in unprinted else hit for hit in match.hits)
     return match._replace(hits=tuple(hits)) if unprinted else match
 
 
-def _unprinted_in(place: Searched, calls: Collection[str]) -> Collection[str]:
+def _unprinted_in(place: Searched, calls: Mapping[str, RecordPlace | None]) -> Collection[str]:
     if not calls:
         return ()
     if isinstance(place, TranscriptFile):
         from katod.search import outputs  # noqa: PLC0415 - it loads what is known of transcripts
 
-        return outputs.unprinted_in(place, calls)
+        return outputs.unprinted_in(place, calls.keys())
     from katod.search import sessions  # noqa: PLC0415 - it loads the translation
 
     return sessions.unprinted_in(place, calls)
