@@ -20,11 +20,6 @@ _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks", "": "days"}
 _EXPECTED: Final = "expected today, yesterday, an age like 2h or 7d, a date like 2026-02-01, or a month like 2026-02"
 
 
-def begin_of(day: str, zone: str = "") -> str:
-    """Return when a day (`2026-02-10`) begins in a time zone, in the machine's if none is named; as ISO 8601."""
-    return datetime.combine(date.fromisoformat(day), time(), _days_of(zone)).isoformat()
-
-
 def _days_of(zone: str) -> tzinfo:
     return zone_of(zone or machine_zone())
 
