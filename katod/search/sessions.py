@@ -29,6 +29,7 @@ from katod.tail.reader import SourceFile
 
 _HEAD: Final = 64 * 1024  # bytes
 _NEAR: Final = (64 * 1024, 2 * 1024 * 1024)  # bytes before a result in which its call is looked for, the few first
+_NEXT: Final = 16 * 1024  # and that are translated, if the call has no id in the file
 PartialReplay = Iterator[tuple[Event, SessionMetadata] | None]  # None: a caller can do something else now
 
 
@@ -203,7 +204,20 @@ class _PartialReader:
             lines = _lines_back(data, name.encode(), begin, is_cut=begin > self._head)
             if (call := next(filter(None, (self._call_in(line, name) for line in lines)), None)) is not None:
                 return call
-        return None
+        return self._call_of_result(end)
+
+    def _call_of_result(self, at: int) -> Event | None:
+        """Return the call of the only result at an offset; without an id, the records before it tell which that is."""
+        begin = max(self._head, at - _NEXT)
+        before = self._file.read(Cursor(begin), at - begin).lines[begin > self._head :] if begin < at else []
+        lines = [*before, *self._file.read(Cursor(at), 1).lines[:1]]
+        calls, results = dict[str, Event](), list[str]()
+        for event in self._stream().events(self._stretch, lines):
+            if event.kind == ev.TOOL_CALL:
+                calls[event.payload["toolCallId"]] = event
+            elif event.kind == ev.TOOL_RESULT and event.source.get("offset") == at:
+                results.append(event.payload["toolCallId"])
+        return calls.get(results[0]) if len(results) == 1 else None
 
     def _call_in(self, line: Line, name: str) -> Event | None:
         events = chain.from_iterable(self._translated(line, is_whole=True))
@@ -222,10 +236,15 @@ class _PartialReader:
 
     def _translated(self, line: Line, *, is_whole: bool) -> tuple[list[Event], list[Event]]:
         """Return the events of one line, and those that the adapter holds back."""
-        stream = SessionStream(self._stretch.identity.key, NoDedup(), EventLog(), whole=False, gaps=True)
-        stream.open(self._stretch, orjson.loads(self._state))
+        stream = self._stream()
         events = list(stream.events(self._stretch, [line])) if is_whole else []
         return events, list(stream.rest(self._stretch, None if is_whole else line))
+
+    def _stream(self) -> SessionStream:
+        """Return a stream that goes on behind the beginning."""
+        stream = SessionStream(self._stretch.identity.key, NoDedup(), EventLog(), whole=False, gaps=True)
+        stream.open(self._stretch, orjson.loads(self._state))
+        return stream
 
 
 def _lines_back(data: bytes, sought: bytes, start: int, *, is_cut: bool) -> Iterator[Line]:

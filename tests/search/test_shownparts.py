@@ -28,7 +28,6 @@ from tests.golden.cases import FIXTURES, PLAIN, cases
 from tests.support.records import (
     MAKERS,
     OF_EACH_NATURE,
-    Antigravity,
     Copilot,
     GeminiDocument,
     calls,
@@ -170,13 +169,13 @@ def _filled(maker):
 
 @pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda make: make.__name__)
 def test_a_result_is_shown_in_full_wherever_it_is(world, make):
-    """In every agent's files, also behind the part that is read as a whole, if the agent names its calls."""
+    """In every agent's files, also behind the part that is read as a whole, and where calls have no ids."""
     if "result" in make.ABSENT:
         return
     maker = _filled(make(world))
     maker.say(calls("call-1", "make it"), result("call-1", "the needle"))
     maker.say(calls("call-2", "make more"), result("call-2", "another needle"), says("done"))
-    assert _shown_by(_only(), "needle") == [None if make is Antigravity else "--tools full"] * 2
+    assert _shown_by(_only(), "needle") == ["--tools full"] * 2
 
 
 def test_the_result_of_a_call_that_is_not_printed_is_not_shown(world):
@@ -196,6 +195,7 @@ def test_the_result_of_a_call_that_is_not_printed_is_not_shown(world):
 def test_the_lines_that_are_looked_at_may_be_cut(world, monkeypatch):
     """A call is found in lines that are longer than what is looked at first, and in none that is cut."""
     monkeypatch.setattr(searched, "_NEAR", (300, 3000))
+    monkeypatch.setattr(searched, "_NEXT", 300)
     maker = _filled(world.claude())
     for number, size in enumerate((10, 200, 2000, 4000)):
         maker.append(maker.runs(f"toolu_{number}", "x" * size), maker.result(f"toolu_{number}", f"needle {number}"))
