@@ -40,7 +40,7 @@ def moment_of(text: str, zone: str = "") -> float | None:
     day = day_in(text)
     try:
         moment = datetime.fromisoformat(text) if day is None else datetime.combine(day, time())
-        return (moment if moment.tzinfo else moment.replace(tzinfo=_days_of(zone))).timestamp()
+        return (moment if moment.tzinfo else moment.replace(tzinfo=days_of(zone))).timestamp()
     except (ValueError, OverflowError):
         return None
 
@@ -61,7 +61,8 @@ def _end_of(text: str, zone: str) -> float | None:
     return moment_of((day + _NEXT).isoformat(), zone) if day < date.max else None
 
 
-def _days_of(zone: str) -> tzinfo:
+def days_of(zone: str) -> tzinfo:
+    """Return the time zone with this name, that of the machine for an empty one."""
     return zone_of(zone or machine_zone())
 
 
